@@ -1,0 +1,57 @@
+/**
+ * `npm test [-- flags and paths]`: runs every *.test.ts file below test/, or the files and folders
+ * named, under node:test through tsx. A flag's value is joined to it: --test-name-pattern=batch.
+ *
+ * Exists since `node --test` takes no glob on Node 20, and a shell's glob is not portable.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const suffix = '.test.ts';
+
+function listTests(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(suffix))
+    .sort()
+    .map((name) => join(path, name));
+}
+
+process.chdir(root);
+const args = process.argv.slice(2);
+const flags = args.filter((arg) => arg.startsWith('-'));
+const paths = args.filter((arg) => !arg.startsWith('-'));
+const missing = paths.filter((path) => !existsSync(path));
+if (missing.length > 0) {
+  console.error(`no such test file or folder: ${missing.join(', ')}`);
+  process.exit(1);
+}
+const files = (paths.length > 0 ? paths : ['test']).flatMap(listTests);
+if (files.length === 0) {
+  console.error(`no *${suffix} file in ${paths.join(', ') || 'test/'}`);
+  process.exit(1);
+}
+
+const runner = [
+  '--import',
+  'tsx',
+  '--test',
+  '--test-reporter=spec',
+  // Two files at a time: the tests start worker threads of their own.
+  '--test-concurrency=2',
+  // Per test and per file; a hang fails instead of holding CI.
+  '--test-timeout=120000',
+];
+const child = spawn(process.execPath, [...runner, ...flags, ...files], {
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => child.kill(signal));
+}
+child.on('exit', (code, signal) => {
+  process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
+});

@@ -1,0 +1,84 @@
+import { escapeControls } from '../observe/escape.ts';
+import { getRegistrySchema, type ProcedureSchema } from '../router/introspect.ts';
+import type { Router } from '../router/router.ts';
+import { exampleCall } from './example-call.ts';
+
+/** What the banner tells of; an RpcApp that listens is one. */
+export interface Served {
+  readonly router: Router;
+  readonly transport: 'uws' | 'node';
+  placementOf(name: string): 'inline' | 'worker';
+}
+
+export interface BannerFacts {
+  readonly url: string;
+  readonly version: string;
+  readonly workers: number;
+}
+
+const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
+const widest = 76;
+const mostRows = 50;
+
+function clip(text: string): string {
+  const line = escapeControls(text);
+  return line.length > widest ? `${line.slice(0, widest - 3)}...` : line;
+}
+
+/** `math.add(a: number, b?: number) -> number`; a bare function takes any object. */
+function signature(schema: ProcedureSchema, hasParams: boolean): string {
+  const params = schema.parameters.map(
+    ({ name, type, required }) => `${name}${required ? '' : '?'}: ${type}`,
+  );
+  return clip(`${schema.name}(${hasParams ? params.join(', ') : '...'}) -> ${schema.return_type}`);
+}
+
+function procedureRows(app: Served): string[] {
+  const rows = Object.entries(getRegistrySchema(app.router)).map(([name, schema]) => {
+    const procedure = app.router.get(name);
+    const auto = procedure?.placement === 'auto' ? ' (auto)' : '';
+    return {
+      text: signature(schema, procedure?.params !== undefined),
+      place: `${app.placementOf(name)}${auto}`,
+    };
+  });
+  const shown = rows.slice(0, mostRows);
+  const width = Math.max(0, ...shown.map(({ text }) => text.length));
+  const lines = shown.map(({ text, place }) => `  ${text.padEnd(width)}  ${place}`);
+  return rows.length > mostRows ? [...lines, `  ... and ${rows.length - mostRows} more`] : lines;
+}
+
+/** One word of a POSIX shell's command line. */
+export function quote(word: string): string {
+  return /^[A-Za-z0-9_./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** An address that listens on every interface is not one to connect to everywhere. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function curlLine(app: Served, url: string): string {
+  const call = exampleCall(app.router);
+  // -g: without it curl reads the brackets of an IPv6 address as a pattern.
+  const command = url.includes('[') ? ['curl', '-g', url] : ['curl', url];
+  const post =
+    call === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(call)];
+  return [...command, ...post].map(quote).join(' ');
+}
+
+/** What `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
+export function banner(app: Served, { url, version, workers }: BannerFacts): string {
+  const threads = workers === 1 ? '1 worker' : `${workers} workers`;
+  const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threads})`;
+  return [
+    head,
+    '',
+    ...procedureRows(app),
+    '',
+    'Try it:',
+    `  ${curlLine(app, reachable(url))}`,
+    '',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,67 @@
+import { type Command, type Help, Option } from 'commander';
+import { flagText } from '../config/docs.ts';
+import { type Option as ConfigOption, defaultText, flagOf, variablesOf } from '../config/option.ts';
+import { table } from '../config/table.ts';
+import { type FlagValues, optionNames } from '../config.ts';
+
+function describe(name: string, option: ConfigOption<unknown>, negated: boolean): string {
+  const { about, reason, fallback, kind } = option;
+  const isSwitch = kind.placeholder === undefined;
+  const depends = isSwitch && 'from' in fallback ? `; --no-${flagOf(name, option)}: do not` : '';
+  const what = negated
+    ? `Do not ${about.charAt(0).toLowerCase()}${about.slice(1)}`
+    : about + depends;
+  const standing =
+    isSwitch && 'value' in fallback
+      ? `${fallback.value === true ? 'on' : 'off'} by default`
+      : `default: ${defaultText(option)}`;
+  const variables = variablesOf(name, option).join(', ');
+  return `${what}\n[${standing}; env: ${variables}]\nWhy: ${reason}`;
+}
+
+/** Each option's text below it: beside it, three facts and a long flag leave no room to read. */
+export function formatItem(term: string, termWidth: number, text: string, help: Help): string {
+  if (!text.includes('\n')) return `  ${term.padEnd(Math.min(termWidth, 16))}  ${text}`;
+  const wrapped = help.boxWrap(text, (help.helpWidth ?? 80) - 6);
+  return `  ${help.styleOptionTerm(term)}\n${wrapped.replace(/^/gm, '      ')}`;
+}
+
+function collect(text: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), text];
+}
+
+function toFlags(name: string, option: ConfigOption<unknown>): Option[] {
+  const shown = new Option(flagText(name, option));
+  shown.description = describe(name, option, shown.negate);
+  shown.helpGroup(`${option.group}:`);
+  if (option.kind.placeholder !== undefined) {
+    return [option.kind.repeatable ? shown.argParser(collect) : shown];
+  }
+  // A switch has both forms; the help shows the one that changes the default.
+  const flag = flagOf(name, option);
+  const other = new Option(shown.negate ? `--${flag}` : `--no-${flag}`).hideHelp();
+  // Commander gives a --no-x without its --x before it the default true.
+  return shown.negate ? [other, shown] : [shown, other];
+}
+
+/** Adds every option of the config table to `command`. */
+export function addConfigOptions(command: Command): Command {
+  for (const name of optionNames) {
+    for (const flag of toFlags(name, table[name] as ConfigOption<unknown>)) command.addOption(flag);
+  }
+  return command;
+}
+
+/** What `command` was given, by option name. */
+export function givenFlags(command: Command): FlagValues {
+  const values: Record<string, string | boolean | readonly string[] | undefined> = {};
+  for (const name of optionNames) {
+    const flag = flagOf(name, table[name] as ConfigOption<unknown>);
+    const attribute = new Option(`--${flag}`).attributeName();
+    // Commander's own type of a value is not known here; the two forms above give nothing else.
+    if (command.getOptionValueSource(attribute) === 'cli') {
+      values[name] = command.getOptionValue(attribute) as string | boolean | string[];
+    }
+  }
+  return values;
+}

@@ -1,0 +1,52 @@
+import { createRequire } from 'node:module';
+import { Command, CommanderError } from 'commander';
+import { fail, printFailure } from './failure.ts';
+import { addServe } from './serve-command.ts';
+
+// By the package's own name: the way to package.json differs between src/ and dist/.
+const { version } = createRequire(import.meta.url)('tandem-rpc/package.json') as {
+  version: string;
+};
+
+const footer = `
+Examples:
+  tandem serve ./procedures.ts
+  tandem serve ./procedures.mjs --port 9000 --workers 4
+  TANDEM_LOG_LEVEL=warn tandem serve ./a.js ./b.js --timeout 10s --max-body 1mb
+
+Exit codes:
+  0    stopped by SIGINT or SIGTERM after draining, or help or version printed
+  1    a mistake, told in one line on stderr (TANDEM_DEBUG=1 adds the stack), or a crash
+  130  a second SIGINT while draining; 143: a second SIGTERM; 129: a second hang-up
+
+SIGHUP reloads the modules, unless the server was started from a terminal: then it stops it.
+`;
+
+function createProgram(): Command {
+  const program = new Command('tandem')
+    .description('JSON-RPC 2.0 service: heavy procedures run in worker threads, light ones inline.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .addHelpText('after', footer)
+    .configureOutput({ outputError: (text) => printFailure(text.replace(/^error: /, '')) })
+    .exitOverride();
+  addServe(program, version);
+  return program;
+}
+
+/** Runs one command line. Leaves by `process.exitCode`, so that a server goes on. */
+export async function runCli(argv: readonly string[]): Promise<void> {
+  // `tandem serve x | head -1` closes stdout: no reason to end.
+  process.stdout.on('error', () => {});
+  process.stderr.on('error', () => {});
+  const program = createProgram();
+  try {
+    if (argv.length <= 2) program.outputHelp();
+    else await program.parseAsync(argv);
+  } catch (error) {
+    // Commander has printed its line already.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode;
+    else fail(error);
+  }
+}

@@ -1,0 +1,195 @@
+/** How one type of option reads its value from text and recognises it in code. */
+export interface Kind<T> {
+  /** What stands for the value in the help (`--port <number>`); undefined: an on/off switch. */
+  readonly placeholder: string | undefined;
+  /** What is allowed, worded to follow "expected". */
+  readonly allowed: string;
+  /** Whether the flag may be repeated. */
+  readonly repeatable: boolean;
+  /** The value that the text of a flag or an environment variable stands for; unchecked. */
+  readonly fromText: (text: string) => unknown;
+  /** The value in its settled form, undefined when it is not allowed. */
+  readonly check: (value: unknown) => T | undefined;
+  /** A value as it may be written on the command line. */
+  readonly toText: (value: never) => string;
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  /** Allows 0 below `min`, where it means "none". */
+  readonly orZero?: boolean;
+}
+
+function inRange(value: unknown, { min, max, orZero }: Range): number | undefined {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return undefined;
+  return (value >= min && value <= max) || (orZero === true && value === 0) ? value : undefined;
+}
+
+/** `text` as a number times its unit; the text itself when it is neither, for `check` to refuse. */
+function readAmount(text: string, units: Readonly<Record<string, number>>): unknown {
+  const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/.exec(text.trim().toLowerCase());
+  const factor = match === null ? undefined : units[match[2] ?? ''];
+  return match === null || factor === undefined ? text : Number(match[1]) * factor;
+}
+
+function rangeText(range: Range, show: (value: number) => string = String): string {
+  const span = `${show(range.min)} to ${show(range.max)}`;
+  return range.orZero === true ? `0 or ${span}` : span;
+}
+
+export function integer(range: Range, placeholder = 'number'): Kind<number> {
+  return {
+    placeholder,
+    allowed: `a whole number, ${rangeText(range)}`,
+    repeatable: false,
+    fromText: (text) => readAmount(text, { '': 1 }),
+    check: (value) => inRange(value, range),
+    toText: String,
+  };
+}
+
+/** The longest delay a timer takes: above it, setTimeout fires at once. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/** Milliseconds; text may carry a unit: 500ms, 30s, 5m. */
+export function duration(min: number): Kind<number> {
+  const range = { min, max: maxTimerMs };
+  return {
+    placeholder: 'ms',
+    allowed: `milliseconds, ${rangeText(range)} (a flag or variable also takes 500ms, 30s, 5m)`,
+    repeatable: false,
+    fromText: (text) => readAmount(text, { '': 1, ms: 1, s: 1000, m: 60_000 }),
+    check: (value) => inRange(value, range),
+    toText: String,
+  };
+}
+
+const byteUnits = {
+  '': 1,
+  b: 1,
+  kb: 1024,
+  kib: 1024,
+  mb: 1024 ** 2,
+  mib: 1024 ** 2,
+  gb: 1024 ** 3,
+  gib: 1024 ** 3,
+};
+
+function showBytes(bytes: number): string {
+  if (bytes > 0 && bytes % byteUnits.mb === 0) return `${bytes / byteUnits.mb}mb`;
+  return bytes > 0 && bytes % byteUnits.kb === 0 ? `${bytes / byteUnits.kb}kb` : String(bytes);
+}
+
+/** Bytes; text may carry a unit of 1024: 512kb, 10mb. */
+export function bytes(range: Range): Kind<number> {
+  return {
+    placeholder: 'bytes',
+    allowed: `bytes, ${rangeText(range, showBytes)} (a flag or variable also takes 512kb, 10mb)`,
+    repeatable: false,
+    fromText: (text) => readAmount(text, byteUnits),
+    check: (value) => inRange(value, range),
+    toText: showBytes,
+  };
+}
+
+export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {
+  return {
+    placeholder: values.join('|'),
+    allowed: values.join(', '),
+    repeatable: false,
+    fromText: (text) => text.trim(),
+    check: (value) => values.find((allowed) => allowed === value),
+    toText: String,
+  };
+}
+
+const switchWords: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+};
+
+export function onOff(): Kind<boolean> {
+  return {
+    placeholder: undefined,
+    allowed: 'true or false',
+    repeatable: false,
+    fromText: (text) => {
+      const word = text.trim().toLowerCase();
+      return Object.hasOwn(switchWords, word) ? switchWords[word] : text;
+    },
+    check: (value) => (typeof value === 'boolean' ? value : undefined),
+    toText: String,
+  };
+}
+
+/** Text of one shape. */
+export function text(placeholder: string, allowed: string, shape: RegExp): Kind<string> {
+  return {
+    placeholder,
+    allowed,
+    repeatable: false,
+    fromText: (value) => value.trim(),
+    check: (value) => (typeof value === 'string' && shape.test(value) ? value : undefined),
+    toText: String,
+  };
+}
+
+function splitList(list: string): string[] {
+  return list
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function checkList(value: unknown, shape: RegExp): readonly string[] | undefined {
+  const list: unknown = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(list)) return undefined;
+  const entries = list.filter((entry): entry is string => typeof entry === 'string');
+  if (entries.length !== list.length || !entries.every((entry) => shape.test(entry))) {
+    return undefined;
+  }
+  return Object.freeze([...new Set(entries)]);
+}
+
+/** Header names, in lower case once settled. */
+export function headerNames(): Kind<readonly string[]> {
+  const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+  return {
+    placeholder: 'names',
+    allowed: 'header names, separated by commas',
+    repeatable: true,
+    fromText: splitList,
+    check: (value) =>
+      checkList(
+        checkList(value, token)?.map((name) => name.toLowerCase()),
+        token,
+      ),
+    toText: (value: readonly string[]) => (value.length === 0 ? 'none' : value.join(',')),
+  };
+}
+
+/** `*`, or a list of origins as browsers send them; the word `none` is the empty list. */
+export function origins(): Kind<'*' | readonly string[]> {
+  // No path and no trailing slash: the entry is compared with the Origin header to the letter.
+  const origin = /^[a-z][a-z0-9+.-]*:\/\/[\x21-\x2b\x2d\x2e\x30-\x3e\x40-\x5b\x5d-\x7e]+$/;
+  return {
+    placeholder: 'origins',
+    allowed: '*, none, or origins like https://app.example.com (lower case, no path, no final /)',
+    repeatable: true,
+    fromText: splitList,
+    check: (value) => {
+      const list: unknown = typeof value === 'string' ? [value] : value;
+      if (Array.isArray(list) && list.length === 1 && list[0] === '*') return '*';
+      if (Array.isArray(list) && list.length === 1 && list[0] === 'none') return Object.freeze([]);
+      return checkList(list, origin);
+    },
+    toText: (value: '*' | readonly string[]) => (value === '*' ? value : value.join(',') || 'none'),
+  };
+}

@@ -1,0 +1,72 @@
+import type { Kind } from './kinds.ts';
+
+/** The headings of the help and of the table in README.md, in their order. */
+export const groups = ['Network', 'Workers', 'Time', 'Limits', 'Protocol', 'Log'] as const;
+export type Group = (typeof groups)[number];
+
+/** A default that depends on the machine or on the other options given. */
+export interface Derived<T> {
+  readonly text: string;
+  readonly from: (given: Readonly<Record<string, unknown>>) => T;
+}
+
+/** One row of the config table. */
+export interface Option<T> {
+  readonly group: Group;
+  readonly kind: Kind<T>;
+  readonly fallback: { readonly value: T } | Derived<T>;
+  readonly about: string;
+  /** Why the default, or the bound, is what it is. */
+  readonly reason: string;
+  /** The long flag without its dashes, where it is not the name in kebab case. */
+  readonly flag: string | undefined;
+  /** Further environment variables, read after the option's own. */
+  readonly env: readonly string[];
+}
+
+interface Row<T> {
+  readonly group: Group;
+  readonly kind: Kind<T>;
+  readonly fallback: NoInfer<T> | Derived<NoInfer<T>>;
+  readonly about: string;
+  readonly reason: string;
+  readonly flag?: string;
+  readonly env?: readonly string[];
+}
+
+function isDerived<T>(fallback: T | Derived<T>): fallback is Derived<T> {
+  return typeof fallback === 'object' && fallback !== null && 'from' in fallback;
+}
+
+export function option<T>(row: Row<T>): Option<T> {
+  const fallback = isDerived(row.fallback) ? row.fallback : { value: row.fallback };
+  return { ...row, fallback, flag: row.flag, env: row.env ?? [] };
+}
+
+function toKebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** The long flag, without its dashes, of the option `name`. */
+export function flagOf(name: string, { flag }: Pick<Option<unknown>, 'flag'>): string {
+  return flag ?? toKebab(name);
+}
+
+/**
+ * The environment variables of the option `name`, the one that wins first: TANDEM_ and its name, then
+ * TANDEM_ and its flag (who knows --timeout tries TANDEM_TIMEOUT), then those of other conventions.
+ */
+export function variablesOf(
+  name: string,
+  { flag, env }: Pick<Option<unknown>, 'flag' | 'env'>,
+): readonly string[] {
+  const own = [toKebab(name), flagOf(name, { flag })].map(
+    (words) => `TANDEM_${words.toUpperCase().replaceAll('-', '_')}`,
+  );
+  return [...new Set([...own, ...env])];
+}
+
+export function defaultText<T>({ fallback, kind }: Option<T>): string {
+  // `toText` takes what its own kind checked.
+  return 'text' in fallback ? fallback.text : kind.toText(fallback.value as never);
+}

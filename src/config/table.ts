@@ -1,0 +1,247 @@
+import { availableParallelism } from 'node:os';
+import { bytes, duration, headerNames, integer, oneOf, onOff, origins, text } from './kinds.ts';
+import { option } from './option.ts';
+
+/** The longest text V8 holds is 2^29 - 24 UTF-16 units; a body must become a string to be parsed. */
+const maxTextBytes = 511 * 1024 ** 2;
+
+const defaultRequestMs = 60_000;
+
+/** Every option there is: flags, environment variables, help and README follow from this table. */
+export const table = {
+  host: option({
+    group: 'Network',
+    kind: text('address', 'a host name or an IP address', /^[A-Za-z0-9_.:%-]{1,255}$/),
+    fallback: '127.0.0.1',
+    about: 'Address to listen on; 0.0.0.0 is every IPv4 one, :: every one',
+    reason: 'what is reachable from other machines is a decision, not a default',
+  }),
+  port: option({
+    group: 'Network',
+    kind: integer({ min: 0, max: 65535 }),
+    fallback: 8000,
+    env: ['PORT'],
+    about: 'TCP port; 0 takes any free one',
+    reason: 'above 1023, so it needs no privilege; PORT is what hosting platforms set',
+  }),
+  path: option({
+    group: 'Network',
+    // No `:` and no `*`: the native router reads them as patterns.
+    kind: text('path', 'a path like /rpc', /^\/[A-Za-z0-9._~!$&'()+,;=@%/-]{0,255}$/),
+    fallback: '/rpc',
+    about: 'The one path that calls are posted to',
+    reason: 'leaves the other paths to health checks and to what shares the host',
+  }),
+  transport: option({
+    group: 'Network',
+    kind: oneOf('auto', 'uws', 'node'),
+    fallback: 'auto',
+    about: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
+    reason: 'the native one is faster, but has no binary for every platform',
+  }),
+  corsOrigin: option({
+    group: 'Network',
+    kind: origins(),
+    fallback: '*',
+    about: 'Origins whose pages may call; * is any, none is none; repeatable',
+    reason:
+      'an open service is as open to pages as to curl; list origins where only the network guards it',
+  }),
+  forwardHeaders: option({
+    group: 'Network',
+    kind: headerNames(),
+    fallback: Object.freeze([]),
+    about: 'Request headers that procedures find in context.headers; repeatable',
+    reason: 'each one is copied to a worker with every call, and may hold secrets',
+  }),
+  health: option({
+    group: 'Network',
+    kind: onOff(),
+    fallback: true,
+    about: 'Answer GET /healthz and /readyz',
+    reason: 'load balancers need them, and they tell nothing',
+  }),
+
+  workers: option({
+    group: 'Workers',
+    kind: integer({ min: 1, max: 1024 }),
+    fallback: {
+      text: 'cores - 1, at least 1',
+      from: () => Math.max(1, availableParallelism() - 1),
+    },
+    about: 'Worker threads for CPU-bound procedures',
+    reason: 'one core stays with the front end, which every call passes',
+  }),
+  spareWorkers: option({
+    group: 'Workers',
+    kind: integer({ min: 0, max: 64 }),
+    fallback: 1,
+    about: 'Loaded threads that wait to replace one that dies',
+    reason: 'loading modules takes 100 ms and more, taking a spare takes none',
+  }),
+  workerMemoryMb: option({
+    group: 'Workers',
+    kind: integer({ min: 16, max: 1_048_576, orZero: true }, 'mb'),
+    fallback: 0,
+    about: "Heap limit (old generation) of each worker in MB; 0 is V8's own",
+    reason: 'V8 sizes it by the memory of the machine',
+  }),
+  niceIncrement: option({
+    group: 'Workers',
+    kind: integer({ min: 0, max: 19 }),
+    fallback: 10,
+    flag: 'nice',
+    about: 'How much lower the priority of the workers is; 0 is the same',
+    reason: 'the front end keeps answering where workers use every core, for 1% of their speed',
+  }),
+  inlineBelowUs: option({
+    group: 'Workers',
+    kind: integer({ min: 0, max: 1_000_000 }, 'us'),
+    fallback: 100,
+    about: 'An auto procedure moves inline when 99% of its runs take less; 0: never',
+    reason: 'a call this short costs the front end less than many hops to a thread',
+  }),
+  demoteAboveUs: option({
+    group: 'Workers',
+    kind: integer({ min: 1, max: 60_000_000 }, 'us'),
+    fallback: 1000,
+    about: 'An auto procedure goes back to the workers after one inline run above this',
+    reason: 'every other call waits while it runs; 1 ms is still unnoticed',
+  }),
+
+  timeoutMs: option({
+    group: 'Time',
+    kind: duration(1),
+    fallback: 30_000,
+    flag: 'timeout',
+    about: 'How long a call may run before it is stopped; a procedure may set its own',
+    reason: 'most clients and proxies give up at 30 to 60 s',
+  }),
+  maxRequestMs: option({
+    group: 'Time',
+    kind: duration(1),
+    fallback: {
+      text: '60000, or timeoutMs if longer',
+      from: ({ timeoutMs }) =>
+        typeof timeoutMs === 'number' ? Math.max(defaultRequestMs, timeoutMs) : defaultRequestMs,
+    },
+    about: 'How long a whole request, batch and waiting included, may take',
+    reason: 'a batch runs one call after another: without it 1000 calls may take 1000 timeouts',
+  }),
+  maxQueueMs: option({
+    group: 'Time',
+    kind: duration(1),
+    fallback: 5000,
+    about: 'How long a call may wait for a worker before it is refused',
+    reason: 'a caller can retry elsewhere after a refusal, not after silence',
+  }),
+  watch: option({
+    group: 'Workers',
+    kind: onOff(),
+    fallback: false,
+    about: 'Reload the modules when they, or files that they import, change',
+    reason: 'for development; in production reload on purpose, with SIGHUP or app.reload()',
+  }),
+  startTimeoutMs: option({
+    group: 'Time',
+    kind: duration(1),
+    fallback: 30_000,
+    flag: 'start-timeout',
+    about: 'How long the workers may take to load their modules',
+    reason: 'a module that never ends loading must be an error, not a hang',
+  }),
+  shutdownGraceMs: option({
+    group: 'Time',
+    kind: duration(0),
+    fallback: 10_000,
+    flag: 'shutdown-grace',
+    about: 'How long calls may finish after SIGTERM or close()',
+    reason: 'container platforms kill after 10 to 30 s',
+  }),
+
+  maxBodyBytes: option({
+    group: 'Limits',
+    kind: bytes({ min: 1, max: maxTextBytes }),
+    fallback: 10 * 1024 ** 2,
+    flag: 'max-body',
+    about: 'Size of a request body',
+    reason: 'a body is held in memory whole before it is read',
+  }),
+  maxReplyBytes: option({
+    group: 'Limits',
+    kind: bytes({ min: 256, max: maxTextBytes }),
+    fallback: 25 * 1024 ** 2,
+    flag: 'max-reply',
+    about: 'Size of a reply, a batch counted together',
+    reason: 'a slow reader holds a whole reply in memory',
+  }),
+  maxBatch: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    fallback: 1000,
+    about: 'Calls in one batch',
+    reason: 'few bytes of input must not buy unbounded work',
+  }),
+  batchConcurrency: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 1000 }),
+    fallback: 1,
+    about: 'Calls of one batch that run at the same time',
+    reason: 'one after another is what clients can rely on',
+  }),
+  maxDepth: option({
+    group: 'Limits',
+    // Well below where JSON.stringify, which recurses, runs out of stack.
+    kind: integer({ min: 2, max: 1000 }),
+    fallback: 64,
+    about: 'Nesting of arrays and objects in a body',
+    reason: 'real data is shallow; deep data is built to exhaust the stack',
+  }),
+  maxQueue: option({
+    group: 'Limits',
+    kind: integer({ min: 0, max: 10_000_000 }),
+    fallback: 10_000,
+    about: 'Calls that wait for a worker; the next one is refused',
+    reason: 'bounds the memory that overload takes; maxQueueMs bounds the wait',
+  }),
+  maxConnections: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    fallback: 10_000,
+    about: 'Open connections; the next one is closed',
+    reason: 'stays below usual limits of file descriptors',
+  }),
+
+  strict: option({
+    group: 'Protocol',
+    kind: onOff(),
+    fallback: false,
+    about: 'Refuse requests without "jsonrpc": "2.0"',
+    reason: 'leaving it out is common, and harms nobody',
+  }),
+  introspection: option({
+    group: 'Protocol',
+    kind: onOff(),
+    fallback: true,
+    about: 'Answer GET on the path with the schema of every procedure',
+    reason: 'clients are generated from it',
+  }),
+  checkResults: option({
+    group: 'Protocol',
+    kind: onOff(),
+    fallback: {
+      text: 'true unless NODE_ENV is production',
+      from: () => process.env.NODE_ENV !== 'production',
+    },
+    about: 'Check results against the declared return type',
+    reason: 'a wrong result is a mistake to find while developing; checking it costs time',
+  }),
+
+  logLevel: option({
+    group: 'Log',
+    kind: oneOf('silent', 'error', 'warn', 'info', 'debug'),
+    fallback: 'info',
+    about: 'What is logged, on stderr: JSON lines, or readable ones on a terminal',
+    reason: 'one line per event that matters, none per call',
+  }),
+};

@@ -1,0 +1,69 @@
+/** Something that must have ended at a time. */
+export interface Deadline {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** Called once, at or just after `at`. */
+  expire(): void;
+  /** Called instead when the service ends first. */
+  shutdown(): void;
+}
+
+/** A timer is not set for less than this: many short deadlines share one wake-up. */
+const granularityMs = 5;
+
+/** setTimeout takes no longer delay. */
+const longestDelayMs = 2 ** 31 - 1;
+
+/**
+ * One timer for all deadlines: a timer per call costs 0.55 us, an entry in a Set a tenth of that. The
+ * timer is set for the earliest deadline added; calls that end in time leave it standing, so it fires
+ * about once per timeout, not once per call.
+ */
+export class DeadlineSweep {
+  readonly #entries = new Set<Deadline>();
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  add(entry: Deadline): void {
+    this.#entries.add(entry);
+    if (entry.at < this.#timerAt) this.#schedule(entry.at);
+  }
+
+  delete(entry: Deadline): void {
+    this.#entries.delete(entry);
+  }
+
+  /** Ends whatever has not ended. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const entries = [...this.#entries];
+    this.#entries.clear();
+    for (const entry of entries) entry.shutdown();
+  }
+
+  #schedule(at: number): void {
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    const delay = Math.min(Math.max(at - Date.now(), granularityMs), longestDelayMs);
+    this.#timer = setTimeout(() => this.#sweep(), delay);
+    // A deadline alone keeps no process alive: what it waits for does.
+    this.#timer.unref();
+  }
+
+  #sweep(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = Date.now();
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const entry of this.#entries) {
+      if (entry.at <= now) {
+        this.#entries.delete(entry);
+        entry.expire();
+      } else if (entry.at < earliest) {
+        earliest = entry.at;
+      }
+    }
+    // An expiry may have added a deadline and set the timer for it.
+    if (earliest < this.#timerAt) this.#schedule(earliest);
+  }
+}

@@ -1,0 +1,162 @@
+import { exceedsDepth } from '../jsonrpc/depth.ts';
+import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envelope.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import {
+  type Body,
+  decodeUtf8,
+  parseErrorReply,
+  type ReadLimits,
+  readBody,
+} from '../jsonrpc/read.ts';
+import { readPayload } from '../jsonrpc/read-value.ts';
+import { errorReply, type Reply } from '../jsonrpc/reply.ts';
+import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/scan.ts';
+import type { Procedure } from '../router/types.ts';
+import { suggest } from '../suggest.ts';
+import { type Call, unparsed } from './call.ts';
+import type { Executor } from './executor.ts';
+import { largeBody, scanLargeBody } from './large-body.ts';
+import type { RequestScope } from './scope.ts';
+import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
+
+/** The procedures and executors one request uses from its first call to its last. */
+export interface Generation {
+  readonly table: ReadonlyMap<string, Procedure>;
+  /**
+   * Where a call runs now.
+   *
+   * @param paramsLength characters or bytes of its params as they came
+   */
+  executorFor(procedure: Procedure, paramsLength: number): Executor;
+}
+
+export interface KernelLimits extends ReadLimits {
+  readonly maxReplyBytes: number;
+  /** Calls of one batch that run at a time; 1: strictly one after another. */
+  readonly batchConcurrency: number;
+}
+
+/**
+ * From a body to its reply: reads the envelope, finds the procedure, places the call, keeps a batch in
+ * order. Knows no transport and no thread. Never throws; synchronous until a promise appears.
+ */
+export class Kernel {
+  readonly #limits: KernelLimits;
+  readonly #current: () => Generation;
+
+  constructor(limits: KernelLimits, current: () => Generation) {
+    this.#limits = limits;
+    this.#current = current;
+  }
+
+  /** @param body text, or UTF-8 bytes that the kernel owns from here on when there are more than 64 KB */
+  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+    const generation = this.#current();
+    if (typeof body === 'string') return this.#handleText(body, scope, generation);
+    if (body.byteLength > largeBody) {
+      const quick = scanLargeBody(body, this.#limits.strict);
+      if (quick !== undefined) {
+        const procedure = generation.table.get(quick.method);
+        const executor = procedure && generation.executorFor(procedure, quick.end - quick.start);
+        if (procedure !== undefined && executor?.takesUnparsed === true) {
+          return executor.execute(unparsedCall(procedure, quick, body, scope));
+        }
+      }
+    }
+    const text = decodeUtf8(body);
+    return text === undefined ? parseErrorReply() : this.#handleText(text, scope, generation);
+  }
+
+  /** The same for a payload that is parsed already. */
+  handlePayload(payload: unknown, scope: RequestScope): Reply | Promise<Reply> {
+    return this.#run(readPayload(payload, this.#limits), undefined, scope, this.#current());
+  }
+
+  #handleText(text: string, scope: RequestScope, generation: Generation): Reply | Promise<Reply> {
+    const quick = scanEnvelope(text, text, 0, this.#limits.strict);
+    if (quick !== undefined) {
+      const procedure = generation.table.get(quick.method);
+      if (procedure !== undefined) {
+        const executor = generation.executorFor(procedure, quick.end - quick.start);
+        if (executor.takesUnparsed) {
+          return executor.execute(unparsedCall(procedure, quick, text, scope));
+        }
+        const params = this.#parseParams(text, quick);
+        if (params !== unparsed) {
+          const { id, start, end } = quick;
+          return executor.execute({ procedure, id, params, source: text, start, end, scope });
+        }
+      }
+    }
+    return this.#run(readBody(text, this.#limits), text, scope, generation);
+  }
+
+  /** The params of a quick reading, `unparsed` where only the exact reader can tell what they are. */
+  #parseParams(text: string, quick: ScannedEnvelope): unknown {
+    if (quick.start === -1) return undefined;
+    if (exceedsDepth(text, this.#limits.maxDepth)) return unparsed;
+    try {
+      const params: unknown = JSON.parse(text.slice(quick.start, quick.end));
+      return typeof params === 'object' && params !== null ? params : unparsed;
+    } catch {
+      return unparsed;
+    }
+  }
+
+  #run(
+    body: Body,
+    source: string | undefined,
+    scope: RequestScope,
+    generation: Generation,
+  ): Reply | Promise<Reply> {
+    switch (body.kind) {
+      case 'reply':
+        return body.reply;
+      case 'single': {
+        const step = toStep(body.entry, source, scope, generation);
+        return step.call === undefined ? step.reply : step.executor.execute(step.call);
+      }
+      case 'batch': {
+        const steps = body.entries.map((entry) => toStep(entry, source, scope, generation));
+        const { batchConcurrency, maxReplyBytes } = this.#limits;
+        const replies =
+          batchConcurrency === 1
+            ? runInOrder(steps, maxReplyBytes)
+            : runConcurrently(steps, batchConcurrency, maxReplyBytes);
+        return replies instanceof Promise ? replies.then(joinReplies) : joinReplies(replies);
+      }
+    }
+  }
+}
+
+function unparsedCall(
+  procedure: Procedure,
+  quick: ScannedEnvelope,
+  source: string | Uint8Array,
+  scope: RequestScope,
+): Call {
+  const { id, start, end } = quick;
+  return { procedure, id, params: start === -1 ? undefined : unparsed, source, start, end, scope };
+}
+
+function toStep(
+  entry: Envelope | InvalidEnvelope,
+  source: string | undefined,
+  scope: RequestScope,
+  generation: Generation,
+): Step {
+  if (isInvalid(entry)) return { call: undefined, reply: errorReply(entry.id, entry.code) };
+  const { method, id, params } = entry;
+  const procedure = generation.table.get(method);
+  if (procedure === undefined) {
+    if (id === undefined) return { call: undefined, reply: undefined };
+    const didYouMean = suggest(method, generation.table.keys());
+    const data = didYouMean === undefined ? { method } : { method, didYouMean };
+    return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
+  }
+  const { paramsStart: start, paramsEnd: end } = entry;
+  return {
+    call: { procedure, id, params, source, start, end, scope },
+    executor: generation.executorFor(procedure, end - start),
+  };
+}

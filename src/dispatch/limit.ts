@@ -1,0 +1,39 @@
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import { errorReply, type Reply } from '../jsonrpc/reply.ts';
+import type { Call } from './call.ts';
+import type { RequestScope } from './scope.ts';
+
+/** How long a call may take, and which limit it is that ends it. */
+export interface TimeLimit {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** The limit in milliseconds, as the -32001 reports it. */
+  readonly timeoutMs: number;
+}
+
+/** The limit of a call that starts running at `startedAt`: its own, or what is left of the request's. */
+export function timeLimit(call: Call, defaultTimeoutMs: number, startedAt: number): TimeLimit {
+  const own = call.procedure.timeoutMs ?? defaultTimeoutMs;
+  const { expiresAt, timeoutMs } = call.scope;
+  return startedAt + own <= expiresAt || timeoutMs === undefined
+    ? { at: startedAt + own, timeoutMs: own }
+    : { at: expiresAt, timeoutMs };
+}
+
+/** Why a call is not run: a standard error without its id. */
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly data?: unknown;
+}
+
+/** Why calls of a request must not start any more: its caller has gone, or its time is over. */
+export function refusalBeforeStart(scope: RequestScope, now: number): Refusal | undefined {
+  if (scope.cancelled) return { code: ErrorCode.Cancelled };
+  if (scope.timeoutMs === undefined || now < scope.expiresAt) return undefined;
+  return { code: ErrorCode.DeadlineExceeded, data: { timeoutMs: scope.timeoutMs } };
+}
+
+/** A standard error as a call's reply; a notification gets none. */
+export function errorFor(call: Call, code: ErrorCode, data?: unknown): Reply {
+  return call.id === undefined ? undefined : errorReply(call.id, code, data);
+}

@@ -1,0 +1,78 @@
+import type { Placement } from '../router/types.ts';
+
+export type Place = 'inline' | 'worker';
+
+export interface PlacementDecision {
+  readonly place: Place;
+  /** One clause for people: the log and stats() show it. */
+  readonly reason: string;
+}
+
+/** What is known of a procedure without running it. */
+export interface PlacementFacts {
+  readonly placement: Placement;
+  readonly isAsync: boolean;
+  /** Whether there are worker replicas at all. */
+  readonly hasWorkers: boolean;
+}
+
+/**
+ * Where a procedure begins. An explicit placement is obeyed; of the others the asynchronous run inline,
+ * where waiting costs nothing, and the synchronous in the pool, where they can hold up nobody.
+ */
+export function decidePlacement(facts: PlacementFacts): PlacementDecision {
+  if (facts.placement === 'inline') return { place: 'inline', reason: 'declared inline' };
+  if (!facts.hasWorkers) {
+    return { place: 'inline', reason: 'the router has no modules to replicate' };
+  }
+  if (facts.placement === 'worker') return { place: 'worker', reason: 'declared worker' };
+  return facts.isAsync
+    ? { place: 'inline', reason: 'asynchronous' }
+    : { place: 'worker', reason: 'synchronous' };
+}
+
+/** Whether measurement may move the procedure. */
+export function isMeasured({ placement, isAsync, hasWorkers }: PlacementFacts): boolean {
+  return placement === 'auto' && !isAsync && hasWorkers;
+}
+
+export interface PlacementLimits {
+  /** A procedure moves inline when 99% of its runs take less than this, microseconds; 0: never. */
+  readonly inlineBelowUs: number;
+  /** One inline run above this moves it back, microseconds. */
+  readonly demoteAboveUs: number;
+}
+
+/** What has been seen of a procedure since it last moved. */
+export interface Measurement {
+  readonly place: Place;
+  readonly runs: number;
+  /** Runs that took `inlineBelowUs` or more: fewer than 1% of the runs is a p99 below it. */
+  readonly slowRuns: number;
+  /** How often it was moved back. */
+  readonly demotions: number;
+  readonly lastUs: number;
+}
+
+/** Runs to see before a procedure moves inline; doubled by each time it had to be moved back. */
+const firstRuns = 200;
+
+/** Where measurement moves a procedure; undefined: it stays. */
+export function movePlacement(
+  { place, runs, slowRuns, demotions, lastUs }: Measurement,
+  { inlineBelowUs, demoteAboveUs }: PlacementLimits,
+): PlacementDecision | undefined {
+  if (place === 'inline') {
+    if (lastUs <= demoteAboveUs) return undefined;
+    const reason = `measured: an inline run took ${Math.round(lastUs)} us; needs ${runsNeeded(demotions + 1)} good runs to come back`;
+    return { place: 'worker', reason };
+  }
+  const needed = runsNeeded(demotions);
+  if (inlineBelowUs === 0 || runs < needed || slowRuns * 100 >= runs) return undefined;
+  return { place: 'inline', reason: `measured: p99 of ${runs} runs below ${inlineBelowUs} us` };
+}
+
+/** Runs a procedure must show before it moves inline, after it was moved back so many times. */
+export function runsNeeded(demotions: number): number {
+  return firstRuns * 2 ** Math.min(demotions, 20);
+}

@@ -1,0 +1,102 @@
+/** What a transport knows of one request; every call of the request shares it. */
+export interface ScopeFacts {
+  /** The headers named in `forwardHeaders`, lower-case names. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly remoteAddress?: string | undefined;
+  /** A JSON value: it crosses to the workers. */
+  readonly auth?: unknown;
+  /** Milliseconds from receipt that the caller waits for the whole request (`rpc-timeout-ms`). */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Told once that the caller has gone. */
+export interface CancelListener {
+  onCancelled(): void;
+}
+
+/** What `headers` is where none were sent. */
+export const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
+
+const noFacts: ScopeFacts = Object.freeze({});
+
+/**
+ * One request from its receipt to its reply. A transport makes one per request and calls `cancel()` when
+ * the caller has gone; calls that wait or run listen to it. Costs no AbortController: a handler's signal
+ * is made only when it is read.
+ */
+export class RequestScope {
+  /** When the request was received, Unix milliseconds. */
+  readonly receivedAt: number;
+  readonly #facts: ScopeFacts;
+  #timeoutMs: number | undefined;
+  #cancelled = false;
+  /** Most requests have one call, so most have one listener. */
+  #listener: CancelListener | undefined;
+  #others: Set<CancelListener> | undefined;
+
+  /** @param facts kept, and read when a call asks: what is costly to know may be a getter */
+  constructor(facts: ScopeFacts = noFacts, receivedAt: number = Date.now()) {
+    this.#facts = facts;
+    this.#timeoutMs = facts.timeoutMs;
+    this.receivedAt = receivedAt;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#facts.headers ?? noHeaders;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#facts.remoteAddress;
+  }
+
+  get auth(): unknown {
+    return this.#facts.auth;
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Milliseconds from receipt for the whole request, undefined: no limit. */
+  get timeoutMs(): number | undefined {
+    return this.#timeoutMs;
+  }
+
+  /** Lowers the limit of the whole request, never raises it. */
+  limitTo(timeoutMs: number): void {
+    if (this.#timeoutMs === undefined || timeoutMs < this.#timeoutMs) this.#timeoutMs = timeoutMs;
+  }
+
+  /** When the caller stops waiting, Unix milliseconds; Infinity without a limit of its own. */
+  get expiresAt(): number {
+    return this.#timeoutMs === undefined
+      ? Number.POSITIVE_INFINITY
+      : this.receivedAt + this.#timeoutMs;
+  }
+
+  /** The caller has gone. Idempotent. */
+  cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    const listener = this.#listener;
+    const others = this.#others;
+    this.#listener = undefined;
+    this.#others = undefined;
+    listener?.onCancelled();
+    if (others !== undefined) for (const other of others) other.onCancelled();
+  }
+
+  addListener(listener: CancelListener): void {
+    if (this.#listener === undefined) {
+      this.#listener = listener;
+    } else {
+      this.#others ??= new Set();
+      this.#others.add(listener);
+    }
+  }
+
+  removeListener(listener: CancelListener): void {
+    if (this.#listener === listener) this.#listener = undefined;
+    else this.#others?.delete(listener);
+  }
+}

@@ -1,0 +1,25 @@
+import type { Reply } from '../jsonrpc/reply.ts';
+import type { RequestScope } from './scope.ts';
+
+/** `starting`: replicas load; `ready`: serving; `draining`: finishes what it has; `closed`. */
+export type ServiceState = 'starting' | 'ready' | 'draining' | 'closed';
+
+/** A document that is serialised once per registry, with the ETag that names that serialisation. */
+export interface Document {
+  readonly text: string;
+  /** Quoted, as it stands in the header. */
+  readonly etag: string;
+}
+
+/** What a transport sees of the dispatcher: nothing below it knows of a transport. */
+export interface Service {
+  readonly state: ServiceState;
+  /**
+   * One JSON-RPC request or batch, as text or as UTF-8 bytes. `body` is owned by the callee from here on
+   * (a large one is transferred to a worker). Stays synchronous when every call it holds ran inline and
+   * synchronously. Never throws, never rejects.
+   */
+  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
+  /** The introspection document (GET /rpc). */
+  introspect(): Document;
+}

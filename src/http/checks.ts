@@ -1,0 +1,80 @@
+import { type Answer, rejection, tooLarge } from './answer.ts';
+import { discardFactor, maxHeaderBytes, maxHeaderCount } from './limits.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** A request below JSON-RPC, checked by plain data; each transport asks the same questions. */
+export interface Checks {
+  /** For every request: where it ends must not be in doubt. */
+  framing(head: RequestHead): Answer | undefined;
+  /** For a call (POST on the path), `framing` included. */
+  call(head: RequestHead): Answer | undefined;
+  /** For a body whose length is only known once it was read. */
+  bodyLength(bytes: number): Answer | undefined;
+}
+
+const jsonTypes = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest']);
+
+/** One of the three types; parameters are free, but a charset must be UTF-8. */
+function isJsonContentType(value: string | undefined): boolean {
+  if (value === 'application/json') return true;
+  if (value === undefined) return false;
+  const [type = '', ...parameters] = value.toLowerCase().split(';');
+  if (!jsonTypes.has(type.trim())) return false;
+  for (const parameter of parameters) {
+    const [name = '', ...rest] = parameter.split('=');
+    if (name.trim() !== 'charset') continue;
+    const charset = rest.join('=').trim();
+    if (charset !== 'utf-8' && charset !== '"utf-8"') return false;
+  }
+  return true;
+}
+
+function isPlainEncoding(value: string | undefined): boolean {
+  return value === undefined || value === '' || value.toLowerCase() === 'identity';
+}
+
+export function createChecks({ maxBodyBytes }: { readonly maxBodyBytes: number }): Checks {
+  const headersTooLarge = rejection(
+    431,
+    `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaderCount} in number`,
+  );
+  // Both close: what one server takes for the end of such a request, another takes for its middle.
+  const encodedTransfer = rejection(411, 'transfer-encoding is not accepted, send content-length', {
+    close: true,
+  });
+  const badLength = rejection(400, 'content-length must be sent once and hold digits only', {
+    close: true,
+  });
+  const lengthRequired = rejection(411, 'content-length is required');
+  const unsupportedType = rejection(
+    415,
+    'content-type must be application/json, with charset utf-8 if any',
+  );
+  const unsupportedEncoding = rejection(415, 'content-encoding must be identity');
+  const badTimeout = rejection(400, 'rpc-timeout-ms must be a positive integer');
+  const large = tooLarge(maxBodyBytes, false);
+  const farTooLarge = tooLarge(maxBodyBytes, true);
+
+  function framing(head: RequestHead): Answer | undefined {
+    if (head.transferEncoding !== undefined) return encodedTransfer;
+    if (Number.isNaN(head.contentLength)) return badLength;
+    if (head.bytes > maxHeaderBytes || head.count > maxHeaderCount) return headersTooLarge;
+    return undefined;
+  }
+  function bodyLength(bytes: number): Answer | undefined {
+    if (bytes <= maxBodyBytes) return undefined;
+    return bytes > maxBodyBytes * discardFactor ? farTooLarge : large;
+  }
+  function call(head: RequestHead): Answer | undefined {
+    const framed = framing(head);
+    if (framed !== undefined) return framed;
+    if (head.contentLength === -1) return lengthRequired;
+    const sized = bodyLength(head.contentLength);
+    if (sized !== undefined) return sized;
+    if (!isJsonContentType(head.contentType)) return unsupportedType;
+    if (!isPlainEncoding(head.contentEncoding)) return unsupportedEncoding;
+    if (head.timeoutMs !== undefined && Number.isNaN(head.timeoutMs)) return badTimeout;
+    return undefined;
+  }
+  return { framing, call, bodyLength };
+}

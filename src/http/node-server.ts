@@ -1,0 +1,77 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Service } from '../dispatch/service.ts';
+import { type HttpServer, urlOf } from './http-server.ts';
+import { InFlight } from './in-flight.ts';
+import { maxHeaderBytes } from './limits.ts';
+import { codeOf, listenError } from './listen-error.ts';
+import { createOwnHandler } from './node.ts';
+import type { HttpOptions } from './options.ts';
+
+const serverOptions = {
+  // Twice ours, so that what is a little too large is refused by us, with a body that says so.
+  maxHeaderSize: 2 * maxHeaderBytes,
+  // The three below: uWebSockets.js closes idle and slow clients after about 11 s.
+  headersTimeout: 10_000,
+  keepAliveTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
+  // The default body limit, 10 MiB, at 90 KiB/s.
+  requestTimeout: 120_000,
+} as const;
+
+/** The server on node:http, for where uWebSockets.js has no binary. */
+class NodeServer implements HttpServer {
+  readonly transport = 'node';
+  readonly #options: HttpOptions;
+  readonly #server: Server;
+  readonly #inFlight = new InFlight();
+  #closing: Promise<void> | undefined;
+  address: HttpServer['address'];
+
+  constructor(service: Service, options: HttpOptions) {
+    this.#options = options;
+    this.#server = createServer(serverOptions, createOwnHandler(service, options, this.#inFlight));
+    this.#server.maxConnections = options.maxConnections;
+    // Otherwise node drops the headers past the 2000th in silence; their size is bounded above.
+    this.#server.maxHeadersCount = 0;
+    this.address = { host: options.host, port: options.port, url: '' };
+  }
+
+  async listen(host: string): Promise<this> {
+    const { port, path } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      const fail = (error: Error) => reject(listenError(codeOf(error), host, port));
+      this.#server.once('error', fail);
+      this.#server.listen({ host, port, exclusive: true }, () => {
+        this.#server.off('error', fail);
+        resolve();
+      });
+    });
+    // Not a string, nor null: it listens on a port.
+    const { port: real } = this.#server.address() as AddressInfo;
+    this.address = { host, port: real, url: urlOf(host, real, path) };
+    return this;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#drain();
+    return this.#closing;
+  }
+
+  async #drain(): Promise<void> {
+    // Closes the idle connections too.
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await this.#inFlight.drain(this.#options.shutdownGraceMs);
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+/** Starts a server on node:http; as listenOnUws otherwise. */
+export function listenOnNode(
+  service: Service,
+  options: HttpOptions,
+  host: string,
+): Promise<HttpServer> {
+  return new NodeServer(service, options).listen(host);
+}

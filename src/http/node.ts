@@ -1,0 +1,123 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ScopeFacts } from '../dispatch/scope.ts';
+import type { Service } from '../dispatch/service.ts';
+import { failure } from './answer.ts';
+import { isSmall, ownCopy } from './body.ts';
+import { type Checks, createChecks } from './checks.ts';
+import { createCors } from './cors.ts';
+import { addressText } from './http-server.ts';
+import { InFlight } from './in-flight.ts';
+import { NodeConnections } from './node-connection.ts';
+import { type NodeContext, NodeExchange } from './node-exchange.ts';
+import {
+  type HookedReply,
+  type HookedRequest,
+  type Mount,
+  mountedTarget,
+  pathOf,
+  toMount,
+} from './node-mount.ts';
+import type { HttpOptions } from './options.ts';
+import { RequestHead } from './request-head.ts';
+import { createRoutes, type Routes, type Target } from './routes.ts';
+
+/**
+ * A request handler for an http server that exists already. In node:http it takes the request and the
+ * response, in Express it is a handler (`app.use(path, handler)`, `app.all(path, handler)`), in Fastify a
+ * route handler (`app.all(path, handler)`).
+ *
+ * It reads the body itself. Behind a body parser it needs the raw body (a Buffer or a string): a parsed
+ * one no longer holds what was sent, and is answered with 500 and the reason.
+ */
+export type NodeHandler = (
+  request: IncomingMessage | HookedRequest,
+  response: ServerResponse | HookedReply,
+) => void;
+
+/** The handler, for a mount: it answers at `options.path` and wherever a framework's router put it. */
+export function createNodeHandler(service: Service, options: HttpOptions): NodeHandler {
+  return createHandler(service, options, new InFlight(), mountedTarget);
+}
+
+/** The handler, for a server of its own: it answers at `options.path` only. */
+export function createOwnHandler(
+  service: Service,
+  options: HttpOptions,
+  inFlight: InFlight,
+): NodeHandler {
+  return createHandler(service, options, inFlight, (mount, routes) =>
+    routes.targetOf(pathOf(mount.req.url)),
+  );
+}
+
+function createHandler(
+  service: Service,
+  options: HttpOptions,
+  inFlight: InFlight,
+  targetOf: (mount: Mount, routes: Routes) => Target,
+): NodeHandler {
+  const context: NodeContext = { service, inFlight, warn: options.warn };
+  const cors = createCors(options.corsOrigin);
+  const checks = createChecks(options);
+  const routes = createRoutes(service, options);
+  const connections = new NodeConnections();
+  // One for all requests: it is filled and read before a handler returns.
+  const head = new RequestHead(options.forwardHeaders);
+
+  return (request, response) => {
+    const mount = toMount(request, response);
+    const { req, res } = mount;
+    const connection = connections.of(req.socket);
+    if (connection.refused) return;
+    readHead(head.reset(), req);
+    const exchange = new NodeExchange(context, connection, req, res, cors(head.origin));
+    const target = targetOf(mount, routes);
+    const method = req.method ?? '';
+    const isCall = target === 'rpc' && method === 'POST';
+    const refused = isCall ? checks.call(head) : checks.framing(head);
+    if (refused !== undefined) {
+      exchange.answer(refused);
+    } else if (isCall) {
+      const remoteAddress = addressText(req.socket.remoteAddress);
+      const { forwarded, timeoutMs } = head;
+      const facts = { headers: forwarded, remoteAddress, timeoutMs };
+      callBody(exchange, mount, checks, head.contentLength, facts);
+    } else {
+      exchange.answer(routes.answer(target, method, head.ifNoneMatch));
+    }
+  };
+}
+
+function readHead(head: RequestHead, { rawHeaders }: IncomingMessage): void {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    head.add((rawHeaders[i] ?? '').toLowerCase(), rawHeaders[i + 1] ?? '');
+  }
+}
+
+const parsedBody = failure(
+  'the body was read by a parser before this handler: mount it before the parser, ' +
+    'or have the parser leave a Buffer or a string',
+);
+
+function callBody(
+  exchange: NodeExchange,
+  { req, body }: Mount,
+  checks: Checks,
+  contentLength: number,
+  facts: ScopeFacts,
+): void {
+  if (!req.readableDidRead && !req.readableEnded) {
+    exchange.call(contentLength, facts);
+    return;
+  }
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    exchange.answer(parsedBody);
+    return;
+  }
+  // A parser that decompresses makes more of it than was announced.
+  const refused = checks.bodyLength(Buffer.byteLength(body));
+  if (refused !== undefined) exchange.answer(refused);
+  else if (typeof body === 'string') exchange.callRead(body, facts);
+  // The parser's buffer stays the application's: a large one is transferred away from its owner.
+  else exchange.callRead(isSmall(body.byteLength) ? body : ownCopy(body), facts);
+}

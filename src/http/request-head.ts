@@ -1,0 +1,102 @@
+/** How many milliseconds a caller may ask for is not bounded; past this, numbers lose their ones. */
+const maxTimeout = Number.MAX_SAFE_INTEGER;
+
+/** The value of a digits-only text, NaN for anything else. */
+function digits(text: string): number {
+  if (text.length === 0) return Number.NaN;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c < 48 || c > 57) return Number.NaN;
+  }
+  return Number(text);
+}
+
+/**
+ * The headers this service reads, gathered in one pass and used again for the next request: `reset()`,
+ * then `add` for each header, then read, all before anything else runs. Repeated headers are joined with
+ * a comma, as lists are in HTTP, which no check then takes for a single value.
+ */
+export class RequestHead {
+  /** Names and values, and the four bytes around each pair. */
+  bytes = 0;
+  count = 0;
+  contentType: string | undefined;
+  contentEncoding: string | undefined;
+  /** -1: absent; NaN: not digits, or sent twice. */
+  contentLength = -1;
+  transferEncoding: string | undefined;
+  origin: string | undefined;
+  ifNoneMatch: string | undefined;
+  /** Milliseconds of `rpc-timeout-ms`, NaN: no positive integer; undefined: absent. */
+  timeoutMs: number | undefined;
+  /** The client wants the connection closed; as uWebSockets.js reads it: any value of five letters. */
+  closes = false;
+  /** The headers named in `forwardHeaders` that were sent. */
+  forwarded: Record<string, string> | undefined;
+  readonly #forward: ReadonlySet<string> | undefined;
+
+  constructor(forwardHeaders: readonly string[]) {
+    if (forwardHeaders.length > 0) {
+      this.#forward = new Set(forwardHeaders.map((name) => name.toLowerCase()));
+    }
+  }
+
+  reset(): this {
+    this.bytes = 0;
+    this.count = 0;
+    this.contentType = undefined;
+    this.contentEncoding = undefined;
+    this.contentLength = -1;
+    this.transferEncoding = undefined;
+    this.origin = undefined;
+    this.ifNoneMatch = undefined;
+    this.timeoutMs = undefined;
+    this.closes = false;
+    this.forwarded = undefined;
+    return this;
+  }
+
+  /** @param name in lower case. A bound function: it is handed to the native parser as it is. */
+  readonly add = (name: string, value: string): void => {
+    this.count++;
+    this.bytes += name.length + value.length + 4;
+    // By length first: most headers are then passed over without a comparison of text.
+    switch (name.length) {
+      case 6:
+        if (name === 'origin') this.origin = join(this.origin, value);
+        break;
+      case 10:
+        if (name === 'connection' && value.length === 5) this.closes = true;
+        break;
+      case 12:
+        if (name === 'content-type') this.contentType = join(this.contentType, value);
+        break;
+      case 13:
+        if (name === 'if-none-match') this.ifNoneMatch = join(this.ifNoneMatch, value);
+        break;
+      case 14:
+        if (name === 'content-length') {
+          this.contentLength = this.contentLength === -1 ? digits(value) : Number.NaN;
+        } else if (name === 'rpc-timeout-ms') {
+          const ms = this.timeoutMs === undefined ? digits(value) : Number.NaN;
+          this.timeoutMs = ms > 0 ? Math.min(ms, maxTimeout) : Number.NaN;
+        }
+        break;
+      case 16:
+        if (name === 'content-encoding') this.contentEncoding = join(this.contentEncoding, value);
+        break;
+      case 17:
+        if (name === 'transfer-encoding')
+          this.transferEncoding = join(this.transferEncoding, value);
+        break;
+    }
+    if (this.#forward?.has(name)) {
+      this.forwarded ??= {};
+      this.forwarded[name] = join(this.forwarded[name], value);
+    }
+  };
+}
+
+function join(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
+}

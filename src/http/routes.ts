@@ -1,0 +1,59 @@
+import type { Service } from '../dispatch/service.ts';
+import { type Answer, bodyless, jsonAnswer, rejection } from './answer.ts';
+import { preflightHeaders } from './cors.ts';
+import type { HttpOptions } from './options.ts';
+
+export type Target = 'rpc' | 'healthz' | 'readyz' | 'none';
+
+/** Everything that is not a call: plain data in, an answer out. */
+export interface Routes {
+  /** @param path without the query */
+  targetOf(path: string): Target;
+  /** @param method in capitals */
+  answer(target: Target, method: string, ifNoneMatch: string | undefined): Answer;
+}
+
+/** Weak comparison over a list, RFC 9110 13.1.2. */
+function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const opaque = etag.replace(/^W\//, '');
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaque);
+}
+
+export function createRoutes(service: Service, options: HttpOptions): Routes {
+  const { path, introspection, health } = options;
+  const preflight = bodyless(204, preflightHeaders);
+  const notFound = rejection(404, `nothing is served here, call ${path}`);
+  const allow = introspection ? 'POST, GET, HEAD, OPTIONS' : 'POST, OPTIONS';
+  const notAllowed = rejection(405, `use POST on ${path}`, { headers: ['allow', allow] });
+  const getOnly = rejection(405, 'use GET', { headers: ['allow', 'GET, HEAD'] });
+  const noStore = ['cache-control', 'no-store'];
+
+  function introspect(ifNoneMatch: string | undefined): Answer {
+    const { text, etag } = service.introspect();
+    // no-cache: kept by caches, but asked for each time, since a reload changes it.
+    const headers = ['etag', etag, 'cache-control', 'no-cache'];
+    return matchesEtag(ifNoneMatch, etag) ? bodyless(304, headers) : jsonAnswer(200, text, headers);
+  }
+  function status(target: 'healthz' | 'readyz'): Answer {
+    if (target === 'healthz') return jsonAnswer(200, '{"status":"ok"}', noStore);
+    const { state } = service;
+    return jsonAnswer(state === 'ready' ? 200 : 503, `{"status":"${state}"}`, noStore);
+  }
+  return {
+    targetOf(url) {
+      if (url === path) return 'rpc';
+      if (health && url === '/healthz') return 'healthz';
+      if (health && url === '/readyz') return 'readyz';
+      return 'none';
+    },
+    answer(target, method, ifNoneMatch) {
+      if (target === 'none') return notFound;
+      const reads = method === 'GET' || method === 'HEAD';
+      if (target !== 'rpc') return reads ? status(target) : getOnly;
+      if (method === 'OPTIONS') return preflight;
+      return reads && introspection ? introspect(ifNoneMatch) : notAllowed;
+    },
+  };
+}

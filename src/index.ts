@@ -1,0 +1,30 @@
+export type { Static, TObject, TSchema } from '@sinclair/typebox';
+export { Type } from '@sinclair/typebox';
+export { type Address, type AppOptions, RpcApp } from './app.ts';
+export type { ConfigOptions } from './config.ts';
+export type { PlacementDecision } from './dispatch/placement.ts';
+export {
+  Dispatcher,
+  type DispatcherOptions,
+  type DispatcherStats,
+  type DispatchOptions,
+} from './dispatcher.ts';
+export { handleRequest } from './handle-request.ts';
+export type { NodeHandler } from './http/node.ts';
+export { ErrorCode, RpcError } from './jsonrpc/errors.ts';
+export type { Log } from './observe/log.ts';
+export type { CallContext } from './router/context.ts';
+export { defaultRouter, rpc } from './router/default.ts';
+export {
+  getProcedureSchema,
+  getRegistrySchema,
+  type ParameterSchema,
+  type ProcedureSchema,
+  type RegistrySchema,
+} from './router/introspect.ts';
+export { model } from './router/model.ts';
+export { procedure } from './router/procedure.ts';
+export { DuplicateProcedureError, Router } from './router/router.ts';
+export type { ParamIssue, Placement, Procedure } from './router/types.ts';
+export { rpcApp } from './rpc-app.ts';
+export { StartupError } from './startup-error.ts';

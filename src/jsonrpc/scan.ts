@@ -1,0 +1,193 @@
+/**
+ * The quick reader of a single call: matches the members before `params` and those after it, and leaves
+ * the params alone. It is exact in this sense: when the stretch it calls params is one JSON value, the
+ * body is JSON and its envelope is the one returned, since JSON's grammar leaves no other reading. When
+ * the stretch is no JSON value, or when this returns undefined, `readBody` decides.
+ */
+export interface ScannedEnvelope {
+  /** As written between its quotes; one with an escape is in no method table, so it reaches readBody. */
+  readonly method: string;
+  /** JSON text of the id; undefined: none. */
+  readonly id: string | undefined;
+  /** Where the params stand in the body; -1: none. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACE = 0x7b;
+const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** Longer ids and methods are left to the exact reader. */
+const quickLength = 256;
+
+/**
+ * @param head the body, or its beginning
+ * @param tail the body, or its end
+ * @param tailOffset where `tail` begins in the body
+ * @param strict demand the jsonrpc member
+ */
+export function scanEnvelope(
+  head: string,
+  tail: string,
+  tailOffset: number,
+  strict: boolean,
+): ScannedEnvelope | undefined {
+  let method: string | undefined;
+  let id: string | undefined;
+  let hasVersion = false;
+  let i = skipBlanks(head, 0);
+  if (head.charCodeAt(i) !== OPEN_BRACE) return undefined;
+  for (;;) {
+    i = skipBlanks(head, i + 1);
+    if (head.charCodeAt(i) !== QUOTE) return undefined;
+    const nameStart = i + 1;
+    const nameEnd = head.indexOf('"', nameStart);
+    if (nameEnd === -1) return undefined;
+    i = skipBlanks(head, nameEnd + 1);
+    if (head.charCodeAt(i) !== COLON) return undefined;
+    const start = skipBlanks(head, i + 1);
+    const length = nameEnd - nameStart;
+    if (length === 6 && head.startsWith('params', nameStart)) {
+      if (method === undefined || (strict && !hasVersion)) return undefined;
+      return scanTail(tail, tailOffset, { method, id, start, hasVersion });
+    }
+    let end: number;
+    if (length === 6 && method === undefined && head.startsWith('method', nameStart)) {
+      end = endOfPlainString(head, start);
+      if (end === -1) return undefined;
+      method = head.slice(start + 1, end - 1);
+    } else if (length === 2 && id === undefined && head.startsWith('id', nameStart)) {
+      end = endOfPlainId(head, start);
+      if (end === -1) return undefined;
+      id = head.slice(start, end);
+    } else if (length === 7 && !hasVersion && head.startsWith('jsonrpc', nameStart)) {
+      if (!head.startsWith('"2.0"', start)) return undefined;
+      hasVersion = true;
+      end = start + 5;
+    } else {
+      return undefined;
+    }
+    i = skipBlanks(head, end);
+    const c = head.charCodeAt(i);
+    if (c === COMMA) continue;
+    if (c !== CLOSE_BRACE || method === undefined || (strict && !hasVersion)) return undefined;
+    // The object ends here: nothing but blanks may follow, in the head and in the body.
+    return skipBlanks(head, i + 1) === head.length && tailOffset + tail.length === head.length
+      ? { method, id, start: -1, end: -1 }
+      : undefined;
+  }
+}
+
+/** The members behind the params, read backwards: many clients send the id last. */
+function scanTail(
+  tail: string,
+  tailOffset: number,
+  head: { method: string; id: string | undefined; start: number; hasVersion: boolean },
+): ScannedEnvelope | undefined {
+  const { method, start } = head;
+  let { id, hasVersion } = head;
+  let end = skipBlanksBack(tail, tail.length - 1);
+  if (tail.charCodeAt(end) !== CLOSE_BRACE) return undefined;
+  for (;;) {
+    // `end` is the index of what closes the stretch: a brace first, then the comma of a member.
+    const member = memberBefore(tail, end);
+    if (member === undefined) break;
+    if (member.name === 'id') {
+      if (id !== undefined || endOfPlainId(tail, member.start) !== member.end) return undefined;
+      id = tail.slice(member.start, member.end);
+    } else if (hasVersion || !tail.startsWith('"2.0"', member.start)) {
+      return undefined;
+    } else {
+      hasVersion = true;
+    }
+    end = member.comma;
+  }
+  return start < end + tailOffset ? { method, id, start, end: end + tailOffset } : undefined;
+}
+
+/** The id or jsonrpc member that ends just before `close`, undefined where another thing does. */
+function memberBefore(
+  text: string,
+  close: number,
+): { name: 'id' | 'jsonrpc'; start: number; end: number; comma: number } | undefined {
+  const last = skipBlanksBack(text, close - 1);
+  const c = text.charCodeAt(last);
+  let start: number;
+  if (c === QUOTE) {
+    start = text.lastIndexOf('"', last - 1);
+    if (start < 0) return undefined;
+  } else if ((c >= ZERO && c <= NINE) || c === 0x6c /* null */) {
+    start = last;
+    while (isWordOrNumber(text.charCodeAt(start - 1))) start--;
+  } else {
+    return undefined;
+  }
+  let i = skipBlanksBack(text, start - 1);
+  if (text.charCodeAt(i) !== COLON) return undefined;
+  i = skipBlanksBack(text, i - 1);
+  let name: 'id' | 'jsonrpc';
+  if (text.endsWith('"id"', i + 1)) {
+    name = 'id';
+  } else if (text.endsWith('"jsonrpc"', i + 1)) {
+    name = 'jsonrpc';
+  } else {
+    return undefined;
+  }
+  i = skipBlanksBack(text, i - name.length - 2);
+  if (text.charCodeAt(i) !== COMMA) return undefined;
+  return { name, start, end: last + 1, comma: i };
+}
+
+function isWordOrNumber(c: number): boolean {
+  return (c >= ZERO && c <= NINE) || c === MINUS || (c >= 0x61 && c <= 0x7a);
+}
+
+/** Index after a string without escapes, control characters or anything beyond ASCII; -1: not one. */
+function endOfPlainString(text: string, start: number): number {
+  if (text.charCodeAt(start) !== QUOTE) return -1;
+  const limit = Math.min(text.length, start + 2 + quickLength);
+  for (let i = start + 1; i < limit; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) return i + 1;
+    if (c < 0x20 || c === BACKSLASH || c >= 0x7f) return -1;
+  }
+  return -1;
+}
+
+/** Index after an id that is a plain string, null, or an integer without exponent; -1: not one. */
+function endOfPlainId(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfPlainString(text, start);
+  if (first === 0x6e) return text.startsWith('null', start) ? start + 4 : -1;
+  let i = first === MINUS ? start + 1 : start;
+  const digits = i;
+  while (text.charCodeAt(i) >= ZERO && text.charCodeAt(i) <= NINE) i++;
+  const count = i - digits;
+  // No leading zero, and what follows must end the number: a fraction is left to the exact reader.
+  if (count === 0 || count > quickLength - 1) return -1;
+  if (count > 1 && text.charCodeAt(digits) === ZERO) return -1;
+  return i;
+}
+
+function isBlank(c: number): boolean {
+  return c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09;
+}
+
+function skipBlanks(text: string, start: number): number {
+  let i = start;
+  while (isBlank(text.charCodeAt(i))) i++;
+  return i;
+}
+
+function skipBlanksBack(text: string, start: number): number {
+  let i = start;
+  while (i >= 0 && isBlank(text.charCodeAt(i))) i--;
+  return i;
+}

@@ -1,0 +1,82 @@
+import { createRequire } from 'node:module';
+import { prettyLine } from './pretty.ts';
+
+export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** One event per line: facts as fields, then a constant message, so that lines can be counted. */
+export type WriteLog = (fields: LogFields, message: string) => void;
+
+/** What the rest of the code sees of logging. Params and results are never passed to it. */
+export interface Log {
+  readonly debug: WriteLog;
+  readonly info: WriteLog;
+  readonly warn: WriteLog;
+  readonly error: WriteLog;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Readable lines in place of JSON; the default: when stderr is a terminal. */
+  readonly pretty?: boolean;
+  /** Where finished lines go; the default: stderr. */
+  readonly write?: (line: string) => void;
+}
+
+/**
+ * Fields that would carry a caller's data or secrets. Nothing passes them on purpose; a field that holds
+ * an error or a request can bring them along.
+ */
+const secretFields = [
+  'params',
+  'result',
+  'auth',
+  'headers',
+  'authorization',
+  'cookie',
+  'password',
+  'token',
+];
+const redact = {
+  paths: secretFields.flatMap((name) => [name, `*.${name}`]),
+  censor: '[redacted]',
+};
+
+const ignore: WriteLog = () => {};
+const silentLog: Log = Object.freeze({
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+});
+
+// Loaded by the first log there is: every replica imports this package, and none of them logs.
+const load = createRequire(import.meta.url);
+
+export function createLog({ level, pretty, write }: LogOptions): Log {
+  if (level === 'silent') return silentLog;
+  const { pino } = load('pino') as typeof import('pino');
+  // Synchronous: the last line before a crash is the one that matters.
+  const stderr = write === undefined ? pino.destination({ dest: 2, sync: true }) : undefined;
+  // Whoever read the log has gone; the service goes on without it.
+  stderr?.on('error', () => {});
+  const toLine = (pretty ?? process.stderr.isTTY) ? prettyLine() : (json: string) => json;
+  const put = write ?? ((line: string) => void stderr?.write(line));
+  const logger = pino(
+    {
+      level,
+      redact,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: (json) => put(toLine(json)) },
+  );
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  };
+}

@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module';
+import { escapeControls } from './escape.ts';
+
+const hidden = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'stack', 'detail', 'err']);
+
+function fieldText(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return escapeControls(/^[^\s"=]+$/.test(text) ? text : JSON.stringify(value));
+}
+
+function stackLines(value: unknown): string {
+  const stack =
+    typeof value === 'object' && value !== null && 'stack' in value ? value.stack : value;
+  if (typeof stack !== 'string') return '';
+  // Indented, so that no line of it can pass for one of the log's own.
+  const indented = (line: string) => `\n    ${escapeControls(line)}`;
+  return stack.split('\n').map(indented).join('');
+}
+
+/** From one JSON line of pino to a readable one: time, level, message, name=value, then stacks. */
+export function prettyLine(
+  colorize = process.env.NO_COLOR === undefined,
+): (json: string) => string {
+  const { prettyFactory } = createRequire(import.meta.url)(
+    'pino-pretty',
+  ) as typeof import('pino-pretty');
+  return prettyFactory({
+    colorize,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname',
+    hideObject: true,
+    messageFormat: (log) => {
+      const fields = Object.entries(log)
+        .filter(([name]) => !hidden.has(name))
+        .map(([name, value]) => ` ${escapeControls(name)}=${fieldText(value)}`);
+      const stacks = [log.stack, log.detail, log.err].map(stackLines);
+      return escapeControls(String(log.msg)) + fields.join('') + stacks.join('');
+    },
+  });
+}

@@ -1,0 +1,228 @@
+import { errorFor } from '../dispatch/limit.ts';
+import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
+import type { WorkerLoad } from './balance.ts';
+import { pushCall } from './encode.ts';
+import { slotCount } from './ledger.ts';
+import type { ReplicaThread } from './threads.ts';
+import type { Unit, UnitCall } from './unit.ts';
+import type { Frame, ResultMessage } from './wire.ts';
+
+/** A thread that was sent an abort and neither answers it nor is in a call it is known to run is stuck. */
+const unresponsiveAfterMs = 500;
+
+/** A synchronous call running longer than this gives back what was sent to wait behind it. */
+const overrunMs = 5;
+
+/** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
+export class WorkerLink implements WorkerLoad {
+  readonly thread: ReplicaThread;
+  threadId = 0;
+  /** Calls it has ended. */
+  completed = 0;
+  readonly #defaultTimeoutMs: number;
+  readonly #slots: (UnitCall | undefined)[] = [];
+  readonly #free: number[] = [];
+  #sequence = 1;
+  #count = 0;
+  #loadUs = 0;
+  #overrun = false;
+  #frame: Frame = [];
+
+  constructor(thread: ReplicaThread, defaultTimeoutMs: number) {
+    this.thread = thread;
+    this.#defaultTimeoutMs = defaultTimeoutMs;
+  }
+
+  /** Calls with this worker. */
+  get inFlight(): number {
+    return this.#count;
+  }
+
+  get loadUs(): number {
+    return this.#overrun ? Number.POSITIVE_INFINITY : this.#loadUs;
+  }
+
+  get freeSlots(): number {
+    return slotCount - this.#count;
+  }
+
+  /** Puts a unit's waiting calls into the next frame. */
+  add(unit: Unit): void {
+    let follows = 0;
+    unit.state = 'sent';
+    for (; unit.next < unit.calls.length; unit.next++) {
+      const item = unit.calls[unit.next] as UnitCall;
+      const slot = this.#free.pop() ?? this.#slots.length;
+      item.ticket = this.#sequence++ * slotCount + slot;
+      item.loadUs = item.expectedUs;
+      this.#slots[slot] = item;
+      this.#count++;
+      this.#loadUs += item.loadUs;
+      this.thread.ledger.send(item.ticket);
+      pushCall(this.#frame, item.call, item.ticket, follows, this.#timeoutOf(item));
+      follows = 1;
+    }
+  }
+
+  /** Posts the frame that `add` has filled. */
+  flush(): void {
+    if (this.#frame.length === 0) return;
+    const frame = this.#frame;
+    this.#frame = [];
+    this.thread.post(frame);
+  }
+
+  /** Takes a result in. Gives the call it answers, undefined where that is with this worker no more. */
+  settle(message: ResultMessage): UnitCall | undefined {
+    const [ticket, , micros, reply] = message;
+    const item = this.#slots[ticket % slotCount];
+    this.#overrun = false;
+    if (item === undefined || item.ticket !== ticket) return undefined;
+    this.#release(item);
+    this.completed++;
+    item.cost.record(micros);
+    item.answer(reply === '' ? undefined : reply);
+    return item;
+  }
+
+  /** The worker has started all it had up to `lastTicket`: what of it has not ended waits. */
+  waits(lastTicket: number): void {
+    this.#overrun = false;
+    for (const item of this.#slots) {
+      if (item === undefined || item.ticket > lastTicket) continue;
+      this.#loadUs -= item.loadUs;
+      item.loadUs = 0;
+    }
+  }
+
+  /** The worker has received an abort. */
+  aborted(ticket: number): void {
+    const item = this.#slots[ticket % slotCount];
+    if (item?.ticket === ticket) item.abortedAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes back what has not started: of one unit, or all. Their units stand at the first call to run. */
+  takeBack(of?: Unit): Unit[] {
+    const units = new Set<Unit>();
+    for (const item of this.#slots) {
+      if (item === undefined || (of !== undefined && item.unit !== of)) continue;
+      if (!this.thread.ledger.revoke(item.ticket)) continue;
+      this.#release(item);
+      item.unit.next = Math.min(item.unit.next, item.index);
+      item.unit.state = 'held';
+      units.add(item.unit);
+    }
+    return [...units];
+  }
+
+  /** The caller of a unit has gone: what runs of it is told, where it can hear. */
+  cancel(unit: Unit): void {
+    for (const item of this.#slots) {
+      if (item === undefined || item.unit !== unit || item.abortedAt !== undefined) continue;
+      // Killed at its deadline and not before: callers that come and go must not buy a thread each.
+      this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /**
+   * Answers the calls whose time is over.
+   *
+   * @param onAnswered told of the unit of each
+   * @returns the call for whose sake the thread must be killed: it is in its synchronous code past its
+   *   deadline, or was told to end and the thread does not even answer that
+   */
+  expire(now: number, onAnswered: (unit: Unit) => void): UnitCall | undefined {
+    const { ledger } = this.thread;
+    let stuck: UnitCall | undefined;
+    for (const item of this.#slots) {
+      if (item === undefined) continue;
+      const startedAt = ledger.startedAt(item.ticket);
+      if (startedAt === undefined) {
+        this.#expireUnstarted(item, now);
+        continue;
+      }
+      const timeoutMs = this.#timeoutOf(item);
+      const { scope } = item.call;
+      if (now < startedAt + timeoutMs && now < scope.expiresAt) continue;
+      const isRunning = ledger.isRunning(item.ticket);
+      if (isRunning || this.#isSilent(item, now)) stuck = item;
+      if (item.isAnswered) continue;
+      const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
+      const data = { timeoutMs: own ? timeoutMs : scope.timeoutMs };
+      item.answer(errorFor(item.call, ErrorCode.DeadlineExceeded, data));
+      if (!isRunning) this.#abort(item, 'deadline', now);
+      onAnswered(item.unit);
+    }
+    return stuck;
+  }
+
+  /** Whether the running call has outlived its estimate with others behind it. */
+  hasOverrun(now: number): boolean {
+    if (this.#overrun || this.#count < 2) return false;
+    const { ledger } = this.thread;
+    const running = this.#slots.find((item) => item !== undefined && ledger.isRunning(item.ticket));
+    const startedAt = running && ledger.startedAt(running.ticket);
+    return startedAt !== undefined && now - startedAt > overrunMs;
+  }
+
+  /** Nothing more is sent here until the worker has ended what it is in. */
+  markOverrun(): void {
+    this.#overrun = true;
+  }
+
+  /** The thread is gone: answers what had started. Call `takeBack` first, for what had not. */
+  lose(reason: LossReason): void {
+    const { ledger } = this.thread;
+    const hasCulprit = this.#slots.some(
+      (item) => item !== undefined && ledger.isRunning(item.ticket),
+    );
+    for (const item of this.#slots) {
+      if (item === undefined) continue;
+      // Where the thread was in no call's synchronous code, nobody can tell whose continuation it was.
+      const own = !hasCulprit || ledger.isRunning(item.ticket);
+      this.#answerLost(item, own ? reason : 'neighbour');
+    }
+  }
+
+  /** Answers all that is here with -32002. */
+  abandon(reason: LossReason): void {
+    for (const item of this.#slots) if (item !== undefined) this.#answerLost(item, reason);
+  }
+
+  #timeoutOf(item: UnitCall): number {
+    return item.call.procedure.timeoutMs ?? this.#defaultTimeoutMs;
+  }
+
+  #isSilent(item: UnitCall, now: number): boolean {
+    const { abortedAt } = item;
+    if (abortedAt === undefined || now - abortedAt <= unresponsiveAfterMs) return false;
+    return !this.thread.ledger.isBusy();
+  }
+
+  #answerLost(item: UnitCall, reason: LossReason): void {
+    this.#release(item);
+    item.answer(errorFor(item.call, ErrorCode.WorkerLost, { reason }));
+  }
+
+  #expireUnstarted(item: UnitCall, now: number): void {
+    const { scope } = item.call;
+    if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
+    if (!this.thread.ledger.revoke(item.ticket)) return;
+    this.#release(item);
+    item.answer(errorFor(item.call, ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }));
+  }
+
+  #abort(item: UnitCall, reason: 'cancelled' | 'deadline', at: number): void {
+    item.abortedAt = at;
+    this.thread.post({ type: 'abort', ticket: item.ticket, reason });
+  }
+
+  #release(item: UnitCall): void {
+    const slot = item.ticket % slotCount;
+    this.#slots[slot] = undefined;
+    this.#free.push(slot);
+    this.#count--;
+    // Sums of floats drift: an empty worker's load is exactly nothing.
+    this.#loadUs = this.#count === 0 ? 0 : Math.max(0, this.#loadUs - item.loadUs);
+  }
+}

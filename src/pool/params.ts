@@ -1,0 +1,55 @@
+import { exceedsDepth } from '../jsonrpc/depth.ts';
+import { isInvalid } from '../jsonrpc/envelope.ts';
+import { readBody } from '../jsonrpc/read.ts';
+import { errorReply } from '../jsonrpc/reply.ts';
+import { type Frame, field, type ReplicaOptions } from './wire.ts';
+
+/** The parsed params of a call, or the reply that ends it. */
+export type ReadParams =
+  | { readonly reply: undefined; readonly params: unknown; readonly id: string | undefined }
+  | { readonly reply: string };
+
+/**
+ * Parses a call's params in the worker, where a broken one costs the front end nothing. The front end
+ * read only the envelope around them: if they turn out not to be one JSON value, the exact reader has
+ * the last word on the whole body, as it has on the front end for an inline call.
+ *
+ * @param at index of the call's first field in the frame
+ */
+export function readParams(frame: Frame, at: number, options: ReplicaOptions): ReadParams {
+  const source = field(frame, at, 'source');
+  const start = field(frame, at, 'start');
+  const end = field(frame, at, 'end');
+  const id = field(frame, at, 'id');
+  if (source === undefined) return { reply: undefined, params: undefined, id };
+  // Alone in its source: a part of a body that the front end has read whole.
+  if (end === -1) return { reply: undefined, params: JSON.parse(textOf(source)), id };
+  const text =
+    typeof source === 'string'
+      ? source.slice(start, end)
+      : Buffer.from(source).toString('utf8', start, end);
+  // The params stand one level deep in the body.
+  if (!exceedsDepth(text, options.maxDepth - 1)) {
+    try {
+      const params: unknown = JSON.parse(text);
+      if (typeof params === 'object' && params !== null) return { reply: undefined, params, id };
+    } catch {
+      // Not one value: left to the exact reader.
+    }
+  }
+  return readExactly(textOf(source), options);
+}
+
+function textOf(source: string | SharedArrayBuffer): string {
+  return typeof source === 'string' ? source : Buffer.from(source).toString('utf8');
+}
+
+function readExactly(text: string, options: ReplicaOptions): ReadParams {
+  const body = readBody(text, { ...options, maxBatch: 1 });
+  if (body.kind === 'reply') return body;
+  // The quick reader saw an object open, so a batch can't come out of it.
+  if (body.kind === 'batch') throw new Error('a single call was read as a batch');
+  const { entry } = body;
+  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code) };
+  return { reply: undefined, params: entry.params, id: entry.id };
+}

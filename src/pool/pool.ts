@@ -1,0 +1,329 @@
+import { type Call, paramsLength } from '../dispatch/call.ts';
+import type { Executor, RunObserver } from '../dispatch/executor.ts';
+import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
+import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
+import type { Reply } from '../jsonrpc/reply.ts';
+import type { Fault } from '../router/invoke.ts';
+import { chooseWorker } from './balance.ts';
+import { CostEstimate, transferCostUs } from './cost.ts';
+import { Gates } from './gates.ts';
+import type { WorkerLink } from './link.ts';
+import { UnitQueue } from './queue.ts';
+import { Roster, type RosterOptions } from './roster.ts';
+import { Unit, UnitCall, type UnitOwner } from './unit.ts';
+
+export interface PoolOptions extends RosterOptions {
+  /** Calls that may wait for a worker. */
+  readonly maxQueue: number;
+  /** Milliseconds a call may wait for a worker. */
+  readonly maxQueueMs: number;
+}
+
+/** What the pool tells whoever watches over it; the dispatcher writes it to the log. */
+export interface PoolEvents {
+  /** A call ended with a result. */
+  readonly onRun: RunObserver;
+  onFault(fault: Fault): void;
+  /** Something threw in a worker outside of any call. */
+  onUncaught(detail: string): void;
+  onWorkerLost(reason: LossReason, detail: string | undefined): void;
+  onWorkerKilled(method: string): void;
+  onRestartFailed(message: string, retryMs: number): void;
+}
+
+export interface WorkerStats {
+  readonly threadId: number;
+  readonly inFlight: number;
+  readonly completed: number;
+}
+
+export interface PoolStats {
+  readonly workers: readonly WorkerStats[];
+  readonly spares: number;
+  readonly queued: number;
+  readonly deaths: number;
+  readonly kills: number;
+  readonly zombies: number;
+}
+
+/** How often calls in flight are looked at for deadlines and overruns while there are any. */
+const sweepMs = 10;
+
+/**
+ * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, one
+ * message per worker; what finds no worker waits in a bounded queue of its own.
+ */
+export class Pool implements Executor, UnitOwner {
+  readonly takesUnparsed = true;
+  readonly roster: Roster;
+  readonly #options: PoolOptions;
+  readonly #events: PoolEvents;
+  readonly #queue = new UnitQueue();
+  readonly #gates = new Gates();
+  readonly #costs = new Map<string, CostEstimate>();
+  #flushPlanned = false;
+  #sweep: NodeJS.Timeout | undefined;
+  #closing = false;
+  #onDrained: (() => void) | undefined;
+
+  constructor(options: PoolOptions, events: PoolEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.roster = new Roster(options, {
+      onRun: events.onRun,
+      onCapacity: () => this.#onCapacity(),
+      onLost: (unstarted, reason, detail) => {
+        this.#requeue(unstarted);
+        events.onWorkerLost(reason, detail);
+      },
+      onRestartFailed: (message, retryMs) => events.onRestartFailed(message, retryMs),
+      onFault: (fault) => events.onFault(fault),
+      onUncaught: (detail) => events.onUncaught(detail),
+    });
+  }
+
+  ready(): Promise<void> {
+    return this.roster.ready();
+  }
+
+  execute(call: Call): Reply | Promise<Reply> {
+    const refusal = this.#refusal(call.scope, 1);
+    if (refusal !== undefined) return errorFor(call, refusal.code, refusal.data);
+    return new Promise((resolve) => {
+      this.#enqueue([call], (unit) => resolve(unit.calls[0]?.reply));
+    });
+  }
+
+  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
+    const first = calls[0];
+    if (first === undefined) return [];
+    // One whose concurrency is bounded must be able to wait without its neighbours.
+    if (calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)) {
+      return this.#executeOneByOne(calls);
+    }
+    const refusal = this.#refusal(first.scope, calls.length);
+    if (refusal !== undefined) {
+      return calls.map((call) => errorFor(call, refusal.code, refusal.data));
+    }
+    return new Promise((resolve) => {
+      this.#enqueue(calls, (unit) => resolve(unit.calls.map(({ reply }) => reply)));
+    });
+  }
+
+  onDone(unit: Unit): void {
+    scopeOf(unit).removeListener(unit);
+    const next = this.#gates.leave(unit);
+    if (next !== undefined) {
+      this.#queue.pushFront(next);
+      this.#plan();
+    }
+    unit.resolve(unit);
+  }
+
+  onResume(unit: Unit): void {
+    this.#requeue([unit]);
+  }
+
+  onCancelled(unit: Unit): void {
+    if (unit.state === 'sent') {
+      for (const link of this.roster.active) {
+        link.takeBack(unit);
+        link.cancel(unit);
+      }
+    }
+    this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
+  }
+
+  stats(): PoolStats {
+    const { active, spares, deaths, kills, threads } = this.roster;
+    return {
+      workers: active.map(({ threadId, inFlight, completed }) => ({
+        threadId,
+        inFlight,
+        completed,
+      })),
+      spares,
+      queued: this.#waiting,
+      deaths,
+      kills,
+      zombies: threads.zombies,
+    };
+  }
+
+  /**
+   * Finishes what is here, for `graceMs` at most: then what never started gets -32003, what still runs
+   * -32002. Resolves when the threads are gone.
+   */
+  async close(graceMs: number): Promise<void> {
+    const until = Date.now() + graceMs;
+    this.#closing = true;
+    if (!this.#isEmpty()) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMs);
+        this.#onDrained = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    clearInterval(this.#sweep);
+    for (const link of this.roster.active) {
+      for (const unit of link.takeBack()) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
+      link.abandon('shutdown');
+    }
+    for (const unit of this.#everyWaiting())
+      this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
+    await this.roster.close(Math.max(until - Date.now(), 1000));
+  }
+
+  async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    for (const call of calls) replies.push(await this.execute(call));
+    return replies;
+  }
+
+  /** Why calls of a request are not taken in at all. */
+  #refusal(scope: RequestScope, count: number): Refusal | undefined {
+    if (this.#closing) return { code: ErrorCode.Cancelled };
+    if (this.#waiting + count > this.#options.maxQueue) return this.#overloaded();
+    return refusalBeforeStart(scope, Date.now());
+  }
+
+  /** Says how long the work that waits will take the workers, as far as their past tells. */
+  #overloaded(): Refusal {
+    const workMs = (this.#queue.workUs + this.#gates.workUs) / 1000;
+    const retryAfterMs = Math.max(1, Math.ceil(workMs / this.#options.workers));
+    return { code: ErrorCode.Overloaded, data: { retryAfterMs } };
+  }
+
+  /** Calls that wait for a worker. */
+  get #waiting(): number {
+    return this.#queue.size + this.#gates.size;
+  }
+
+  #enqueue(calls: readonly Call[], resolve: (unit: Unit) => void): void {
+    const items = calls.map((call) => {
+      const cost = this.#costOf(call.procedure.name);
+      return new UnitCall(call, cost, cost.expectedUs + transferCostUs(paramsLength(call)));
+    });
+    const unit = new Unit(items, Date.now(), this, resolve);
+    scopeOf(unit).addListener(unit);
+    this.#queue.push(unit);
+    this.#plan();
+  }
+
+  #costOf(name: string): CostEstimate {
+    let cost = this.#costs.get(name);
+    if (cost === undefined) {
+      cost = new CostEstimate();
+      this.#costs.set(name, cost);
+    }
+    return cost;
+  }
+
+  /** Frames leave after all that this turn of the event loop brings has arrived. */
+  #plan(): void {
+    if (this.#flushPlanned) return;
+    this.#flushPlanned = true;
+    setImmediate(() => {
+      this.#flushPlanned = false;
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    const links = this.roster.active;
+    for (;;) {
+      const unit = this.#queue.peek();
+      if (unit === undefined) break;
+      if (!this.#gates.mayPass(unit)) {
+        this.#queue.shift();
+        this.#gates.keep(unit);
+        continue;
+      }
+      const link = chooseWorker(links, unit.expectedUs, unit.waiting);
+      if (link === undefined) break;
+      this.#queue.shift();
+      this.#gates.enter(unit);
+      link.add(unit);
+    }
+    for (const link of links) link.flush();
+    this.#sweep ??= setInterval(() => this.#look(), sweepMs).unref();
+  }
+
+  #onCapacity(): void {
+    if (this.#queue.size > 0) this.#plan();
+    else if (this.#onDrained !== undefined && this.#isEmpty()) this.#onDrained();
+  }
+
+  #isEmpty(): boolean {
+    return this.#waiting === 0 && this.roster.active.every((link) => link.inFlight === 0);
+  }
+
+  /** Back to the front of the queue, in the order they had; a batch when its running call has ended. */
+  #requeue(units: readonly Unit[]): void {
+    for (const unit of units.toReversed()) {
+      if (unit.isDone || !unit.mayGoOn) continue;
+      unit.state = 'queued';
+      this.#queue.pushFront(unit);
+      this.#plan();
+    }
+  }
+
+  /** Answers what of a unit is with no worker. */
+  #answerWaiting(unit: Unit, { code, data }: Refusal): void {
+    unit.queue?.drop(unit);
+    // Not queued any more, so that the answers don't bring it back.
+    unit.state = 'sent';
+    for (let i = unit.next; i < unit.calls.length; i++) {
+      const item = unit.calls[i] as UnitCall;
+      item.answer(errorFor(item.call, code, data));
+    }
+  }
+
+  /** Deadlines, waiting times and overruns. Sleeps when there is nothing to look at. */
+  #look(): void {
+    const now = Date.now();
+    this.#expireQueued(now);
+    for (const link of [...this.roster.active]) this.#lookAt(link, now);
+    if (this.#onDrained !== undefined && this.#isEmpty()) this.#onDrained();
+    if (this.#isEmpty()) {
+      clearInterval(this.#sweep);
+      this.#sweep = undefined;
+    }
+  }
+
+  #lookAt(link: WorkerLink, now: number): void {
+    // What follows an overdue call of a batch must not wait for that one to end.
+    const stuck = link.expire(now, (unit) => this.#requeue(link.takeBack(unit)));
+    if (stuck !== undefined) {
+      this.#requeue(link.takeBack());
+      this.roster.kill(link);
+      this.#events.onWorkerKilled(stuck.call.procedure.name);
+    } else if (link.hasOverrun(now)) {
+      this.#requeue(link.takeBack());
+      link.markOverrun();
+    }
+  }
+
+  #expireQueued(now: number): void {
+    for (const unit of this.#everyWaiting()) {
+      const expired = refusalBeforeStart(scopeOf(unit), now);
+      if (expired !== undefined) this.#answerWaiting(unit, expired);
+      else if (now - unit.enqueuedAt > this.#options.maxQueueMs) {
+        this.#answerWaiting(unit, this.#overloaded());
+      }
+    }
+  }
+
+  *#everyWaiting(): Generator<Unit> {
+    for (const unit of this.#queue) if (!unit.isDone) yield unit;
+    for (const unit of this.#gates) if (!unit.isDone) yield unit;
+  }
+}
+
+/** The request a unit belongs to: all its calls are of one. */
+function scopeOf(unit: Unit): RequestScope {
+  return (unit.calls[0] as UnitCall).call.scope;
+}

@@ -1,0 +1,71 @@
+import type { Unit } from './unit.ts';
+
+/**
+ * Units that wait for a worker, oldest first. A ring over two arrays: what comes back from a lost worker
+ * goes to the front, all else to the back; taking from the front copies nothing.
+ */
+export class UnitQueue {
+  #items: (Unit | undefined)[] = [];
+  #head = 0;
+  #returned: Unit[] = []; // the newest return is the last item
+
+  /** Calls that wait. */
+  size = 0;
+  /** What they are expected to cost a worker, microseconds. */
+  workUs = 0;
+
+  push(unit: Unit): void {
+    this.#count(unit, 1);
+    unit.queue = this;
+    this.#items.push(unit);
+  }
+
+  pushFront(unit: Unit): void {
+    this.#count(unit, 1);
+    unit.queue = this;
+    this.#returned.push(unit);
+  }
+
+  /** The oldest unit that still has something to run. */
+  peek(): Unit | undefined {
+    for (;;) {
+      const unit = this.#returned.at(-1) ?? this.#items[this.#head];
+      if (unit === undefined || !unit.isDone) return unit;
+      this.#advance();
+    }
+  }
+
+  shift(): Unit | undefined {
+    const unit = this.peek();
+    if (unit === undefined) return undefined;
+    this.drop(unit);
+    this.#advance();
+    return unit;
+  }
+
+  /** A unit that waits here is about to be answered: it is passed over when its turn comes. */
+  drop(unit: Unit): void {
+    this.#count(unit, -1);
+    unit.queue = undefined;
+  }
+
+  #count(unit: Unit, sign: 1 | -1): void {
+    this.size += sign * unit.waiting;
+    // Sums of floats drift: an empty queue's work is exactly nothing.
+    this.workUs = this.size === 0 ? 0 : this.workUs + sign * unit.expectedUs;
+  }
+
+  #advance(): void {
+    if (this.#returned.pop() !== undefined) return;
+    this.#items[this.#head++] = undefined;
+    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  *[Symbol.iterator](): Generator<Unit> {
+    for (let i = this.#returned.length - 1; i >= 0; i--) yield this.#returned[i] as Unit;
+    for (let i = this.#head; i < this.#items.length; i++) yield this.#items[i] as Unit;
+  }
+}

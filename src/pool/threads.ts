@@ -1,0 +1,130 @@
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { Ledger } from './ledger.ts';
+import type { FromReplica, ReplicaOptions, ReplicaTask, ToReplica } from './wire.ts';
+
+export interface ThreadOptions {
+  /** Threads to keep, the warm spares included. */
+  readonly threads: number;
+  readonly modules: readonly string[];
+  readonly fingerprint: string;
+  /** Flags of the threads; undefined: those of this process. */
+  readonly execArgv: readonly string[] | undefined;
+  /** Added to the niceness of the threads, so that the front end wins a contended core. */
+  readonly niceIncrement: number;
+  /** Old generation of each worker's heap in MB, 0: V8's own default. */
+  readonly workerMemoryMb: number;
+  readonly replica: ReplicaOptions;
+}
+
+/** How a replica's thread ended. `closed`: as told; `killed`: by us; the rest by itself. */
+export type ThreadEnd = 'closed' | 'killed' | 'exit' | 'memory' | 'error';
+
+export interface ThreadExit {
+  readonly end: ThreadEnd;
+  /** For the log: what the thread died of. */
+  readonly detail: string | undefined;
+}
+
+/** One replica's thread as the front end holds it. */
+export interface ReplicaThread {
+  readonly ledger: Ledger;
+  post(message: ToReplica): void;
+  /** Terminates the thread, whatever it is doing. */
+  kill(): void;
+}
+
+/** A terminated thread that has not gone by then is stuck in native code: a zombie. */
+const zombieAfterMs = 2000;
+
+/**
+ * The worker threads. Piscina owns their birth, death and niceness; each runs one resident task, which
+ * serves frames on a port of its own until it is told to close. So a kill is the abort of that task and
+ * takes one thread with it, and piscina's queue, whose limits and signals have traps, is never used.
+ */
+export class ReplicaThreads {
+  readonly piscina: Piscina;
+  readonly #options: ThreadOptions;
+  zombies = 0;
+
+  constructor(options: ThreadOptions, onError: (error: Error) => void) {
+    this.#options = options;
+    const source = import.meta.url;
+    const extension = source.endsWith('.ts') ? '.ts' : '.js';
+    this.piscina = new Piscina({
+      filename: new URL(`../../workers/replica${extension}`, source).href,
+      minThreads: options.threads,
+      maxThreads: options.threads,
+      concurrentTasksPerWorker: 1,
+      // 'sync' would freeze the timers and sockets of a replica that idles.
+      atomics: 'disabled',
+      niceIncrement: options.niceIncrement,
+      ...(options.execArgv !== undefined && { execArgv: [...options.execArgv] }),
+      recordTiming: false,
+      ...(options.workerMemoryMb > 0 && {
+        resourceLimits: { maxOldGenerationSizeMb: options.workerMemoryMb },
+      }),
+    });
+    // Without a listener an error of an idle thread would end the process.
+    this.piscina.on('error', onError);
+  }
+
+  /** The threads, as piscina holds them. */
+  get workers(): Worker[] {
+    return this.piscina.threads;
+  }
+
+  /**
+   * Starts a replica on the next idle thread.
+   *
+   * @param onMessage gets everything the replica posts, all of it before `onEnd`
+   * @param onEnd called once, when the thread is gone (or a zombie) or the task has ended
+   */
+  start(
+    onMessage: (message: FromReplica) => void,
+    onEnd: (exit: ThreadExit) => void,
+  ): ReplicaThread {
+    const { port1: port, port2 } = new MessageChannel();
+    const ledger = new Ledger();
+    const abort = new AbortController();
+    const { modules, fingerprint, replica: options } = this.#options;
+    const task: ReplicaTask = { port: port2, ledger: ledger.buffer, modules, fingerprint, options };
+    port.on('message', onMessage);
+    const ended = this.piscina.run(task, { transferList: [port2], signal: abort.signal }).then(
+      (): ThreadExit => ({ end: 'closed', detail: undefined }),
+      (error: unknown): ThreadExit => toExit(error, abort.signal.aborted),
+    );
+    void this.#drained(port, ended).then(onEnd);
+    return {
+      ledger,
+      post: (message) => port.postMessage(message),
+      kill: () => abort.abort(),
+    };
+  }
+
+  /** Ends all threads, at once. */
+  async destroy(): Promise<void> {
+    await this.piscina.destroy();
+  }
+
+  /** The exit, when every message the thread posted has been delivered: its port closes after them. */
+  async #drained(port: MessagePort, ended: Promise<ThreadExit>): Promise<ThreadExit> {
+    const closed = new Promise<void>((resolve) => port.once('close', resolve));
+    const exit = await ended;
+    const timer = setTimeout(() => {
+      this.zombies++;
+      port.close();
+    }, zombieAfterMs);
+    await closed;
+    clearTimeout(timer);
+    return exit;
+  }
+}
+
+function toExit(error: unknown, aborted: boolean): ThreadExit {
+  const detail = error instanceof Error ? error.message : String(error);
+  if (aborted) return { end: 'killed', detail };
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return { end: 'memory', detail };
+  return { end: detail.startsWith('worker exited') ? 'exit' : 'error', detail };
+}

@@ -1,0 +1,126 @@
+import type { Call } from '../dispatch/call.ts';
+import type { CancelListener } from '../dispatch/scope.ts';
+import type { Reply } from '../jsonrpc/reply.ts';
+import type { CostEstimate } from './cost.ts';
+import type { UnitQueue } from './queue.ts';
+
+/** One call of a unit: what it is expected to cost, where it is, and its answer. */
+export class UnitCall {
+  /** The unit it belongs to and its place there: set by the unit. */
+  unit!: Unit;
+  index = -1;
+  readonly call: Call;
+  readonly cost: CostEstimate;
+  /** Expected microseconds on the worker, its copying included. */
+  readonly expectedUs: number;
+  /** Its name with the worker it is with. */
+  ticket = -1;
+  /** What it still counts for in that worker's load; 0 once it waits. */
+  loadUs = 0;
+  /** When its signal was aborted, Unix milliseconds; Infinity once the worker has said so. */
+  abortedAt: number | undefined = undefined;
+  isAnswered = false;
+  reply: Reply = undefined;
+
+  constructor(call: Call, cost: CostEstimate, expectedUs: number) {
+    this.call = call;
+    this.cost = cost;
+    this.expectedUs = expectedUs;
+  }
+
+  /** The first answer counts; later ones are dropped. */
+  answer(reply: Reply): void {
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    this.reply = reply;
+    this.unit.noteAnswer();
+  }
+}
+
+/** `queued`: waits for a worker; `sent`: all of it is with one; `held`: taken back, and a call before is not over. */
+export type UnitState = 'queued' | 'sent' | 'held';
+
+/** Whom a unit tells of what happens to it. */
+export interface UnitOwner {
+  /** Every call has an answer. */
+  onDone(unit: Unit): void;
+  /** A held unit may go on: every call before `next` has an answer. */
+  onResume(unit: Unit): void;
+  /** The caller has gone. */
+  onCancelled(unit: Unit): void;
+}
+
+/**
+ * Calls that run one after another on one worker: a single call, or neighbours of a batch. Waits in the
+ * queue, travels in a frame, and goes back to the queue with what has not started when its worker is lost.
+ */
+export class Unit implements CancelListener {
+  readonly calls: readonly UnitCall[];
+  readonly enqueuedAt: number;
+  state: UnitState = 'queued';
+  /** Where it waits, while it does. */
+  queue: UnitQueue | undefined;
+  /** It counts for its procedure's `maxConcurrency`. */
+  isInside = false;
+  /** Index of the first call that is not with a worker. */
+  next = 0;
+  readonly resolve: (unit: Unit) => void;
+  readonly #owner: UnitOwner;
+  #answered = 0;
+
+  /** @param resolve called by the owner, once every call has an answer */
+  constructor(
+    calls: readonly UnitCall[],
+    enqueuedAt: number,
+    owner: UnitOwner,
+    resolve: (unit: Unit) => void,
+  ) {
+    this.calls = calls;
+    for (const [index, item] of calls.entries()) {
+      item.unit = this;
+      item.index = index;
+    }
+    this.enqueuedAt = enqueuedAt;
+    this.#owner = owner;
+    this.resolve = resolve;
+  }
+
+  /** The bound on its procedure; a procedure that has one travels in a unit of its own. */
+  get limited(): { readonly name: string; readonly maxConcurrency: number } | undefined {
+    const { name, maxConcurrency } = (this.calls[0] as UnitCall).call.procedure;
+    return maxConcurrency === undefined ? undefined : { name, maxConcurrency };
+  }
+
+  /** Expected microseconds of what has still to be sent. */
+  get expectedUs(): number {
+    let sum = 0;
+    for (let i = this.next; i < this.calls.length; i++)
+      sum += (this.calls[i] as UnitCall).expectedUs;
+    return sum;
+  }
+
+  /** Calls that are not with a worker. */
+  get waiting(): number {
+    return this.calls.length - this.next;
+  }
+
+  get isDone(): boolean {
+    return this.#answered === this.calls.length;
+  }
+
+  /** Whether the next call may begin: it does when the previous has ended. */
+  get mayGoOn(): boolean {
+    return this.#answered === this.next;
+  }
+
+  onCancelled(): void {
+    this.#owner.onCancelled(this);
+  }
+
+  /** One of its calls has got its answer. */
+  noteAnswer(): void {
+    this.#answered++;
+    if (this.isDone) this.#owner.onDone(this);
+    else if (this.state === 'held' && this.mayGoOn) this.#owner.onResume(this);
+  }
+}

@@ -1,0 +1,19 @@
+/** What a handler gets as its second argument, the same in both places it may run. */
+export interface CallContext<State = unknown> {
+  /** Aborts when the caller has gone or the deadline has passed. */
+  readonly signal: AbortSignal;
+  /** When this call must have ended, in milliseconds since the Unix epoch (compare with Date.now()). */
+  readonly deadline: number;
+  /** The request's id, undefined for a notification. A number beyond double precision is rounded here only. */
+  readonly id: string | number | null | undefined;
+  /** The name the procedure was called by. */
+  readonly method: string;
+  /** The request headers named in `forwardHeaders`, lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The caller's address, undefined where the transport has none. */
+  readonly remoteAddress: string | undefined;
+  /** What the `authenticate` hook returned. */
+  readonly auth: unknown;
+  /** What the module's `setup()` returned in this replica. */
+  readonly state: State;
+}

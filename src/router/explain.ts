@@ -1,0 +1,243 @@
+import type { TSchema } from '@sinclair/typebox';
+import { suggest } from '../suggest.ts';
+import type { Checks } from './checks.ts';
+import { escapePointer, kindOf } from './schema-tree.ts';
+import { typeText } from './type-text.ts';
+import type { ParamIssue } from './types.ts';
+
+/** The data of a -32602 stays readable, and small whatever was sent. */
+const maxIssues = 8;
+const maxSegment = 64;
+const maxExpected = 300;
+
+/**
+ * Why `value` is not of `schema`: the first issues only. TypeBox's own Errors() is not used: it goes on to
+ * match a pattern against a string that is already too long, and takes 20 times as long on a large value.
+ */
+export function explain(schema: TSchema, value: unknown, checks: Checks): ParamIssue[] {
+  const issues: ParamIssue[] = [];
+  const explainer = new Explainer(checks, issues);
+  explainer.explain(schema, value, '');
+  if (issues.length === 0) explainer.refuse(schema, value, '', 'does not match its type');
+  return issues;
+}
+
+class Explainer {
+  readonly #checks: Checks;
+  readonly #issues: ParamIssue[];
+
+  constructor(checks: Checks, issues: ParamIssue[]) {
+    this.#checks = checks;
+    this.#issues = issues;
+  }
+
+  refuse(schema: TSchema | undefined, value: unknown, path: string, message: string): void {
+    if (this.#full) return;
+    const expected = schema === undefined ? 'never' : expectedText(schema);
+    this.#issues.push({ path, message, expected, received: receivedType(value) });
+  }
+
+  get #full(): boolean {
+    return this.#issues.length >= maxIssues;
+  }
+
+  explain(schema: TSchema, value: unknown, path: string): void {
+    // The compiled check is far faster than going through a part that is well.
+    if (this.#full || this.#checks.of(schema)(value)) return;
+    const before = this.#issues.length;
+    switch (kindOf(schema)) {
+      case 'Object':
+        this.#object(schema, value, path);
+        break;
+      case 'Array':
+        this.#array(schema, value, path);
+        break;
+      case 'Tuple':
+        this.#tuple(schema, value, path);
+        break;
+      case 'Record':
+        this.#record(schema, value, path);
+        break;
+      case 'Intersect':
+        for (const part of listOf(schema.allOf)) this.explain(part, value, path);
+        break;
+      case 'Union':
+        this.#union(schema, value, path);
+        break;
+      case 'Ref':
+      case 'Import': {
+        const target = this.#checks.resolve(schema);
+        if (target !== undefined) this.explain(target, value, path);
+        break;
+      }
+    }
+    // No part is at fault: the value as a whole is (its type, a length, uniqueItems, a custom kind).
+    if (this.#issues.length === before) this.refuse(schema, value, path, ruleText(schema, value));
+  }
+
+  #object(schema: TSchema, value: unknown, path: string): void {
+    if (!isMembers(value)) return;
+    const properties = schema.properties as Record<string, TSchema>;
+    const required = new Set(listOf<string>(schema.required));
+    const { additionalProperties } = schema;
+    for (const [name, member] of Object.entries(properties)) {
+      if (this.#full) return;
+      const place = join(path, name);
+      if (Object.hasOwn(value, name) && value[name] !== undefined) {
+        this.explain(member, value[name], place);
+      } else if (required.has(name)) {
+        this.refuse(member, undefined, place, 'is required');
+      }
+    }
+    if (additionalProperties !== false && !isMembers(additionalProperties)) return;
+    for (const name of Object.keys(value)) {
+      if (this.#full) return;
+      if (Object.hasOwn(properties, name)) continue;
+      if (additionalProperties === false) {
+        this.refuse(undefined, value[name], join(path, name), unknownText(name, properties));
+      } else {
+        this.explain(additionalProperties as TSchema, value[name], join(path, name));
+      }
+    }
+  }
+
+  #array(schema: TSchema, value: unknown, path: string): void {
+    if (!Array.isArray(value)) return;
+    for (let index = 0; index < value.length && !this.#full; index += 1) {
+      this.explain(schema.items as TSchema, value[index], `${path}/${index}`);
+    }
+  }
+
+  #tuple(schema: TSchema, value: unknown, path: string): void {
+    const items = listOf(schema.items);
+    if (!Array.isArray(value) || value.length !== items.length) return;
+    items.forEach((item, index) => {
+      this.explain(item, value[index], `${path}/${index}`);
+    });
+  }
+
+  #record(schema: TSchema, value: unknown, path: string): void {
+    if (!isMembers(value)) return;
+    const [first] = Object.entries(schema.patternProperties as Record<string, TSchema>);
+    if (first === undefined) return;
+    const pattern = new RegExp(first[0]);
+    const { additionalProperties } = schema;
+    for (const [name, member] of Object.entries(value)) {
+      if (this.#full) return;
+      if (pattern.test(name)) this.explain(first[1], member, join(path, name));
+      else if (additionalProperties === false) {
+        this.refuse(undefined, member, join(path, name), 'has a name that is not allowed here');
+      }
+    }
+  }
+
+  /** Goes into the variant that is meant, where only one can be. */
+  #union(schema: TSchema, value: unknown, path: string): void {
+    const variants = listOf(schema.anyOf);
+    const [meant, ...others] = variants.filter((variant) => this.#resemble(variant, value));
+    if (meant !== undefined && others.length === 0) this.explain(meant, value, path);
+  }
+
+  #resemble(variant: TSchema, value: unknown): boolean {
+    const schema = this.#checks.resolve(variant) ?? variant;
+    const { type } = schema;
+    if (type === 'array') return Array.isArray(value);
+    if (type !== 'object' || !isMembers(value)) return false;
+    // A literal member tells variants apart.
+    return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).every(
+      ([name, member]) => !('const' in member) || member.const === value[name],
+    );
+  }
+}
+
+type Members = Record<string, unknown>;
+
+function ruleText(schema: TSchema, value: unknown): string {
+  const { type } = schema;
+  const received = receivedType(value);
+  const fits = type === received || (type === 'integer' && received === 'number');
+  const rule = fits ? rules.find(({ broken }) => broken(schema, value)) : undefined;
+  return rule === undefined ? `must be ${expectedText(schema)}` : rule.text(schema);
+}
+
+interface Rule {
+  readonly broken: (schema: TSchema, value: unknown) => boolean;
+  readonly text: (schema: TSchema) => string;
+}
+
+/** The size of a string or an array, the number of an object's members, a number itself. */
+function measure(value: unknown): number {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string' || Array.isArray(value)) return value.length;
+  return isMembers(value) ? Object.keys(value).length : Number.NaN;
+}
+
+function limit(
+  keyword: string,
+  broken: (size: number, bound: number) => boolean,
+  text: string,
+): Rule {
+  return {
+    broken: (schema, value) =>
+      typeof schema[keyword] === 'number' && broken(measure(value), schema[keyword]),
+    text: (schema) => `${text} ${String(schema[keyword])}`,
+  };
+}
+
+const below = (size: number, bound: number): boolean => size < bound;
+const above = (size: number, bound: number): boolean => size > bound;
+
+const rules: readonly Rule[] = [
+  limit('minLength', below, 'must be a string of a length of at least'),
+  limit('maxLength', above, 'must be a string of a length of at most'),
+  limit('minItems', below, 'must be an array of a length of at least'),
+  limit('maxItems', above, 'must be an array of a length of at most'),
+  limit('minProperties', below, 'must be an object with a number of members of at least'),
+  limit('maxProperties', above, 'must be an object with a number of members of at most'),
+  limit('minimum', below, 'must be at least'),
+  limit('maximum', above, 'must be at most'),
+  limit('exclusiveMinimum', (size, bound) => size <= bound, 'must be more than'),
+  limit('exclusiveMaximum', (size, bound) => size >= bound, 'must be less than'),
+  {
+    broken: ({ type }, value) => type === 'integer' && !Number.isInteger(value),
+    text: () => 'must be an integer',
+  },
+  limit('multipleOf', (size, bound) => size % bound !== 0, 'must be a multiple of'),
+  {
+    broken: (schema) => typeof schema.format === 'string',
+    text: (schema) => `must have the format ${String(schema.format)}`,
+  },
+  {
+    broken: (schema) => typeof schema.pattern === 'string',
+    text: (schema) => `must match the pattern ${String(schema.pattern)}`,
+  },
+  { broken: (schema) => schema.uniqueItems === true, text: () => 'must hold no item twice' },
+];
+
+function unknownText(name: string, properties: Record<string, TSchema>): string {
+  const near = suggest(name, Object.keys(properties));
+  return near === undefined ? 'is not known here' : `is not known here; did you mean ${near}?`;
+}
+
+/** Names come from the caller, of any length: a pointer stays short. */
+function join(path: string, name: string): string {
+  return `${path}/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;
+}
+
+function expectedText(schema: TSchema): string {
+  const text = typeText(schema);
+  return text.length > maxExpected ? `${text.slice(0, maxExpected)}…` : text;
+}
+
+export function receivedType(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function listOf<Item = TSchema>(value: unknown): Item[] {
+  return Array.isArray(value) ? (value as Item[]) : [];
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

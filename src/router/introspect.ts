@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import type { TObject } from '@sinclair/typebox';
+import { type JsonSchema, plainSchema } from './plain-schema.ts';
+import { type Router, tableOf } from './router.ts';
+import { typeText } from './type-text.ts';
+import type { Procedure } from './types.ts';
+
+/** One parameter of a procedure (docs/protocol.md, "GET /rpc"). */
+export interface ParameterSchema {
+  readonly name: string;
+  /** TypeScript type text. */
+  readonly type: string;
+  readonly schema_: JsonSchema;
+  readonly required: boolean;
+  /** Absent where there is none. */
+  readonly default?: unknown;
+}
+
+/** What the introspection document says of a procedure. */
+export interface ProcedureSchema {
+  readonly name: string;
+  /** The part of the name before the last dot. */
+  readonly namespace: string | null;
+  readonly parameters: ParameterSchema[];
+  /** TypeScript type text. */
+  readonly return_type: string;
+  readonly return_schema: JsonSchema;
+  readonly doc: string | null;
+  readonly is_async: boolean;
+}
+
+/** By name. It has no prototype, so that only registered names are found in it. */
+export type RegistrySchema = Record<string, ProcedureSchema>;
+
+export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
+  const { name, params, returns, doc, isAsync } = procedure;
+  const dot = name.lastIndexOf('.');
+  const returnSchema = returns === undefined ? {} : plainSchema(returns);
+  return {
+    name,
+    namespace: dot === -1 ? null : name.slice(0, dot),
+    parameters: params === undefined ? [] : parametersOf(params),
+    return_type: typeText(returnSchema),
+    return_schema: returnSchema,
+    doc,
+    is_async: isAsync,
+  };
+}
+
+export function getRegistrySchema(router: Router): RegistrySchema {
+  const registry = Object.create(null) as RegistrySchema;
+  for (const [name, procedure] of tableOf(router)) registry[name] = getProcedureSchema(procedure);
+  return registry;
+}
+
+/**
+ * Names what a registry promises and how its calls are placed: replicas of one module must agree on it.
+ * The order of registration doesn't count.
+ */
+export function fingerprint(router: Router): string {
+  const facts = [...tableOf(router).values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((procedure) => {
+      const { placement, timeoutMs = null, maxConcurrency = null, params } = procedure;
+      const rest = params === undefined ? null : plainSchema(params).additionalProperties;
+      return [getProcedureSchema(procedure), placement, timeoutMs, maxConcurrency, rest];
+    });
+  return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
+}
+
+function parametersOf(params: TObject): ParameterSchema[] {
+  const whole = plainSchema(params);
+  const properties = whole.properties as Record<string, JsonSchema>;
+  const required = new Set(whole.required as string[] | undefined);
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    type: typeText(schema),
+    schema_: selfContained(schema, whole),
+    required: required.has(name),
+    ...('default' in schema ? { default: schema.default } : {}),
+  }));
+}
+
+/** Params that hold themselves: a member alone would refer to a schema that is not in it. */
+function selfContained(member: JsonSchema, whole: JsonSchema): JsonSchema {
+  const id = whole.$id;
+  if (typeof id !== 'string' || !refersTo(member, id)) return member;
+  return { ...member, $defs: { ...(member.$defs as object | undefined), [id]: whole } };
+}
+
+function refersTo(value: unknown, id: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if ((value as JsonSchema).$ref === id) return true;
+  return Object.values(value).some((one) => refersTo(one, id));
+}

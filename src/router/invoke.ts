@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
+import type { CallContext } from './context.ts';
+import type { Procedure } from './types.ts';
+
+/** Told of each -32603: the client sees only `ref`, the log line with the same ref has the stack. */
+export type FaultReporter = (fault: Fault) => void;
+
+export interface Fault {
+  readonly ref: string;
+  readonly method: string;
+  /** What was thrown, as text: its stack where it has one. */
+  readonly detail: string;
+}
+
+export interface InvokeOptions {
+  /** Check results against `returns`. */
+  readonly checkResults: boolean;
+  readonly onFault: FaultReporter;
+}
+
+/**
+ * Validates, calls and serialises: the only place that does, on both sides of the thread hop. Stays
+ * synchronous unless the handler returns a promise. Never throws, never rejects.
+ *
+ * @param params as they came: undefined, an object or an array
+ */
+export function invoke(
+  procedure: Procedure,
+  params: unknown,
+  context: CallContext,
+  options: InvokeOptions,
+): Outcome | Promise<Outcome> {
+  try {
+    const named = procedure.bindParams(params);
+    const result = procedure.handler(named as never, context);
+    return isThenable(result)
+      ? settle(procedure, result, options)
+      : finish(procedure, result, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options.onFault);
+  }
+}
+
+/** Awaits: `result.then(...)` could be anybody's function, and return or throw anything. */
+async function settle(
+  procedure: Procedure,
+  result: PromiseLike<unknown>,
+  options: InvokeOptions,
+): Promise<Outcome> {
+  try {
+    return finish(procedure, await result, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options.onFault);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
+  return typeof (value as { then?: unknown }).then === 'function';
+}
+
+/** @throws what JSON can't hold, and what a `toJSON` throws */
+function finish(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
+  if (options.checkResults && procedure.checkResult !== undefined) {
+    const mismatch = procedure.checkResult(result);
+    if (mismatch !== undefined) {
+      const detail = `the result does not match returns: ${mismatch}`;
+      return faultOutcome(detail, procedure.name, options.onFault);
+    }
+  }
+  return resultOutcome(toJson(result));
+}
+
+/** A procedure that returns nothing answers null. */
+function toJson(result: unknown): string {
+  return result === undefined ? 'null' : jsonText(result, 'the result');
+}
+
+/** What JSON cannot hold is an error, not a silent null. */
+function jsonText(value: unknown, what: string): string {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new TypeError(`${what} is ${value}, which JSON cannot hold`);
+  }
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined)
+    throw new TypeError(`${what} is a ${typeof value}, which JSON cannot hold`);
+  return text;
+}
+
+/** The one funnel from anything thrown to an error outcome. Never throws. */
+function toErrorOutcome(error: unknown, method: string, onFault: FaultReporter): Outcome {
+  if (RpcError.is(error)) {
+    try {
+      return rpcErrorOutcome(error);
+    } catch (cause) {
+      const detail = `an RpcError that JSON cannot hold: ${describe(cause)}`;
+      return faultOutcome(detail, method, onFault);
+    }
+  }
+  return faultOutcome(describe(error), method, onFault);
+}
+
+function rpcErrorOutcome(error: RpcError): Outcome {
+  const { code, message, data } = error;
+  // Another copy's error, or one that was changed since: the code goes into the text as it is.
+  if (!Number.isSafeInteger(code)) throw new TypeError('its code is not an integer');
+  const head = `{"code":${code},"message":${JSON.stringify(String(message))}`;
+  const text = data === undefined ? `${head}}` : `${head},"data":${jsonText(data, 'its data')}}`;
+  return { ok: false, code, text };
+}
+
+function faultOutcome(detail: string, method: string, onFault: FaultReporter): Outcome {
+  const ref = randomUUID().slice(0, 13);
+  try {
+    onFault({ ref, method, detail });
+  } catch {
+    // A log that fails must not cost the caller its reply.
+  }
+  return errorOutcome(ErrorCode.InternalError, { ref });
+}
+
+const maxDetail = 10_000;
+const maxCauses = 5;
+
+/** Text for the log of anything that can be thrown, objects with throwing getters included. Never throws. */
+export function describe(error: unknown): string {
+  try {
+    const text =
+      error instanceof Error ? withCauses(error) : `thrown, and no Error: ${shown(error)}`;
+    return text.length > maxDetail ? `${text.slice(0, maxDetail)}…` : text;
+  } catch {
+    return 'thrown, and it cannot be described: reading it throws';
+  }
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value as string | symbol);
+}
+
+/** Errors can be each other's cause: only the first few are followed. */
+function withCauses(error: Error): string {
+  const texts: string[] = [];
+  let next: unknown = error;
+  while (next instanceof Error && texts.length <= maxCauses) {
+    texts.push(String(next.stack ?? next));
+    next = next.cause;
+  }
+  return texts.join('\ncaused by: ');
+}

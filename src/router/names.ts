@@ -1,0 +1,39 @@
+import { RegistrationError } from './registration-error.ts';
+
+const maxNameLength = 256;
+const allowed = 'letters, digits and _ - . / :';
+
+/**
+ * Refuses what may not be a procedure's name: 1 to 256 of letters, digits and `_ - . / :`, beginning with
+ * a letter or `_`, no segment `__proto__`, not in the `rpc.` namespace that JSON-RPC 2.0 reserves.
+ *
+ * @param where what is being named, for the message
+ * @throws RegistrationError
+ */
+export function assertName(name: unknown, where: string): asserts name is string {
+  const fault = nameFault(name);
+  if (fault !== undefined) throw new RegistrationError(`${where}: ${fault}`);
+}
+
+function nameFault(name: unknown): string | undefined {
+  if (typeof name !== 'string') {
+    return `a procedure's name must be a string, got ${name === null ? 'null' : typeof name}`;
+  }
+  if (name === '') return 'a procedure needs a name; give its function one, or the option name';
+  if (name.length > maxNameLength) {
+    return `a procedure's name has at most ${maxNameLength} characters, this one ${name.length}`;
+  }
+  const shown = JSON.stringify(name);
+  if (!/^[A-Za-z_]/.test(name)) return `the name ${shown} must begin with a letter or _`;
+  const odd = /[^A-Za-z0-9_\-./:]/u.exec(name);
+  if (odd !== null) {
+    return `the name ${shown} holds ${JSON.stringify(odd[0])} at position ${odd.index}; use ${allowed}`;
+  }
+  if (name.startsWith('rpc.')) {
+    return `the name ${shown} is reserved: JSON-RPC 2.0 keeps rpc. for itself; choose another prefix`;
+  }
+  if (name.split(/[./:]/).includes('__proto__')) {
+    return `the name ${shown} has a segment __proto__, which would reach a prototype; rename it`;
+  }
+  return undefined;
+}

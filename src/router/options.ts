@@ -1,0 +1,103 @@
+import { suggest } from '../suggest.ts';
+import { assertName } from './names.ts';
+import { RegistrationError } from './registration-error.ts';
+import type { ProcedureOptions } from './types.ts';
+
+type OptionName = keyof ProcedureOptions;
+
+interface Rule {
+  readonly valid: (value: unknown) => boolean;
+  readonly expected: string;
+}
+
+const longestTimerMs = 2 ** 31 - 1;
+const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
+
+const rules: Readonly<Record<OptionName, Rule>> = {
+  name: { valid: (value) => typeof value === 'string', expected: 'a string' },
+  params: {
+    valid: isSchema,
+    expected: 'a TypeBox object, made by Type.Object({...}) or model({...})',
+  },
+  returns: { valid: isSchema, expected: 'a TypeBox schema, made by Type' },
+  doc: { valid: (value) => typeof value === 'string', expected: 'a string' },
+  placement: {
+    valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',
+    expected: "'inline', 'worker' or 'auto'",
+  },
+  timeoutMs: {
+    valid: (value) => isCount(value) && Number(value) <= longestTimerMs,
+    expected: `a whole number of milliseconds, 1 to ${longestTimerMs}`,
+  },
+  maxConcurrency: { valid: isCount, expected: 'a whole number of calls, 1 or more' },
+  async: { valid: (value) => typeof value === 'boolean', expected: 'true or false' },
+};
+
+/**
+ * @param where begins the message, e.g. `procedure "add"`
+ * @throws RegistrationError
+ */
+export function assertOptions(
+  options: unknown,
+  where: string,
+): asserts options is ProcedureOptions {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new RegistrationError(
+      `${where}: the options must be an object and come before the handler, got ${shown(options)}`,
+    );
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(rules, name))
+      throw new RegistrationError(`${where}: ${unknownOption(name)}`);
+    const { valid, expected } = rules[name as OptionName];
+    if (value !== undefined && !valid(value)) {
+      throw new RegistrationError(
+        `${where}: option ${name} must be ${expected}, got ${shown(value)}`,
+      );
+    }
+  }
+  if ('name' in options && options.name !== undefined) assertName(options.name, where);
+}
+
+function unknownOption(name: string): string {
+  const known = Object.keys(rules);
+  const near = suggest(name, known);
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  return `unknown option ${JSON.stringify(name)}${hint} Known: ${known.join(', ')}`;
+}
+
+/** @throws RegistrationError */
+export function assertHandler(handler: unknown, where: string): void {
+  if (typeof handler !== 'function') {
+    throw new RegistrationError(`${where}: the handler must be a function, got ${shown(handler)}`);
+  }
+  const kind = functionKind(handler);
+  if (kind === 'GeneratorFunction' || kind === 'AsyncGeneratorFunction') {
+    throw new RegistrationError(
+      `${where}: a generator function has no single result to answer with; return an array instead`,
+    );
+  }
+  if (/^class\b/.test(Function.prototype.toString.call(handler))) {
+    throw new RegistrationError(`${where}: a class can't be called; decorate its methods instead`);
+  }
+}
+
+export function isAsyncFunction(handler: object): boolean {
+  return functionKind(handler) === 'AsyncFunction';
+}
+
+/** Inherited from the prototype, so that a bound function still has the tag of its target. */
+function functionKind(handler: object): unknown {
+  return (handler as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return value === null
+    ? 'null'
+    : Array.isArray(value)
+      ? 'an array'
+      : `a value of type ${typeof value}`;
+}

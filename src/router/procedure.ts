@@ -1,0 +1,87 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { assertHandler, assertOptions, isAsyncFunction } from './options.ts';
+import { type CompiledParams, compileParams, compileReturns } from './schema.ts';
+import type { Handler, ParamsOf, Procedure, ProcedureOptions, ResultOf } from './types.ts';
+
+/**
+ * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`.
+ *
+ * @param options what is declared about it; the types of `params` and `returns` hold the handler
+ * @throws RegistrationError for an option or a schema that can't work
+ */
+export function procedure<
+  Params extends TObject | undefined = undefined,
+  Returns extends TSchema | undefined = undefined,
+  State = unknown,
+>(
+  options: ProcedureOptions<Params, Returns>,
+  handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State>,
+): Procedure {
+  // The params' type is kept by bindParams, the state's by the module: a table of procedures can't name them.
+  const erased = handler as unknown as Handler;
+  const where = `procedure ${JSON.stringify(nameOf(options, handler))}`;
+  return buildProcedure(compileOptions(options, where), erased, where);
+}
+
+/** Everything about a procedure that does not need its handler: a decorated class compiles it once. */
+export interface CompiledOptions {
+  readonly options: ProcedureOptions;
+  readonly params: CompiledParams;
+  readonly checkResult: Procedure['checkResult'];
+}
+
+/** @throws RegistrationError */
+export function compileOptions(options: unknown, where: string): CompiledOptions {
+  assertOptions(options, where);
+  return {
+    options,
+    params: compileParams(options.params, where),
+    checkResult: compileReturns(options.returns, where),
+  };
+}
+
+/** @throws RegistrationError */
+export function buildProcedure(
+  { options, params, checkResult }: CompiledOptions,
+  handler: Handler,
+  where: string,
+): Procedure {
+  assertHandler(handler, where);
+  return Object.freeze({
+    name: nameOf(options, handler),
+    handler,
+    params: params.schema,
+    returns: options.returns,
+    doc: options.doc ?? null,
+    isAsync: options.async === true || isAsyncFunction(handler),
+    placement: options.placement ?? 'auto',
+    timeoutMs: options.timeoutMs,
+    maxConcurrency: options.maxConcurrency,
+    bindParams: params.bindParams,
+    checkResult,
+    moduleState: undefined,
+  });
+}
+
+/** The record under another name; its compiled parts are shared. */
+export function renamed(proc: Procedure, name: string): Procedure {
+  return proc.name === name ? proc : Object.freeze({ ...proc, name });
+}
+
+/** Recognises procedures of another copy of this package too. */
+export function isProcedure(value: unknown): value is Procedure {
+  if (typeof value !== 'object' || value === null) return false;
+  const { handler, bindParams, placement } = value as Partial<Record<keyof Procedure, unknown>>;
+  return (
+    typeof handler === 'function' &&
+    typeof bindParams === 'function' &&
+    typeof placement === 'string'
+  );
+}
+
+/** Whatever was passed: this also names it in the message about it. */
+function nameOf(options: unknown, handler: unknown): string {
+  const given = (options as { name?: unknown } | null | undefined)?.name;
+  if (typeof given === 'string') return given;
+  return typeof handler === 'function' ? handler.name : '';
+}

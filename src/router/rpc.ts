@@ -1,0 +1,120 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import type { CallContext } from './context.ts';
+import { assertName } from './names.ts';
+import { buildProcedure, type CompiledOptions, compileOptions } from './procedure.ts';
+import { RegistrationError } from './registration-error.ts';
+import type { Handler, ParamsOf, Procedure, ProcedureOptions, ResultOf } from './types.ts';
+
+/** Any method that can be a procedure: `never` lets every type of params and state in. */
+type Method<This> = (this: This, params: never, context: CallContext<never>) => unknown;
+
+/** What is used of a ClassMethodDecoratorContext, whose own type asks for `any`. */
+export type MethodContext<This> = Pick<
+  ClassMethodDecoratorContext<This>,
+  'kind' | 'name' | 'static' | 'addInitializer'
+> & { readonly access: { get(object: This): unknown } };
+
+/** Takes methods whose params and result are those that were declared. */
+export type RpcDecorator<
+  Params extends TObject | undefined,
+  Returns extends TSchema | undefined,
+> = <This, State = unknown>(
+  method: (
+    this: This,
+    params: ParamsOf<Params>,
+    context: CallContext<State>,
+  ) => ResultOf<Returns> | Promise<ResultOf<Returns>>,
+  context: ClassMethodDecoratorContext<This>,
+) => void;
+
+/**
+ * Registers procedures, in three forms. A function given to it comes back unchanged. As a decorator it
+ * registers a static method when its class is defined, an instance method when an instance is made, bound
+ * to it. Works detached from its router.
+ *
+ * Throws RegistrationError for what can't be a procedure, DuplicateProcedureError for a name that is taken.
+ */
+export interface Rpc {
+  // First: a decorator's call is resolved against the overloads in order, and any other one gives TS1270.
+  /** `@router.rpc method(params, context) {...}` */
+  <This, M extends Method<This>>(method: M, context: MethodContext<This>): void;
+
+  /** `router.rpc({ params, returns, ... }, (params, context) => result)` */
+  <
+    Params extends TObject | undefined = undefined,
+    Returns extends TSchema | undefined = undefined,
+    State = unknown,
+  >(
+    options: ProcedureOptions<Params, Returns>,
+    handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State>,
+  ): Handler<ParamsOf<Params>, ResultOf<Returns>, State>;
+
+  /** `router.rpc(function add(params, context) {...})`: no schema, takes any object */
+  <Params extends object = Record<string, unknown>, Result = unknown, State = unknown>(
+    handler: (params: Params, context: CallContext<State>) => Result,
+  ): (params: Params, context: CallContext<State>) => Result;
+
+  /** `@router.rpc({ params, returns, ... }) method(params, context) {...}` */
+  <Params extends TObject | undefined = undefined, Returns extends TSchema | undefined = undefined>(
+    options: ProcedureOptions<Params, Returns>,
+  ): RpcDecorator<Params, Returns>;
+}
+
+type Register = (name: string, procedure: Procedure) => void;
+
+/** `rpc` for a router that takes procedures through `register`. */
+export function createRpc(register: Register): Rpc {
+  const add = (compiled: CompiledOptions, handler: Handler): void => {
+    const name = compiled.options.name ?? handler.name;
+    const where = `procedure ${JSON.stringify(name)}`;
+    const built = buildProcedure(compiled, handler, where);
+    assertName(name, 'rpc');
+    register(name, built);
+  };
+  const decorate = (compiled: CompiledOptions, context: MethodContext<unknown>): void => {
+    const name = compiled.options.name ?? context.name;
+    assertName(name, `decorator of ${String(context.name)}`);
+    const where = `procedure ${JSON.stringify(name)}`;
+    context.addInitializer(function (this: unknown) {
+      // Asked for here, not at decoration: this one has the outer decorators and a subclass's override.
+      const method = context.access.get(this) as Handler;
+      register(name, buildProcedure(compiled, method.bind(this), where));
+    });
+  };
+  const rpc = (first: unknown, second?: unknown): unknown => {
+    if (typeof first === 'function') {
+      const compiled = compileOptions({}, 'rpc');
+      if (second === undefined) {
+        add(compiled, first as Handler);
+        return first;
+      }
+      decorate(compiled, methodContext(second));
+      return undefined;
+    }
+    const name = (first as ProcedureOptions | null | undefined)?.name;
+    const compiled = compileOptions(
+      first,
+      typeof name === 'string' ? `procedure "${name}"` : 'rpc',
+    );
+    if (second === undefined) {
+      return (_method: unknown, context: unknown) => decorate(compiled, methodContext(context));
+    }
+    add(compiled, second as Handler);
+    return second;
+  };
+  // The overloads tell apart by their arguments what this function tells apart by looking at them.
+  return rpc as Rpc;
+}
+
+function methodContext(context: unknown): MethodContext<unknown> {
+  if (typeof context === 'object' && context !== null && 'kind' in context) {
+    if (context.kind === 'method') return context as MethodContext<unknown>;
+    throw new RegistrationError(`rpc decorates methods, this is a ${String(context.kind)}`);
+  }
+  if (typeof context === 'string' || typeof context === 'symbol') {
+    throw new RegistrationError(
+      'rpc is a standard decorator; remove experimentalDecorators from the TypeScript options',
+    );
+  }
+  throw new RegistrationError('rpc: the options come first: rpc({ ... }, handler)');
+}

@@ -1,0 +1,152 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { ErrorCode, type RpcError, standardError } from '../jsonrpc/errors.ts';
+import { createChecks, thisAsRef } from './checks.ts';
+import { compileDefaults } from './defaults.ts';
+import { explain, receivedType } from './explain.ts';
+import { RegistrationError } from './registration-error.ts';
+import { assertSchema } from './schema-rules.ts';
+import { kindOf, mapChildren } from './schema-tree.ts';
+import { typeText } from './type-text.ts';
+import type { ParamIssue, Procedure } from './types.ts';
+
+export interface CompiledParams {
+  /**
+   * The schema calls are held to: as declared, except that unknown names are refused unless
+   * `additionalProperties` says otherwise, and that a member with a default is not required.
+   */
+  readonly schema: TObject | undefined;
+  readonly bindParams: Procedure['bindParams'];
+}
+
+type Named = Record<string, unknown>;
+
+/**
+ * `Type.Integer()` keeps the meaning it has in JSON Schema: any number without a fraction, 1e21 too. Who
+ * counts on exact integers adds `minimum` and `maximum`.
+ *
+ * @param where begins each message, e.g. `procedure "add"`
+ * @throws RegistrationError
+ */
+export function compileParams(declared: TSchema | undefined, where: string): CompiledParams {
+  if (declared === undefined) return { schema: undefined, bindParams: bindAnything };
+  if (!isObjectSchema(declared)) {
+    throw new RegistrationError(
+      `${where}: params must be a TypeBox object, made by Type.Object({...}) or model({...})`,
+    );
+  }
+  const place = `${where}: params`;
+  assertSchema(declared, place);
+  // additionalProperties comes last: relaxing must not see the false as a schema.
+  const schema = {
+    ...relax(declared),
+    additionalProperties: declared.additionalProperties ?? false,
+  };
+  const checks = createChecks(schema);
+  const check = compiling(place, () => checks.of(schema));
+  const fill = compiling(place, () => compileDefaults(schema, checks, place));
+  const names = Object.keys(schema.properties);
+
+  // A handler's params keep the type that was checked just before: the casts below say no more.
+  const bindNamed = (params: object): Named => {
+    if (!check(params)) throw invalidParams(explain(schema, params, checks));
+    return (fill === undefined ? params : fill(params)) as Named;
+  };
+  const bindPositional = (args: readonly unknown[]): Named => {
+    if (args.length > names.length) throw invalidParams([tooMany(schema, args.length)]);
+    const params: Named = {};
+    args.forEach((arg, index) => {
+      const name = names[index];
+      // No name of Object.prototype gets here: assertSchema refuses those.
+      if (name !== undefined && arg !== undefined) params[name] = arg;
+    });
+    return bindNamed(params);
+  };
+  const bindParams = (params: unknown): Named => {
+    if (params === undefined) return bindNamed({});
+    if (Array.isArray(params)) return bindPositional(params);
+    if (typeof params === 'object' && params !== null) return bindNamed(params);
+    throw invalidParams([notNamed(typeText(schema), params)]);
+  };
+  return { schema, bindParams };
+}
+
+/** @throws RegistrationError */
+export function compileReturns(
+  declared: TSchema | undefined,
+  where: string,
+): Procedure['checkResult'] {
+  if (declared === undefined) return undefined;
+  const place = `${where}: returns`;
+  assertSchema(declared, place);
+  const schema = mapTree(declared, thisAsRef);
+  const checks = createChecks(schema);
+  const check = compiling(place, () => checks.of(schema));
+  return (result) => {
+    if (check(result)) return undefined;
+    const [first] = explain(schema, result, checks);
+    if (first === undefined) return 'it is of another type';
+    const { path, message, expected, received } = first;
+    return `${path === '' ? 'it' : path} ${message} (expected ${expected}, received ${received})`;
+  };
+}
+
+function invalidParams(issues: readonly ParamIssue[]): RpcError {
+  return standardError(ErrorCode.InvalidParams, issues);
+}
+
+const anyObject = 'Record<string, unknown>';
+
+/** The params of a procedure that declares none: any object. */
+function bindAnything(params: unknown): Named {
+  if (params === undefined) return {};
+  if (typeof params === 'object' && params !== null && !Array.isArray(params))
+    return params as Named;
+  throw invalidParams([notNamed(anyObject, params)]);
+}
+
+function notNamed(expected: string, params: unknown): ParamIssue {
+  const message = Array.isArray(params)
+    ? 'must be named: this procedure declares no order'
+    : 'must be an object or an array';
+  return { path: '', message, expected, received: receivedType(params) };
+}
+
+function tooMany(schema: TObject, count: number): ParamIssue {
+  const names = Object.keys(schema.properties);
+  const order = names.length === 0 ? 'none' : names.join(', ');
+  const message = `must be at most ${names.length} positional arguments (${order}), got ${count}`;
+  return { path: '', message, expected: typeText(schema), received: 'array' };
+}
+
+function isObjectSchema(schema: unknown): schema is TObject {
+  return typeof schema === 'object' && schema !== null && kindOf(schema as TSchema) === 'Object';
+}
+
+/** Makes members that have a default optional, at every depth. */
+function relax(schema: TObject): TObject {
+  return mapTree(schema, (node) => {
+    const required: unknown = node.required;
+    if (kindOf(node) !== 'Object' || !Array.isArray(required)) return thisAsRef(node);
+    const properties = node.properties as Record<string, TSchema>;
+    const rest = required.filter((name: string) => properties[name]?.default === undefined);
+    const { required: _, ...others } = node;
+    return (rest.length === 0 ? others : { ...others, required: rest }) as TSchema;
+  }) as TObject;
+}
+
+function mapTree(schema: TSchema, change: (node: TSchema) => TSchema): TSchema {
+  return change(mapChildren(schema, (child) => mapTree(child, change)));
+}
+
+/** TypeBox's own messages (a reference without a target, say) name no place. */
+function compiling<Result>(place: string, compile: () => Result): Result {
+  try {
+    return compile();
+  } catch (cause) {
+    if (cause instanceof RegistrationError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new RegistrationError(`${place}: TypeBox can't compile this schema: ${reason}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { ownExtension } from './module-url.ts';
+
+export function isTypeScript(path: string | URL): boolean {
+  return /\.(?:[cm]?ts|tsx)$/.test(typeof path === 'string' ? path : path.pathname);
+}
+
+/** The mark that tsx leaves while its hooks for the whole thread are active. */
+const activeCount = Symbol.for('tsx:global-cjs-loader-count');
+
+function isActive(): boolean {
+  const count = (globalThis as { [activeCount]?: number })[activeCount];
+  return count !== undefined && count > 0;
+}
+
+/**
+ * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active already. Node's own
+ * type stripping is not enough: it has no enums and no decorators.
+ *
+ * @returns whether it was registered now
+ */
+export async function ensureTypeScript(paths: readonly (string | URL)[]): Promise<boolean> {
+  if (!paths.some(isTypeScript) || isActive()) return false;
+  const [commonJs, modules] = await Promise.all([import('tsx/cjs/api'), import('tsx/esm/api')]);
+  commonJs.register();
+  modules.register();
+  return true;
+}
+
+/** Flags of this process that a worker thread takes too, with a value behind them. */
+const inherited =
+  /^(?:--import|--require|-r|--conditions|-C|--loader|--experimental-loader)(?:=|$)/;
+
+/**
+ * The `execArgv` of a worker thread that is to load `paths`; undefined: this process's own, as Node
+ * passes it on. A thread needs tsx where a module is TypeScript, where this package itself runs from
+ * source, and where tsx is active here: a JavaScript module may import TypeScript then.
+ */
+export function workerExecArgv(paths: readonly string[]): string[] | undefined {
+  if (ownExtension !== '.ts' && !isActive() && !paths.some(isTypeScript)) return undefined;
+  const [commonJs, modules] = ['tsx/cjs/api', 'tsx/esm/api'].map((name) =>
+    JSON.stringify(import.meta.resolve(name)),
+  );
+  // `--import tsx` would do, but on Node 20 it registers its hooks for ES modules on the main thread only.
+  const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; a(); b();`;
+  return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
+}
+
+/** A worker refuses flags of the whole process (heap sizes, the test runner's): only these go along. */
+function inheritedFlags(): string[] {
+  const flags: string[] = [];
+  const { execArgv } = process;
+  for (const [i, flag] of execArgv.entries()) {
+    if (!inherited.test(flag)) continue;
+    const value = flag.includes('=') ? [] : execArgv.slice(i + 1, i + 2);
+    if (/(?:^|[/=])tsx(?:$|\/)/.test(value[0] ?? flag)) continue; // registered below
+    flags.push(flag, ...value);
+  }
+  return flags;
+}

@@ -1,0 +1,113 @@
+import { type GenerationContext, ServedGeneration } from './generation.ts';
+import { locateModule } from './router/module-file.ts';
+import { haveChanged } from './router/modules.ts';
+import {
+  Router,
+  type RouterOwner,
+  replaceTable,
+  setOwner,
+  sourcesOf,
+  tableOf,
+} from './router/router.ts';
+import type { Servable } from './servable.ts';
+import { StartupError } from './startup-error.ts';
+
+/**
+ * The generations of a service: the one that takes requests, and the old ones that still finish theirs.
+ * A reload loads the next beside the current one and swaps them in one step, so that no call is lost and
+ * none sees two.
+ */
+export class Serving implements RouterOwner {
+  /** The served procedures, for whoever asks: one object through all reloads. */
+  readonly router: Router;
+  readonly #modules: readonly string[] | undefined;
+  readonly #context: GenerationContext;
+  readonly #ending = new Set<Promise<void>>();
+  #current: ServedGeneration | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(source: Servable, context: GenerationContext) {
+    this.#modules = source.modules;
+    this.#context = context;
+    this.router = source.router ?? new Router();
+    if (source.modules !== undefined) setOwner(this.router, this);
+  }
+
+  /** undefined before the start and after the end. */
+  get current(): ServedGeneration | undefined {
+    return this.#current;
+  }
+
+  /** @throws StartupError */
+  async start(): Promise<void> {
+    const modules = this.#modules;
+    const generation =
+      modules === undefined
+        ? ServedGeneration.ofRouter(this.router, this.#context)
+        : await ServedGeneration.ofModules(modules, 0, this.#context);
+    await this.#swap(generation);
+  }
+
+  /**
+   * Loads the modules anew, here and in fresh workers, where they or anything they import have changed.
+   *
+   * @param path one of the served modules, to be told when it is none
+   * @returns false when nothing has changed
+   * @throws StartupError; the old generation then goes on serving
+   */
+  reload(path?: string): Promise<boolean> {
+    const result = this.#reloading.then(() => this.#reload(path));
+    this.#reloading = result.catch(() => {});
+    return result;
+  }
+
+  /** Waits for a reload under way, then ends every generation. */
+  async close(graceMs: number): Promise<void> {
+    this.#closed = true;
+    const current = this.#current;
+    this.#current = undefined;
+    const ended = Promise.all([current?.close(graceMs), ...this.#ending]);
+    await this.#reloading;
+    await ended;
+  }
+
+  async #reload(path: string | undefined): Promise<boolean> {
+    const modules = this.#modules;
+    if (modules === undefined) {
+      throw new StartupError(
+        'a router given as an object has no modules to reload: use its reloadModule',
+      );
+    }
+    if (path !== undefined) assertServed(path, modules);
+    const old = this.#current;
+    if (old === undefined) throw new StartupError('nothing to reload: the service does not run');
+    if (old.files !== undefined && !haveChanged(old.files)) return false;
+    const began = Date.now();
+    const fresh = await ServedGeneration.ofModules(modules, 1, this.#context);
+    await this.#swap(fresh);
+    this.#context.log.info({ modules, ms: Date.now() - began }, 'reloaded');
+    const end = old.retire(this.#context.config.maxRequestMs);
+    this.#ending.add(end);
+    void end.finally(() => this.#ending.delete(end));
+    return true;
+  }
+
+  async #swap(generation: ServedGeneration): Promise<void> {
+    if (this.#closed) {
+      await generation.close(0);
+      throw new StartupError('the service was closed meanwhile');
+    }
+    if (this.#modules !== undefined) {
+      replaceTable(this.router, tableOf(generation.router), sourcesOf(generation.router));
+    }
+    this.#current = generation;
+  }
+}
+
+function assertServed(path: string, modules: readonly string[]): void {
+  const cwd = process.cwd();
+  const { url } = locateModule(path, cwd);
+  if (modules.some((module) => locateModule(module, cwd).url === url)) return;
+  throw new StartupError(`${path} is not among the served modules: ${modules.join(', ')}`);
+}

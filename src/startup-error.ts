@@ -1,0 +1,7 @@
+/**
+ * A mistake that keeps the service from starting, or a module from loading: one line that says what was
+ * wrong, where (file and line when known) and what to do, so that it can be printed without a stack.
+ */
+export class StartupError extends Error {
+  override readonly name: string = 'StartupError';
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { type TObject, Type } from '@sinclair/typebox';
+import { quote } from '../../src/cli/banner.ts';
+import { exampleCall } from '../../src/cli/example-call.ts';
+import { Router } from '../../src/router/router.ts';
+
+function routerWith(...params: TObject[]): Router {
+  const router = new Router();
+  params.forEach((schema, index) => {
+    router.rpc({ name: `procedure${index}`, params: schema }, () => null);
+  });
+  return router;
+}
+
+const schemas: Record<string, TObject> = {
+  numbers: Type.Object({
+    a: Type.Number(),
+    b: Type.Integer({ minimum: 10, maximum: 12 }),
+    c: Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 5 }),
+    d: Type.Integer({ multipleOf: 25, minimum: 100 }),
+  }),
+  strings: Type.Object({
+    email: Type.String({ format: 'email' }),
+    day: Type.String({ format: 'date' }),
+    id: Type.String({ format: 'uuid' }),
+    long: Type.String({ minLength: 40 }),
+    short: Type.String({ maxLength: 2 }),
+    code: Type.String({ pattern: '^[A-Z]{3}$', examples: ['ABC'] }),
+  }),
+  choices: Type.Object({
+    literal: Type.Literal('x'),
+    union: Type.Union([Type.Literal('a'), Type.Literal('b')]),
+    either: Type.Union([Type.Object({ kind: Type.Literal('one') }), Type.Null()]),
+    flag: Type.Boolean(),
+    nothing: Type.Null(),
+  }),
+  nested: Type.Object({
+    list: Type.Array(Type.Object({ n: Type.Integer() }), { minItems: 3 }),
+    pair: Type.Tuple([Type.String(), Type.Number()]),
+    record: Type.Record(Type.String(), Type.Number()),
+    both: Type.Intersect([Type.Object({ a: Type.Number() }), Type.Object({ b: Type.String() })]),
+    anything: Type.Unknown(),
+  }),
+};
+
+describe('the example call', () => {
+  for (const [kind, schema] of Object.entries(schemas)) {
+    it(`has arguments that the procedure accepts: ${kind}`, () => {
+      const router = routerWith(schema);
+      const call = exampleCall(router);
+      assert.deepEqual(Object.keys(call?.params ?? {}), Object.keys(schema.properties));
+      assert.doesNotThrow(() => router.get('procedure0')?.bindParams(call?.params));
+    });
+  }
+
+  it('tells arguments of one type apart', () => {
+    const call = exampleCall(routerWith(Type.Object({ a: Type.Number(), b: Type.Number() })));
+    assert.notEqual(call?.params?.a, call?.params?.b);
+  });
+
+  it('leaves optional parameters out', () => {
+    const schema = Type.Object({ a: Type.Number(), b: Type.Optional(Type.Number()) });
+    assert.deepEqual(Object.keys(exampleCall(routerWith(schema))?.params ?? {}), ['a']);
+  });
+
+  it('passes over a procedure that it finds no arguments for', () => {
+    const impossible = Type.Object({ code: Type.String({ pattern: '^[0-9]{7}Z$' }) });
+    const call = exampleCall(routerWith(impossible, Type.Object({ a: Type.Number() })));
+    assert.equal(call?.method, 'procedure1');
+    assert.equal(exampleCall(routerWith(impossible)), undefined);
+  });
+
+  it('prefers a procedure with arguments to one without', () => {
+    const call = exampleCall(routerWith(Type.Object({}), Type.Object({ a: Type.Number() })));
+    assert.equal(call?.method, 'procedure1');
+    assert.deepEqual(exampleCall(routerWith(Type.Object({}))), {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'procedure0',
+    });
+  });
+});
+
+describe('quoting', () => {
+  const words = [
+    '',
+    'plain',
+    "it's",
+    '$(id) `id` $HOME',
+    '"a" \\ !!',
+    '*?[a]{b}~',
+    'a\nb',
+    '-',
+    '#x',
+    '&',
+  ];
+  it('hands every word to a POSIX shell unchanged', () => {
+    const print = 'console.log(JSON.stringify(process.argv.slice(1)))';
+    const command = [process.execPath, '-e', print, '--', ...words].map(quote).join(' ');
+    const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+    assert.deepEqual(JSON.parse(stdout), words);
+  });
+});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
+import { table } from '../../src/config/table.ts';
+import { optionNames } from '../../src/config.ts';
+import { runCli } from './process.ts';
+
+describe('tandem', () => {
+  it('without a command prints the help, as --help does', async () => {
+    const [bare, asked] = await Promise.all([runCli([]), runCli(['--help'])]);
+    assert.match(bare.stdout, /^Usage: tandem /);
+    assert.match(bare.stdout, /serve/);
+    assert.match(bare.stdout, /Exit codes:/);
+    assert.deepEqual(bare, asked);
+    assert.equal(bare.code, 0);
+    assert.equal(bare.stderr, '');
+  });
+
+  it('--version prints the version of package.json', async () => {
+    const { code, stdout } = await runCli(['--version']);
+    const file = new URL('../../package.json', import.meta.url);
+    const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+    assert.equal(stdout, `${version}\n`);
+    assert.equal(code, 0);
+  });
+
+  it('serve --help shows flag, variables and default of every option', async () => {
+    const { code, stdout } = await runCli(['serve', '--help']);
+    assert.equal(code, 0);
+    // Words, since the help is wrapped to the width of the terminal.
+    const words = new Set(stdout.split(/[\s,;[\]]+/));
+    for (const name of optionNames) {
+      const option: Option<unknown> = table[name];
+      const flag = flagOf(name, option);
+      assert.ok(words.has(`--${flag}`) || words.has(`--no-${flag}`), name);
+      for (const variable of variablesOf(name, option)) assert.ok(words.has(variable), variable);
+    }
+    for (const heading of ['Network:', 'Workers:', 'Time:', 'Limits:', 'Protocol:', 'Log:']) {
+      assert.ok(stdout.includes(`\n${heading}\n`), heading);
+    }
+  });
+});

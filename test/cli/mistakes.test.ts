@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type Exit, fixture, runCli } from './process.ts';
+
+/** Exit code 1, nothing on stdout, one line on stderr that is no stack. Returns that line. */
+function assertOneLine({ code, stdout, stderr }: Exit): string {
+  assert.equal(stdout, '');
+  assert.match(stderr, /^tandem: [^\n]+\n$/);
+  assert.doesNotMatch(stderr, / {4}at |TANDEM_DEBUG/);
+  assert.equal(code, 1);
+  return stderr;
+}
+
+const good = fixture('cli/procedures.ts');
+
+interface Mistake {
+  readonly what: string;
+  readonly args: string[];
+  readonly env?: NodeJS.ProcessEnv;
+  readonly says: readonly RegExp[];
+}
+
+const mistakes: Mistake[] = [
+  {
+    what: 'an unknown option',
+    args: ['serve', good, '--prot', '1'],
+    says: [/unknown option '--prot'/, /--port\?/],
+  },
+  {
+    what: 'an unknown command',
+    args: ['sevre', good],
+    says: [/unknown command 'sevre'/, /serve\?/],
+  },
+  { what: 'no module', args: ['serve'], says: [/missing required argument 'module'/] },
+  {
+    what: 'an option without its value',
+    args: ['serve', good, '--port'],
+    says: [/--port <number>.*missing/],
+  },
+  {
+    what: 'a bad value in a flag',
+    args: ['serve', good, '--port', '80000'],
+    says: [/^tandem: --port: expected a whole number, 0 to 65535, got "80000"$/m],
+  },
+  {
+    what: 'a bad value in a variable',
+    args: ['serve', good],
+    env: { TANDEM_MAX_BODY: 'huge' },
+    says: [/^tandem: TANDEM_MAX_BODY: expected bytes, .*got "huge"$/m],
+  },
+  {
+    what: 'a bad value with a line break and terminal controls',
+    args: ['serve', good, '--host', 'a\nb\u001b[2J'],
+    says: [/--host: expected/],
+  },
+  {
+    what: 'options that contradict each other',
+    args: ['serve', good, '--demote-above-us', '10'],
+    says: [/demoteAboveUs \(10\)/],
+  },
+  {
+    what: 'a module that is not there',
+    args: ['serve', './no-such-module.ts', '--port', '0'],
+    says: [/no-such-module\.ts/, /not found|no such|does not exist/i],
+  },
+  {
+    what: 'a module without a Router',
+    args: ['serve', fixture('cli/no-router.mjs'), '--port', '0'],
+    says: [/no-router\.mjs/, /Router/],
+  },
+  {
+    what: 'a syntax error in a JavaScript module',
+    args: ['serve', fixture('broken/cli-syntax.mjs'), '--port', '0'],
+    says: [/cli-syntax\.mjs:3\b/, /[Ss]yntax ?error/],
+  },
+  {
+    what: 'a syntax error in a TypeScript module',
+    args: ['serve', fixture('broken/cli-syntax.ts'), '--port', '0'],
+    says: [/cli-syntax\.ts:3\b/, /[Ss]yntax ?error/],
+  },
+  {
+    what: 'a module that throws at its top level',
+    args: ['serve', fixture('cli/throws.mjs'), '--port', '0'],
+    says: [/throws\.mjs/, /the database is not reachable/],
+  },
+  {
+    what: 'a module that fails to load in the replicas only',
+    args: ['serve', fixture('cli/throws-in-replica.mjs'), '--port', '0'],
+    says: [/throws-in-replica\.mjs|replica|worker/, /only the main thread may load me/],
+  },
+];
+
+describe('a mistake is one line that says what to do', () => {
+  for (const { what, args, env, says } of mistakes) {
+    it(what, async () => {
+      const line = assertOneLine(await runCli(args, env));
+      for (const pattern of says) assert.match(line, pattern);
+    });
+  }
+
+  it('a module that imports what is not there', async () => {
+    // Written here: in test/fixtures the tools that check imports would trip over it.
+    const folder = mkdtempSync(join(tmpdir(), 'tandem-cli-'));
+    try {
+      const file = join(folder, 'lost.mjs');
+      writeFileSync(file, "import './no-such-helper.mjs';\n");
+      const line = assertOneLine(await runCli(['serve', file, '--port', '0']));
+      assert.match(line, /lost\.mjs/);
+      assert.match(line, /no-such-helper\.mjs/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('a port in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    try {
+      for (const transport of ['uws', 'node']) {
+        const args = ['serve', good, '--port', `${port}`, '--transport', transport];
+        const line = assertOneLine(await runCli(args));
+        assert.match(line, new RegExp(`${port}`));
+        assert.match(line, /in use/);
+      }
+    } finally {
+      other.close();
+    }
+  });
+
+  it('shows the stack with TANDEM_DEBUG=1', async () => {
+    const args = ['serve', fixture('cli/throws.mjs'), '--port', '0'];
+    const { code, stderr } = await runCli(args, { TANDEM_DEBUG: '1' });
+    assert.equal(code, 1);
+    assert.match(stderr, /\n {4}at /);
+  });
+});

@@ -1,0 +1,90 @@
+/** Runs the command line as a process, the way a person does. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+/** The path of a file in test/fixtures. */
+export function fixture(name: string): string {
+  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A process with its output so far, and a way to wait for more of it. */
+export class Running {
+  readonly child: ChildProcess;
+  readonly exit: Promise<Exit>;
+  stdout = '';
+  stderr = '';
+  #ended = false;
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+      child.emit('output');
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+      child.emit('output');
+    });
+    this.exit = once(child, 'close').then(([code, signal]) => {
+      this.#ended = true;
+      child.emit('output');
+      const { stdout, stderr } = this;
+      return { code: code as number | null, signal: signal as Exit['signal'], stdout, stderr };
+    });
+  }
+
+  /** The match of `pattern` as soon as that stream has it; fails when the process ends before. */
+  async seen(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this[stream]);
+      if (match !== null) return match;
+      if (this.#ended) {
+        throw new Error(`ended without ${pattern} on ${stream}:\n${this.stdout}\n${this.stderr}`);
+      }
+      await once(this.child, 'output');
+    }
+  }
+}
+
+/** The environment without what the machine that runs the tests may have set. */
+function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => name !== 'PORT' && name !== 'NODE_ENV' && !name.startsWith('TANDEM_'),
+  );
+  return { ...Object.fromEntries(inherited), ...env };
+}
+
+export function startNode(args: string[], env: NodeJS.ProcessEnv = {}): Running {
+  return new Running(
+    spawn(process.execPath, ['--import', 'tsx', ...args], {
+      cwd: root,
+      env: cleanEnvironment(env),
+    }),
+  );
+}
+
+export function startCli(args: string[], env: NodeJS.ProcessEnv = {}): Running {
+  return startNode([main, ...args], env);
+}
+
+export function runCli(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Exit> {
+  return startCli(args, env).exit;
+}
+
+/** Starts `tandem serve` on a free port and waits until it listens. */
+export async function startServer(args: string[], env: NodeJS.ProcessEnv = {}) {
+  const server = startCli(['serve', '--port', '0', '--workers', '1', ...args], env);
+  const [, url = ''] = await server.seen('stdout', /listens on (http:\S+) .*\n {2}curl .*\n/s);
+  return { server, url };
+}

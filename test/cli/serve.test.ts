@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fixture, type Running, startCli, startServer } from './process.ts';
+
+const procedures = fixture('cli/procedures.ts');
+const lifecycle = fixture('cli/lifecycle.ts');
+
+async function post(url: string, body: unknown): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return response.json();
+}
+
+/**
+ * What a POSIX shell hands to `curl` when the printed line is pasted. A program of that name in PATH
+ * tells, so that the test needs no curl.
+ */
+function pastedArguments(line: string): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-curl-'));
+  try {
+    const curl = join(folder, 'curl');
+    writeFileSync(
+      curl,
+      `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2)));\n`,
+    );
+    chmodSync(curl, 0o755);
+    const { stdout, stderr } = spawnSync('sh', ['-c', line], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` },
+    });
+    assert.equal(stderr, '');
+    return JSON.parse(stdout) as string[];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe('the banner of tandem serve', () => {
+  let server: Running;
+  let url = '';
+  before(async () => {
+    ({ server, url } = await startServer([procedures]));
+  });
+  after(async () => {
+    server.child.kill('SIGTERM');
+    await server.exit;
+  });
+
+  it('gives the address that answers', async () => {
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/rpc$/);
+    const reply = await post(url, { jsonrpc: '2.0', id: 1, method: 'math.add', params: [1, 2] });
+    assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 3 });
+  });
+
+  it('lists every procedure with its types and its place, aligned', () => {
+    const rows = server.stdout.split('\n').filter((line) => /^ {2}[a-z.]+\(/.test(line));
+    const cells = rows.map((row) => /^ {2}(.+?) {2,}(\S.*)$/.exec(row)?.slice(1, 3));
+    assert.deepEqual(cells, [
+      ['greet(name: string, title?: string) -> string', 'inline'],
+      ['math.add(a: number, b: number) -> number', 'worker (auto)'],
+      ['burn(ms: number) -> number', 'worker'],
+      ['wait() -> null', 'inline (auto)'],
+    ]);
+    const columns = rows.map((row) => row.search(/ (inline|worker)/));
+    assert.equal(new Set(columns).size, 1, rows.join('\n'));
+  });
+
+  it('ends with a curl line that works as pasted', async () => {
+    const line = /^ {2}(curl .*)$/m.exec(server.stdout)?.[1] ?? '';
+    const [target, ...rest] = pastedArguments(line);
+    assert.equal(target, url);
+    assert.deepEqual(rest.slice(0, 3), ['-H', 'content-type: application/json', '-d']);
+    const call = JSON.parse(rest[3] ?? '') as { method: string; params: { name: string } };
+    assert.equal(call.method, 'greet');
+    // Its doc asks for an apostrophe, which is what breaks careless quoting.
+    const expected = { jsonrpc: '2.0', id: 1, result: `Good day, ${call.params.name}` };
+    assert.deepEqual(await post(url, call), expected);
+    assert.match(call.params.name, /'/);
+  });
+
+  it('keeps the log off stdout', () => {
+    assert.doesNotMatch(server.stdout, /"level"/);
+    for (const line of server.stderr.split('\n').filter((text) => text !== '')) {
+      assert.doesNotThrow(() => JSON.parse(line), line);
+    }
+  });
+});
+
+describe('signals', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`${signal} lets the call in flight end, then exits with 0`, async () => {
+      const { server, url } = await startServer([lifecycle]);
+      const reply = post(url, { id: 1, method: 'untilSignal' });
+      await server.seen('stdout', /untilSignal entered/);
+      server.child.kill(signal);
+      assert.deepEqual(await reply, { jsonrpc: '2.0', id: 1, result: signal });
+      const { code, stderr } = await server.exit;
+      assert.equal(code, 0, stderr);
+    });
+  }
+
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    it(`a second ${signal} exits at once with ${code}`, async () => {
+      const { server, url } = await startServer([lifecycle, '--shutdown-grace', '60s']);
+      const lost = assert.rejects(post(url, { id: 1, method: 'forever' }));
+      await server.seen('stdout', /forever entered/);
+      server.child.kill(signal);
+      await server.seen('stderr', /draining/);
+      server.child.kill(signal);
+      const exit = await server.exit;
+      await lost;
+      assert.equal(exit.code, code, exit.stderr);
+    });
+  }
+
+  it('a signal while modules load ends the start with 0', async () => {
+    const server = startCli(['serve', fixture('cli/loads-for-ever.mjs'), '--port', '0']);
+    await server.seen('stdout', /loading/);
+    server.child.kill('SIGTERM');
+    const { code, stderr } = await server.exit;
+    assert.equal(code, 0, stderr);
+  });
+});
+
+describe('options', () => {
+  it('come from flags, variables and PORT', async () => {
+    const env = { TANDEM_PATH: '/api', TANDEM_MAX_BATCH: '1', PORT: '1', TANDEM_STRICT: 'on' };
+    const { server, url } = await startServer([procedures, '--no-strict'], env);
+    try {
+      assert.match(url, /\/api$/);
+      assert.notEqual(new URL(url).port, '1');
+      const call = { id: 1, method: 'math.add', params: [1, 2] };
+      assert.deepEqual(await post(url, call), { jsonrpc: '2.0', id: 1, result: 3 });
+      const error = { code: -32004, message: 'Limit exceeded', data: { limit: 1 } };
+      assert.deepEqual(await post(url, [call, call]), { jsonrpc: '2.0', id: null, error });
+    } finally {
+      server.child.kill('SIGTERM');
+      await server.exit;
+    }
+  });
+
+  it('that are misspelt in the environment are pointed out', async () => {
+    const { server } = await startServer([procedures], { TANDEM_WORKER: '3' });
+    server.child.kill('SIGTERM');
+    const { stderr } = await server.exit;
+    assert.match(stderr, /TANDEM_WORKER .*TANDEM_WORKERS\?/);
+  });
+});
+
+describe('what a procedure leaves behind', () => {
+  it('does not end the service when it is a rejected promise', async () => {
+    const { server, url } = await startServer([lifecycle]);
+    assert.deepEqual(await post(url, { id: 1, method: 'leaveRejection' }), {
+      jsonrpc: '2.0',
+      id: 1,
+      result: null,
+    });
+    await server.seen('stderr', /nobody awaits this/);
+    const reply = await post(url, { id: 2, method: 'leaveRejection' });
+    assert.deepEqual(reply, { jsonrpc: '2.0', id: 2, result: null });
+    server.child.kill('SIGTERM');
+    assert.equal((await server.exit).code, 0);
+  });
+
+  it('ends the process, with its stack in the log, when it is an exception', async () => {
+    const { server, url } = await startServer([lifecycle]);
+    const reply = await post(url, { id: 1, method: 'leaveException' });
+    assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: null });
+    const { code, stderr } = await server.exit;
+    assert.equal(code, 1);
+    assert.match(stderr, /nobody catches this.*lifecycle\.ts/);
+  });
+});

@@ -1,0 +1,27 @@
+import { describe } from 'node:test';
+import { bodies } from './behaviour/bodies.ts';
+import { calls } from './behaviour/calls.ts';
+import { connections } from './behaviour/connections.ts';
+import { cors } from './behaviour/cors.ts';
+import { drain } from './behaviour/drain.ts';
+import { framing } from './behaviour/framing.ts';
+import { largeReplies } from './behaviour/large-replies.ts';
+import { rejections } from './behaviour/rejections.ts';
+import { routes } from './behaviour/routes.ts';
+import { starter } from './harness.ts';
+
+/** What both transports do alike, over bytes on a socket; where they differ, the test says how and why. */
+export function behaviour(transport: 'uws' | 'node'): void {
+  describe(`http on ${transport}`, () => {
+    const start = starter(transport);
+    calls(start);
+    routes(start);
+    rejections(start);
+    framing(start, transport);
+    bodies(start, transport);
+    cors(start);
+    connections(start, transport);
+    largeReplies(start);
+    drain(start);
+  });
+}

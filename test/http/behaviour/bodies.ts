@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Start, turns } from '../harness.ts';
+import { header, json, post, rpc } from '../raw-client.ts';
+
+const maxBodyBytes = 1000;
+
+/** A call whose body takes exactly `bytes`. */
+function callOf(bytes: number): string {
+  const empty = rpc('echo', '');
+  return rpc('echo', 'a'.repeat(bytes - empty.length));
+}
+
+export function bodies(start: Start, transport: 'uws' | 'node'): void {
+  test('a request may be cut anywhere, between headers or inside a character', async (t) => {
+    const { client } = await start(t);
+    const bytes = post(rpc('echo', 'aé€😀z'));
+    const line = bytes.indexOf('\r\n') + 1;
+    for (let cut = 1; cut < bytes.length; cut++) {
+      const one = client();
+      await one.write(bytes.subarray(0, cut));
+      await turns();
+      await one.write(bytes.subarray(cut));
+      const reply = await one.response();
+      if (transport === 'uws' && cut >= 'POST'.length && cut <= line) {
+        // It takes the first part of a request line for one of another version, and refuses it.
+        assert.equal(reply.status, 505, `cut at ${cut}`);
+        await one.untilClosed();
+      } else {
+        assert.equal(reply.status, 200, `cut at ${cut}`);
+        assert.equal(json(reply).result, 'aé€😀z', `cut at ${cut}`);
+      }
+      one.destroy();
+    }
+  });
+
+  test('a request may come byte by byte behind its first line', async (t) => {
+    const { client, service } = await start(t);
+    const one = client();
+    const bytes = post(rpc('echo', 'aé€😀z'));
+    const line = bytes.indexOf('\r\n') + 2;
+    await one.write(bytes.subarray(0, line));
+    for (const byte of bytes.subarray(line)) {
+      await turns();
+      await one.write(Uint8Array.of(byte));
+    }
+    assert.equal(json(await one.response()).result, 'aé€😀z');
+    assert.equal(service.bodies.length, 1);
+  });
+
+  test('nothing is handed over before the last byte', async (t) => {
+    const { client, service } = await start(t);
+    const one = client();
+    const bytes = post(rpc('echo', 'x'));
+    await one.write(bytes.subarray(0, -1));
+    // A request on another connection proves that the server has gone on.
+    await client().ask(post(rpc('echo', 'other')));
+    assert.equal(service.bodies.length, 1);
+    assert.equal((await one.ask(bytes.subarray(-1))).status, 200);
+  });
+
+  test('a large body is handed over as bytes that own their memory', async (t) => {
+    const { client, service } = await start(t);
+    const text = 'é'.repeat(2_500_000);
+    const reply = await client().ask(post(rpc('echo', text)));
+    assert.equal(json(reply).result, text);
+    const [body] = service.bodies;
+    assert.equal(body?.kind, 'bytes');
+    assert.equal(body?.owned, true);
+    assert.equal(body?.bytes, Buffer.byteLength(rpc('echo', text)));
+  });
+
+  for (const bytes of [64 * 1024, 64 * 1024 + 1, 100_000]) {
+    test(`a body of ${bytes} bytes is whole`, async (t) => {
+      const { client, service } = await start(t);
+      const body = callOf(bytes);
+      const reply = await client().ask(post(body));
+      assert.equal(json(reply).result, JSON.parse(body).params);
+      if (bytes > 64 * 1024) assert.equal(service.bodies[0]?.owned, true);
+    });
+  }
+
+  test('an empty body is handed over: it is not JSON', async (t) => {
+    const { client } = await start(t);
+    const reply = await client().ask(post(''));
+    assert.equal(reply.status, 200);
+    assert.equal(json(reply).error.code, -32700);
+  });
+
+  test('a body exactly at the limit is accepted', async (t) => {
+    const { client } = await start(t, { maxBodyBytes });
+    assert.equal((await client().ask(post(callOf(maxBodyBytes)))).status, 200);
+  });
+
+  for (const bytes of [maxBodyBytes + 1, 8 * maxBodyBytes]) {
+    test(`a body of ${bytes} for ${maxBodyBytes}: 413, passed over, the connection goes on`, async (t) => {
+      const { client, service } = await start(t, { maxBodyBytes });
+      const one = client();
+      const reply = await one.ask(post(callOf(bytes)));
+      assert.equal(reply.status, 413);
+      assert.equal(header(reply, 'access-control-allow-origin'), '*');
+      assert.deepEqual(json(reply), {
+        jsonrpc: '2.0',
+        id: null,
+        error: { code: -32004, message: 'Limit exceeded', data: { limit: maxBodyBytes } },
+      });
+      assert.equal(service.bodies.length, 0);
+      assert.equal((await one.ask(post(rpc('echo', 1)))).status, 200);
+    });
+  }
+
+  test('a body above eight times the limit: 413 and closed', async (t) => {
+    const { client, service } = await start(t, { maxBodyBytes });
+    const one = client();
+    // The headers alone: the server does not wait for what it will not read.
+    await one.write(post('', { 'content-length': String(8 * maxBodyBytes + 1) }));
+    await one.untilClosed();
+    const reply = await one.response();
+    assert.equal(reply.status, 413);
+    assert.equal(json(reply).error.code, -32004);
+    assert.equal(service.bodies.length, 0);
+  });
+
+  test('a 413 is seen by a client that first writes all of its large body', async (t) => {
+    const { client } = await start(t, { maxBodyBytes: 1024 * 1024 });
+    const one = client();
+    await one.write(post(Buffer.alloc(5 * 1024 * 1024, 32)));
+    assert.equal((await one.response()).status, 413);
+    assert.equal((await one.ask(post(rpc('echo', 1)))).status, 200);
+  });
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Start } from '../harness.ts';
+import { header, json, post, rpc } from '../raw-client.ts';
+
+export function calls(start: Start): void {
+  test('a call is answered with 200 and JSON', async (t) => {
+    const { client } = await start(t);
+    const reply = await client().ask(post(rpc('echo', { a: 1 })));
+    assert.equal(reply.status, 200);
+    assert.equal(header(reply, 'content-type'), 'application/json');
+    assert.deepEqual(json(reply), { jsonrpc: '2.0', id: 1, result: { a: 1 } });
+  });
+
+  test('a JSON-RPC error is a 200 too', async (t) => {
+    const { client } = await start(t);
+    const reply = await client().ask(post('{'));
+    assert.equal(reply.status, 200);
+    assert.equal(json(reply).error.code, -32700);
+  });
+
+  test('nothing to answer is a 204 without body or length', async (t) => {
+    const { client } = await start(t);
+    const one = client();
+    const reply = await one.ask(post('{"method":"echo"}'));
+    assert.equal(reply.status, 204);
+    assert.equal(header(reply, 'content-length'), undefined);
+    assert.equal(header(reply, 'access-control-allow-origin'), '*');
+    // Nothing of it is left over: the next reply begins where this one ended.
+    assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+  });
+
+  for (const method of ['echo', 'soon']) {
+    test(`pipelined requests are answered in order: ${method}`, async (t) => {
+      const { client } = await start(t);
+      const one = client();
+      await one.write(Buffer.concat([1, 2, 3].map((id) => post(rpc(method, 'p', id)))));
+      for (const id of [1, 2, 3]) assert.equal(json(await one.response()).id, id);
+    });
+  }
+
+  test('concurrent calls of several connections each get their own reply', async (t) => {
+    const { client, service } = await start(t);
+    const clients = Array.from({ length: 8 }, client);
+    await Promise.all(clients.map((one, i) => one.write(post(rpc('later', i, i)))));
+    await service.entered(8);
+    for (const { release } of [...service.held].reverse()) release();
+    const replies = await Promise.all(clients.map((one) => one.response()));
+    assert.deepEqual(
+      replies.map((reply) => json(reply).result),
+      [0, 1, 2, 3, 4, 5, 6, 7],
+    );
+  });
+
+  test('the scope carries the address, the forwarded headers and the time limit', async (t) => {
+    const { client, service } = await start(t, { forwardHeaders: ['X-Tenant', 'traceparent'] });
+    const one = client();
+    await one.ask(
+      post(rpc('echo'), { 'X-TENANT': 'a', 'x-other': 'b', 'rpc-timeout-ms': '250', cookie: 'c' }),
+    );
+    await one.ask(post(rpc('echo')));
+    assert.deepEqual(service.facts, [
+      { headers: { 'x-tenant': 'a' }, address: '127.0.0.1', ms: 250 },
+      // Of the request before it on the connection, nothing is left.
+      { headers: {}, address: '127.0.0.1', ms: undefined },
+    ]);
+  });
+
+  test('an address that is asked for late is known if it was asked for before', async (t) => {
+    const { client, service } = await start(t);
+    await client().ask(post(rpc('echo')));
+    assert.equal(service.scopes[0]?.remoteAddress, '127.0.0.1');
+  });
+
+  test('a forwarded header that is repeated is joined', async (t) => {
+    const { client, service } = await start(t, { forwardHeaders: ['x-a'] });
+    await client().ask(post(rpc('echo'), { 'x-a': '1\r\nX-A: 2' }));
+    assert.deepEqual(service.scopes[0]?.headers, { 'x-a': '1, 2' });
+  });
+
+  test('a query behind the path is no part of it', async (t) => {
+    const { client } = await start(t);
+    assert.equal((await client().ask(post(rpc('echo'), {}, '/rpc?x=1'))).status, 200);
+  });
+
+  for (const method of ['throws', 'rejects']) {
+    test(`a service that ${method} is answered with 500 and one warning`, async (t) => {
+      const warnings: string[] = [];
+      const { client } = await start(t, { warn: (message) => warnings.push(message) });
+      const one = client();
+      const reply = await one.ask(post(rpc(method)));
+      assert.equal(reply.status, 500);
+      assert.equal(json(reply).error.code, -32603);
+      assert.equal(warnings.length, 1);
+      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+    });
+  }
+
+  test('a client that asks for 100-continue gets it, then its reply', async (t) => {
+    const { client } = await start(t);
+    const one = client();
+    const body = rpc('echo', 'x');
+    const bytes = post(body, { expect: '100-continue' });
+    await one.write(bytes.subarray(0, bytes.length - body.length));
+    assert.equal((await one.response()).status, 100);
+    assert.equal((await one.ask(body)).status, 200);
+  });
+}

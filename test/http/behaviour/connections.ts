@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import type { RequestScope } from '../../../src/dispatch/scope.ts';
+import type { Start } from '../harness.ts';
+import { header, json, post, request, rpc } from '../raw-client.ts';
+
+function cancelled(scope: RequestScope): Promise<void> {
+  return new Promise((resolve) => {
+    if (scope.cancelled) resolve();
+    else scope.addListener({ onCancelled: resolve });
+  });
+}
+
+export function connections(start: Start, transport: 'uws' | 'node'): void {
+  test('a client that goes in the middle of its body leaves nothing behind', async (t) => {
+    const { client, service, server } = await start(t);
+    const one = client();
+    await one.write(post(rpc('echo', 'x'.repeat(100_000))).subarray(0, 50_000));
+    await client().ask(post(rpc('echo')));
+    one.destroy();
+    await client().ask(post(rpc('echo')));
+    // It would wait for its grace if the request still counted as in flight.
+    await server.close();
+    assert.equal(service.bodies.length, 2);
+  });
+
+  test('a client that goes while its reply is pending cancels it, and no reply is written', async (t) => {
+    const { client, service, server } = await start(t);
+    const one = client();
+    await one.write(post(rpc('later')));
+    await service.entered(1);
+    const { scope, release } = service.held[0]!;
+    assert.equal(scope.cancelled, false);
+    one.destroy();
+    await cancelled(scope);
+    release();
+    assert.equal((await client().ask(post(rpc('echo')))).status, 200);
+    await server.close();
+  });
+
+  test('an answered call is not cancelled when its client goes', async (t) => {
+    const { client, service, server } = await start(t);
+    const one = client();
+    await one.ask(post(rpc('soon')));
+    one.destroy();
+    await server.close();
+    assert.equal(service.scopes[0]?.cancelled, false);
+  });
+
+  test('pipelined behind a pending reply: node:http keeps the order, uWebSockets.js closes', async (t) => {
+    const { client, service, server } = await start(t);
+    const one = client();
+    await one.write(Buffer.concat([post(rpc('later', 'a', 1)), post(rpc('echo', 'b', 2))]));
+    await service.entered(1);
+    const { scope, release } = service.held[0]!;
+    if (transport === 'node') {
+      release();
+      assert.equal(json(await one.response()).id, 1);
+      assert.equal(json(await one.response()).id, 2);
+    } else {
+      await one.untilClosed();
+      await cancelled(scope);
+      release();
+      assert.equal(one.received.length, 0);
+    }
+    await server.close();
+  });
+
+  test('a client that goes cancels what it pipelined, too', async (t) => {
+    const { client, service, server } = await start(t);
+    const one = client();
+    await one.write(Buffer.concat([post(rpc('later', 'a', 1)), post(rpc('later', 'b', 2))]));
+    await service.entered(transport === 'node' ? 2 : 1);
+    one.destroy();
+    await Promise.all(service.held.map(({ scope }) => cancelled(scope)));
+    for (const { release } of service.held) release();
+    await server.close();
+  });
+
+  for (const method of ['echo', 'soon', 'later']) {
+    test(`connection: close is kept to: ${method}`, async (t) => {
+      const { client, service, server } = await start(t);
+      const one = client();
+      await one.write(post(rpc(method, 'x'.repeat(40_000)), { connection: 'close' }));
+      if (method === 'later') {
+        await service.entered(1);
+        service.held[0]?.release();
+      }
+      assert.equal((await one.response()).status, 200);
+      await one.untilClosed();
+      await server.close();
+    });
+  }
+
+  test('what is sent behind a request that closes is not served and counts for nothing', async (t) => {
+    const { client, service, server } = await start(t);
+    const one = client();
+    const closing = post(rpc('large', 40_000), { connection: 'close' });
+    await one.write(Buffer.concat([closing, post(rpc('echo')), post(rpc('echo'))]));
+    await one.untilClosed();
+    // It would wait for its grace if one of them had been entered on the closed socket.
+    await server.close();
+    assert.equal(service.bodies.length, 1);
+  });
+
+  test('one connection serves many requests of all kinds', async (t) => {
+    const { client } = await start(t);
+    const one = client();
+    for (let i = 0; i < 20; i++) {
+      assert.equal((await one.ask(post(rpc('echo', i)))).status, 200);
+      assert.equal((await one.ask(post(rpc('soon', i)))).status, 200);
+      assert.equal((await one.ask(post('{"method":"echo"}'))).status, 204);
+      assert.equal((await one.ask(post(rpc('large', 200_000)))).status, 200);
+      assert.equal((await one.ask(post('', { 'content-type': 'text/plain' }))).status, 415);
+      assert.equal((await one.ask(request('GET', '/rpc'))).status, 200);
+      assert.equal((await one.ask(request('HEAD', '/rpc'), true)).status, 200);
+      assert.equal((await one.ask(request('OPTIONS', '/rpc'))).status, 204);
+      assert.equal((await one.ask(request('GET', '/nowhere'))).status, 404);
+    }
+    assert.equal(
+      header(await one.ask(post(rpc('echo'))), 'connection')?.toLowerCase() === 'close',
+      false,
+    );
+  });
+
+  test('connections above the limit are closed at once, and one that ends makes room', async (t) => {
+    const { client } = await start(t, { maxConnections: 2 });
+    const [first, second] = [client(), client()];
+    assert.equal((await first.ask(post(rpc('echo')))).status, 200);
+    assert.equal((await second.ask(post(rpc('echo')))).status, 200);
+    const third = client();
+    await third.untilClosed();
+    assert.equal(third.received.length, 0);
+    // Asked to close by its client: when the client sees the end, the server has counted it out.
+    await first.write(post(rpc('echo'), { connection: 'close' }));
+    await first.untilClosed();
+    assert.equal((await second.ask(post(rpc('echo')))).status, 200);
+    const fourth = client();
+    await once(fourth.socket, 'connect');
+    assert.equal((await fourth.ask(post(rpc('echo')))).status, 200);
+  });
+}

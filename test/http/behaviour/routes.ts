@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Start } from '../harness.ts';
+import { header, json, post, request, rpc } from '../raw-client.ts';
+
+export function routes(start: Start): void {
+  test('GET answers with the introspection document and its ETag', async (t) => {
+    const { client, service } = await start(t);
+    const one = client();
+    const reply = await one.ask(request('GET', '/rpc'));
+    assert.equal(reply.status, 200);
+    assert.equal(header(reply, 'content-type'), 'application/json');
+    assert.equal(header(reply, 'etag'), '"one"');
+    assert.equal(reply.body.toString(), service.document.text);
+    service.document = { text: '{}', etag: '"two"' };
+    assert.equal(header(await one.ask(request('GET', '/rpc')), 'etag'), '"two"');
+  });
+
+  for (const [value, status] of [
+    ['"one"', 304],
+    ['W/"one"', 304],
+    ['"zero", "one"', 304],
+    ['*', 304],
+    ['"two"', 200],
+    ['one', 200],
+  ] as const) {
+    test(`GET with if-none-match ${value} is ${status}`, async (t) => {
+      const { client } = await start(t);
+      const one = client();
+      const reply = await one.ask(request('GET', '/rpc', [`if-none-match: ${value}`]));
+      assert.equal(reply.status, status);
+      assert.equal(header(reply, 'etag'), '"one"');
+      assert.equal(header(reply, 'access-control-allow-origin'), '*');
+      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+    });
+  }
+
+  for (const path of ['/rpc', '/healthz', '/readyz', '/nowhere']) {
+    test(`HEAD ${path} answers with the headers of GET alone`, async (t) => {
+      const { client } = await start(t);
+      const one = client();
+      const got = await one.ask(request('GET', path));
+      const head = await one.ask(request('HEAD', path), true);
+      const comparable = (response: typeof got) =>
+        response.headers
+          .filter(([name]) => name !== 'date')
+          .map(([name, value]) => `${name}: ${value}`)
+          .sort();
+      assert.equal(head.status, got.status);
+      assert.deepEqual(comparable(head), comparable(got));
+      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+    });
+  }
+
+  test('introspection turned off: GET and HEAD are 405', async (t) => {
+    const { client } = await start(t, { introspection: false });
+    const one = client();
+    const reply = await one.ask(request('GET', '/rpc'));
+    assert.equal(reply.status, 405);
+    assert.equal(header(reply, 'allow'), 'POST, OPTIONS');
+    assert.equal((await one.ask(request('HEAD', '/rpc'), true)).status, 405);
+  });
+
+  test('/healthz is 200 in every state, /readyz only when ready', async (t) => {
+    const { client, service } = await start(t);
+    const one = client();
+    for (const [state, status] of [
+      ['starting', 503],
+      ['ready', 200],
+      ['draining', 503],
+      ['closed', 503],
+    ] as const) {
+      service.state = state;
+      assert.equal((await one.ask(request('GET', '/healthz'))).status, 200);
+      const ready = await one.ask(request('GET', '/readyz'));
+      assert.equal(ready.status, status);
+      assert.deepEqual(json(ready), { status: state });
+      assert.equal(header(ready, 'cache-control'), 'no-store');
+    }
+  });
+
+  test('health routes can be turned off', async (t) => {
+    const { client } = await start(t, { health: false });
+    const one = client();
+    assert.equal((await one.ask(request('GET', '/healthz'))).status, 404);
+    assert.equal((await one.ask(request('GET', '/readyz'))).status, 404);
+  });
+
+  test('health routes take GET and HEAD only', async (t) => {
+    const { client } = await start(t);
+    const reply = await client().ask(post('', {}, '/readyz'));
+    assert.equal(reply.status, 405);
+    assert.equal(header(reply, 'allow'), 'GET, HEAD');
+  });
+
+  for (const path of ['/', '/rpc/', '/RPC', '/rpc/more', '//rpc', '/%72pc', '/healthz/x']) {
+    test(`nothing is served on ${path}`, async (t) => {
+      const { client } = await start(t);
+      const one = client();
+      const got = await one.ask(request('GET', path));
+      assert.equal(got.status, 404);
+      assert.equal(json(got).id, null);
+      assert.equal(json(got).error.code, -32600);
+      assert.equal((await one.ask(post(rpc('echo'), {}, path))).status, 404);
+      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+    });
+  }
+
+  test('another path can be chosen', async (t) => {
+    const { client } = await start(t, { path: '/' });
+    const one = client();
+    assert.equal((await one.ask(post(rpc('echo'), {}, '/'))).status, 200);
+    assert.equal((await one.ask(post(rpc('echo')))).status, 404);
+  });
+
+  for (const method of ['PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND']) {
+    test(`${method} is 405 and says what is allowed`, async (t) => {
+      const { client } = await start(t);
+      const one = client();
+      const reply = await one.ask(request(method, '/rpc', ['content-length: 0']));
+      assert.equal(reply.status, 405);
+      assert.equal(header(reply, 'allow'), 'POST, GET, HEAD, OPTIONS');
+      assert.equal(json(reply).error.code, -32600);
+      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+    });
+  }
+}

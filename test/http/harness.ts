@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { HttpServer } from '../../src/http/http-server.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import { listen } from '../../src/http/server.ts';
+import { RawClient } from './raw-client.ts';
+import { StubService } from './stub-service.ts';
+
+export const defaults: HttpOptions = {
+  host: '127.0.0.1',
+  port: 0,
+  path: '/rpc',
+  corsOrigin: '*',
+  maxBodyBytes: 10 * 1024 * 1024,
+  introspection: true,
+  health: true,
+  forwardHeaders: [],
+  maxConnections: 10_000,
+  // Longer than any test may take: a request that is never counted out fails its test.
+  shutdownGraceMs: 300_000,
+  warn: (message) => assert.fail(`unexpected warning: ${message}`),
+};
+
+export interface Running {
+  readonly server: HttpServer;
+  readonly service: StubService;
+  readonly port: number;
+  readonly client: () => RawClient;
+}
+
+export type Start = (t: TestContext, options?: Partial<HttpOptions>) => Promise<Running>;
+
+/** Starts servers on one transport, and fails where another one answered. */
+export function starter(transport: 'uws' | 'node'): Start {
+  return async (t, options = {}) => {
+    const service = new StubService();
+    const server = await listen(service, { ...defaults, ...options }, transport);
+    assert.equal(server.transport, transport);
+    const clients: RawClient[] = [];
+    t.after(async () => {
+      for (const client of clients) client.destroy();
+      for (const { release } of service.held) release();
+      await server.close();
+    });
+    const { port } = server.address;
+    const client = () => {
+      const made = new RawClient(port);
+      clients.push(made);
+      return made;
+    };
+    return { server, service, port, client };
+  };
+}
+
+/**
+ * Lets a server of this process read what was written before: each turn of the event loop looks at the
+ * sockets once, and the first one may be half over.
+ */
+export async function turns(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { type HttpOptions, startupNotes } from '../../src/http/options.ts';
+import { listen } from '../../src/http/server.ts';
+import { listenWith, type Transport } from '../../src/http/transport.ts';
+import { loadUws } from '../../src/http/uws-load.ts';
+import { defaults } from './harness.ts';
+import { post, RawClient, rpc } from './raw-client.ts';
+import { StubService } from './stub-service.ts';
+
+async function failureOf(options: Partial<HttpOptions>, transport: Transport) {
+  try {
+    const server = await listen(new StubService(), { ...defaults, ...options }, transport);
+    await server.close();
+  } catch (error) {
+    assert.ok(error instanceof Error);
+    assert.doesNotMatch(error.message, /\n/);
+    return error as Error & { code?: string };
+  }
+  return assert.fail('it listens');
+}
+
+for (const transport of ['uws', 'node'] as const) {
+  describe(`listening on ${transport}`, () => {
+    test('the address says where', async () => {
+      const server = await listen(new StubService(), { ...defaults, path: '/x' }, transport);
+      const { host, port, url } = server.address;
+      assert.equal(host, '127.0.0.1');
+      assert.ok(port > 0);
+      assert.equal(url, `http://127.0.0.1:${port}/x`);
+      await server.close();
+    });
+
+    test('a name is resolved, a wildcard gets a URL that works', async () => {
+      for (const host of ['localhost', '0.0.0.0']) {
+        const server = await listen(new StubService(), { ...defaults, host }, transport);
+        const reply = await fetch(server.address.url);
+        assert.equal(reply.status, 200);
+        await reply.text();
+        await server.close();
+      }
+    });
+
+    test('a port that is taken, by whichever transport, is EADDRINUSE', async () => {
+      for (const other of ['uws', 'node'] as const) {
+        const first = await listen(new StubService(), defaults, other);
+        const { port } = first.address;
+        const error = await failureOf({ port }, transport);
+        assert.equal(error.code, 'EADDRINUSE');
+        assert.match(
+          error.message,
+          new RegExp(`port ${port} on 127.0.0.1 is in use: .*another port`),
+        );
+        await first.close();
+        // Free again at once, after connections were served.
+        const second = await listen(new StubService(), { ...defaults, port }, transport);
+        await second.close();
+      }
+    });
+
+    test('a port that another program holds is EADDRINUSE', async () => {
+      const other = createServer();
+      await once(other.listen(0, '127.0.0.1'), 'listening');
+      const { port } = other.address() as AddressInfo;
+      assert.equal((await failureOf({ port }, transport)).code, 'EADDRINUSE');
+      other.close();
+    });
+
+    test('a host that does not resolve is ENOTFOUND', async () => {
+      const error = await failureOf({ host: 'no.such.host.invalid' }, transport);
+      assert.equal(error.code, 'ENOTFOUND');
+      assert.match(error.message, /no\.such\.host\.invalid does not resolve/);
+    });
+
+    test('an address of another machine is EADDRNOTAVAIL', async () => {
+      const error = await failureOf({ host: '192.0.2.1' }, transport);
+      assert.equal(error.code, 'EADDRNOTAVAIL');
+    });
+
+    for (const [name, options] of [
+      ['a port above 65535', { port: 65_536 }],
+      ['a port that is no integer', { port: 80.5 }],
+      ['a path with a pattern', { path: '/:rpc' }],
+      ['a path with a wildcard', { path: '/*' }],
+      ['a path without its slash', { path: 'rpc' }],
+      ['an origin with a line break', { corsOrigin: ['https://a.example\r\nx: y'] }],
+      ['an origin list with *', { corsOrigin: ['*'] }],
+    ] as const) {
+      test(`${name} is refused`, async () => {
+        assert.ok((await failureOf(options, transport)) instanceof TypeError);
+      });
+    }
+  });
+}
+
+describe('the transport', () => {
+  test('auto is uWebSockets.js where it loads', async () => {
+    const server = await listen(new StubService(), defaults, 'auto');
+    assert.equal(server.transport, 'uws');
+    await server.close();
+  });
+
+  test('auto falls back to node:http with one warning line, and serves', async (t) => {
+    const warnings: string[] = [];
+    const options = { ...defaults, warn: (line: string) => warnings.push(line) };
+    const load = async () => ({ reason: 'GLIBC_2.38 not found' });
+    const server = await listenWith(load, new StubService(), options, 'auto');
+    t.after(() => server.close());
+    assert.equal(server.transport, 'node');
+    assert.equal(warnings.length, 1);
+    assert.match(
+      warnings[0] ?? '',
+      /^uWebSockets\.js cannot load \(GLIBC_2\.38 not found\): .*node:http/,
+    );
+    const client = new RawClient(server.address.port);
+    assert.equal((await client.ask(post(rpc('echo')))).status, 200);
+    client.destroy();
+  });
+
+  test('uws where it cannot load is an error that says why', async () => {
+    const load = async () => ({ reason: 'not installed' });
+    await assert.rejects(listenWith(load, new StubService(), defaults, 'uws'), {
+      code: 'ERR_UWS_UNAVAILABLE',
+      message: 'uWebSockets.js cannot load: not installed',
+    });
+  });
+
+  test('the native module is not loaded in a worker thread', async () => {
+    assert.notEqual((await loadUws()).uws, undefined);
+    // Node 20 takes no TypeScript as a worker's entry: the worker starts as text and loads it by tsx.
+    const worker = new Worker(
+      `const { parentPort, workerData } = require('node:worker_threads');
+       const { loadUws } = require('tsx/cjs/api').require(workerData, workerData);
+       loadUws().then((loaded) => parentPort.postMessage(loaded));`,
+      {
+        eval: true,
+        workerData: fileURLToPath(new URL('../../src/http/uws-load.ts', import.meta.url)),
+      },
+    );
+    const [loaded] = await once(worker, 'message');
+    assert.deepEqual(loaded, { reason: 'it runs on the main thread only' });
+    await worker.terminate();
+  });
+});
+
+test('a server that every page may call and only this machine can reach says so in one line', () => {
+  for (const host of ['127.0.0.1', '127.1.2.3', 'localhost', '::1']) {
+    const notes = startupNotes({ ...defaults, host });
+    assert.equal(notes.length, 1);
+    assert.doesNotMatch(notes[0] ?? '', /\n/);
+    assert.match(notes[0] ?? '', /any web page/);
+    assert.deepEqual(startupNotes({ ...defaults, host, corsOrigin: [] }), []);
+  }
+  assert.deepEqual(startupNotes({ ...defaults, host: '0.0.0.0' }), []);
+});

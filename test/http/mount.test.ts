@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import express from 'express';
+import fastify, { type FastifyInstance } from 'fastify';
+import { createNodeHandler } from '../../src/http/node.ts';
+import type { HttpOptions } from '../../src/http/options.ts';
+import { defaults } from './harness.ts';
+import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
+import { StubService } from './stub-service.ts';
+
+function handler(options: Partial<HttpOptions> = {}) {
+  const service = new StubService();
+  return { service, handle: createNodeHandler(service, { ...defaults, ...options }) };
+}
+
+async function clientOf(t: TestContext, server: Server): Promise<RawClient> {
+  if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = new RawClient((server.address() as AddressInfo).port);
+  t.after(() => {
+    client.destroy();
+    server.close();
+  });
+  return client;
+}
+
+async function fastifyClient(t: TestContext, app: FastifyInstance): Promise<RawClient> {
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const client = new RawClient((app.server.address() as AddressInfo).port);
+  t.after(async () => {
+    client.destroy();
+    await app.close();
+  });
+  return client;
+}
+
+const large = 'é'.repeat(500_000);
+
+describe('mounted in node:http', () => {
+  test('beside pages of the application', async (t) => {
+    const { handle } = handler();
+    const server = createServer((req, res) => {
+      if (req.url === '/') res.end('home');
+      else handle(req, res);
+    });
+    const client = await clientOf(t, server);
+    assert.equal((await client.ask(request('GET', '/'))).status, 200);
+    assert.equal(json(await client.ask(post(rpc('echo', 'x')))).result, 'x');
+    assert.equal((await client.ask(request('GET', '/rpc'))).status, 200);
+    assert.equal((await client.ask(request('GET', '/readyz'))).status, 200);
+    assert.equal((await client.ask(post(rpc('echo'), {}, '/other'))).status, 404);
+    assert.equal((await client.ask(post('{}', { 'content-type': 'text/plain' }))).status, 415);
+  });
+});
+
+describe('mounted in Express', () => {
+  for (const [how, path] of [
+    ['use', '/rpc'],
+    ['use', '/api/v1'],
+    ['all', '/rpc'],
+    ['all', '/api/v1'],
+  ] as const) {
+    test(`app.${how}('${path}', handler)`, async (t) => {
+      const { handle, service } = handler();
+      const app = express();
+      app[how](path, handle);
+      const client = await clientOf(t, createServer(app));
+      assert.equal(json(await client.ask(post(rpc('echo', large), {}, path))).result, large);
+      assert.equal(service.bodies[0]?.owned, true);
+      assert.equal((await client.ask(request('GET', `${path}?format=x`))).status, 200);
+      assert.equal((await client.ask(request('HEAD', path), true)).status, 200);
+      assert.equal((await client.ask(request('OPTIONS', path))).status, 204);
+      assert.equal((await client.ask(post('', { 'content-length': undefined }, path))).status, 411);
+      assert.equal((await client.ask(request('GET', '/elsewhere'))).status, 404);
+    });
+  }
+
+  test('under a prefix it still serves its own path, and nothing else', async (t) => {
+    const { handle } = handler();
+    const app = express();
+    app.use('/api', handle);
+    const client = await clientOf(t, createServer(app));
+    assert.equal((await client.ask(post(rpc('echo'), {}, '/api/rpc'))).status, 200);
+    assert.equal((await client.ask(post(rpc('echo'), {}, '/api/other'))).status, 404);
+  });
+
+  test('headers of a middleware before it do not stand beside its own', async (t) => {
+    const { handle } = handler({ corsOrigin: ['https://a.example'] });
+    const app = express();
+    app.use((_req, res, next) => {
+      res.setHeader('access-control-allow-origin', 'https://b.example');
+      res.setHeader('x-kept', '1');
+      next();
+    });
+    app.use('/rpc', handle);
+    const client = await clientOf(t, createServer(app));
+    const reply = await client.ask(post(rpc('echo'), { origin: 'https://a.example' }));
+    const lines = reply.headers.filter(([name]) => name === 'access-control-allow-origin');
+    assert.deepEqual(lines, [['access-control-allow-origin', 'https://a.example']]);
+    assert.equal(header(reply, 'x-kept'), '1');
+  });
+
+  for (const [name, parser, kind] of [
+    ['raw', express.raw({ type: '*/*', limit: '10mb' }), 'bytes'],
+    ['text', express.text({ type: '*/*', limit: '10mb' }), 'string'],
+  ] as const) {
+    test(`behind express.${name}()`, async (t) => {
+      const { handle, service } = handler();
+      const app = express();
+      app.use(parser);
+      app.use('/rpc', handle);
+      const client = await clientOf(t, createServer(app));
+      assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
+      assert.equal(json(await client.ask(post(rpc('echo', large)))).result, large);
+      assert.equal(service.bodies[0]?.kind, kind);
+      if (kind === 'bytes') assert.equal(service.bodies[1]?.owned, true);
+      assert.equal((await client.ask(post(''))).status, 200);
+    });
+  }
+
+  test('behind express.json(): 500 that says what to do', async (t) => {
+    const { handle, service } = handler();
+    const app = express();
+    app.use(express.json());
+    app.use('/rpc', handle);
+    const client = await clientOf(t, createServer(app));
+    const reply = await client.ask(post(rpc('echo')));
+    assert.equal(reply.status, 500);
+    assert.equal(json(reply).error.code, -32603);
+    assert.match(reply.body.toString(), /mount it before the parser/);
+    assert.equal(service.bodies.length, 0);
+    // The parser leaves this type alone.
+    const other = { 'content-type': 'application/json-rpc' };
+    assert.equal((await client.ask(post(rpc('echo'), other))).status, 200);
+  });
+
+  test('a body that a parser has read is held to the limit', async (t) => {
+    const { handle } = handler({ maxBodyBytes: 100 });
+    const app = express();
+    app.use(express.text({ type: '*/*' }));
+    app.use('/rpc', handle);
+    const client = await clientOf(t, createServer(app));
+    assert.equal((await client.ask(post(rpc('echo', 'x'.repeat(100))))).status, 413);
+    assert.equal((await client.ask(post(rpc('echo')))).status, 200);
+  });
+});
+
+describe('mounted in Fastify', () => {
+  for (const path of ['/rpc', '/api/v1']) {
+    test(`app.all('${path}', handler), bodies left alone`, async (t) => {
+      const { handle, service } = handler();
+      const app = fastify();
+      app.removeAllContentTypeParsers();
+      app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+      app.all(path, handle);
+      const client = await fastifyClient(t, app);
+      assert.equal(json(await client.ask(post(rpc('echo', large), {}, path))).result, large);
+      assert.equal(service.bodies[0]?.owned, true);
+      assert.equal((await client.ask(request('GET', path))).status, 200);
+      assert.equal((await client.ask(request('OPTIONS', path))).status, 204);
+      assert.equal(
+        (await client.ask(post('{}', { 'content-type': 'text/plain' }, path))).status,
+        415,
+      );
+      assert.equal((await client.ask(post('{"method":"echo"}', {}, path))).status, 204);
+    });
+  }
+
+  test('with a parser that leaves a Buffer', async (t) => {
+    const { handle, service } = handler();
+    const app = fastify();
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+      done(null, body),
+    );
+    app.all('/rpc', handle);
+    const client = await fastifyClient(t, app);
+    assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
+    assert.equal(service.bodies[0]?.kind, 'bytes');
+  });
+
+  test('with its own JSON parser: 500 that says what to do', async (t) => {
+    const { handle } = handler();
+    const app = fastify();
+    app.all('/rpc', handle);
+    const client = await fastifyClient(t, app);
+    const reply = await client.ask(post(rpc('echo')));
+    assert.equal(reply.status, 500);
+    assert.match(reply.body.toString(), /mount it before the parser/);
+  });
+
+  test('by the raw pair, hijacked by the application', async (t) => {
+    const { handle } = handler();
+    const app = fastify();
+    app.get('/rpc', (request, reply) => {
+      reply.hijack();
+      handle(request.raw, reply.raw);
+    });
+    const client = await fastifyClient(t, app);
+    assert.equal((await client.ask(request('GET', '/rpc'))).status, 200);
+  });
+});

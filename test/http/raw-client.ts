@@ -1,0 +1,130 @@
+import { EventEmitter, once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+export interface RawResponse {
+  readonly status: number;
+  /** In their order, names in lower case. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+}
+
+export function header(response: RawResponse, name: string): string | undefined {
+  return response.headers.find(([key]) => key === name)?.[1];
+}
+
+/** What a JSON-RPC reply may hold; a test asserts which of it does. */
+interface Replied {
+  readonly jsonrpc: string;
+  readonly id: unknown;
+  readonly result: string;
+  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+export function json(response: RawResponse): Replied {
+  return JSON.parse(response.body.toString()) as Replied;
+}
+
+/** A client that writes bytes as they are and reads replies one by one: nothing is hidden from a test. */
+export class RawClient {
+  readonly socket: Socket;
+  /** Everything received and not yet taken as a reply. */
+  received = Buffer.alloc(0);
+  closed = false;
+  readonly #changed = new EventEmitter();
+
+  constructor(port: number, host = '127.0.0.1') {
+    this.socket = connect({ port, host, noDelay: true });
+    this.socket.on('data', (chunk) => {
+      this.received = Buffer.concat([this.received, chunk]);
+      this.#changed.emit('change');
+    });
+    // A reset is one way for a server to close; what came before it counts.
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => {
+      this.closed = true;
+      this.#changed.emit('change');
+    });
+  }
+
+  /** Resolves when the bytes were handed to the system. */
+  write(bytes: string | Uint8Array): Promise<void> {
+    return new Promise((resolve) => this.socket.write(bytes, () => resolve()));
+  }
+
+  /** @param bodyless the request was a HEAD */
+  async response(bodyless = false): Promise<RawResponse> {
+    for (;;) {
+      const parsed = this.#parse(bodyless);
+      if (parsed !== undefined) return parsed;
+      if (this.closed) {
+        throw new Error(`closed with ${JSON.stringify(this.received.toString().slice(0, 200))}`);
+      }
+      await once(this.#changed, 'change');
+    }
+  }
+
+  async ask(bytes: string | Uint8Array, bodyless = false): Promise<RawResponse> {
+    await this.write(bytes);
+    return this.response(bodyless);
+  }
+
+  /** Resolves when the server has closed the connection; what it sent before is in `received`. */
+  async untilClosed(): Promise<void> {
+    while (!this.closed) await once(this.#changed, 'change');
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  #parse(bodyless: boolean): RawResponse | undefined {
+    const end = this.received.indexOf('\r\n\r\n');
+    if (end === -1) return undefined;
+    const [first = '', ...lines] = this.received.subarray(0, end).toString('latin1').split('\r\n');
+    const status = Number(first.split(' ')[1]);
+    const headers = lines.map((line): readonly [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    });
+    const bare = bodyless || status === 100 || status === 204 || status === 304;
+    const length = headers.find(([name]) => name === 'content-length')?.[1];
+    const start = end + 4;
+    // Without a length the body goes on to the end of the connection.
+    if (!bare && length === undefined && !this.closed) return undefined;
+    const bytes = bare ? 0 : length === undefined ? this.received.length - start : Number(length);
+    if (this.received.length < start + bytes) return undefined;
+    const body = this.received.subarray(start, start + bytes);
+    this.received = this.received.subarray(start + bytes);
+    return { status, headers, body };
+  }
+}
+
+/** A POST of `body` to /rpc; `headers` replaces or (by undefined) takes away the usual ones. */
+export function post(
+  body: string | Uint8Array,
+  headers: Readonly<Record<string, string | undefined>> = {},
+  path = '/rpc',
+): Buffer {
+  const all: Record<string, string | undefined> = {
+    host: 'test',
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  };
+  const lines = Object.entries(all)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([
+    Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`),
+    Buffer.from(body as Uint8Array),
+  ]);
+}
+
+/** A request without a body. */
+export function request(method: string, path: string, lines: readonly string[] = []): string {
+  return `${method} ${path} HTTP/1.1\r\nhost: test\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
+}
+
+export function rpc(method: string, params?: unknown, id: unknown = 1): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params });
+}

@@ -1,0 +1,3 @@
+import { behaviour } from './behaviour.ts';
+
+behaviour('uws');

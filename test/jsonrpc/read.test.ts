@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { exceedsDepth } from '../../src/jsonrpc/depth.ts';
+import { type Envelope, type InvalidEnvelope, isInvalid } from '../../src/jsonrpc/envelope.ts';
+import { scanMembers, skipSpace } from '../../src/jsonrpc/members.ts';
+import { readBody } from '../../src/jsonrpc/read.ts';
+import { scanEnvelope } from '../../src/jsonrpc/scan.ts';
+import { body, mutate, randomOf, request, seed } from './bodies.ts';
+import { parseModel, type Reading, readModel, type Value } from './model.ts';
+
+const mutationsPerRun = 150;
+
+/** Holds for each generated body and for many small changes of it; a failure shows the body itself. */
+function forMutations(
+  bodies: fc.Arbitrary<string>,
+  runs: number,
+  check: (text: string, n: number) => void,
+): number {
+  let checked = 0;
+  fc.assert(
+    fc.property(bodies, fc.integer(), (text, start) => {
+      const random = randomOf(start);
+      for (let n = 0; n <= mutationsPerRun; n++) {
+        const changed = n === 0 ? text : mutate(text, random);
+        checked++;
+        try {
+          check(changed, n);
+        } catch (error) {
+          throw new Error(`body ${JSON.stringify(changed)}`, { cause: error });
+        }
+      }
+    }),
+    { seed, numRuns: runs },
+  );
+  return checked;
+}
+
+const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A reading of src in the terms of the model. */
+function readingOf(text: string, entry: Envelope | InvalidEnvelope): Reading {
+  if (isInvalid(entry)) return { invalid: entry.id };
+  const { method, id, paramsStart, paramsEnd } = entry;
+  const params = paramsStart === -1 ? undefined : text.slice(paramsStart, paramsEnd);
+  return { method, id, params };
+}
+
+test('the model reads JSON as JSON.parse does', () => {
+  let valid = 0;
+  const checked = forMutations(body, 500, (text) => {
+    const is = isJson(text);
+    if (is) valid++;
+    assert.equal(parseModel(text) !== undefined, is);
+  });
+  assert.ok(valid > 10_000 && checked - valid > 10_000, `${valid} of ${checked} were JSON`);
+});
+
+test('readBody reads requests and batches as the protocol says', () => {
+  for (const strict of [false, true]) {
+    const seen = { invalid: 0, valid: 0, batch: 0, broken: 0 };
+    forMutations(body, 500, (text) => {
+      const model = parseModel(text);
+      const read = readBody(text, { ...limits, strict });
+      if (model === undefined) {
+        seen.broken++;
+        assert.equal(
+          read.kind === 'reply' && read.reply,
+          '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',
+        );
+      } else if (model.kind !== 'array') {
+        assert.ok(read.kind === 'single');
+        const expected = readModel(text, model, strict);
+        if ('invalid' in expected) seen.invalid++;
+        else seen.valid++;
+        assert.deepEqual(readingOf(text, read.entry), expected);
+        if (!isInvalid(read.entry)) assertParams(read.entry, expected);
+      } else if (model.items.length === 0) {
+        assert.equal(
+          read.kind === 'reply' && read.reply,
+          '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}',
+        );
+      } else {
+        seen.batch++;
+        assert.ok(read.kind === 'batch');
+        assert.deepEqual(
+          read.entries.map((entry) => readingOf(text, entry)),
+          model.items.map((item) => readModel(text, item, strict)),
+        );
+      }
+    });
+    for (const [kind, count] of Object.entries(seen)) assert.ok(count > 500, `${kind}: ${count}`);
+  }
+});
+
+/** The parsed params are those of the text, and nothing that was sent became a prototype. */
+function assertParams(entry: Envelope, expected: Reading): void {
+  assert.ok(!('invalid' in expected));
+  const value: unknown = expected.params === undefined ? undefined : JSON.parse(expected.params);
+  assert.deepStrictEqual(entry.params, value);
+}
+
+test('the quick reader never contradicts the exact one', () => {
+  for (const strict of [false, true]) {
+    let accepted = 0;
+    let gaveUp = 0;
+    const checked = forMutations(request, 1500, (text, n) => {
+      const random = randomOf(n * 7919 + text.length);
+      // The body as a whole, and its two ends as a large body's are read.
+      const width = 1 + random(text.length + 1);
+      const from = Math.max(0, text.length - width);
+      for (const quick of [
+        scanEnvelope(text, text, 0, strict),
+        scanEnvelope(text.slice(0, width), text.slice(from), from, strict),
+      ]) {
+        if (quick === undefined) {
+          gaveUp++;
+          continue;
+        }
+        const params = quick.start === -1 ? undefined : text.slice(quick.start, quick.end);
+        if (params !== undefined) {
+          if (!isJson(params)) continue;
+          const value: unknown = JSON.parse(params);
+          if (typeof value !== 'object' || value === null) continue;
+        }
+        // A name that no table holds goes to the exact reader.
+        if (quick.method === '') continue;
+        accepted++;
+        const read = readBody(text, { ...limits, strict });
+        assert.ok(read.kind === 'single', 'the exact reader refuses it');
+        const { entry } = read;
+        assert.ok(!isInvalid(entry), 'the exact reader finds it invalid');
+        assert.equal(entry.method, quick.method);
+        assert.equal(entry.id, quick.id);
+        const exact =
+          entry.paramsStart === -1 ? undefined : text.slice(entry.paramsStart, entry.paramsEnd);
+        assert.equal(params?.trim(), exact);
+      }
+    });
+    assert.ok(checked >= 200_000);
+    // It must be seen to work: a reader that always gives up contradicts nobody.
+    assert.ok(accepted > 10_000, `accepted only ${accepted}, gave up on ${gaveUp}`);
+  }
+});
+
+test('the quick reader takes what clients usually send', () => {
+  for (const [text, method, id, params] of [
+    ['{"jsonrpc":"2.0","method":"m","params":{"a":1},"id":1}', 'm', '1', '{"a":1}'],
+    ['{"jsonrpc": "2.0", "id": "x", "method": "m", "params": [1]}', 'm', '"x"', '[1]'],
+    ['{"method":"m","params":[],"id":null,"jsonrpc":"2.0"}', 'm', 'null', '[]'],
+    ['{"id":-0,"method":"m"}', 'm', '-0', undefined],
+    ['{"method":"m","params":{}}\n', 'm', undefined, '{}'],
+  ] as const) {
+    const quick = scanEnvelope(text, text, 0, false);
+    assert.ok(quick !== undefined, text);
+    assert.equal(quick.method, method);
+    assert.equal(quick.id, id);
+    assert.equal(quick.start === -1 ? undefined : text.slice(quick.start, quick.end), params);
+  }
+});
+
+test('exceedsDepth counts as the model does', () => {
+  let deep = 0;
+  forMutations(body, 600, (text, n) => {
+    const model = parseModel(text);
+    if (model === undefined) return;
+    // Bounds around the true depth: both answers are asked for.
+    const maxDepth = Math.max(0, model.depth - 1 + (n % 3));
+    if (model.depth > maxDepth) deep++;
+    assert.equal(exceedsDepth(text, maxDepth), model.depth > maxDepth, `at ${maxDepth}`);
+  });
+  assert.ok(deep > 1000, String(deep));
+});
+
+test('exceedsDepth at its bound, and with brackets in strings', () => {
+  const nested = (n: number) => '['.repeat(n) + ']'.repeat(n);
+  assert.equal(exceedsDepth(nested(64), 64), false);
+  assert.equal(exceedsDepth(nested(65), 64), true);
+  const objects = (n: number) => '{"a":'.repeat(n) + '1' + '}'.repeat(n);
+  assert.equal(exceedsDepth(objects(64), 64), false);
+  assert.equal(exceedsDepth(objects(65), 64), true);
+  const brackets = '[{'.repeat(100);
+  for (const text of [
+    `["${brackets}"]`,
+    `["\\"${brackets}"]`,
+    `["\\\\","${brackets}","\\\\\\""]`,
+  ]) {
+    assert.equal(exceedsDepth(text, 64), false, text);
+  }
+  assert.equal(exceedsDepth(`["\\\\",${nested(64)}]`, 64), true);
+  assert.equal(exceedsDepth(Array(1000).fill('[]').join(','), 64), false);
+  // No JSON, and a million of them: an answer all the same.
+  assert.equal(exceedsDepth('['.repeat(1_000_000), 64), true);
+  assert.equal(exceedsDepth('"'.repeat(1001), 64), false);
+});
+
+test('scanMembers finds the members where the model does', () => {
+  let objects = 0;
+  let repeats = 0;
+  forMutations(request, 600, (text) => {
+    const model = parseModel(text);
+    if (model?.kind !== 'object') return;
+    objects++;
+    const found = scanMembers(text, skipSpace(text, 0));
+    assert.equal(found.end, model.end);
+    const [ids, params] = ['id', 'params'].map((name) => valuesOf(model, name));
+    assert.equal(found.idRepeated, (ids?.length ?? 0) > 1);
+    if (found.idRepeated) repeats++;
+    if (!found.idRepeated) assertAt(found.idStart, found.idEnd, ids?.[0]);
+    const repeated = ['params', 'method', 'jsonrpc'].some(
+      (name) => valuesOf(model, name).length > 1,
+    );
+    assert.equal(found.repeated, repeated);
+    if (!repeated) assertAt(found.paramsStart, found.paramsEnd, params?.[0]);
+  });
+  assert.ok(objects > 10_000 && repeats > 200, `${objects} objects, ${repeats} with a repeated id`);
+});
+
+function valuesOf(object: Value, name: string): Value[] {
+  return object.members.filter((member) => member.name === name).map(({ value }) => value);
+}
+
+function assertAt(start: number, end: number, expected: Value | undefined): void {
+  assert.deepEqual(
+    [start, end],
+    expected === undefined ? [-1, -1] : [expected.start, expected.end],
+  );
+}
+
+test('an id comes back to the letter', () => {
+  const digits = fc.stringMatching(
+    /^-?(?:0|[1-9][0-9]{0,254})(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,40})?$/,
+  );
+  const strings = fc
+    .string({ unit: 'binary', maxLength: 256 })
+    .filter((text) => text.length <= 256)
+    .map((text) => JSON.stringify(text));
+  const escapes = fc
+    .array(
+      fc.constantFrom('\\u0061', '\\ud800', '\\"', '\\\\', '\\/', '\\n', 'x', 'é', '😀', '\\u00E9'),
+      {
+        maxLength: 100,
+      },
+    )
+    .map((parts) => `"${parts.join('')}"`);
+  const ids = fc.oneof(
+    digits.filter((text) => text.length <= 256),
+    strings,
+    escapes,
+  );
+  fc.assert(
+    fc.property(ids, fc.boolean(), (id, first) => {
+      const text = first ? `{"id": ${id} ,"method":"m"}` : `{"method":"m","params":[],"id":${id}}`;
+      const single = readBody(text, limits);
+      assert.ok(single.kind === 'single' && !isInvalid(single.entry));
+      assert.equal(single.entry.id, id);
+      const batch = readBody(`[1,${text} , ${text}]`, limits);
+      assert.ok(batch.kind === 'batch');
+      for (const entry of batch.entries.slice(1)) {
+        assert.ok(!isInvalid(entry));
+        assert.equal(entry.id, id);
+      }
+    }),
+    { seed, numRuns: 20_000 },
+  );
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type Case, settled } from './case.ts';
+import { batch } from './cases/batch.ts';
+import { ids, members } from './cases/envelope.ts';
+import { errors, totals } from './cases/errors.ts';
+import { params } from './cases/params.ts';
+import { specification } from './cases/specification.ts';
+import { depth, encoding, syntax, values } from './cases/text.ts';
+import { type Subject, subjects, type Way } from './subjects.ts';
+
+const table: Readonly<Record<string, readonly Case[]>> = {
+  'the examples of the specification': specification,
+  ids,
+  'members of a request': members,
+  'what is not JSON': syntax,
+  encoding,
+  depth,
+  values,
+  parameters: params,
+  batches: batch,
+  errors,
+  'size of a batch': totals,
+};
+
+/** A text that a failure can show. */
+function shown(text: string | undefined): string | undefined {
+  if (text === undefined || text.length < 2000) return text;
+  return `${text.slice(0, 500)} ... ${text.slice(-300)} (${text.length})`;
+}
+
+async function check(way: Way, { name, body, reply, onlyAsText }: Case): Promise<boolean> {
+  if (!way.asText && onlyAsText !== undefined) return false;
+  const answer = await way.send(body);
+  const got = answer === undefined ? undefined : settled(answer);
+  // A payload's ids and numbers come back by their value, so its reply is compared by value, in order.
+  const wanted =
+    way.asText || reply === undefined ? reply : JSON.stringify(JSON.parse(reply));
+  const same = got === wanted; // a diff of 25 MB takes minutes
+  if (!same) assert.equal(shown(got), shown(wanted), `${name}, as ${way.name}`);
+  assert.ok(same, `${name}, as ${way.name}`);
+  return true;
+}
+
+for (const [subjectName, start] of Object.entries(subjects)) {
+  describe(subjectName, () => {
+    let subject: Subject;
+    before(async () => {
+      subject = await start();
+    });
+    after(() => subject.close());
+
+    for (const [group, cases] of Object.entries(table)) {
+      test(group, async (t) => {
+        for (const one of cases) {
+          // What a subject can't be asked is no test of it: the table says why.
+          if (one.onlyAsText !== undefined && !subject.ways.some(({ asText }) => asText)) continue;
+          await t.test(one.name, async () => {
+            let ways = 0;
+            for (const way of subject.ways) if (await check(way, one)) ways++;
+            assert.ok(ways > 0);
+          });
+        }
+      });
+    }
+  });
+}
+
+test('the names in each group of the table are unique', () => {
+  for (const [group, cases] of Object.entries(table)) {
+    const names = cases.map(({ name }) => name);
+    assert.deepEqual(names, [...new Set(names)], group);
+  }
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { type ConfigOptions, Dispatcher, handleRequest, RpcApp } from '../../src/index.ts';
+import inlineRouter from '../fixtures/protocol/inline.ts';
+import type { Case } from './case.ts';
+
+/** Something that answers request bodies: the same cases run over each. */
+export interface Subject {
+  /** Every way a body goes in: the reply's text, undefined where nothing is answered. */
+  readonly ways: readonly Way[];
+  close(): Promise<void>;
+}
+
+export interface Way {
+  readonly name: string;
+  /** Takes the body as it is; false: takes what JSON.parse makes of it. */
+  readonly asText: boolean;
+  send(body: Case['body']): Promise<string | undefined>;
+}
+
+export type Start = (options?: ConfigOptions) => Promise<Subject>;
+
+function moduleOf(name: string): string {
+  return new URL(`../fixtures/protocol/${name}.ts`, import.meta.url).href;
+}
+
+function parsed(name: string, handle: (payload: unknown) => Promise<unknown>): Way {
+  return {
+    name,
+    asText: false,
+    send: async (body) => {
+      const text = typeof body === 'string' ? body : Buffer.from(body).toString();
+      const reply = await handle(JSON.parse(text));
+      return reply === undefined ? undefined : JSON.stringify(reply);
+    },
+  };
+}
+
+export const workers = 2;
+
+export async function startDispatcher(name: string, options: ConfigOptions = {}): Promise<Dispatcher> {
+  const dispatcher = new Dispatcher({
+    modules: [moduleOf(name)],
+    workers,
+    spareWorkers: 0,
+    logLevel: 'silent',
+    ...options,
+  });
+  await dispatcher.ready();
+  return dispatcher;
+}
+
+function dispatcherSubject(name: string): Start {
+  return async (options) => {
+    const dispatcher = await startDispatcher(name, options);
+    return {
+      ways: [
+        { name: 'text', asText: true, send: (body) => dispatcher.dispatchText(toText(body)) },
+        { name: 'bytes', asText: true, send: (body) => dispatcher.dispatchText(toBytes(body)) },
+        parsed('payload', (payload) => dispatcher.dispatch(payload)),
+      ],
+      close: () => dispatcher.close(),
+    };
+  };
+}
+
+/** Bytes that are no text stay bytes. */
+function toText(body: Case['body']): Case['body'] {
+  return body;
+}
+
+function toBytes(body: Case['body']): Uint8Array {
+  return typeof body === 'string' ? Buffer.from(body) : body;
+}
+
+function httpSubject(transport: 'uws' | 'node'): Start {
+  return async (options) => {
+    const app = new RpcApp({
+      modules: [moduleOf('auto')],
+      workers,
+      spareWorkers: 0,
+      logLevel: 'silent',
+      port: 0,
+      transport,
+      ...options,
+    });
+    const { url } = await app.listen();
+    assert.equal(app.transport, transport);
+    const agent = new Agent({ keepAlive: true });
+    return {
+      ways: [{ name: 'http', asText: true, send: (body) => post(url, toBytes(body), agent) }],
+      close: async () => {
+        agent.destroy();
+        await app.close();
+      },
+    };
+  };
+}
+
+/** Posts a body; undefined for the 204 of what is not answered. */
+export function post(url: string, body: Uint8Array, agent: Agent): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': body.byteLength };
+    const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        const type = response.headers['content-type'];
+        if (response.statusCode === 204 && text === '') resolve(undefined);
+        else if (response.statusCode === 200 && type === 'application/json') resolve(text);
+        else reject(new Error(`${response.statusCode} ${type}: ${text.slice(0, 200)}`));
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+const handleRequestSubject: Start = async () => ({
+  ways: [parsed('payload', (payload) => handleRequest(payload, inlineRouter))],
+  close: async () => {},
+});
+
+/** `auto` under HTTP: synchronous procedures in the pool, asynchronous ones inline. */
+export const subjects: Readonly<Record<string, Start>> = {
+  handleRequest: handleRequestSubject,
+  'Dispatcher, inline': dispatcherSubject('inline'),
+  'Dispatcher, pooled': dispatcherSubject('worker'),
+  'RpcApp on uWS': httpSubject('uws'),
+  'RpcApp on node:http': httpSubject('node'),
+};

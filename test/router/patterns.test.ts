@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { patternFault } from '../../src/router/patterns.ts';
+
+describe('patternFault', () => {
+  test('passes patterns that take linear time', () => {
+    for (const pattern of [
+      '^[a-z]+$',
+      '^\\d{3}-\\d{4}$',
+      '^[^@]+@[^@]+\\.[a-z]+$',
+      '(?=a)b',
+      '^(?<n>a)\\k<n>$',
+      '',
+    ]) {
+      assert.equal(patternFault(pattern), undefined, pattern);
+    }
+  });
+
+  test('says how to mend the others', () => {
+    assert.match(patternFault('^(a+)+$')!, /exponential time.*rewrite it/);
+    assert.match(patternFault('^(a|a)*$', 1000)!, /exponential time/);
+    assert.match(patternFault('\\s+$')!, /degree 2.*anchor it.*maxLength of at most 3162/);
+    assert.match(patternFault('[')!, /no regular expression/);
+  });
+
+  test('lets a polynomial one pass when the string is short enough', () => {
+    assert.equal(patternFault('\\s+$', 3162), undefined);
+    assert.match(patternFault('\\s+$', 3163)!, /polynomial/);
+    assert.match(patternFault('a.*b.*c', 1000)!, /degree 3.*at most 215/);
+    assert.equal(patternFault('a.*b.*c', 200), undefined);
+  });
+
+  test('a replica may trust the front end, which has checked', async () => {
+    const url = new URL('../../src/router/patterns.ts?replica', import.meta.url).href;
+    const replica = (await import(url)) as typeof import('../../src/router/patterns.ts');
+    assert.match(replica.patternFault('^(a+)+$')!, /exponential/);
+    replica.trustPatterns();
+    assert.equal(replica.patternFault('^(a+)+$'), undefined);
+  });
+});

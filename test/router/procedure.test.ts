@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Type } from '@sinclair/typebox';
+import { procedure } from '../../src/router/procedure.ts';
+import { RegistrationError } from '../../src/router/registration-error.ts';
+
+/** What a JavaScript caller, whom no types hold back, may pass. */
+const untyped = procedure as (options: unknown, handler: unknown) => unknown;
+
+const refuses = (options: unknown, handler: unknown, message: RegExp): void => {
+  assert.throws(
+    () => untyped(options, handler),
+    (error) => {
+      assert.ok(error instanceof RegistrationError, String(error));
+      assert.match(error.message, message);
+      return true;
+    },
+  );
+};
+
+const noop = (): void => {};
+
+describe('procedure', () => {
+  test('keeps what was declared, and fills in the rest', () => {
+    const params = Type.Object({ a: Type.Number() }, { additionalProperties: false });
+    const full = procedure(
+      {
+        name: 'x.y',
+        params,
+        returns: Type.Number(),
+        doc: 'Doubles.',
+        placement: 'worker',
+        timeoutMs: 5,
+        maxConcurrency: 2,
+      },
+      ({ a }) => a * 2,
+    );
+    assert.equal(full.name, 'x.y');
+    assert.equal(full.doc, 'Doubles.');
+    assert.equal(full.placement, 'worker');
+    assert.equal(full.timeoutMs, 5);
+    assert.equal(full.maxConcurrency, 2);
+    const bare = procedure({}, function named() {});
+    const {
+      name,
+      doc,
+      placement,
+      timeoutMs,
+      maxConcurrency,
+      params: none,
+      returns,
+      checkResult,
+      isAsync,
+    } = bare;
+    assert.deepEqual(
+      { name, doc, placement, timeoutMs, maxConcurrency, none, returns, checkResult, isAsync },
+      {
+        name: 'named',
+        doc: null,
+        placement: 'auto',
+        timeoutMs: undefined,
+        maxConcurrency: undefined,
+        none: undefined,
+        returns: undefined,
+        checkResult: undefined,
+        isAsync: false,
+      },
+    );
+    assert.ok(Object.isFrozen(bare));
+  });
+
+  test('is asynchronous when its function is, or when it says so', () => {
+    assert.equal(procedure({}, async () => 1).isAsync, true);
+    assert.equal(procedure({}, (async () => 1).bind(undefined)).isAsync, true);
+    assert.equal(procedure({ async: true }, () => Promise.resolve(1)).isAsync, true);
+    assert.equal(procedure({ async: false }, () => 1).isAsync, false);
+    assert.equal(procedure({ async: false }, async () => 1).isAsync, true);
+  });
+
+  test('refuses what is no function that gives one result', () => {
+    refuses(
+      { name: 'p' },
+      undefined,
+      /^procedure "p": the handler must be a function, got a value of type undefined/,
+    );
+    refuses({}, 'x', /the handler must be a function, got "x"/);
+    refuses(
+      {},
+      function* numbers() {
+        yield 1;
+      },
+      /^procedure "numbers": a generator function/,
+    );
+    refuses(
+      {},
+      async function* numbers() {
+        yield 1;
+      },
+      /a generator function/,
+    );
+    refuses({}, class Thing {}, /a class can't be called/);
+  });
+
+  test('refuses options in the wrong place or of no object', () => {
+    refuses(
+      noop,
+      { params: undefined },
+      /the options must be an object and come before the handler/,
+    );
+    refuses(null, noop, /the options must be an object .* got null/);
+    refuses([], noop, /got an array/);
+  });
+
+  test('names an unknown option, and the one that was meant', () => {
+    refuses(
+      { timeoutMS: 5 },
+      noop,
+      /unknown option "timeoutMS"; did you mean timeoutMs\? Known: name, params/,
+    );
+    refuses({ colour: 'red' }, noop, /unknown option "colour" Known: /);
+    refuses(JSON.parse('{"__proto__":1}'), noop, /unknown option "__proto__"/);
+    refuses({ toString: 1 }, noop, /unknown option "toString"/);
+  });
+
+  test('refuses values of the wrong type', () => {
+    refuses({ name: 5 }, noop, /option name must be a string, got 5/);
+    refuses({ name: 'a b' }, noop, /" " at position 1/);
+    refuses({ name: 'rpc.x' }, noop, /reserved/);
+    refuses({ name: '' }, noop, /needs a name/);
+    refuses({ doc: {} }, noop, /option doc must be a string/);
+    refuses(
+      { placement: 'pool' },
+      noop,
+      /option placement must be 'inline', 'worker' or 'auto', got "pool"/,
+    );
+    for (const timeoutMs of [
+      0,
+      -1,
+      1.5,
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      2 ** 31,
+      '5',
+      null,
+    ]) {
+      refuses({ timeoutMs }, noop, /option timeoutMs must be a whole number of milliseconds/);
+    }
+    for (const maxConcurrency of [0, 1.5, '2']) {
+      refuses({ maxConcurrency }, noop, /option maxConcurrency must be a whole number/);
+    }
+    refuses({ async: 'yes' }, noop, /option async must be true or false/);
+    refuses({ params: 'x' }, noop, /option params must be a TypeBox object/);
+    refuses({ params: Type.String() }, noop, /params must be a TypeBox object/);
+    refuses({ returns: {} }, noop, /returns: not a TypeBox schema/);
+  });
+
+  test('an option that is undefined is absent', () => {
+    assert.equal(
+      procedure({ name: undefined, timeoutMs: undefined, doc: undefined }, function f() {}).name,
+      'f',
+    );
+  });
+});

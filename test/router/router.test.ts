@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Type } from '@sinclair/typebox';
+import fc from 'fast-check';
+import { procedure } from '../../src/router/procedure.ts';
+import { RegistrationError } from '../../src/router/registration-error.ts';
+import {
+  createdAt,
+  DuplicateProcedureError,
+  ownerOf,
+  Router,
+  replaceTable,
+  setOwner,
+  sourcesOf,
+  tableOf,
+  versionOf,
+} from '../../src/router/router.ts';
+import type { Procedure } from '../../src/router/types.ts';
+
+const one = (): Procedure => procedure({ params: Type.Object({ n: Type.Number() }) }, ({ n }) => n);
+
+const withNames = (...names: string[]): Router => {
+  const router = new Router();
+  for (const name of names) router.register(name, one());
+  return router;
+};
+
+const isDuplicate =
+  (key: string) =>
+  (error: unknown): boolean =>
+    error instanceof DuplicateProcedureError &&
+    error.key === key &&
+    error.message.includes(`"${key}"`);
+
+describe('register', () => {
+  test('files a procedure under its key, which becomes its name', () => {
+    const router = new Router();
+    const proc = procedure({ name: 'original' }, () => 1);
+    router.register('math.add', proc);
+    router.register('again', proc);
+    assert.equal(router.get('math.add')?.name, 'math.add');
+    assert.equal(router.get('again')?.name, 'again');
+    assert.equal(proc.name, 'original');
+    assert.equal(router.get('again')?.bindParams, proc.bindParams, 'compiled parts are shared');
+    assert.deepEqual(router.list(), ['math.add', 'again']);
+    assert.equal(router.size, 2);
+  });
+
+  test('knows nothing that was not registered', () => {
+    const router = withNames('a');
+    for (const name of ['__proto__', 'constructor', 'toString', 'b', '']) {
+      assert.equal(router.get(name), undefined);
+    }
+    router.register('constructor', one());
+    assert.equal(router.get('constructor')?.name, 'constructor');
+  });
+
+  test('refuses a name that is taken, unless told to replace', () => {
+    const router = withNames('a', 'b');
+    const before = router.get('a');
+    assert.throws(() => router.register('a', one()), isDuplicate('a'));
+    assert.equal(router.get('a'), before);
+    router.register('a', one(), { replace: true });
+    assert.notEqual(router.get('a'), before);
+    assert.deepEqual(router.list(), ['a', 'b']);
+  });
+
+  test('refuses names that are none, and what is no procedure', () => {
+    const router = new Router();
+    const untyped = router.register.bind(router) as (...args: unknown[]) => void;
+    for (const name of ['', 'rpc.x', '9', '__proto__', 5, undefined]) {
+      assert.throws(() => untyped(name, one()), RegistrationError);
+    }
+    for (const value of [undefined, null, () => 1, {}, 'x', { handler: () => 1 }]) {
+      assert.throws(
+        () => untyped('a', value),
+        /"a" needs what procedure\(options, handler\) returns/,
+      );
+    }
+    assert.deepEqual(router.list(), []);
+  });
+});
+
+describe('merge', () => {
+  test('puts the prefix before each name, as it is', () => {
+    const router = withNames('a');
+    router.merge(withNames('add', 'sub'), 'math.');
+    router.merge(withNames('z'), 'x');
+    router.merge(withNames('plain'));
+    assert.deepEqual(router.list(), ['a', 'math.add', 'math.sub', 'xz', 'plain']);
+    assert.equal(router.get('math.add')?.name, 'math.add');
+  });
+
+  test('takes a snapshot', () => {
+    const router = new Router();
+    const other = withNames('a');
+    router.merge(other);
+    other.register('b', one());
+    other.register('a', one(), { replace: true });
+    assert.deepEqual(router.list(), ['a']);
+    assert.notEqual(router.get('a')?.bindParams, other.get('a')?.bindParams);
+  });
+
+  test('changes nothing when one name is taken', () => {
+    const router = withNames('p.b');
+    const before = [...tableOf(router)];
+    const version = versionOf(router);
+    assert.throws(() => router.merge(withNames('a', 'b', 'c'), 'p.'), isDuplicate('p.b'));
+    assert.deepEqual([...tableOf(router)], before);
+    assert.equal(versionOf(router), version);
+    router.merge(withNames('a', 'b', 'c'), 'p.', { replace: true });
+    assert.deepEqual(router.list(), ['p.b', 'p.a', 'p.c']);
+  });
+
+  test('changes nothing when one name would be none', () => {
+    const router = new Router();
+    assert.throws(() => router.merge(withNames('a'), 'rpc.'), /reserved/);
+    assert.throws(() => router.merge(withNames('a', 'x'.repeat(250)), 'prefix.'), /at most 256/);
+    assert.throws(() => router.merge(withNames('a'), 'p '), /" " at position 1/);
+    assert.throws(() => router.merge(withNames('proto__'), 'a.__'), /__proto__/);
+    assert.deepEqual(router.list(), []);
+  });
+
+  test('with itself', () => {
+    const router = withNames('a', 'b');
+    router.merge(router, 'x.');
+    assert.deepEqual(router.list(), ['a', 'b', 'x.a', 'x.b']);
+    assert.throws(() => router.merge(router), isDuplicate('a'));
+    router.merge(router, '', { replace: true });
+    assert.equal(router.size, 4);
+    const empty = new Router();
+    empty.merge(empty);
+    assert.equal(empty.size, 0);
+  });
+
+  test('refuses what is no router', () => {
+    const merge = (...args: unknown[]): void => {
+      (new Router() as unknown as { merge(...args: unknown[]): void }).merge(...args);
+    };
+    for (const value of [undefined, null, {}, [], new Map(), 'x']) {
+      assert.throws(() => merge(value), /first argument must be a Router/);
+    }
+    assert.throws(() => merge(new Router(), 5), /prefix must be a string, got number/);
+  });
+
+  test('is all or nothing, and keeps the order', () => {
+    const names = fc.uniqueArray(fc.constantFrom<string[]>('a', 'b', 'c', 'd', 'e'), {
+      maxLength: 5,
+    });
+    fc.assert(
+      fc.property(names, names, fc.constantFrom('', 'a', 'x.'), (mine, theirs, prefix) => {
+        const router = withNames(...mine);
+        const added = theirs.map((name) => prefix + name);
+        const clash = added.some((name) => mine.includes(name));
+        if (clash)
+          assert.throws(() => router.merge(withNames(...theirs), prefix), DuplicateProcedureError);
+        else router.merge(withNames(...theirs), prefix);
+        assert.deepEqual(router.list(), clash ? mine : [...mine, ...added]);
+        for (const name of router.list()) assert.equal(router.get(name)?.name, name);
+      }),
+    );
+  });
+});
+
+describe('the table behind a router', () => {
+  test('its version grows with every change, and with nothing else', () => {
+    const router = new Router();
+    const seen = [versionOf(router)];
+    const changed = (): void => {
+      assert.ok(versionOf(router) > seen.at(-1)!);
+      seen.push(versionOf(router));
+    };
+    router.register('a', one());
+    changed();
+    router.rpc(function b() {});
+    changed();
+    router.merge(withNames('c'));
+    changed();
+    replaceTable(router, new Map(), new Map());
+    changed();
+    router.get('a');
+    router.list();
+    router.merge(new Router());
+    assert.throws(() => router.register('rpc.x', one()));
+    assert.equal(versionOf(router), seen.at(-1));
+  });
+
+  test('who holds it goes on seeing one generation', () => {
+    const router = withNames('a');
+    const held = tableOf(router);
+    const before = held.get('a');
+    router.register('a', one(), { replace: true });
+    assert.equal(held.get('a'), before);
+    assert.notEqual(tableOf(router).get('a'), before);
+    const next = tableOf(router);
+    replaceTable(router, new Map([['b', one()]]), new Map());
+    assert.deepEqual([...next.keys()], ['a']);
+    assert.deepEqual(router.list(), ['b']);
+    assert.equal(router.get('b')?.name, 'b');
+  });
+
+  test('is replaced whole or not at all', () => {
+    const router = withNames('a');
+    const table = new Map([
+      ['b', one()],
+      ['rpc.x', one()],
+    ]);
+    assert.throws(() => replaceTable(router, table, new Map()), /reserved/);
+    assert.deepEqual(router.list(), ['a']);
+  });
+
+  test('remembers where procedures came from, under which name', () => {
+    const other = new Router();
+    const source = { url: 'file:///m.js', name: 'a' };
+    replaceTable(other, new Map([['a', one()]]), new Map([['a', source]]));
+    other.register('own', one());
+    const router = new Router();
+    router.merge(other, 'x.');
+    assert.deepEqual([...sourcesOf(router)], [['x.a', source]]);
+    router.register('x.a', one(), { replace: true });
+    assert.deepEqual([...sourcesOf(router)], []);
+    assert.deepEqual([...sourcesOf(other)], [['a', source]]);
+  });
+
+  test('knows when the router was made', () => {
+    const before = performance.timeOrigin + performance.now();
+    const router = new Router();
+    const after = performance.timeOrigin + performance.now();
+    assert.ok(createdAt(router) >= before && createdAt(router) <= after);
+  });
+});
+
+describe('reloadModule', () => {
+  test('is the work of the owner, where there is one', async () => {
+    const router = new Router();
+    const asked: string[] = [];
+    const owner = {
+      reload: async (path: string): Promise<boolean> => {
+        asked.push(path);
+        return true;
+      },
+    };
+    setOwner(router, owner);
+    assert.equal(ownerOf(router), owner);
+    assert.equal(await router.reloadModule('./x.js'), true);
+    assert.deepEqual(asked, ['./x.js']);
+    setOwner(router, undefined);
+    assert.equal(ownerOf(router), undefined);
+  });
+});
+
+describe('Router.is', () => {
+  test('recognises routers, of another copy of the package too', async () => {
+    const url = new URL('../../src/router/router.ts?copy', import.meta.url).href;
+    const copy = (await import(url)) as { Router: typeof Router };
+    assert.notEqual(copy.Router, Router);
+    const foreign = new copy.Router();
+    foreign.register('a', one());
+    assert.ok(Router.is(foreign));
+    assert.ok(!(foreign instanceof Router));
+    const router = new Router();
+    router.merge(foreign, 'x.');
+    assert.deepEqual(router.list(), ['x.a']);
+  });
+
+  test('refuses everything else, and never throws', () => {
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('trap');
+        },
+        has: () => {
+          throw new Error('trap');
+        },
+        getPrototypeOf: () => {
+          throw new Error('trap');
+        },
+      },
+    );
+    const impostor = { [Symbol.for('tandem-rpc.Router')]: true };
+    for (const value of [
+      undefined,
+      null,
+      1,
+      'x',
+      {},
+      [],
+      new Map(),
+      () => 1,
+      Router,
+      hostile,
+      impostor,
+    ]) {
+      assert.equal(Router.is(value), false);
+    }
+    assert.equal(Router.is(new Router()), true);
+    class Own extends Router {}
+    assert.equal(Router.is(new Own()), true);
+  });
+});

@@ -129,9 +129,10 @@ export class Dispatcher implements Service {
     return this.#track(() => this.#kernel.handle(body, scope));
   }
 
-  /** @throws Error before `ready()` */
-  introspect(): Document {
-    const of = this.#running();
+  /** For transports: see {@link Service}. */
+  introspect(): Document | undefined {
+    const of = this.#serving.current;
+    if (of === undefined) return undefined;
     const version = versionOf(of.router);
     if (this.#document?.of !== of || this.#document.version !== version) {
       this.#document = { of, version, document: documentOf(getRegistrySchema(of.router)) };

@@ -58,7 +58,7 @@ export class Kernel {
       if (quick !== undefined) {
         const procedure = generation.table.get(quick.method);
         const executor = procedure && generation.executorFor(procedure, quick.end - quick.start);
-        if (procedure !== undefined && executor?.takesUnparsed === true) {
+        if (procedure !== undefined && executor?.takesUnparsed === true && idIsKnown(quick, body)) {
           return executor.execute(unparsedCall(procedure, quick, body, scope));
         }
       }
@@ -78,10 +78,10 @@ export class Kernel {
       const procedure = generation.table.get(quick.method);
       if (procedure !== undefined) {
         const executor = generation.executorFor(procedure, quick.end - quick.start);
-        if (executor.takesUnparsed) {
+        if (executor.takesUnparsed && idIsKnown(quick, text)) {
           return executor.execute(unparsedCall(procedure, quick, text, scope));
         }
-        const params = this.#parseParams(text, quick);
+        const params = executor.takesUnparsed ? unparsed : this.#parseParams(text, quick);
         if (params !== unparsed) {
           const { id, start, end } = quick;
           return executor.execute({ procedure, id, params, source: text, start, end, scope });
@@ -127,6 +127,16 @@ export class Kernel {
       }
     }
   }
+}
+
+/**
+ * False where what looks like a notification may have an id behind its params that the quick reader could
+ * not read. The worker would read it, but this side answers where there is no worker (any more).
+ */
+function idIsKnown(quick: ScannedEnvelope, body: string | Uint8Array): boolean {
+  if (quick.id !== undefined || quick.start === -1) return true;
+  const text = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return !text.includes('"id"') && !text.includes('\\u'); // it may be spelled with escapes
 }
 
 function unparsedCall(

@@ -20,6 +20,6 @@ export interface Service {
    * synchronously. Never throws, never rejects.
    */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
-  /** The introspection document (GET /rpc). */
-  introspect(): Document;
+  /** The introspection document (GET /rpc); undefined while there is none: starting, or closed. */
+  introspect(): Document | undefined;
 }

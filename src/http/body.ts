@@ -1,16 +1,18 @@
 import { largeBytes } from './limits.ts';
 
 /**
- * Gathers a body that came in several chunks, or in one large one, in a buffer allocated once to its
- * Content-Length. The buffer owns its whole memory: a large body is transferred to a worker as it is.
+ * Gathers a body that came in several chunks, or in one large one, in memory allocated once to its
+ * Content-Length. It is shared memory: a large body goes to a worker as it is, and can go to another when
+ * that worker is lost.
  */
 export class Body {
   readonly #bytes: Buffer;
   #filled = 0;
 
   constructor(contentLength: number) {
-    // Not from Buffer's pool, and not zeroed: memory that a client announces but never sends costs nothing.
-    this.#bytes = Buffer.allocUnsafeSlow(contentLength);
+    // The system gives its pages when they are written: what a client announces but never sends costs
+    // nothing, and the cost of the rest is spread over the chunks.
+    this.#bytes = Buffer.from(new SharedArrayBuffer(contentLength));
   }
 
   /** Copies the chunk. True once the body is complete. */
@@ -31,7 +33,7 @@ export function isSmall(bytes: number): boolean {
   return bytes <= largeBytes;
 }
 
-/** A copy that owns its memory, for a service that may transfer it. */
+/** A copy that outlives the chunk. */
 export function ownCopy(bytes: Uint8Array): Uint8Array {
   const body = new Body(bytes.byteLength);
   body.add(bytes);

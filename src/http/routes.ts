@@ -28,10 +28,13 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
   const allow = introspection ? 'POST, GET, HEAD, OPTIONS' : 'POST, OPTIONS';
   const notAllowed = rejection(405, `use POST on ${path}`, { headers: ['allow', allow] });
   const getOnly = rejection(405, 'use GET', { headers: ['allow', 'GET, HEAD'] });
+  const notReady = rejection(503, 'the service is starting or stopping, try again');
   const noStore = ['cache-control', 'no-store'];
 
   function introspect(ifNoneMatch: string | undefined): Answer {
-    const { text, etag } = service.introspect();
+    const document = service.introspect();
+    if (document === undefined) return notReady;
+    const { text, etag } = document;
     // no-cache: kept by caches, but asked for each time, since a reload changes it.
     const headers = ['etag', etag, 'cache-control', 'no-cache'];
     return matchesEtag(ifNoneMatch, etag) ? bodyless(304, headers) : jsonAnswer(200, text, headers);

@@ -181,6 +181,8 @@ function isBlank(c: number): boolean {
 }
 
 function skipBlanks(text: string, start: number): number {
+  // Nearly always there is none, and what is no blank is above the space.
+  if (text.charCodeAt(start) > 0x20) return start;
   let i = start;
   while (isBlank(text.charCodeAt(i))) i++;
   return i;

@@ -1,10 +1,10 @@
-import type { Unit } from './unit.ts';
+import type { Unit, WaitingRoom } from './unit.ts';
 
 /**
  * Units that wait for a worker, oldest first. A ring over two arrays: what comes back from a lost worker
  * goes to the front, all else to the back; taking from the front copies nothing.
  */
-export class UnitQueue {
+export class UnitQueue implements WaitingRoom {
   #items: (Unit | undefined)[] = [];
   #head = 0;
   #returned: Unit[] = []; // the newest return is the last item
@@ -43,7 +43,6 @@ export class UnitQueue {
     return unit;
   }
 
-  /** A unit that waits here is about to be answered: it is passed over when its turn comes. */
   drop(unit: Unit): void {
     this.#count(unit, -1);
     unit.queue = undefined;

@@ -2,7 +2,6 @@ import type { Call } from '../dispatch/call.ts';
 import type { CancelListener } from '../dispatch/scope.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CostEstimate } from './cost.ts';
-import type { UnitQueue } from './queue.ts';
 
 /** One call of a unit: what it is expected to cost, where it is, and its answer. */
 export class UnitCall {
@@ -40,6 +39,12 @@ export class UnitCall {
 /** `queued`: waits for a worker; `sent`: all of it is with one; `held`: taken back, and a call before is not over. */
 export type UnitState = 'queued' | 'sent' | 'held';
 
+/** Where units wait for a worker. */
+export interface WaitingRoom {
+  /** A unit that waits here is about to be answered: it is passed over when its turn comes. */
+  drop(unit: Unit): void;
+}
+
 /** Whom a unit tells of what happens to it. */
 export interface UnitOwner {
   /** Every call has an answer. */
@@ -59,7 +64,7 @@ export class Unit implements CancelListener {
   readonly enqueuedAt: number;
   state: UnitState = 'queued';
   /** Where it waits, while it does. */
-  queue: UnitQueue | undefined;
+  queue: WaitingRoom | undefined;
   /** It counts for its procedure's `maxConcurrency`. */
   isInside = false;
   /** Index of the first call that is not with a worker. */

@@ -24,6 +24,15 @@ async function failureOf(options: Partial<HttpOptions>, transport: Transport) {
   return assert.fail('it listens');
 }
 
+async function freeAddress(): Promise<AddressInfo> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return address;
+}
+
 for (const transport of ['uws', 'node'] as const) {
   describe(`listening on ${transport}`, () => {
     test('the address says where', async () => {
@@ -47,8 +56,9 @@ for (const transport of ['uws', 'node'] as const) {
 
     test('a port that is taken, by whichever transport, is EADDRINUSE', async () => {
       for (const other of ['uws', 'node'] as const) {
-        const first = await listen(new StubService(), defaults, other);
-        const { port } = first.address;
+        // By its number: a port that the system chose is never shared by uWebSockets.js.
+        const { port } = await freeAddress();
+        const first = await listen(new StubService(), { ...defaults, port }, other);
         const error = await failureOf({ port }, transport);
         assert.equal(error.code, 'EADDRINUSE');
         assert.match(

@@ -31,6 +31,8 @@ export class StubService implements Service {
   /** How each body was handed over. */
   readonly bodies: { readonly kind: string; readonly bytes: number; readonly owned: boolean }[] =
     [];
+  /** The last body itself, as it is now: a view may be empty by then. */
+  lastBody: string | Uint8Array = '';
   readonly held: Held[] = [];
   readonly #events = new EventEmitter();
 
@@ -42,6 +44,7 @@ export class StubService implements Service {
       ms: scope.timeoutMs,
     });
     const text = typeof body === 'string' ? body : Buffer.from(body).toString();
+    this.lastBody = body;
     this.bodies.push({
       kind: typeof body === 'string' ? 'string' : 'bytes',
       bytes: Buffer.byteLength(body),

@@ -55,18 +55,13 @@ function dispatcherSubject(name: string): Start {
     const dispatcher = await startDispatcher(name, options);
     return {
       ways: [
-        { name: 'text', asText: true, send: (body) => dispatcher.dispatchText(toText(body)) },
+        { name: 'text', asText: true, send: (body) => dispatcher.dispatchText(body) },
         { name: 'bytes', asText: true, send: (body) => dispatcher.dispatchText(toBytes(body)) },
         parsed('payload', (payload) => dispatcher.dispatch(payload)),
       ],
       close: () => dispatcher.close(),
     };
   };
-}
-
-/** Bytes that are no text stay bytes. */
-function toText(body: Case['body']): Case['body'] {
-  return body;
 }
 
 function toBytes(body: Case['body']): Uint8Array {

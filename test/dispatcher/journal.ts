@@ -1,0 +1,43 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Where procedures on whatever thread write what they do: each line is one append, so none is lost. */
+export class Journal {
+  readonly folder = mkdtempSync(join(tmpdir(), 'tandem-journal-'));
+  readonly file = join(this.folder, 'journal');
+
+  constructor() {
+    this.clear();
+  }
+
+  clear(): void {
+    writeFileSync(this.file, '');
+  }
+
+  lines(): string[] {
+    return readFileSync(this.file, 'utf8').split('\n').slice(0, -1);
+  }
+
+  count(line: string): number {
+    return this.lines().filter((other) => other === line).length;
+  }
+
+  /** Resolves when a procedure has written the line, `times` times. */
+  async until(line: string, times = 1): Promise<void> {
+    while (this.count(line) < times) await turn();
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+/** One turn of the event loop, timers included: what a wait for a condition is made of. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn();
+}

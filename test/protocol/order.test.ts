@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { threadId } from 'node:worker_threads';
+import { type Dispatcher, handleRequest } from '../../src/index.ts';
+import { Journal } from '../dispatcher/journal.ts';
+import both from '../fixtures/protocol/both.ts';
+import { error, invalid, result } from './case.ts';
+import { startDispatcher, workers } from './subjects.ts';
+
+const places = ['in', 'out'];
+const ways = ['mark', 'markLater', 'markAndFail'];
+
+/** Calls of every kind in both places, each kind before and after each other one, some notifications. */
+function mixedBatch(file: string): { requests: object[]; names: string[]; replies: string[] } {
+  const kinds = places.flatMap((place) => ways.map((way) => `${place}.${way}`));
+  const pairs = kinds.flatMap((first) => kinds.map((second) => [first, second]));
+  const requests: object[] = [];
+  const names: string[] = [];
+  const replies: string[] = [];
+  for (const method of pairs.flat()) {
+    const index = requests.length;
+    const text = `${index} ${method}`;
+    const notification = index % 7 === 3;
+    requests.push({ method, params: { file, text }, ...(!notification && { id: index }) });
+    names.push(text);
+    if (notification) continue;
+    replies.push(
+      method.endsWith('Fail') ? error(`${index}`, 9, text) : result(`${index}`, `"${text}"`),
+    );
+  }
+  return { requests, names, replies };
+}
+
+describe('a batch across both places', () => {
+  const journal = new Journal();
+  let dispatcher: Dispatcher;
+  before(async () => {
+    dispatcher = await startDispatcher('both');
+  });
+  after(async () => {
+    await dispatcher.close();
+    journal.remove();
+  });
+
+  test('runs one call after another, and answers in order', async () => {
+    const { requests, names, replies } = mixedBatch(journal.file);
+    // Beside other work, so that the workers are not idle and frames are shared.
+    const others = Array.from({ length: 20 }, (_, i) =>
+      dispatcher.dispatchText(`{"method":"out.threadLater","id":${i}}`),
+    );
+    const reply = await dispatcher.dispatchText(JSON.stringify(requests));
+    await Promise.all(others);
+    assert.equal(reply, `[${replies.join(',')}]`);
+    assert.deepEqual(
+      journal.lines(),
+      names.flatMap((name) => [`${name} begins`, `${name} ends`]),
+    );
+  });
+
+  test('two batches at a time keep their own order', async () => {
+    journal.clear();
+    const { requests, names } = mixedBatch(journal.file);
+    const second = new Journal();
+    const other = mixedBatch(second.file);
+    await Promise.all([
+      dispatcher.dispatchText(JSON.stringify(requests)),
+      dispatcher.dispatch(other.requests),
+    ]);
+    for (const lines of [journal.lines(), second.lines()]) {
+      assert.deepEqual(
+        lines,
+        names.flatMap((name) => [`${name} begins`, `${name} ends`]),
+      );
+    }
+    second.remove();
+  });
+
+  test('200 pooled calls in a row, more than one frame holds', async () => {
+    journal.clear();
+    const names = Array.from({ length: 200 }, (_, i) => `${i}`);
+    const batch = names.map((text) => ({
+      method: Number(text) % 3 === 0 ? 'out.markLater' : 'out.mark',
+      params: [journal.file, text],
+    }));
+    assert.equal(await dispatcher.dispatchText(JSON.stringify(batch)), undefined);
+    assert.deepEqual(
+      journal.lines(),
+      names.flatMap((name) => [`${name} begins`, `${name} ends`]),
+    );
+  });
+
+  test('nothing of a batch has run when its end is not JSON', async () => {
+    journal.clear();
+    for (const place of places) {
+      const call = `{"method":"${place}.mark","params":["${journal.file}","ran"],"id":1}`;
+      for (const body of [`[${call},{]`, `[${call},${call}`, `[${call}] x`, `[${call},"\u0001"]`]) {
+        const reply = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
+        assert.equal(await dispatcher.dispatchText(body), reply);
+      }
+      const many = `[${Array(1001).fill(call).join(',')}]`;
+      assert.match((await dispatcher.dispatchText(many)) ?? '', /"code":-32004,.*"limit":1000/);
+      const single = `{"method":"${place}.mark","params":["${journal.file}","ran",],"id":1}`;
+      assert.match((await dispatcher.dispatchText(single)) ?? '', /"id":null,.*-32700/);
+      const refused = `{"method":"${place}.mark","params":["${journal.file}","ran"],"id":{}}`;
+      assert.equal(await dispatcher.dispatchText(refused), invalid());
+    }
+    assert.deepEqual(journal.lines(), []);
+  });
+
+  test('a notification runs, in either place and in a batch', async () => {
+    journal.clear();
+    const call = (method: string, text: string) =>
+      `{"method":"${method}","params":["${journal.file}","${text}"]}`;
+    assert.equal(await dispatcher.dispatchText(call('in.mark', 'a')), undefined);
+    assert.equal(await dispatcher.dispatchText(call('out.mark', 'b')), undefined);
+    assert.equal(await dispatcher.dispatchText(call('out.markAndFail', 'c')), undefined);
+    assert.equal(
+      await dispatcher.dispatchText(`[${call('out.mark', 'd')},${call('in.markAndFail', 'e')}]`),
+      undefined,
+    );
+    assert.equal(await dispatcher.dispatch(JSON.parse(call('out.mark', 'f'))), undefined);
+    const begun = journal.lines().filter((line) => line.endsWith('begins'));
+    assert.deepEqual(begun, ['a', 'b', 'c', 'd', 'e', 'f'].map((text) => `${text} begins`));
+  });
+
+  test('placement decides the thread', async () => {
+    const threads = dispatcher.stats().pool?.workers.map((worker) => worker.threadId) ?? [];
+    assert.equal(new Set(threads).size, workers);
+    assert.ok(!threads.includes(threadId));
+    for (const name of ['thread', 'threadLater']) {
+      const calls = Array.from({ length: 20 }, () =>
+        dispatcher.dispatch({ method: `out.${name}`, id: 1 }),
+      );
+      for (const reply of await Promise.all(calls)) {
+        assert.ok(threads.includes((reply as { result: number }).result));
+      }
+      const inline = await dispatcher.dispatch({ method: `in.${name}`, id: 1 });
+      assert.deepEqual(inline, { jsonrpc: '2.0', id: 1, result: threadId });
+    }
+  });
+
+  test('handleRequest keeps the order too, on this thread', async () => {
+    journal.clear();
+    const { requests, names, replies } = mixedBatch(journal.file);
+    const reply = await handleRequest(requests, both);
+    assert.deepEqual(reply, JSON.parse(`[${replies.join(',')}]`));
+    assert.deepEqual(
+      journal.lines(),
+      names.flatMap((name) => [`${name} begins`, `${name} ends`]),
+    );
+    const place = await handleRequest({ method: 'out.thread', id: 1 }, both);
+    assert.deepEqual(place, { jsonrpc: '2.0', id: 1, result: threadId });
+  });
+});
+
+describe('batchConcurrency', () => {
+  const journal = new Journal();
+  let dispatcher: Dispatcher;
+  before(async () => {
+    dispatcher = await startDispatcher('both', { batchConcurrency: 3 });
+  });
+  after(async () => {
+    await dispatcher.close();
+    journal.remove();
+  });
+
+  test('runs that many calls at a time, begun in order, answered in order', async () => {
+    const names = Array.from({ length: 9 }, (_, i) => `${i}`);
+    const batch = names.map((text) => ({
+      method: 'in.markLater',
+      params: [journal.file, text],
+      id: Number(text),
+    }));
+    const reply = await dispatcher.dispatchText(JSON.stringify(batch));
+    assert.equal(reply, `[${names.map((n) => result(n, `"${n}"`)).join(',')}]`);
+    const lines = journal.lines();
+    assert.deepEqual(lines.slice(0, 3), ['0 begins', '1 begins', '2 begins']);
+    const begun = lines.filter((line) => line.endsWith('begins'));
+    assert.deepEqual(begun, names.map((name) => `${name} begins`));
+    let running = 0;
+    let most = 0;
+    for (const line of lines) {
+      running += line.endsWith('begins') ? 1 : -1;
+      most = Math.max(most, running);
+    }
+    assert.equal(most, 3);
+    assert.equal(running, 0);
+  });
+
+  test('keeps the order of the replies across both places', async () => {
+    journal.clear();
+    const { requests, names, replies } = mixedBatch(journal.file);
+    const batch = [...requests, 1, { method: 'nowhere' }];
+    const reply = await dispatcher.dispatchText(JSON.stringify(batch));
+    assert.equal(reply, `[${[...replies, invalid()].join(',')}]`);
+    const begun = journal.lines().filter((line) => line.endsWith('begins'));
+    assert.deepEqual(begun.toSorted(), names.map((name) => `${name} begins`).toSorted());
+  });
+
+  test('keeps the limit of the whole reply', async () => {
+    const big = (id: number) => ({ method: 'out.big', params: [10_000_000], id });
+    const text = await dispatcher.dispatchText(JSON.stringify([1, 2, 3, 4].map(big)));
+    assert.ok(text !== undefined && text.length <= 26_214_400);
+    const replies = JSON.parse(text) as { id: number; error?: { code: number; data: unknown } }[];
+    assert.deepEqual(replies.map(({ id }) => id), [1, 2, 3, 4]);
+    const refused = replies.flatMap(({ error: failure }) => failure ?? []);
+    assert.equal(refused.length, 2);
+    for (const { code, data } of refused) {
+      assert.equal(code, -32004);
+      assert.deepEqual(data, { limit: 26_214_400 });
+    }
+  });
+});

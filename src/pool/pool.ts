@@ -7,9 +7,8 @@ import type { Reply } from '../jsonrpc/reply.ts';
 import type { Fault } from '../router/invoke.ts';
 import { chooseWorker } from './balance.ts';
 import { CostEstimate, transferCostUs } from './cost.ts';
-import { Gates } from './gates.ts';
+import { Intake } from './intake.ts';
 import type { WorkerLink } from './link.ts';
-import { UnitQueue } from './queue.ts';
 import { Roster, type RosterOptions } from './roster.ts';
 import { Unit, UnitCall, type UnitOwner } from './unit.ts';
 
@@ -59,8 +58,7 @@ export class Pool implements Executor, UnitOwner {
   readonly roster: Roster;
   readonly #options: PoolOptions;
   readonly #events: PoolEvents;
-  readonly #queue = new UnitQueue();
-  readonly #gates = new Gates();
+  readonly #intake: Intake;
   readonly #costs = new Map<string, CostEstimate>();
   #flushPlanned = false;
   #sweep: NodeJS.Timeout | undefined;
@@ -70,6 +68,7 @@ export class Pool implements Executor, UnitOwner {
   constructor(options: PoolOptions, events: PoolEvents) {
     this.#options = options;
     this.#events = events;
+    this.#intake = new Intake(options);
     this.roster = new Roster(options, {
       onRun: events.onRun,
       onCapacity: () => this.#onCapacity(),
@@ -113,11 +112,7 @@ export class Pool implements Executor, UnitOwner {
 
   onDone(unit: Unit): void {
     scopeOf(unit).removeListener(unit);
-    const next = this.#gates.leave(unit);
-    if (next !== undefined) {
-      this.#queue.pushFront(next);
-      this.#plan();
-    }
+    if (this.#intake.leave(unit)) this.#plan();
     unit.resolve(unit);
   }
 
@@ -144,7 +139,7 @@ export class Pool implements Executor, UnitOwner {
         completed,
       })),
       spares,
-      queued: this.#waiting,
+      queued: this.#intake.size,
       deaths,
       kills,
       zombies: threads.zombies,
@@ -172,8 +167,7 @@ export class Pool implements Executor, UnitOwner {
       for (const unit of link.takeBack()) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
       link.abandon('shutdown');
     }
-    for (const unit of this.#everyWaiting())
-      this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
+    for (const unit of this.#intake) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
     await this.roster.close(Math.max(until - Date.now(), 1000));
   }
 
@@ -186,20 +180,7 @@ export class Pool implements Executor, UnitOwner {
   /** Why calls of a request are not taken in at all. */
   #refusal(scope: RequestScope, count: number): Refusal | undefined {
     if (this.#closing) return { code: ErrorCode.Cancelled };
-    if (this.#waiting + count > this.#options.maxQueue) return this.#overloaded();
-    return refusalBeforeStart(scope, Date.now());
-  }
-
-  /** Says how long the work that waits will take the workers, as far as their past tells. */
-  #overloaded(): Refusal {
-    const workMs = (this.#queue.workUs + this.#gates.workUs) / 1000;
-    const retryAfterMs = Math.max(1, Math.ceil(workMs / this.#options.workers));
-    return { code: ErrorCode.Overloaded, data: { retryAfterMs } };
-  }
-
-  /** Calls that wait for a worker. */
-  get #waiting(): number {
-    return this.#queue.size + this.#gates.size;
+    return this.#intake.refusal(count) ?? refusalBeforeStart(scope, Date.now());
   }
 
   #enqueue(calls: readonly Call[], resolve: (unit: Unit) => void): void {
@@ -209,7 +190,7 @@ export class Pool implements Executor, UnitOwner {
     });
     const unit = new Unit(items, Date.now(), this, resolve);
     scopeOf(unit).addListener(unit);
-    this.#queue.push(unit);
+    this.#intake.add(unit);
     this.#plan();
   }
 
@@ -235,17 +216,11 @@ export class Pool implements Executor, UnitOwner {
   #send(): void {
     const links = this.roster.active;
     for (;;) {
-      const unit = this.#queue.peek();
+      const unit = this.#intake.peek();
       if (unit === undefined) break;
-      if (!this.#gates.mayPass(unit)) {
-        this.#queue.shift();
-        this.#gates.keep(unit);
-        continue;
-      }
       const link = chooseWorker(links, unit.expectedUs, unit.waiting);
       if (link === undefined) break;
-      this.#queue.shift();
-      this.#gates.enter(unit);
+      this.#intake.take(unit);
       link.add(unit);
     }
     for (const link of links) link.flush();
@@ -253,20 +228,21 @@ export class Pool implements Executor, UnitOwner {
   }
 
   #onCapacity(): void {
-    if (this.#queue.size > 0) this.#plan();
+    if (this.#intake.hasNext) this.#plan();
     else if (this.#onDrained !== undefined && this.#isEmpty()) this.#onDrained();
   }
 
   #isEmpty(): boolean {
-    return this.#waiting === 0 && this.roster.active.every((link) => link.inFlight === 0);
+    return this.#intake.size === 0 && this.roster.active.every((link) => link.inFlight === 0);
   }
 
   /** Back to the front of the queue, in the order they had; a batch when its running call has ended. */
   #requeue(units: readonly Unit[]): void {
     for (const unit of units.toReversed()) {
-      if (unit.isDone || !unit.mayGoOn) continue;
+      // The answers of a lost worker's calls may have brought it back already.
+      if (unit.state !== 'held' || unit.isDone || !unit.mayGoOn) continue;
       unit.state = 'queued';
-      this.#queue.pushFront(unit);
+      this.#intake.addFirst(unit);
       this.#plan();
     }
   }
@@ -308,18 +284,13 @@ export class Pool implements Executor, UnitOwner {
   }
 
   #expireQueued(now: number): void {
-    for (const unit of this.#everyWaiting()) {
+    for (const unit of this.#intake) {
       const expired = refusalBeforeStart(scopeOf(unit), now);
       if (expired !== undefined) this.#answerWaiting(unit, expired);
       else if (now - unit.enqueuedAt > this.#options.maxQueueMs) {
-        this.#answerWaiting(unit, this.#overloaded());
+        this.#answerWaiting(unit, this.#intake.overload());
       }
     }
-  }
-
-  *#everyWaiting(): Generator<Unit> {
-    for (const unit of this.#queue) if (!unit.isDone) yield unit;
-    for (const unit of this.#gates) if (!unit.isDone) yield unit;
   }
 }
 

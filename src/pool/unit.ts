@@ -24,7 +24,8 @@ export class UnitCall {
   constructor(call: Call, cost: CostEstimate, expectedUs: number) {
     this.call = call;
     this.cost = cost;
-    this.expectedUs = expectedUs;
+    // A whole number: sums of floats drift, and the load of a worker that only waits must be exactly 0.
+    this.expectedUs = Math.ceil(expectedUs);
   }
 
   /** The first answer counts; later ones are dropped. */

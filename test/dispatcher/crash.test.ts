@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { lost, ok, resultOf, Running } from './harness.ts';
+import { until } from './journal.ts';
+
+async function thread(running: Running): Promise<number> {
+  return resultOf(await running.ask({ method: 'out.thread', id: 1 })) as number;
+}
+
+describe('what a procedure does to its thread', () => {
+  const running = Running.suite({ spareWorkers: 1 });
+
+  test('process.exit is an error of its call, and the thread stays', async () => {
+    const before = await thread(running);
+    const neighbour = running.call('out.untilAborted', 'n', { timeoutMs: 2000 });
+    await running.begunOn('n');
+    assert.equal(await running.ask({ method: 'exit', id: 'a' }), lost('a', 'exit'));
+    assert.equal(await running.ask({ method: 'exitLater', id: 'b' }), lost('b', 'exit'));
+    assert.equal(await thread(running), before);
+    assert.match((await neighbour) ?? '', /-32001/);
+    assert.equal(running.dispatcher.stats().pool?.deaths, 0);
+  });
+
+  test('a late throw and a rejection nobody handles are lines in the log', async () => {
+    const before = await thread(running);
+    const seen = running.lines.length;
+    assert.equal(resultOf(await running.ask({ method: 'throwLater', id: 1 })), before);
+    assert.equal(resultOf(await running.ask({ method: 'rejectLater', id: 1 })), before);
+    const details = () =>
+      running.lines
+        .slice(seen)
+        .filter(({ level }) => level === 'error')
+        .map(({ fields }) => String(fields['detail']));
+    await until(() => details().length >= 2);
+    assert.deepEqual(
+      details()
+        .map((detail) => /(thrown|rejected) late/.exec(detail)?.[0])
+        .toSorted(),
+      ['rejected late', 'thrown late'],
+    );
+    assert.equal(await thread(running), before);
+  });
+
+  test('the end of a thread: its call is lost, a neighbour too, what has not started runs elsewhere', async () => {
+    const before = await thread(running);
+    const { file } = running.journal;
+    const neighbour = running.call('out.hangForLong', 'n');
+    assert.equal(await running.begunOn('n'), before);
+    const died = running.ask({ method: 'die', id: 'd' });
+    const names = Array.from({ length: 10 }, (_, i) => `c${i}`);
+    const behind = names.map((name) => running.call('out.count', name));
+    const batch = running.ask([
+      { method: 'in.count', params: { file, text: 'b0' }, id: 'b0' },
+      { method: 'die', id: 'b1' },
+      { method: 'out.count', params: { file, text: 'b2' }, id: 'b2' },
+    ]);
+    assert.equal(await died, lost('d', 'exit'));
+    assert.equal(await neighbour, lost('n', 'neighbour'));
+    assert.deepEqual(await Promise.all(behind), names.map((name) => ok(name, name)));
+    assert.equal(await batch, `[${ok('b0', 'b0')},${lost('b1', 'exit')},${ok('b2', 'b2')}]`);
+    for (const name of [...names, 'b0', 'b2']) assert.equal(running.journal.count(name), 1, name);
+    assert.notEqual(await thread(running), before);
+    assert.equal(running.dispatcher.stats().pool?.deaths, 2);
+  });
+
+  test('a notification that ends its thread is not answered', async () => {
+    const { deaths = 0 } = running.dispatcher.stats().pool ?? {};
+    assert.equal(await running.ask({ method: 'die' }), undefined);
+    assert.equal(await running.call('out.count', 'a'), ok('a', 'a'));
+    assert.equal(running.dispatcher.stats().pool?.deaths, deaths + 1);
+  });
+});
+
+describe('heap exhaustion', () => {
+  const running = Running.suite({ workerMemoryMb: 64 });
+
+  test('is an error of the call that did it', async () => {
+    const before = await thread(running);
+    const neighbour = running.call('out.hangForLong', 'n');
+    await running.begunOn('n');
+    const reply = running.ask({ method: 'exhaust', id: 'e' });
+    const behind = running.call('out.count', 'c');
+    assert.equal(await reply, lost('e', 'memory'));
+    assert.equal(await neighbour, lost('n', 'neighbour'));
+    assert.equal(await behind, ok('c', 'c'));
+    assert.equal(running.journal.count('c'), 1);
+    assert.notEqual(await thread(running), before);
+  });
+});

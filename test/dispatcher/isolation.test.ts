@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
+import { ok, resultOf, Running } from './harness.ts';
+
+describe('while synchronous calls hold every worker', () => {
+  const running = Running.suite({ workers: 2 });
+
+  test('an inline call ends first', async () => {
+    const order: string[] = [];
+    const noted = async (reply: Promise<string | undefined>, name: string): Promise<void> => {
+      assert.equal(await reply, ok(name, name));
+      order.push(name);
+    };
+    const holding = ['h1', 'h2'].map((name) => noted(running.call('hold', name), name));
+    const threads = await Promise.all([running.begunOn('h1'), running.begunOn('h2')]);
+    assert.deepEqual(threads.toSorted(), running.threads.toSorted());
+    const pooled = noted(running.call('out.count', 'pooled'), 'pooled');
+    for (const name of ['i1', 'i2', 'i3']) await noted(running.call('in.count', name), name);
+    const batch = await running.ask([{ method: 'in.thread', id: 1 }, { method: 'nowhere', id: 2 }]);
+    assert.match(batch ?? '', /"result":0.*-32601/);
+    // All of this without a word from a worker, which can't speak before the gate opens.
+    assert.deepEqual(order, ['i1', 'i2', 'i3']);
+    running.release();
+    await Promise.all([...holding, pooled]);
+    assert.deepEqual(order.slice(0, 3), ['i1', 'i2', 'i3']);
+    assert.equal(order.length, 6);
+  });
+});
+
+describe('one worker', () => {
+  const running = Running.suite();
+
+  test('calls that only wait leave it free for others', async () => {
+    const waiting = Array.from({ length: 100 }, (_, i) => running.call('out.hangForLong', `w${i}`));
+    await running.begunOn('w99');
+    assert.equal(await running.call('out.count', 'a'), ok('a', 'a'));
+    assert.equal(running.dispatcher.stats().pool?.workers[0]?.inFlight, waiting.length);
+  });
+
+  test('a call that waits does not keep a heavy one out, whatever ran before', async () => {
+    const { file } = running.journal;
+    void running.call('out.hangForLong', 'w');
+    await running.begunOn('w');
+    for (let round = 0; round < 100; round++) {
+      await Promise.all(
+        Array.from({ length: round % 7 }, (_, i) =>
+          running.ask({ method: 'out.repeat', params: { text: 'a'.repeat(i * 37), times: 1 }, id: i }),
+        ),
+      );
+      // Never run or expected to take all of a worker's time: sent only where nothing else runs.
+      const calls = Array.from({ length: 40 }, () => ({
+        method: 'spin',
+        params: { file, text: 's'.repeat(round), spin: false },
+      }));
+      const batch = [...calls, { method: 'out.thread', id: 'last' }];
+      const reply = await running.ask(batch, { timeoutMs: 4000 });
+      assert.equal(reply, `[${ok('last', running.threads[0])}]`);
+    }
+  });
+});
+
+describe('piscina', () => {
+  test('its threads are the ones that pooled procedures run on', async (t) => {
+    const { resolveConfig } = await import('../../src/config.ts');
+    const { ServedGeneration } = await import('../../src/generation.ts');
+    const { Kernel } = await import('../../src/dispatch/kernel.ts');
+    const { RequestScope } = await import('../../src/dispatch/scope.ts');
+    const { fixture, recorder } = await import('./harness.ts');
+    const config = resolveConfig({ workers: 2, spareWorkers: 0 });
+    const deadlines = new DeadlineSweep();
+    const context = { config, log: recorder().log, deadlines };
+    const generation = await ServedGeneration.ofModules([fixture('procedures.ts')], 0, context);
+    t.after(() => generation.close(0));
+    const { workers } = generation.pool!.roster.threads;
+    assert.equal(workers.length, 2);
+    const kernel = new Kernel(config, () => generation);
+    const seen = new Set<unknown>();
+    const replies = Array.from({ length: 200 }, async (_, i) => {
+      const reply = await kernel.handle(`{"method":"out.thread","id":${i}}`, new RequestScope());
+      seen.add(resultOf(reply?.toString()));
+    });
+    await Promise.all(replies);
+    const threads = workers.map((worker) => worker.threadId);
+    for (const id of seen) assert.ok(threads.includes(id as number), `${id} of ${threads}`);
+    assert.equal(seen.size, 2);
+  });
+});

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { threadId } from 'node:worker_threads';
+import { ok, resultOf, Running } from './harness.ts';
+
+const size = 5_000_000;
+
+describe('large params and results', () => {
+  const running = Running.suite();
+
+  for (const [kind, letter] of [
+    ['ASCII', 'x'],
+    ['not ASCII', 'é'],
+    ['wider than 16 bits', '😀'],
+  ] as const) {
+    for (const place of ['in', 'out']) {
+      test(`5 MB of params, ${kind}, ${place === 'in' ? 'inline' : 'pooled'}`, async () => {
+        const text = letter.repeat(size / Buffer.byteLength(letter));
+        const thread = place === 'in' ? threadId : running.threads[0];
+        const expected = ok('a', [text.length, thread]);
+        for (const body of [
+          `{"jsonrpc":"2.0","method":"${place}.length","params":{"text":"${text}"},"id":"a"}`,
+          `{"id":"a","method":"${place}.length","params":["${text}"]}`,
+          // Left to the exact reader: an id with an escape, an unknown member.
+          `{"method":"${place}.length","params":["${text}"],"more":1,"id":"a"}`,
+          `{"id":"a","params":["${text}"],"method":"${place}.length"}`,
+        ]) {
+          assert.equal(await running.dispatcher.dispatchText(body), expected);
+          assert.equal(await running.dispatcher.dispatchText(Buffer.from(body)), expected);
+          // A view in the middle of a larger buffer, which is no Buffer.
+          const room = new Uint8Array(Buffer.byteLength(body) + 20);
+          room.set(Buffer.from(body), 7);
+          const view = room.subarray(7, room.length - 13);
+          assert.equal(await running.dispatcher.dispatchText(view), expected);
+        }
+        const batch = `[{"method":"${place}.length","params":["${text}"],"id":"a"},{"method":"${place}.thread","id":"b"}]`;
+        assert.equal(
+          await running.dispatcher.dispatchText(batch),
+          `[${expected},${ok('b', thread)}]`,
+        );
+        assert.deepEqual(
+          await running.dispatcher.dispatch({ method: `${place}.length`, params: [text], id: 'a' }),
+          JSON.parse(expected),
+        );
+      });
+
+      test(`a result of 5 MB, ${kind}, ${place === 'in' ? 'inline' : 'pooled'}`, async () => {
+        const times = size / Buffer.byteLength(letter);
+        const request = { method: `${place}.repeat`, params: { text: letter, times }, id: 'a' };
+        const expected = ok('a', letter.repeat(times));
+        assert.ok((await running.ask(request)) === expected);
+        assert.ok((await running.ask([request, request])) === `[${expected},${expected}]`);
+      });
+    }
+  }
+
+  test('sizes around the bound where text becomes bytes', async () => {
+    for (const letter of ['x', 'é']) {
+      for (let length = 65_536 - 90; length <= 65_536 + 10; length += 7) {
+        const text = letter.repeat(length);
+        const body = `{"method":"out.length","params":["${text}"],"id":1}`;
+        for (const form of [body, Buffer.from(body)]) {
+          const [found] = resultOf(await running.dispatcher.dispatchText(form)) as number[];
+          assert.equal(found, length);
+        }
+        const echoed = await running.ask({ method: 'out.repeat', params: { text, times: 1 }, id: 1 });
+        assert.equal(resultOf(echoed), text);
+      }
+    }
+  });
+
+  test('many large calls at a time, each with its own answer', async () => {
+    const calls = Array.from({ length: 40 }, async (_, i) => {
+      const text = String.fromCharCode(97 + (i % 26)).repeat(100_000 + i);
+      const reply = await running.ask({ method: 'out.repeat', params: { text, times: 1 }, id: i });
+      assert.ok(resultOf(reply) === text, `${i}`);
+    });
+    await Promise.all(calls);
+  });
+
+  test('large params that are refused are answered as small ones are', async () => {
+    const text = 'x'.repeat(200_000);
+    for (const [body, wanted] of [
+      [`{"method":"out.length","params":{"text":"${text}","a":1},"id":1}`, /^\{"jsonrpc":"2.0","id":1,.*-32602/],
+      [`{"method":"out.length","params":{"text":"${text}"},"id":{}}`, /^\{"jsonrpc":"2.0","id":null,.*-32600/],
+      [`{"method":"out.length","params":"${text}","id":1}`, /^\{"jsonrpc":"2.0","id":1,.*-32600/],
+      [`{"method":"out.length","params":{"text":"${text}"},"id":1`, /^\{"jsonrpc":"2.0","id":null,.*-32700/],
+      [`{"method":"out.length","params":{"text":"${text}",},"id":1}`, /^\{"jsonrpc":"2.0","id":null,.*-32700/],
+      [`{"method":"out.lengths","params":{"text":"${text}"},"id":1}`, /^\{"jsonrpc":"2.0","id":1,.*-32601/],
+    ] as const) {
+      for (const form of [body, Buffer.from(body)]) {
+        assert.match((await running.dispatcher.dispatchText(form)) ?? '', wanted);
+      }
+    }
+  });
+});

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Dispatcher, Router, StartupError } from '../../src/index.ts';
+import { cancelled, fixture, isSettled, lost, ok, recorder, resultOf, Running } from './harness.ts';
+import { until } from './journal.ts';
+
+describe('start', () => {
+  test('ready() starts once, and a call before it waits', async (t) => {
+    const running = Running.make(t, { workers: 2 });
+    const { dispatcher } = running;
+    assert.equal(dispatcher.state, 'starting');
+    assert.deepEqual(dispatcher.stats().pool, undefined);
+    const calls = [
+      running.call('in.count', 'a'),
+      running.call('out.count', 'b'),
+      dispatcher.dispatch({ method: 'out.count', params: [running.journal.file, 'c'], id: 1 }),
+    ];
+    assert.equal(dispatcher.ready(), dispatcher.ready());
+    const [a, b, c] = await Promise.all(calls);
+    assert.equal(a, ok('a', 'a'));
+    assert.equal(b, ok('b', 'b'));
+    assert.deepEqual(c, { jsonrpc: '2.0', id: 1, result: 'c' });
+    assert.equal(dispatcher.state, 'ready');
+    assert.equal(new Set(running.threads).size, 2);
+  });
+
+  test('a call that waits for the start can be cancelled', async (t) => {
+    const running = Running.make(t);
+    const gone = new AbortController();
+    const reply = running.call('out.count', 'a', { signal: gone.signal });
+    gone.abort();
+    assert.equal(await reply, cancelled('a'));
+    assert.deepEqual(running.journal.lines(), []);
+  });
+});
+
+describe('close', () => {
+  test('is idempotent, and calls after it are cancelled', async (t) => {
+    const running = Running.make(t);
+    const { dispatcher } = running;
+    await dispatcher.ready();
+    const closing = dispatcher.close();
+    assert.equal(dispatcher.close(), closing);
+    await closing;
+    assert.equal(dispatcher.close(), closing);
+    assert.equal(dispatcher.state, 'closed');
+    for (const place of ['in', 'out']) {
+      assert.equal(await running.call(`${place}.count`, 'a'), cancelled('a'));
+      const request = { method: `${place}.count`, params: [running.journal.file, 'b'] };
+      assert.equal(await running.ask(request), undefined);
+      assert.deepEqual(await dispatcher.dispatch([{ ...request, id: 7 }]), [
+        { jsonrpc: '2.0', id: 7, error: { code: -32003, message: 'Cancelled' } },
+      ]);
+    }
+    assert.deepEqual(running.journal.lines(), []);
+    assert.match((await dispatcher.dispatchText('{"a":')) ?? '', /-32700/);
+    assert.match((await dispatcher.dispatchText('[]')) ?? '', /-32600/);
+  });
+
+  test('a dispatcher that was never started can be closed, and takes no calls', async (t) => {
+    const running = Running.make(t);
+    await running.dispatcher.close();
+    assert.equal(running.dispatcher.state, 'closed');
+    await assert.rejects(running.dispatcher.ready(), StartupError);
+    const reply = await running.call('in.count', 'a');
+    assert.match(reply ?? '', /"error":/);
+    assert.deepEqual(running.journal.lines(), []);
+  });
+
+  test('while it starts: the start fails, and nothing is left', async (t) => {
+    const running = Running.make(t);
+    const starting = running.dispatcher.ready();
+    const failed = assert.rejects(starting, StartupError);
+    await running.dispatcher.close();
+    await failed;
+    assert.equal(running.dispatcher.state, 'closed');
+    await assert.rejects(running.dispatcher.ready(), StartupError);
+  });
+
+  test('what was accepted is answered: running, waiting, in batches, in both places', async (t) => {
+    const running = Running.make(t, { workers: 2 });
+    const { dispatcher, journal } = running;
+    await dispatcher.ready();
+    const { file } = journal;
+    const holding = ['h1', 'h2'].map((text) => running.call('hold', text));
+    await Promise.all([running.begunOn('h1'), running.begunOn('h2')]);
+    const batch = ['hold', 'in.count', 'out.count', 'out.count', 'in.count'].map((method, i) => ({
+      method,
+      params: { file, text: `b${i}` },
+      id: `b${i}`,
+    }));
+    const waiting = [
+      ...['a', 'b', 'c'].map((text) => running.call('out.count', text)),
+      running.ask(batch),
+    ];
+    await until(() => dispatcher.stats().inFlight === 6);
+    const closing = dispatcher.close();
+    assert.equal(dispatcher.state, 'draining');
+    assert.equal(await isSettled(closing), false);
+    running.release();
+    const replies = await Promise.all([...holding, ...waiting]);
+    assert.deepEqual(replies, [
+      ...['h1', 'h2', 'a', 'b', 'c'].map((text) => ok(text, text)),
+      `[${batch.map(({ id }) => ok(id, id)).join(',')}]`,
+    ]);
+    await closing;
+    assert.equal(dispatcher.state, 'closed');
+  });
+
+  test('after the grace: what runs is lost, what waits is cancelled', async (t) => {
+    const running = Running.make(t);
+    const { dispatcher, journal } = running;
+    await dispatcher.ready();
+    const inline = running.call('in.untilAborted', 'inline');
+    const pooled = running.call('out.hangForLong', 'pooled');
+    await running.begunOn('pooled');
+    const holding = running.call('hold', 'h');
+    await running.begunOn('h');
+    const waiting = ['a', 'b'].map((text) => running.call('out.count', text));
+    await until(() => dispatcher.stats().inFlight === 5);
+    const closing = dispatcher.close(20);
+    assert.equal(await inline, lost('inline', 'shutdown'));
+    assert.equal(await pooled, lost('pooled', 'shutdown'));
+    assert.equal(await holding, lost('h', 'shutdown'));
+    assert.deepEqual(await Promise.all(waiting), ['a', 'b'].map(cancelled));
+    await closing;
+    await journal.until('inline aborted -32002 on 0');
+    assert.equal(journal.count('a') + journal.count('b'), 0);
+  });
+
+  test('does not wait for a call that was answered at its deadline and never ends', async (t) => {
+    // Longer than any test may take.
+    const running = Running.make(t, { shutdownGraceMs: 600_000 });
+    await running.dispatcher.ready();
+    for (const place of ['in', 'out']) {
+      assert.match((await running.call(`${place}.hang`, place)) ?? '', /-32001/);
+    }
+    await running.dispatcher.close();
+  });
+
+  test('nothing keeps the process alive after it', async () => {
+    const script = `
+      const { Dispatcher } = await import(${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)});
+      const dispatcher = new Dispatcher({ modules: [${JSON.stringify(fixture('procedures.ts'))}], workers: 1 });
+      console.log(await dispatcher.dispatchText('{"method":"out.repeat","params":{"text":"a","times":2},"id":1}'));
+      await dispatcher.close();
+      console.log('closed');
+    `;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', script],
+      { cwd: fileURLToPath(new URL('../..', import.meta.url)) },
+    );
+    assert.equal(stdout, '{"jsonrpc":"2.0","id":1,"result":"aa"}\nclosed\n');
+  });
+});
+
+describe('a router without modules', () => {
+  const sync = { name: 'sync' };
+
+  test('runs everything inline, and one warning names the synchronous procedures', async () => {
+    const router = new Router();
+    router.rpc(sync, () => 1);
+    router.rpc({ name: 'async' }, async () => 2);
+    router.rpc({ name: 'said', placement: 'inline' }, () => 3);
+    const { log, lines } = recorder();
+    const dispatcher = new Dispatcher({ router, log });
+    await dispatcher.ready();
+    const warnings = lines.filter(({ level }) => level === 'warn');
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]?.message ?? '', /\bsync\b/);
+    assert.doesNotMatch(warnings[0]?.message ?? '', /\bsaid\b/);
+    const batch = ['sync', 'async', 'said'].map((method, id) => ({ method, id }));
+    const replies = await dispatcher.dispatchText(JSON.stringify(batch));
+    assert.deepEqual(
+      (JSON.parse(replies ?? '') as { result: number }[]).map(({ result }) => result),
+      [1, 2, 3],
+    );
+    assert.equal(dispatcher.stats().pool, undefined);
+    for (const { place } of Object.values(dispatcher.stats().placement)) {
+      assert.equal(place, 'inline');
+    }
+    assert.equal(lines.length, 1);
+    await dispatcher.close();
+  });
+
+  test('no warning where nothing would block', async () => {
+    const router = new Router();
+    router.rpc({ name: 'async' }, async () => 2);
+    router.rpc({ name: 'said', placement: 'inline' }, () => 3);
+    const { log, lines } = recorder();
+    const dispatcher = new Dispatcher({ router, log });
+    await dispatcher.ready();
+    assert.deepEqual(lines, []);
+    await dispatcher.close();
+  });
+
+  test("placement 'worker' is a start-up error that names the procedure", async () => {
+    const router = new Router();
+    router.rpc({ name: 'heavy', placement: 'worker' }, () => 1);
+    const dispatcher = new Dispatcher({ router, log: recorder().log });
+    await assert.rejects(dispatcher.ready(), (error) => {
+      assert.ok(error instanceof StartupError);
+      assert.match(error.message, /heavy/);
+      assert.doesNotMatch(error.message, /\n/);
+      return true;
+    });
+    await assert.rejects(dispatcher.dispatchText('{"method":"heavy","id":1}'), StartupError);
+    await dispatcher.close();
+  });
+});
+
+test('options that cannot be are one line', () => {
+  const router = new Router();
+  for (const [options, named] of [
+    [{}, /modules/],
+    [{ modules: [] }, /modules/],
+    [{ modules: [''] }, /modules/],
+    [{ router, modules: ['./a.js'] }, /modules.*router/],
+    [{ router: {} as Router }, /router/],
+    [{ router, workers: 0 }, /workers/],
+    [{ router, wrokers: 2 } as object, /wrokers/],
+  ] as const) {
+    assert.throws(
+      () => new Dispatcher(options),
+      (error) => {
+        assert.ok(error instanceof StartupError, String(error));
+        assert.match(error.message, named);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      },
+    );
+  }
+});
+
+test('placementOf and the workers a result came from agree', async (t) => {
+  const running = Running.make(t, { workers: 2 });
+  const { dispatcher } = running;
+  await dispatcher.ready();
+  assert.equal(dispatcher.placementOf('out.thread')?.place, 'worker');
+  assert.equal(dispatcher.placementOf('in.thread')?.place, 'inline');
+  assert.equal(dispatcher.placementOf('nowhere'), undefined);
+  assert.equal(dispatcher.placementOf('__proto__'), undefined);
+  assert.ok(running.threads.includes(resultOf(await running.ask({ method: 'out.thread', id: 1 })) as number));
+  assert.ok(!running.threads.includes(resultOf(await running.ask({ method: 'in.thread', id: 1 })) as number));
+});
+
+test('what a handler is told is the same in both places', async (t) => {
+  const running = Running.make(t);
+  const facts = { headers: { 'x-a': 'é' }, remoteAddress: '10.0.0.1', auth: { user: [1, null] } };
+  for (const place of ['in', 'out']) {
+    const request = { method: `${place}.context`, id: 'x' };
+    assert.deepEqual(resultOf(await running.ask(request, facts)), {
+      id: 'x',
+      method: `${place}.context`,
+      ...facts,
+    });
+    assert.deepEqual(resultOf(await running.ask(request)), {
+      id: 'x',
+      method: `${place}.context`,
+      headers: {},
+    });
+  }
+});

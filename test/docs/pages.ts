@@ -1,0 +1,110 @@
+/** What the tests read out of the project's pages. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = new URL('../../', import.meta.url);
+
+export const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  'docs/protocol.md',
+  'docs/architecture.md',
+  'docs/testing.md',
+  'examples/README.md',
+] as const;
+
+/** The absolute path of a file of the project. */
+export function pathOf(name: string): string {
+  return fileURLToPath(new URL(name, root));
+}
+
+export function read(name: string): string {
+  return readFileSync(pathOf(name), 'utf8');
+}
+
+interface Fence {
+  readonly language: string;
+  readonly text: string;
+}
+
+/** The fenced blocks of a page, in their order. */
+export function fences(page: string): Fence[] {
+  return [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
+    language,
+    text,
+  }));
+}
+
+/** A curl command of a page with the answer printed behind it. */
+export interface Exchange {
+  readonly path: string;
+  /** What is posted; undefined: it is a GET. */
+  readonly body: string | undefined;
+  readonly answer: string;
+}
+
+/** The only form the pages use: `curl URL`, or with one content type and one body in single quotes. */
+const command =
+  /^curl http:\/\/127\.0\.0\.1:8000(\/\S*)(?: -H 'content-type: application\/json'\s+-d '([^']*)')?$/;
+
+/** Each `sh` block with a curl command, and the `json` block that must follow it. */
+export function exchanges(page: string): Exchange[] {
+  const all = fences(page);
+  return all.flatMap(({ language, text }, index) => {
+    if (language !== 'sh') return [];
+    const line = text.replaceAll('\\\n', '').trim();
+    const match = command.exec(line);
+    if (match === null) throw new Error(`not a command the test can read: ${line}`);
+    const next = all[index + 1];
+    if (next?.language !== 'json') throw new Error(`no answer behind: ${line}`);
+    return [{ path: match[1] ?? '', body: match[2], answer: next.text }];
+  });
+}
+
+/**
+ * The printed answer as a pattern. `"…"` is any string that is not empty, a `…` at the end the rest; line
+ * breaks, and the indent behind them, were added for the reader.
+ */
+export function answerPattern(printed: string): RegExp {
+  const text = printed.replace(/\n */g, '');
+  const isCut = text.endsWith('…');
+  const parts = (isCut ? text.slice(0, -1) : text).split('"…"');
+  if (parts.some((part) => part.includes('…'))) throw new Error(`a … in the middle: ${text}`);
+  const pattern = parts.map(quoteMeta).join('"(?:[^"\\\\]|\\\\.)+"');
+  return new RegExp(`^${pattern}${isCut ? '.+' : ''}$`, 's');
+}
+
+function quoteMeta(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+/** The heading's name in a link, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+export function anchors(page: string): Set<string> {
+  const prose = page.replace(/^```.*?^```$/gms, '');
+  return new Set([...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading)));
+}
+
+/** Targets of the links of a page that lead into the project. */
+export function links(page: string): string[] {
+  return [...page.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** What src/index.ts exports, types included. */
+export function publicNames(): string[] {
+  const lists = [...read('src/index.ts').matchAll(/^export (?:type )?\{(.*?)\}/gms)];
+  return lists.flatMap(([, list = '']) =>
+    list
+      .split(',')
+      .map((name) => name.trim().replace(/^type /, ''))
+      .filter((name) => name !== ''),
+  );
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { after, before, type TestContext } from 'node:test';
+import { Dispatcher, type DispatcherOptions, type DispatchOptions, type Log } from '../../src/index.ts';
+import { Board } from '../fixtures/faults/board.ts';
+import { randomFrom, seed } from './random.ts';
+
+export const board = Board.get();
+
+export function fixture(name: string): string {
+  return new URL(`../fixtures/faults/${name}`, import.meta.url).href;
+}
+
+/** One call, named for good: its number counts its executions, its nonce must come back in its reply. */
+export interface Plan {
+  readonly method: string;
+  readonly params: { readonly n: number; readonly nonce: string; readonly kind: string; readonly gate: number };
+  /** undefined: a notification. */
+  readonly id: string | number | undefined;
+}
+
+/** How a call ended: 'ok', or its error code, with the reason of a -32002. */
+export interface Ended {
+  readonly plan: Plan;
+  readonly outcome: string;
+  readonly data: unknown;
+  /** The thread that answered, where it went well. */
+  readonly thread: number | undefined;
+  readonly result: unknown;
+}
+
+let calls = 0;
+let gates = 0;
+const random = randomFrom(seed);
+
+export interface PlanOptions {
+  readonly method?: string;
+  readonly gate?: number;
+  readonly notify?: boolean;
+  /** Ends the nonce. */
+  readonly tail?: string;
+}
+
+export function plan(kind = 'echo', { method = 'act', gate = 0, notify = false, tail = '' }: PlanOptions = {}): Plan {
+  const n = ++calls;
+  const nonce = `${n}-${random().toString(36).slice(2)}${tail}`;
+  const id = notify ? undefined : n % 2 === 0 ? n : `id ${n}`;
+  return { method, params: { n, nonce, kind, gate }, id };
+}
+
+export function plans(count: number, kind?: string, options?: PlanOptions): Plan[] {
+  return Array.from({ length: count }, () => plan(kind, options));
+}
+
+/** A new gate; 0 is never opened. */
+export function gate(): number {
+  return ++gates;
+}
+
+export function toRequest({ method, params, id }: Plan): object {
+  return { jsonrpc: '2.0', method, params, ...(id !== undefined && { id }) };
+}
+
+interface Reply {
+  readonly jsonrpc: string;
+  readonly id: unknown;
+  readonly result?: { readonly nonce: string; readonly thread: number };
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+/** Reads one reply as that of a call: everything about it must be that call's own. */
+function read(plan: Plan, reply: Reply): Ended {
+  assert.equal(reply.id, plan.id, 'the reply has the id of another call');
+  assert.equal('result' in reply, !('error' in reply), 'a result or an error');
+  const { result, error } = reply;
+  if (error === undefined) {
+    assert.equal(result?.nonce, plan.params.nonce, 'the result is that of another call');
+    return { plan, outcome: 'ok', data: undefined, thread: result?.thread, result };
+  }
+  const { reason, nonce } = (error.data ?? {}) as { reason?: string; nonce?: string };
+  if (nonce !== undefined) assert.equal(nonce, plan.params.nonce, 'the error is that of another call');
+  const outcome = reason === undefined ? `${error.code}` : `${error.code} ${reason}`;
+  return { plan, outcome, data: error.data, thread: undefined, result: undefined };
+}
+
+/** Reads the whole answer to a call or a batch: one reply for each id, in the order of the calls. */
+export function readAnswer(request: Plan | readonly Plan[], text: string | undefined): Ended[] {
+  const sent = Array.isArray(request) ? (request as readonly Plan[]) : [request as Plan];
+  const answered = sent.filter(({ id }) => id !== undefined);
+  if (answered.length === 0) {
+    assert.equal(text, undefined, 'a notification is not answered');
+    return [];
+  }
+  assert.ok(text !== undefined, 'not answered');
+  const parsed = JSON.parse(text) as Reply | Reply[];
+  assert.equal(Array.isArray(parsed), Array.isArray(request));
+  const replies = Array.isArray(parsed) ? parsed : [parsed];
+  assert.deepEqual(
+    replies.map(({ id }) => id),
+    answered.map(({ id }) => id),
+    'exactly one reply for each id, in order',
+  );
+  return answered.map((one, i) => read(one, replies[i] as Reply));
+}
+
+interface LogLine {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** A log that keeps its lines. */
+function recorder(): { log: Log; lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const write: Log['info'] = (fields, message) => void lines.push({ fields, message });
+  return { lines, log: { debug: write, info: write, warn: write, error: write } };
+}
+
+/** A dispatcher of test/fixtures/faults/procedures.ts, spoken to in plans. */
+export class Service {
+  readonly dispatcher: Dispatcher;
+  readonly lines: readonly LogLine[];
+  readonly workers: number;
+
+  constructor(options: DispatcherOptions = {}) {
+    const { log, lines } = recorder();
+    this.lines = lines;
+    this.workers = options.workers ?? 1;
+    this.dispatcher = new Dispatcher({
+      modules: [fixture('procedures.ts')],
+      workers: this.workers,
+      spareWorkers: 0,
+      log,
+      ...options,
+    });
+  }
+
+  /** Runs through the tests of a file or a suite. */
+  static suite(options: DispatcherOptions = {}): Service {
+    const service = new Service(options);
+    before(() => service.dispatcher.ready());
+    after(() => service.dispatcher.close(0));
+    return service;
+  }
+
+  /** Started, for one test. */
+  static async start(t: TestContext, options: DispatcherOptions = {}): Promise<Service> {
+    const service = new Service(options);
+    t.after(() => service.dispatcher.close(0));
+    await service.dispatcher.ready();
+    return service;
+  }
+
+  get pool() {
+    const { pool } = this.dispatcher.stats();
+    assert.ok(pool !== undefined);
+    return pool;
+  }
+
+  get threads(): number[] {
+    return this.pool.workers.map(({ threadId }) => threadId);
+  }
+
+  async send(one: Plan, options: DispatchOptions = {}): Promise<Ended> {
+    const text = await this.dispatcher.dispatchText(JSON.stringify(toRequest(one)), options);
+    const ended = readAnswer(one, text)[0];
+    // What a notification came to, nobody is told.
+    return ended ?? { plan: one, outcome: 'none', data: undefined, thread: undefined, result: undefined };
+  }
+
+  async batch(some: readonly Plan[], options: DispatchOptions = {}): Promise<Ended[]> {
+    const body = JSON.stringify(some.map(toRequest));
+    return readAnswer(some, await this.dispatcher.dispatchText(body, options));
+  }
+
+  sendAll(some: readonly Plan[], options: DispatchOptions = {}): Promise<Ended[]> {
+    return Promise.all(some.map((one) => this.send(one, options)));
+  }
+
+  /** Makes a procedure known as cheap, so that its calls share frames whatever they do. */
+  async learn(...methods: string[]): Promise<void> {
+    for (const method of methods) {
+      for (let round = 0; round < 10; round++) {
+        for (const { outcome } of await this.sendAll(plans(20, 'echo', { method }))) {
+          assert.equal(outcome, 'ok');
+        }
+      }
+    }
+  }
+
+  /** All replicas serve again: as many as there were, none of them lost in thought. */
+  async whole(): Promise<void> {
+    await until(() => this.pool.workers.length === this.workers);
+  }
+
+  /** Nothing is left of what was sent: what waited is gone, nothing is counted that does not exist. */
+  async assertIdle(): Promise<void> {
+    await until(() => this.pool.workers.every(({ inFlight }) => inFlight === 0));
+    assert.equal(this.pool.queued, 0, 'calls still count as waiting');
+    await until(() => this.dispatcher.stats().inFlight === 0);
+  }
+}
+
+/** The thread a call runs on, as soon as it does. */
+export async function begun({ params }: Plan): Promise<number> {
+  await until(() => board.runs(params.n) > 0);
+  return board.thread(params.n);
+}
+
+/** Resolves when the condition holds; what holds up a test for ever is ended by the runner. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** A turn in which everything that was ready has run. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export function runsOf(some: readonly Plan[]): number[] {
+  return some.map(({ params }) => board.runs(params.n));
+}
+
+export function outcomes(some: readonly Ended[]): string[] {
+  return some.map(({ outcome }) => outcome);
+}
+
+/** Each of them has run, and none twice. */
+export function assertRanOnce(some: readonly Plan[]): void {
+  for (const { params } of some) {
+    assert.equal(board.runs(params.n), 1, `executions of call ${params.n} (${params.kind})`);
+  }
+}
+
+export function assertOk(ended: readonly Ended[]): void {
+  for (const { outcome, plan } of ended) {
+    assert.equal(outcome, 'ok', `call ${plan.params.n} (${plan.params.kind})`);
+  }
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  assertOk,
+  assertRanOnce,
+  board,
+  type Ended,
+  type Plan,
+  plan,
+  plans,
+  Service,
+  until,
+} from './harness.ts';
+import { randomFrom, seed, shuffle } from './random.ts';
+
+/** A fault, and what its own call may come to. */
+interface Fault {
+  readonly kind: string;
+  readonly outcomes: readonly string[];
+  /** Its thread is lost without any call in synchronous code: whose fault it was, nobody can tell. */
+  readonly anonymous?: boolean;
+}
+
+const lost = (reason: string, kind: string, anonymous = false): Fault => ({
+  kind,
+  outcomes: [`-32002 ${reason}`],
+  anonymous,
+});
+const internal = (kind: string): Fault => ({ kind, outcomes: ['-32603'] });
+const harmless = (kind: string): Fault => ({ kind, outcomes: ['ok'] });
+const expired = (kind: string): Fault => ({ kind, outcomes: ['-32001'] });
+
+const faults: readonly Fault[] = [
+  expired('loop'),
+  expired('regex'),
+  expired('spinLater'),
+  expired('spinWhenAborted'),
+  expired('never'),
+  lost('exit', 'exit'),
+  lost('exit', 'namedExit'),
+  lost('exit', 'exitLater'),
+  lost('exit', 'reallyExit'),
+  lost('exit', 'reallyExitLater', true),
+  lost('memory', 'exhaust'),
+  lost('error', 'throwUnguarded', true),
+  harmless('postToParent'),
+  harmless('throwLate'),
+  harmless('throwNullLate'),
+  harmless('rejectLate'),
+  internal('crash'),
+  internal('throwNull'),
+  internal('bigint'),
+  internal('symbol'),
+  internal('function'),
+  internal('cycle'),
+  internal('toJson'),
+  internal('getter'),
+  internal('revoked'),
+  internal('recursion'),
+  internal('deep'),
+  { kind: 'fail', outcomes: ['1001'] },
+  { kind: 'failLater', outcomes: ['1001'] },
+];
+
+/** What its neighbours may come to. Calls that wait can't be saved; any other is, or was running. */
+function assertNeighbour(ended: Ended, fault: Fault): void {
+  const { outcome, plan } = ended;
+  const { n, kind } = plan.params;
+  const allowed = fault.anonymous ? ['ok', ...fault.outcomes, '-32002 neighbour'] : ['ok'];
+  if (kind === 'later') allowed.push('-32002 neighbour');
+  assert.ok(allowed.includes(outcome), `a neighbour, ${kind}, of ${fault.kind}: ${outcome}`);
+  assert.equal(board.runs(n), 1, `executions of a neighbour, ${kind}, of ${fault.kind}`);
+}
+
+/** Exhausting the heap takes longer than the short deadline. */
+function planOf({ kind }: Fault): Plan {
+  return plan(kind, { method: kind === 'exhaust' ? 'long' : 'act' });
+}
+
+function goodOnes(): Plan[] {
+  return [...plans(24), ...plans(6, 'later', { method: 'long' }), ...plans(10)];
+}
+
+describe(`each fault among good calls (FAULT_SEED=${seed})`, () => {
+  const random = randomFrom(seed);
+  const service = Service.suite({ workers: 2, spareWorkers: 1, workerMemoryMb: 64 });
+
+  for (const fault of faults) {
+    test(`${fault.kind}: one answer for every id, nothing crosses, what had not started runs once, and the server goes on`, async () => {
+      await service.whole();
+      await service.learn('act', 'long');
+      const hostile = planOf(fault);
+      const batch = [plan(), plan('later', { method: 'long' }), planOf(fault), ...plans(3), plan('fail')];
+      const silent = plans(4, 'echo', { notify: true });
+      // All of it in one turn, so that it leaves in as few frames as may be.
+      const sent: Promise<Ended[]>[] = shuffle(random, [
+        ...[...goodOnes(), ...silent].map((one) => [one]),
+        [hostile],
+        batch,
+      ]).map(async (request) =>
+        request.length === 1 ? [await service.send(request[0] as Plan)] : service.batch(request),
+      );
+      const answers = (await Promise.all(sent)).flat();
+      const isHostile = ({ plan }: Ended): boolean => plan.params.kind === fault.kind;
+      const own = answers.filter(isHostile);
+      assert.equal(own.length, 2);
+      for (const { outcome, plan } of own) {
+        // Two of them may share a thread: the one that waits is then the other's neighbour.
+        assert.ok([...fault.outcomes, '-32002 neighbour'].includes(outcome), outcome);
+        assert.equal(board.runs(plan.params.n), 1, `executions of ${fault.kind}`);
+      }
+      for (const ended of answers) {
+        if (isHostile(ended) || ended.outcome === 'none') continue;
+        if (ended.plan.params.kind === 'fail') assert.equal(board.runs(ended.plan.params.n), 1);
+        else assertNeighbour(ended, fault);
+      }
+      await until(() => silent.every(({ params }) => board.runs(params.n) === 1));
+      // A call that waits for good keeps its place on its thread, and nothing else does.
+      await until(() => service.pool.workers.every(({ inFlight }) => inFlight <= 2));
+      assert.equal(service.pool.queued, 0, 'calls still count as waiting');
+      const next = plans(20);
+      assertOk(await service.sendAll(next));
+      assertRanOnce(next);
+    });
+  }
+
+  test('late errors are written to the log, with their stacks', () => {
+    const late = service.lines.filter(({ message }) => message.includes('outside of any call'));
+    for (const text of ['thrown late', 'rejected late', 'cannot be described|no Error']) {
+      assert.ok(late.some(({ fields }) => new RegExp(text).test(String(fields.detail))), text);
+    }
+  });
+
+  test('a frame that holds one of each fault among good calls: every id once, in order, the good ones run once', async () => {
+    await service.whole();
+    const some = faults.flatMap((fault) => [plan(), planOf(fault), plan('echo', { notify: true })]);
+    const answers = await service.batch(some);
+    const byKind = new Map(faults.map(({ kind, outcomes }) => [kind, outcomes]));
+    for (const { outcome, plan } of answers) {
+      const allowed = byKind.get(plan.params.kind) ?? ['ok'];
+      assert.ok(allowed.includes(outcome), `${plan.params.kind}: ${outcome}`);
+    }
+    assertRanOnce(some);
+    const orders = some.map(({ params }) => board.order(params.n));
+    assert.deepEqual(orders, orders.toSorted((a, b) => a - b), 'they began in order');
+    assertOk(await service.sendAll(plans(20)));
+  });
+});

@@ -10,7 +10,7 @@ import type { ServedGeneration } from './generation.ts';
 import { ErrorCode } from './jsonrpc/errors.ts';
 import { errorReply, type Reply } from './jsonrpc/reply.ts';
 import { createLog, type Log } from './observe/log.ts';
-import type { PoolStats } from './pool/pool.ts';
+import type { PoolStats } from './pool/stats.ts';
 import { assertMainSide } from './pool/thread-role.ts';
 import { getRegistrySchema } from './router/introspect.ts';
 import { type Router, versionOf } from './router/router.ts';

@@ -24,6 +24,7 @@ export {
 } from './router/introspect.ts';
 export { model } from './router/model.ts';
 export { procedure } from './router/procedure.ts';
+export { RegistrationError } from './router/registration-error.ts';
 export { DuplicateProcedureError, Router } from './router/router.ts';
 export type { ParamIssue, Placement, Procedure } from './router/types.ts';
 export { rpcApp } from './rpc-app.ts';

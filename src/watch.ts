@@ -7,7 +7,7 @@ export interface ModuleWatch {
 }
 
 /** One save may be several events: a reload waits until none has come for this long. */
-const settleMs = 50;
+const settleMs = 100;
 
 /**
  * Reloads a dispatcher's modules when their files change. The folders are watched, not the files: a file
@@ -20,11 +20,16 @@ export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<Mo
   const folders = (): string[] => [...new Set(dispatcher.files.map((file) => dirname(file)))];
   const watcher = watch(folders(), { ignoreInitial: true, depth: 0 });
   let timer: NodeJS.Timeout | undefined;
+  let lastFailure: string | undefined;
   const reload = async (): Promise<void> => {
     try {
       if (await dispatcher.reload()) watcher.add(folders());
+      lastFailure = undefined;
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
+      // Editors write a file more than once: the same mistake is told once.
+      if (detail === lastFailure) return;
+      lastFailure = detail;
       log.error({}, `not reloaded, the modules serve as they were: ${detail}`);
     }
   };
@@ -32,7 +37,9 @@ export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<Mo
     clearTimeout(timer);
     timer = setTimeout(() => void reload(), settleMs);
   });
-  watcher.on('error', (error) => log.warn({ detail: String(error) }, 'watching the modules failed'));
+  watcher.on('error', (error) =>
+    log.warn({ detail: String(error) }, 'watching the modules failed'),
+  );
   await new Promise<void>((resolve) => {
     watcher.once('ready', resolve);
   });

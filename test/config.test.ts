@@ -49,6 +49,7 @@ describe('defaults', () => {
       timeoutMs: 30_000,
       maxRequestMs: 60_000,
       maxQueueMs: 5000,
+      watch: false,
       startTimeoutMs: 30_000,
       shutdownGraceMs: 10_000,
       maxBodyBytes: 10_485_760,

@@ -94,6 +94,13 @@ export const table = {
     about: 'How much lower the priority of the workers is; 0 is the same',
     reason: 'the front end keeps answering where workers use every core, for 1% of their speed',
   }),
+  watch: option({
+    group: 'Workers',
+    kind: onOff(),
+    fallback: false,
+    about: 'Reload the modules when they, or files that they import, change',
+    reason: 'for development; in production reload on purpose, with SIGHUP or app.reload()',
+  }),
   inlineBelowUs: option({
     group: 'Workers',
     kind: integer({ min: 0, max: 1_000_000 }, 'us'),
@@ -134,13 +141,6 @@ export const table = {
     fallback: 5000,
     about: 'How long a call may wait for a worker before it is refused',
     reason: 'a caller can retry elsewhere after a refusal, not after silence',
-  }),
-  watch: option({
-    group: 'Workers',
-    kind: onOff(),
-    fallback: false,
-    about: 'Reload the modules when they, or files that they import, change',
-    reason: 'for development; in production reload on purpose, with SIGHUP or app.reload()',
   }),
   startTimeoutMs: option({
     group: 'Time',

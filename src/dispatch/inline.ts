@@ -107,6 +107,8 @@ export class InlineExecutor implements Executor {
       };
       this.#deadlines.add(deadline);
       call.scope.addListener(cancel);
+      // Its own synchronous part may have ended the caller's wait.
+      if (call.scope.cancelled) cancel.onCancelled();
       // An outcome never rejects; one that comes after the deadline resolves a promise that is resolved.
       void outcome.then((value) => settle(this.#reply(call, value)));
     });

@@ -16,6 +16,7 @@ import { suggest } from '../suggest.ts';
 import { type Call, unparsed } from './call.ts';
 import type { Executor } from './executor.ts';
 import { largeBody, scanLargeBody } from './large-body.ts';
+import { roughLength } from './rough-length.ts';
 import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
 
@@ -135,7 +136,8 @@ export class Kernel {
  */
 function idIsKnown(quick: ScannedEnvelope, body: string | Uint8Array): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
-  const text = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const text =
+    typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return !text.includes('"id"') && !text.includes('\\u'); // it may be spelled with escapes
 }
 
@@ -165,8 +167,29 @@ function toStep(
     return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
   }
   const { paramsStart: start, paramsEnd: end } = entry;
-  return {
-    call: { procedure, id, params, source, start, end, scope },
-    executor: generation.executorFor(procedure, end - start),
-  };
+  const length = source === undefined ? roughLength(params) : end - start;
+  const executor = generation.executorFor(procedure, length);
+  const call = { procedure, id, params, source, start, end, scope };
+  return source === undefined && params !== undefined && executor.takesUnparsed
+    ? withText(call, executor)
+    : { call, executor };
+}
+
+/** The params of a parsed payload become text at once: later its owner may have changed them. */
+function withText(call: Call, executor: Executor): Step {
+  const text = jsonOf(call.params);
+  if (text === undefined) {
+    return { call: undefined, reply: errorReply(call.id ?? 'null', ErrorCode.InvalidRequest) };
+  }
+  return { call: { ...call, source: text, start: 0, end: text.length }, executor };
+}
+
+/** undefined for what JSON can't hold, or what a toJSON makes into neither object nor array. */
+function jsonOf(params: unknown): string | undefined {
+  try {
+    const text: string | undefined = JSON.stringify(params);
+    return text?.startsWith('{') || text?.startsWith('[') ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -23,7 +23,7 @@ export function runInOrder(
   return new Sequence(steps, maxBytes).run();
 }
 
-/** Calls handed to an executor at once: a reply that breaks the size bound stops what comes after these. */
+/** Calls handed over at once to an executor that sends them on; on this thread nothing is saved by it. */
 const longestRun = 64;
 
 class Sequence {
@@ -60,8 +60,9 @@ class Sequence {
   /** The calls from `start` on that one executor can run without another in between. */
   #runFrom(start: number): Call[] {
     const first = this.#steps[start] as Step & { call: Call };
+    const most = first.executor.takesUnparsed ? longestRun : 1;
     const calls: Call[] = [];
-    for (let i = start; i < this.#steps.length && calls.length < longestRun; i++) {
+    for (let i = start; i < this.#steps.length && calls.length < most; i++) {
       const step = this.#steps[i] as Step;
       if (step.call === undefined || step.executor !== first.executor) break;
       calls.push(step.call);

@@ -8,31 +8,52 @@ import {
 } from './envelope.ts';
 import { type Body, batchRefusal, type ReadLimits } from './read.ts';
 
-/** Reads a payload that somebody else has parsed. It is not JSON text, so ids are echoed by their value. */
+/**
+ * Reads a payload that somebody else has parsed. It is not JSON text, so ids are echoed by their value.
+ * It may be anything that code can make: what throws when it is looked at is no request either.
+ */
 export function readPayload(payload: unknown, limits: ReadLimits): Body {
+  try {
+    return readValue(payload, limits);
+  } catch {
+    return { kind: 'single', entry: invalidEnvelope('null') };
+  }
+}
+
+function readValue(payload: unknown, limits: ReadLimits): Body {
   if (!Array.isArray(payload)) {
-    return { kind: 'single', entry: readEntryValue(payload, limits.strict) };
+    return { kind: 'single', entry: readSafely(payload, limits.strict) };
   }
   const refusal = batchRefusal(payload.length, limits.maxBatch);
   if (refusal !== undefined) return { kind: 'reply', reply: refusal };
   // Array.from visits the holes of a sparse array too: each is answered as an invalid request.
   return {
     kind: 'batch',
-    entries: Array.from(payload, (value) => readEntryValue(value, limits.strict)),
+    entries: Array.from(payload, (value) => readSafely(value, limits.strict)),
   };
+}
+
+function readSafely(value: unknown, strict: boolean): Envelope | InvalidEnvelope {
+  try {
+    return readEntryValue(value, strict);
+  } catch {
+    return invalidEnvelope('null');
+  }
 }
 
 function readEntryValue(value: unknown, strict: boolean): Envelope | InvalidEnvelope {
   if (!isObject(value)) return invalidEnvelope('null');
-  const { id } = value;
+  // Each member is read once: a getter could give another value the next time.
+  const { jsonrpc, id, method, params } = value;
   const idIsValid =
     id === undefined || (isId(id) && (typeof id !== 'number' || Number.isFinite(id)));
   const idText = id === undefined || !idIsValid ? undefined : JSON.stringify(id);
-  if (!idIsValid || !hasValidMembers(value, strict)) return invalidEnvelope(idText ?? 'null');
+  if (!idIsValid || !hasValidMembers({ jsonrpc, method, params }, strict))
+    return invalidEnvelope(idText ?? 'null');
   return {
-    method: value['method'] as string,
+    method: method as string,
     id: idText,
-    params: value['params'],
+    params,
     paramsStart: -1,
     paramsEnd: -1,
   };

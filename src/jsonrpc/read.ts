@@ -86,16 +86,16 @@ function readEntry(
   const idIsValid =
     !at.idRepeated &&
     (!hasId ||
-      (isId(value['id']) &&
-        (typeof value['id'] !== 'number' || at.idEnd - at.idStart <= maxNameLength)));
+      (isId(value.id) &&
+        (typeof value.id !== 'number' || at.idEnd - at.idStart <= maxNameLength)));
   const id = hasId && idIsValid ? text.slice(at.idStart, at.idEnd) : undefined;
   if (!idIsValid || at.repeated || !hasValidMembers(value, strict)) {
     return { entry: invalidEnvelope(id ?? 'null'), end: at.end };
   }
   const entry: Envelope = {
-    method: value['method'] as string,
+    method: value.method as string,
     id,
-    params: value['params'],
+    params: value.params,
     paramsStart: at.paramsStart,
     paramsEnd: at.paramsEnd,
   };

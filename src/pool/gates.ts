@@ -55,6 +55,21 @@ export class Gates {
     return gate.waiting.shift();
   }
 
+  /** The last to come of those that wait at a gate. */
+  newest(): Unit | undefined {
+    let newest: Unit | undefined;
+    for (const { waiting } of this.#gates.values()) {
+      const unit = waiting.newest();
+      if (
+        unit !== undefined &&
+        (newest === undefined || unit.waitingSince >= newest.waitingSince)
+      ) {
+        newest = unit;
+      }
+    }
+    return newest;
+  }
+
   *[Symbol.iterator](): Generator<Unit> {
     for (const { waiting } of this.#gates.values()) yield* waiting;
   }

@@ -1,24 +1,19 @@
-import type { Refusal } from '../dispatch/limit.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
 import { Gates } from './gates.ts';
 import { UnitQueue } from './queue.ts';
 import type { Unit } from './unit.ts';
 
-export interface IntakeOptions {
-  /** Calls that may wait for a worker. */
-  readonly maxQueue: number;
-  /** Workers that take them. */
-  readonly workers: number;
-}
+/** Calls that one turn of the event loop may bring on top of those that wait, before frames leave. */
+const turnAllowance = 4096;
 
 /** What waits for a worker: in line, or at the gate of a procedure whose concurrency is bounded. */
 export class Intake {
-  readonly #options: IntakeOptions;
+  readonly #maxQueue: number;
   readonly #queue = new UnitQueue();
   readonly #gates = new Gates();
 
-  constructor(options: IntakeOptions) {
-    this.#options = options;
+  /** @param maxQueue calls that may wait for a worker */
+  constructor(maxQueue: number) {
+    this.#maxQueue = maxQueue;
   }
 
   /** Calls that wait. */
@@ -31,16 +26,20 @@ export class Intake {
     return this.#queue.size > 0;
   }
 
-  /** Why so many more calls may not wait here, undefined where they may. */
-  refusal(calls: number): Refusal | undefined {
-    return this.size + calls > this.#options.maxQueue ? this.overload() : undefined;
+  /** What they are expected to cost a worker, microseconds. */
+  get workUs(): number {
+    return this.#queue.workUs + this.#gates.workUs;
   }
 
-  /** Says how long the work that waits will take the workers, as far as their past tells. */
-  overload(): Refusal {
-    const waitMs = (this.#queue.workUs + this.#gates.workUs) / 1000 / this.#options.workers;
-    const retryAfterMs = Math.max(1, Math.ceil(waitMs));
-    return { code: ErrorCode.Overloaded, data: { retryAfterMs } };
+  /** Whether so many more calls may not even come in to see whether a worker takes them at once. */
+  isFlooded(calls: number): boolean {
+    return this.size + calls > this.#maxQueue + turnAllowance;
+  }
+
+  /** The newest unit that waits, where more wait than may. */
+  excess(): Unit | undefined {
+    if (this.size <= this.#maxQueue) return undefined;
+    return this.#queue.newest() ?? this.#gates.newest();
   }
 
   add(unit: Unit): void {

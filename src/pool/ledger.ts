@@ -61,6 +61,8 @@ export class Ledger {
 
   /** Replica: claims a call to run it now. False: it was taken back. */
   start(ticket: number, now: number): boolean {
+    // An old ticket's slot may hold a call that runs: its time must stay.
+    if (Atomics.load(this.#words, wordIndex(ticket)) !== word(ticket, State.Sent)) return false;
     this.#startedAt[ticket % slotCount] = now;
     if (!this.#exchange(ticket, State.Sent, State.Started)) return false;
     Atomics.store(this.#words, runningIndex, (ticket % slotCount) + 1);

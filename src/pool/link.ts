@@ -38,6 +38,16 @@ export class WorkerLink implements WorkerLoad {
     return this.#count;
   }
 
+  /** Whether all calls here have their answers: what still runs was given up at its deadline. */
+  get isAnswered(): boolean {
+    return this.#slots.every((item) => item === undefined || item.isAnswered);
+  }
+
+  /** Expected work of what is here, microseconds. */
+  get workUs(): number {
+    return this.#loadUs;
+  }
+
   get loadUs(): number {
     return this.#overrun ? Number.POSITIVE_INFINITY : this.#loadUs;
   }

@@ -1,50 +1,17 @@
 import { type Call, paramsLength } from '../dispatch/call.ts';
-import type { Executor, RunObserver } from '../dispatch/executor.ts';
+import type { Executor } from '../dispatch/executor.ts';
 import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
-import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import type { Fault } from '../router/invoke.ts';
 import { chooseWorker } from './balance.ts';
 import { CostEstimate, transferCostUs } from './cost.ts';
 import { Intake } from './intake.ts';
 import type { WorkerLink } from './link.ts';
-import { Roster, type RosterOptions } from './roster.ts';
+import type { PoolEvents, PoolOptions } from './options.ts';
+import { Roster } from './roster.ts';
+import type { PoolStats } from './stats.ts';
 import { Unit, UnitCall, type UnitOwner } from './unit.ts';
-
-export interface PoolOptions extends RosterOptions {
-  /** Calls that may wait for a worker. */
-  readonly maxQueue: number;
-  /** Milliseconds a call may wait for a worker. */
-  readonly maxQueueMs: number;
-}
-
-/** What the pool tells whoever watches over it; the dispatcher writes it to the log. */
-export interface PoolEvents {
-  /** A call ended with a result. */
-  readonly onRun: RunObserver;
-  onFault(fault: Fault): void;
-  /** Something threw in a worker outside of any call. */
-  onUncaught(detail: string): void;
-  onWorkerLost(reason: LossReason, detail: string | undefined): void;
-  onWorkerKilled(method: string): void;
-  onRestartFailed(message: string, retryMs: number): void;
-}
-
-export interface WorkerStats {
-  readonly threadId: number;
-  readonly inFlight: number;
-  readonly completed: number;
-}
-
-export interface PoolStats {
-  readonly workers: readonly WorkerStats[];
-  readonly spares: number;
-  readonly queued: number;
-  readonly deaths: number;
-  readonly kills: number;
-  readonly zombies: number;
-}
 
 /** How often calls in flight are looked at for deadlines and overruns while there are any. */
 const sweepMs = 10;
@@ -55,6 +22,7 @@ const sweepMs = 10;
  */
 export class Pool implements Executor, UnitOwner {
   readonly takesUnparsed = true;
+  readonly maxReplyBytes: number;
   readonly roster: Roster;
   readonly #options: PoolOptions;
   readonly #events: PoolEvents;
@@ -66,9 +34,10 @@ export class Pool implements Executor, UnitOwner {
   #onDrained: (() => void) | undefined;
 
   constructor(options: PoolOptions, events: PoolEvents) {
+    this.maxReplyBytes = options.replica.maxReplyBytes;
     this.#options = options;
     this.#events = events;
-    this.#intake = new Intake(options);
+    this.#intake = new Intake(options.maxQueue);
     this.roster = new Roster(options, {
       onRun: events.onRun,
       onCapacity: () => this.#onCapacity(),
@@ -116,6 +85,14 @@ export class Pool implements Executor, UnitOwner {
     unit.resolve(unit);
   }
 
+  onTooLarge(unit: Unit): void {
+    for (const link of this.roster.active) link.takeBack(unit);
+    this.#answerWaiting(unit, {
+      code: ErrorCode.LimitExceeded,
+      data: { limit: this.maxReplyBytes },
+    });
+  }
+
   onResume(unit: Unit): void {
     this.#requeue([unit]);
   }
@@ -153,7 +130,7 @@ export class Pool implements Executor, UnitOwner {
   async close(graceMs: number): Promise<void> {
     const until = Date.now() + graceMs;
     this.#closing = true;
-    if (!this.#isEmpty()) {
+    if (!this.#isAnswered()) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, graceMs);
         this.#onDrained = () => {
@@ -180,7 +157,8 @@ export class Pool implements Executor, UnitOwner {
   /** Why calls of a request are not taken in at all. */
   #refusal(scope: RequestScope, count: number): Refusal | undefined {
     if (this.#closing) return { code: ErrorCode.Cancelled };
-    return this.#intake.refusal(count) ?? refusalBeforeStart(scope, Date.now());
+    if (this.#intake.isFlooded(count)) return this.#overload();
+    return refusalBeforeStart(scope, Date.now());
   }
 
   #enqueue(calls: readonly Call[], resolve: (unit: Unit) => void): void {
@@ -224,12 +202,35 @@ export class Pool implements Executor, UnitOwner {
       link.add(unit);
     }
     for (const link of links) link.flush();
+    this.#refuseExcess();
     this.#sweep ??= setInterval(() => this.#look(), sweepMs).unref();
+  }
+
+  /** What no worker could take and may not wait either is refused, the newest first. */
+  #refuseExcess(): void {
+    for (;;) {
+      const unit = this.#intake.excess();
+      if (unit === undefined) return;
+      this.#answerWaiting(unit, this.#overload());
+    }
+  }
+
+  /** Says how long the work that is here will take the workers, as far as their past tells. */
+  #overload(): Refusal {
+    let workUs = this.#intake.workUs;
+    for (const link of this.roster.active) workUs += link.workUs;
+    const retryAfterMs = Math.max(1, Math.ceil(workUs / 1000 / this.#options.workers));
+    return { code: ErrorCode.Overloaded, data: { retryAfterMs } };
   }
 
   #onCapacity(): void {
     if (this.#intake.hasNext) this.#plan();
-    else if (this.#onDrained !== undefined && this.#isEmpty()) this.#onDrained();
+    else if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
+  }
+
+  /** Whether nobody waits for anything here. */
+  #isAnswered(): boolean {
+    return this.#intake.size === 0 && this.roster.active.every((link) => link.isAnswered);
   }
 
   #isEmpty(): boolean {
@@ -242,6 +243,7 @@ export class Pool implements Executor, UnitOwner {
       // The answers of a lost worker's calls may have brought it back already.
       if (unit.state !== 'held' || unit.isDone || !unit.mayGoOn) continue;
       unit.state = 'queued';
+      unit.waitingSince = Date.now();
       this.#intake.addFirst(unit);
       this.#plan();
     }
@@ -263,7 +265,7 @@ export class Pool implements Executor, UnitOwner {
     const now = Date.now();
     this.#expireQueued(now);
     for (const link of [...this.roster.active]) this.#lookAt(link, now);
-    if (this.#onDrained !== undefined && this.#isEmpty()) this.#onDrained();
+    if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
     if (this.#isEmpty()) {
       clearInterval(this.#sweep);
       this.#sweep = undefined;
@@ -287,8 +289,8 @@ export class Pool implements Executor, UnitOwner {
     for (const unit of this.#intake) {
       const expired = refusalBeforeStart(scopeOf(unit), now);
       if (expired !== undefined) this.#answerWaiting(unit, expired);
-      else if (now - unit.enqueuedAt > this.#options.maxQueueMs) {
-        this.#answerWaiting(unit, this.#intake.overload());
+      else if (now - unit.waitingSince > this.#options.maxQueueMs) {
+        this.#answerWaiting(unit, this.#overload());
       }
     }
   }

@@ -35,6 +35,16 @@ export class UnitQueue implements WaitingRoom {
     }
   }
 
+  /** The one that came last of those that still have something to run. */
+  newest(): Unit | undefined {
+    while (this.#items.length > this.#head) {
+      const unit = this.#items.at(-1);
+      if (unit !== undefined && !unit.isDone) return unit;
+      this.#items.pop();
+    }
+    return this.#returned.find((unit) => !unit.isDone);
+  }
+
   shift(): Unit | undefined {
     const unit = this.peek();
     if (unit === undefined) return undefined;

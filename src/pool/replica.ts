@@ -80,7 +80,10 @@ export class Replica {
   /** Runs calls one after another; a promise where one of them waits. */
   #runChain(frame: Frame, start: number, end: number): Promise<void> | undefined {
     for (let at = start; at < end; at += entryLength) {
-      const pending = this.#runCall(frame, at);
+      const now = Date.now();
+      // Taken back: it runs elsewhere, and what follows runs behind it there, even if not taken back yet.
+      if (!this.#ledger.start(field(frame, at, 'ticket'), now)) return undefined;
+      const pending = this.#runCall(frame, at, now);
       if (pending !== undefined) {
         const rest = at + entryLength;
         return pending.then(() => this.#runChain(frame, rest, end));
@@ -89,10 +92,8 @@ export class Replica {
     return undefined;
   }
 
-  #runCall(frame: Frame, at: number): Promise<void> | undefined {
+  #runCall(frame: Frame, at: number, now: number): Promise<void> | undefined {
     const ticket = field(frame, at, 'ticket');
-    const now = Date.now();
-    if (!this.#ledger.start(ticket, now)) return undefined; // taken back: it runs elsewhere
     const began = performance.now();
     const finished = this.#call(frame, at, now);
     this.#ledger.leave();

@@ -33,7 +33,7 @@ export class UnitCall {
     if (this.isAnswered) return;
     this.isAnswered = true;
     this.reply = reply;
-    this.unit.noteAnswer();
+    this.unit.noteAnswer(reply?.length ?? 0);
   }
 }
 
@@ -48,10 +48,14 @@ export interface WaitingRoom {
 
 /** Whom a unit tells of what happens to it. */
 export interface UnitOwner {
+  /** Bound on the replies of one request. */
+  readonly maxReplyBytes: number;
   /** Every call has an answer. */
   onDone(unit: Unit): void;
   /** A held unit may go on: every call before `next` has an answer. */
   onResume(unit: Unit): void;
+  /** Its replies are larger together than one request may get: what has not started must not. */
+  onTooLarge(unit: Unit): void;
   /** The caller has gone. */
   onCancelled(unit: Unit): void;
 }
@@ -62,7 +66,8 @@ export interface UnitOwner {
  */
 export class Unit implements CancelListener {
   readonly calls: readonly UnitCall[];
-  readonly enqueuedAt: number;
+  /** Since when it has waited for a worker, Unix milliseconds. */
+  waitingSince: number;
   state: UnitState = 'queued';
   /** Where it waits, while it does. */
   queue: WaitingRoom | undefined;
@@ -73,11 +78,12 @@ export class Unit implements CancelListener {
   readonly resolve: (unit: Unit) => void;
   readonly #owner: UnitOwner;
   #answered = 0;
+  #replyLength = 0;
 
   /** @param resolve called by the owner, once every call has an answer */
   constructor(
     calls: readonly UnitCall[],
-    enqueuedAt: number,
+    now: number,
     owner: UnitOwner,
     resolve: (unit: Unit) => void,
   ) {
@@ -86,7 +92,7 @@ export class Unit implements CancelListener {
       item.unit = this;
       item.index = index;
     }
-    this.enqueuedAt = enqueuedAt;
+    this.waitingSince = now;
     this.#owner = owner;
     this.resolve = resolve;
   }
@@ -123,10 +129,12 @@ export class Unit implements CancelListener {
     this.#owner.onCancelled(this);
   }
 
-  /** One of its calls has got its answer. */
-  noteAnswer(): void {
+  /** One of its calls has got its answer, of so many characters or bytes. */
+  noteAnswer(length: number): void {
     this.#answered++;
+    this.#replyLength += length;
     if (this.isDone) this.#owner.onDone(this);
+    else if (this.#replyLength > this.#owner.maxReplyBytes) this.#owner.onTooLarge(this);
     else if (this.state === 'held' && this.mayGoOn) this.#owner.onResume(this);
   }
 }

@@ -91,15 +91,27 @@ function jsonText(value: unknown, what: string): string {
 
 /** The one funnel from anything thrown to an error outcome. Never throws. */
 function toErrorOutcome(error: unknown, method: string, onFault: FaultReporter): Outcome {
-  if (RpcError.is(error)) {
+  const rpcError = toRpcError(error);
+  if (rpcError !== undefined) {
     try {
-      return rpcErrorOutcome(error);
+      return rpcErrorOutcome(rpcError);
     } catch (cause) {
       const detail = `an RpcError that JSON cannot hold: ${describe(cause)}`;
       return faultOutcome(detail, method, onFault);
     }
   }
   return faultOutcome(describe(error), method, onFault);
+}
+
+/** An RpcError as thrown, or the one that aborted the call's signal behind the AbortError of an API. */
+function toRpcError(error: unknown): RpcError | undefined {
+  if (RpcError.is(error)) return error;
+  try {
+    const { name, cause } = error as Error;
+    return name === 'AbortError' && RpcError.is(cause) ? cause : undefined;
+  } catch {
+    return undefined; // null, or what throws when it is read
+  }
 }
 
 function rpcErrorOutcome(error: RpcError): Outcome {

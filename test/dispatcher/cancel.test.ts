@@ -64,7 +64,10 @@ describe('a signal', () => {
   test('aborts the signal of an inline handler that is in its synchronous part', async () => {
     const gone = new AbortController();
     // The caller's own code runs inside a handler, on this thread.
-    Object.defineProperty(globalThis, 'duringHandler', { value: () => gone.abort(), configurable: true });
+    Object.defineProperty(globalThis, 'duringHandler', {
+      value: () => gone.abort(),
+      configurable: true,
+    });
     const reply = running.call('in.untilAbortedFromWithin', 'a', { signal: gone.signal });
     assert.equal(await reply, ok('a', -32003));
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { lost, ok, resultOf, Running } from './harness.ts';
+import { lost, ok, Running, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
 async function thread(running: Running): Promise<number> {
@@ -56,7 +56,10 @@ describe('what a procedure does to its thread', () => {
     ]);
     assert.equal(await died, lost('d', 'exit'));
     assert.equal(await neighbour, lost('n', 'neighbour'));
-    assert.deepEqual(await Promise.all(behind), names.map((name) => ok(name, name)));
+    assert.deepEqual(
+      await Promise.all(behind),
+      names.map((name) => ok(name, name)),
+    );
     assert.equal(await batch, `[${ok('b0', 'b0')},${lost('b1', 'exit')},${ok('b2', 'b2')}]`);
     for (const name of [...names, 'b0', 'b2']) assert.equal(running.journal.count(name), 1, name);
     assert.notEqual(await thread(running), before);

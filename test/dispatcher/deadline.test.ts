@@ -97,7 +97,11 @@ describe('pooled', () => {
         method === 'spin'
           ? { method, params: { file, text: 's', spin: true }, id: 's' }
           : { method, params: { file, text: 's' }, id: 's' },
-        ...['x', 'y', 'z'].map((text) => ({ method: 'out.count', params: { file, text }, id: text })),
+        ...['x', 'y', 'z'].map((text) => ({
+          method: 'out.count',
+          params: { file, text },
+          id: text,
+        })),
         { method: 'in.count', params: { file, text: 'last' }, id: 'last' },
       ];
       const replies = [
@@ -116,7 +120,8 @@ describe('pooled', () => {
     const spin = (text: string, spins: boolean) =>
       running.ask({ method: 'spin', params: { file, text, spin: spins }, id: text });
     // Known to be cheap, so that they are sent together.
-    for (let i = 0; i < 50; i++) await Promise.all([spin('w', false), running.call('out.count', 'w')]);
+    for (let i = 0; i < 50; i++)
+      await Promise.all([spin('w', false), running.call('out.count', 'w')]);
     const waiting = running.call('out.hangForLong', 'waiting');
     const thread = await running.begunOn('waiting');
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`);
@@ -127,7 +132,10 @@ describe('pooled', () => {
     assert.equal(await spinning, expired('s', shortly));
     assert.equal(await waiting, lost('waiting', 'neighbour'));
     const replies = await Promise.all([...before, ...behind]);
-    assert.deepEqual(replies, names.map((name) => ok(name, name)));
+    assert.deepEqual(
+      replies,
+      names.map((name) => ok(name, name)),
+    );
     for (const name of names) assert.equal(running.journal.count(name), 1, name);
     assert.ok(!running.threads.includes(thread));
   });

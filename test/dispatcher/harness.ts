@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, beforeEach, type TestContext } from 'node:test';
-import { Dispatcher, type DispatcherOptions, type DispatchOptions, type Log } from '../../src/index.ts';
+import {
+  Dispatcher,
+  type DispatcherOptions,
+  type DispatchOptions,
+  type Log,
+} from '../../src/index.ts';
 import { Journal } from './journal.ts';
 
 export function fixture(name: string): string {
@@ -112,7 +117,7 @@ export function ok(id: string, value: unknown): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(value)}}`;
 }
 
-export function failed(id: string, code: number, message: string, data?: unknown): string {
+function failed(id: string, code: number, message: string, data?: unknown): string {
   const error = data === undefined ? { code, message } : { code, message, data };
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":${JSON.stringify(error)}}`;
 }

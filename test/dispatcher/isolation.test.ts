@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
-import { ok, resultOf, Running } from './harness.ts';
+import { ok, Running, resultOf } from './harness.ts';
 
 describe('while synchronous calls hold every worker', () => {
   const running = Running.suite({ workers: 2 });
@@ -17,7 +17,10 @@ describe('while synchronous calls hold every worker', () => {
     assert.deepEqual(threads.toSorted(), running.threads.toSorted());
     const pooled = noted(running.call('out.count', 'pooled'), 'pooled');
     for (const name of ['i1', 'i2', 'i3']) await noted(running.call('in.count', name), name);
-    const batch = await running.ask([{ method: 'in.thread', id: 1 }, { method: 'nowhere', id: 2 }]);
+    const batch = await running.ask([
+      { method: 'in.thread', id: 1 },
+      { method: 'nowhere', id: 2 },
+    ]);
     assert.match(batch ?? '', /"result":0.*-32601/);
     // All of this without a word from a worker, which can't speak before the gate opens.
     assert.deepEqual(order, ['i1', 'i2', 'i3']);
@@ -45,7 +48,11 @@ describe('one worker', () => {
     for (let round = 0; round < 100; round++) {
       await Promise.all(
         Array.from({ length: round % 7 }, (_, i) =>
-          running.ask({ method: 'out.repeat', params: { text: 'a'.repeat(i * 37), times: 1 }, id: i }),
+          running.ask({
+            method: 'out.repeat',
+            params: { text: 'a'.repeat(i * 37), times: 1 },
+            id: i,
+          }),
         ),
       );
       // Never run or expected to take all of a worker's time: sent only where nothing else runs.

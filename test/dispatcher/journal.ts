@@ -34,7 +34,7 @@ export class Journal {
 }
 
 /** One turn of the event loop, timers included: what a wait for a condition is made of. */
-export function turn(): Promise<void> {
+function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1));
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { threadId } from 'node:worker_threads';
-import { ok, resultOf, Running } from './harness.ts';
+import { ok, Running, resultOf } from './harness.ts';
 
 const size = 5_000_000;
 
@@ -63,7 +63,11 @@ describe('large params and results', () => {
           const [found] = resultOf(await running.dispatcher.dispatchText(form)) as number[];
           assert.equal(found, length);
         }
-        const echoed = await running.ask({ method: 'out.repeat', params: { text, times: 1 }, id: 1 });
+        const echoed = await running.ask({
+          method: 'out.repeat',
+          params: { text, times: 1 },
+          id: 1,
+        });
         assert.equal(resultOf(echoed), text);
       }
     }
@@ -81,12 +85,27 @@ describe('large params and results', () => {
   test('large params that are refused are answered as small ones are', async () => {
     const text = 'x'.repeat(200_000);
     for (const [body, wanted] of [
-      [`{"method":"out.length","params":{"text":"${text}","a":1},"id":1}`, /^\{"jsonrpc":"2.0","id":1,.*-32602/],
-      [`{"method":"out.length","params":{"text":"${text}"},"id":{}}`, /^\{"jsonrpc":"2.0","id":null,.*-32600/],
+      [
+        `{"method":"out.length","params":{"text":"${text}","a":1},"id":1}`,
+        /^\{"jsonrpc":"2.0","id":1,.*-32602/,
+      ],
+      [
+        `{"method":"out.length","params":{"text":"${text}"},"id":{}}`,
+        /^\{"jsonrpc":"2.0","id":null,.*-32600/,
+      ],
       [`{"method":"out.length","params":"${text}","id":1}`, /^\{"jsonrpc":"2.0","id":1,.*-32600/],
-      [`{"method":"out.length","params":{"text":"${text}"},"id":1`, /^\{"jsonrpc":"2.0","id":null,.*-32700/],
-      [`{"method":"out.length","params":{"text":"${text}",},"id":1}`, /^\{"jsonrpc":"2.0","id":null,.*-32700/],
-      [`{"method":"out.lengths","params":{"text":"${text}"},"id":1}`, /^\{"jsonrpc":"2.0","id":1,.*-32601/],
+      [
+        `{"method":"out.length","params":{"text":"${text}"},"id":1`,
+        /^\{"jsonrpc":"2.0","id":null,.*-32700/,
+      ],
+      [
+        `{"method":"out.length","params":{"text":"${text}",},"id":1}`,
+        /^\{"jsonrpc":"2.0","id":null,.*-32700/,
+      ],
+      [
+        `{"method":"out.lengths","params":{"text":"${text}"},"id":1}`,
+        /^\{"jsonrpc":"2.0","id":1,.*-32601/,
+      ],
     ] as const) {
       for (const form of [body, Buffer.from(body)]) {
         assert.match((await running.dispatcher.dispatchText(form)) ?? '', wanted);

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
-import { cancelled, fixture, isSettled, lost, ok, recorder, resultOf, Running } from './harness.ts';
+import { cancelled, fixture, isSettled, lost, ok, Running, recorder, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
 describe('start', () => {
@@ -244,8 +244,16 @@ test('placementOf and the workers a result came from agree', async (t) => {
   assert.equal(dispatcher.placementOf('in.thread')?.place, 'inline');
   assert.equal(dispatcher.placementOf('nowhere'), undefined);
   assert.equal(dispatcher.placementOf('__proto__'), undefined);
-  assert.ok(running.threads.includes(resultOf(await running.ask({ method: 'out.thread', id: 1 })) as number));
-  assert.ok(!running.threads.includes(resultOf(await running.ask({ method: 'in.thread', id: 1 })) as number));
+  assert.ok(
+    running.threads.includes(
+      resultOf(await running.ask({ method: 'out.thread', id: 1 })) as number,
+    ),
+  );
+  assert.ok(
+    !running.threads.includes(
+      resultOf(await running.ask({ method: 'in.thread', id: 1 })) as number,
+    ),
+  );
 });
 
 test('what a handler is told is the same in both places', async (t) => {

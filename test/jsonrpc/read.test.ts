@@ -185,7 +185,7 @@ test('exceedsDepth at its bound, and with brackets in strings', () => {
   const nested = (n: number) => '['.repeat(n) + ']'.repeat(n);
   assert.equal(exceedsDepth(nested(64), 64), false);
   assert.equal(exceedsDepth(nested(65), 64), true);
-  const objects = (n: number) => '{"a":'.repeat(n) + '1' + '}'.repeat(n);
+  const objects = (n: number) => `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`;
   assert.equal(exceedsDepth(objects(64), 64), false);
   assert.equal(exceedsDepth(objects(65), 64), true);
   const brackets = '[{'.repeat(100);

@@ -120,7 +120,10 @@ describe('a batch across both places', () => {
     );
     assert.equal(await dispatcher.dispatch(JSON.parse(call('out.mark', 'f'))), undefined);
     const begun = journal.lines().filter((line) => line.endsWith('begins'));
-    assert.deepEqual(begun, ['a', 'b', 'c', 'd', 'e', 'f'].map((text) => `${text} begins`));
+    assert.deepEqual(
+      begun,
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((text) => `${text} begins`),
+    );
   });
 
   test('placement decides the thread', async () => {
@@ -176,7 +179,10 @@ describe('batchConcurrency', () => {
     const lines = journal.lines();
     assert.deepEqual(lines.slice(0, 3), ['0 begins', '1 begins', '2 begins']);
     const begun = lines.filter((line) => line.endsWith('begins'));
-    assert.deepEqual(begun, names.map((name) => `${name} begins`));
+    assert.deepEqual(
+      begun,
+      names.map((name) => `${name} begins`),
+    );
     let running = 0;
     let most = 0;
     for (const line of lines) {
@@ -202,7 +208,10 @@ describe('batchConcurrency', () => {
     const text = await dispatcher.dispatchText(JSON.stringify([1, 2, 3, 4].map(big)));
     assert.ok(text !== undefined && text.length <= 26_214_400);
     const replies = JSON.parse(text) as { id: number; error?: { code: number; data: unknown } }[];
-    assert.deepEqual(replies.map(({ id }) => id), [1, 2, 3, 4]);
+    assert.deepEqual(
+      replies.map(({ id }) => id),
+      [1, 2, 3, 4],
+    );
     const refused = replies.flatMap(({ error: failure }) => failure ?? []);
     assert.equal(refused.length, 2);
     for (const { code, data } of refused) {

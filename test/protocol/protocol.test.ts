@@ -34,8 +34,7 @@ async function check(way: Way, { name, body, reply, onlyAsText }: Case): Promise
   const answer = await way.send(body);
   const got = answer === undefined ? undefined : settled(answer);
   // A payload's ids and numbers come back by their value, so its reply is compared by value, in order.
-  const wanted =
-    way.asText || reply === undefined ? reply : JSON.stringify(JSON.parse(reply));
+  const wanted = way.asText || reply === undefined ? reply : JSON.stringify(JSON.parse(reply));
   const same = got === wanted; // a diff of 25 MB takes minutes
   if (!same) assert.equal(shown(got), shown(wanted), `${name}, as ${way.name}`);
   assert.ok(same, `${name}, as ${way.name}`);

@@ -19,7 +19,11 @@ const cases: readonly Case[] = [
   { name: 'without it, among others', body: `{"v":"2.0",${sum},"id":1}`, reply: invalid('1') },
   { name: 'a notification without it', body: `{${sum}}`, reply: invalid() },
   { name: 'another version', body: `{"jsonrpc":"1.0",${sum},"id":1}`, reply: invalid('1') },
-  { name: 'an unknown method without it', body: '{"method":"nowhere","id":1}', reply: invalid('1') },
+  {
+    name: 'an unknown method without it',
+    body: '{"method":"nowhere","id":1}',
+    reply: invalid('1'),
+  },
   {
     name: 'in a batch, with and without',
     body: `[{${sum},"id":1},{"jsonrpc":"2.0",${sum},"id":2},{${sum}}]`,

@@ -38,7 +38,10 @@ function parsed(name: string, handle: (payload: unknown) => Promise<unknown>): W
 
 export const workers = 2;
 
-export async function startDispatcher(name: string, options: ConfigOptions = {}): Promise<Dispatcher> {
+export async function startDispatcher(
+  name: string,
+  options: ConfigOptions = {},
+): Promise<Dispatcher> {
   const dispatcher = new Dispatcher({
     modules: [moduleOf(name)],
     workers,
@@ -93,7 +96,7 @@ function httpSubject(transport: 'uws' | 'node'): Start {
 }
 
 /** Posts a body; undefined for the 204 of what is not answered. */
-export function post(url: string, body: Uint8Array, agent: Agent): Promise<string | undefined> {
+function post(url: string, body: Uint8Array, agent: Agent): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': body.byteLength };
     const sent = request(url, { method: 'POST', agent, headers }, (response) => {

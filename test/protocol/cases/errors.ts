@@ -65,7 +65,11 @@ export const errors: readonly Case[] = [
     'rejectedNull',
     'thenable',
   ]),
-  { name: 'a result that is not what returns says', body: '{"method":"declared","id":1}', reply: internal('1') },
+  {
+    name: 'a result that is not what returns says',
+    body: '{"method":"declared","id":1}',
+    reply: internal('1'),
+  },
   give('undefined', 'null'),
   give('null', 'null'),
   give('zero', '0'),

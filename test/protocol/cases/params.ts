@@ -40,45 +40,71 @@ export const params: readonly Case[] = [
   call('free', undefined, ok('{}')),
   call('free', '{"any":[1,{"thing":null}]}', ok('{"any":[1,{"thing":null}]}')),
 
-  call('sum', undefined, no(missing('a', 'number'), missing('b', 'number'), missing('c', 'number'))),
+  call(
+    'sum',
+    undefined,
+    no(missing('a', 'number'), missing('b', 'number'), missing('c', 'number')),
+  ),
   call('sum', '[]', no(missing('a', 'number'), missing('b', 'number'), missing('c', 'number'))),
   call('sum', '[1,2]', no(missing('c', 'number'))),
   call('sum', '[1,2,3,4]', no({ path: '', expected: sumType, received: 'array' })),
-  call('sum', '[1,"2",null]', no(
-    { path: '/b', expected: 'number', received: 'string' },
-    { path: '/c', expected: 'number', received: 'null' },
-  )),
-  call('sum', '{"a":[],"b":{},"c":true}', no(
-    { path: '/a', expected: 'number', received: 'array' },
-    { path: '/b', expected: 'number', received: 'object' },
-    { path: '/c', expected: 'number', received: 'boolean' },
-  )),
+  call(
+    'sum',
+    '[1,"2",null]',
+    no(
+      { path: '/b', expected: 'number', received: 'string' },
+      { path: '/c', expected: 'number', received: 'null' },
+    ),
+  ),
+  call(
+    'sum',
+    '{"a":[],"b":{},"c":true}',
+    no(
+      { path: '/a', expected: 'number', received: 'array' },
+      { path: '/b', expected: 'number', received: 'object' },
+      { path: '/c', expected: 'number', received: 'boolean' },
+    ),
+  ),
   call('sum', '{"a":1,"b":2,"c":3,"d":4}', no(unknown('d', 'number'))),
   call('sum', '{"a":1,"b":2,"c":3,"__proto__":{}}', no(unknown('__proto__', 'object'))),
   call('sum', '{"a":1,"b":2,"c":3,"toString":1}', no(unknown('toString', 'number'))),
   call('sum', '{"a":1,"b":2,"c":3,"a~/b":null}', no(unknown('a~0~1b', 'null'))),
-  call('sum', '{"__proto__":{"a":1,"b":2,"c":3}}', no(
-    missing('a', 'number'),
-    missing('b', 'number'),
-    missing('c', 'number'),
-    unknown('__proto__', 'object'),
-  )),
+  call(
+    'sum',
+    '{"__proto__":{"a":1,"b":2,"c":3}}',
+    no(
+      missing('a', 'number'),
+      missing('b', 'number'),
+      missing('c', 'number'),
+      unknown('__proto__', 'object'),
+    ),
+  ),
   call('get_data', '[1]', no({ path: '', expected: 'Record<string, never>', received: 'array' })),
   call('get_data', '{"a":1}', no(unknown('a', 'number'))),
   call('greet', '{"name":1}', no({ path: '/name', expected: 'string', received: 'number' })),
-  call('greet', '{"name":"Ada","marks":1.5}', no({
-    path: '/marks',
-    expected: 'number', // TypeScript has no type for integers
-    received: 'number',
-  })),
+  call(
+    'greet',
+    '{"name":"Ada","marks":1.5}',
+    no({
+      path: '/marks',
+      expected: 'number', // TypeScript has no type for integers
+      received: 'number',
+    }),
+  ),
   call('greet', '["Ada","a",1,1]', no({ path: '', expected: greetType, received: 'array' })),
-  call('free', '[]', no({
-    path: '',
-    expected: 'Record<string, unknown>',
-    received: 'array',
-  })),
+  call(
+    'free',
+    '[]',
+    no({
+      path: '',
+      expected: 'Record<string, unknown>',
+      received: 'array',
+    }),
+  ),
   call('ten', '{}', no(...[0, 1, 2, 3, 4, 5, 6, 7].map((i) => missing(`n${i}`, 'number')))),
-  call('ten', '{"n0":1,"n9":"a"}', no(
-    ...[1, 2, 3, 4, 5, 6, 7, 8].map((i) => missing(`n${i}`, 'number')),
-  )),
+  call(
+    'ten',
+    '{"n0":1,"n9":"a"}',
+    no(...[1, 2, 3, 4, 5, 6, 7, 8].map((i) => missing(`n${i}`, 'number'))),
+  ),
 ];

@@ -1,0 +1,1 @@
+import type { Call } from './exchange.ts';

@@ -1,0 +1,23 @@
+import type { RunObserver } from '../dispatch/executor.ts';
+import type { LossReason } from '../jsonrpc/errors.ts';
+import type { Fault } from '../router/invoke.ts';
+import type { RosterOptions } from './roster.ts';
+
+export interface PoolOptions extends RosterOptions {
+  /** Calls that may wait for a worker. */
+  readonly maxQueue: number;
+  /** Milliseconds a call may wait for a worker. */
+  readonly maxQueueMs: number;
+}
+
+/** What the pool tells whoever watches over it; the dispatcher writes it to the log. */
+export interface PoolEvents {
+  /** A call ended with a result. */
+  readonly onRun: RunObserver;
+  onFault(fault: Fault): void;
+  /** Something threw in a worker outside of any call. */
+  onUncaught(detail: string): void;
+  onWorkerLost(reason: LossReason, detail: string | undefined): void;
+  onWorkerKilled(method: string): void;
+  onRestartFailed(message: string, retryMs: number): void;
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { chooseWorker, frameBudgetUs } from '../../src/pool/balance.ts';
+import { seed } from '../jsonrpc/bodies.ts';
+
+const worker = (name: string, loadUs: number, freeSlots = 100) => ({ name, loadUs, freeSlots });
+const heavy = frameBudgetUs * 1000;
+
+test('which worker takes a call', () => {
+  for (const [title, workers, costUs, slots, wanted] of [
+    ['none there', [], 1, 1, undefined],
+    ['the only one', [worker('a', 0)], 1, 1, 'a'],
+    ['the least loaded', [worker('a', 20), worker('b', 10), worker('c', 30)], 1, 1, 'b'],
+    ['the first of equals', [worker('a', 10), worker('b', 10)], 1, 1, 'a'],
+    ['a heavy one goes to an idle worker', [worker('a', 1), worker('b', 0)], heavy, 1, 'b'],
+    ['a heavy one waits where none is idle', [worker('a', 1), worker('b', 1)], heavy, 1, undefined],
+    ['what fills the budget', [worker('a', frameBudgetUs - 10)], 10, 1, 'a'],
+    ['what breaks the budget', [worker('a', frameBudgetUs - 10)], 11, 1, undefined],
+    ['one that has overrun', [worker('a', Number.POSITIVE_INFINITY)], 1, 1, undefined],
+    [
+      'an overrun one beside another',
+      [worker('a', Number.POSITIVE_INFINITY), worker('b', 9)],
+      1,
+      1,
+      'b',
+    ],
+    ['no slots', [worker('a', 0, 0)], 1, 1, undefined],
+    ['too few slots', [worker('a', 0, 63), worker('b', 500, 64)], 1, 64, 'b'],
+    ['a free call to a full worker', [worker('a', frameBudgetUs)], 0, 1, 'a'],
+  ] as const) {
+    assert.equal(chooseWorker(workers, costUs, slots)?.name, wanted, title);
+  }
+});
+
+test('no other worker would have been better', () => {
+  const load = fc.oneof(fc.constant(0), fc.nat({ max: 2 * frameBudgetUs }));
+  const workers = fc.array(fc.record({ loadUs: load, freeSlots: fc.nat({ max: 4 }) }), {
+    maxLength: 6,
+  });
+  fc.assert(
+    fc.property(workers, load, fc.nat({ max: 4 }), (all, costUs, slots) => {
+      const mayTake = all.filter(
+        ({ loadUs, freeSlots }) =>
+          freeSlots >= slots && (loadUs === 0 || loadUs + costUs <= frameBudgetUs),
+      );
+      const chosen = chooseWorker(all, costUs, slots);
+      if (mayTake.length === 0) assert.equal(chosen, undefined);
+      else {
+        assert.ok(chosen !== undefined && mayTake.includes(chosen));
+        assert.equal(chosen.loadUs, Math.min(...mayTake.map(({ loadUs }) => loadUs)));
+      }
+    }),
+    { seed, numRuns: 5000 },
+  );
+});

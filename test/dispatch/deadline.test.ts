@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, mock, test } from 'node:test';
+import fc from 'fast-check';
+import { type Deadline, DeadlineSweep } from '../../src/dispatch/deadline.ts';
+import { seed } from '../jsonrpc/bodies.ts';
+
+const start = 1_000_000;
+/** A sweep may come this much late: deadlines close to each other share one. */
+const slackMs = 5;
+
+beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start }));
+afterEach(() => mock.timers.reset());
+
+class Entry implements Deadline {
+  readonly at: number;
+  readonly events: string[] = [];
+  expiredAt: number | undefined;
+
+  constructor(at: number) {
+    this.at = at;
+  }
+
+  expire(): void {
+    this.events.push('expired');
+    this.expiredAt = Date.now();
+  }
+
+  shutdown(): void {
+    this.events.push('shutdown');
+  }
+}
+
+describe('DeadlineSweep', () => {
+  test('each ends once, not before its time and just after it', () => {
+    const offsets = fc.array(fc.record({ in: fc.nat({ max: 500 }), added: fc.nat({ max: 300 }) }), {
+      minLength: 1,
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(offsets, fc.nat({ max: 40 }), (list, deleted) => {
+        const sweep = new DeadlineSweep();
+        const begin = Date.now();
+        const entries = list.map((one) => ({
+          ...one,
+          entry: new Entry(begin + one.added + one.in),
+        }));
+        for (let now = 0; now <= 900; now++) {
+          for (const { added, entry } of entries) if (added === now) sweep.add(entry);
+          if (now === 100)
+            for (const { entry, added } of entries.slice(deleted))
+              if (added <= now) sweep.delete(entry);
+          mock.timers.tick(1);
+        }
+        for (const [index, { entry, added }] of entries.entries()) {
+          const removed = index >= deleted && added <= 100;
+          if (entry.events.length === 0) {
+            assert.ok(removed, `never ended: ${JSON.stringify(list)}`);
+          } else {
+            assert.deepEqual(entry.events, ['expired']);
+            assert.ok(entry.expiredAt! >= entry.at, 'too early');
+            const due = Math.max(entry.at, begin + added);
+            assert.ok(entry.expiredAt! <= due + slackMs + 1, `${entry.expiredAt! - due} ms late`);
+          }
+        }
+        sweep.close();
+      }),
+      { seed, numRuns: 60 },
+    );
+  });
+
+  test('one whose time was over when it was added', () => {
+    const sweep = new DeadlineSweep();
+    const entry = new Entry(start - 1000);
+    sweep.add(entry);
+    assert.deepEqual(entry.events, []);
+    mock.timers.tick(slackMs);
+    assert.deepEqual(entry.events, ['expired']);
+  });
+
+  test('a nearer one added later is not kept waiting', () => {
+    const sweep = new DeadlineSweep();
+    const [far, near] = [new Entry(start + 10_000), new Entry(start + 50)];
+    sweep.add(far);
+    sweep.add(near);
+    mock.timers.tick(49);
+    assert.deepEqual(near.events, []);
+    mock.timers.tick(1 + slackMs);
+    assert.deepEqual(near.events, ['expired']);
+    mock.timers.tick(10_000);
+    assert.deepEqual(far.events, ['expired']);
+  });
+
+  test('one that an expiry adds', () => {
+    const sweep = new DeadlineSweep();
+    const second = new Entry(start + 120);
+    const first = new (class extends Entry {
+      override expire(): void {
+        super.expire();
+        sweep.add(second);
+      }
+    })(start + 100);
+    const third = new Entry(start + 5000);
+    sweep.add(first);
+    sweep.add(third);
+    mock.timers.tick(100 + slackMs);
+    assert.deepEqual([first.events, second.events], [['expired'], []]);
+    mock.timers.tick(20 + slackMs);
+    assert.deepEqual(second.events, ['expired']);
+    mock.timers.tick(5000);
+    assert.deepEqual(third.events, ['expired']);
+  });
+
+  test('one farther away than a timer reaches', () => {
+    const sweep = new DeadlineSweep();
+    const entry = new Entry(start + 2 ** 31 + 1000);
+    sweep.add(entry);
+    mock.timers.tick(2 ** 31 - 1);
+    assert.deepEqual(entry.events, []);
+    mock.timers.tick(1001 + slackMs);
+    assert.deepEqual(entry.events, ['expired']);
+  });
+
+  test('close ends what has not ended, once', () => {
+    const sweep = new DeadlineSweep();
+    const [past, future, left] = [10, 1000, 1000].map((ms) => new Entry(start + ms)) as [
+      Entry,
+      Entry,
+      Entry,
+    ];
+    for (const entry of [past, future, left]) sweep.add(entry);
+    sweep.delete(left);
+    mock.timers.tick(20);
+    sweep.close();
+    sweep.close();
+    mock.timers.tick(10_000);
+    assert.deepEqual([past.events, future.events, left.events], [['expired'], ['shutdown'], []]);
+  });
+});

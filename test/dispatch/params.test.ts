@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Call, unparsed } from '../../src/dispatch/call.ts';
+import { RequestScope } from '../../src/dispatch/scope.ts';
+import { isInvalid } from '../../src/jsonrpc/envelope.ts';
+import { readBody } from '../../src/jsonrpc/read.ts';
+import { errorReply } from '../../src/jsonrpc/reply.ts';
+import { scanEnvelope } from '../../src/jsonrpc/scan.ts';
+import { pushCall } from '../../src/pool/encode.ts';
+import { type ReadParams, readParams } from '../../src/pool/params.ts';
+import { type Frame, largeText } from '../../src/pool/wire.ts';
+import { procedure } from '../../src/router/procedure.ts';
+import { mutate, randomOf, request, seed } from '../jsonrpc/bodies.ts';
+
+const scope = new RequestScope();
+const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
+const options = { ...limits, checkResults: true, maxReplyBytes: 1000 };
+
+/** What a worker makes of a body of which the front end has read the envelope alone. */
+function readInWorker(source: string | Uint8Array, text: string): ReadParams | undefined {
+  const quick = scanEnvelope(text, text, 0, false);
+  if (quick === undefined || quick.method === '') return undefined;
+  const { method, id, start, end } = quick;
+  const frame: Frame = [];
+  const params = start === -1 ? undefined : unparsed;
+  const called = procedure({ name: method }, () => null);
+  const call: Call = { procedure: called, id, params, source, start, end, scope };
+  pushCall(frame, call, 1, 0, 1000);
+  return readParams(frame, 0, options);
+}
+
+/** What the exact reader makes of it. */
+function readExactly(text: string): ReadParams {
+  const body = readBody(text, limits);
+  if (body.kind === 'reply') return body;
+  assert.ok(body.kind === 'single');
+  const { entry } = body;
+  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code) };
+  return { reply: undefined, params: entry.params, id: entry.id };
+}
+
+function checkAll(runs: number, mutations: number, pad: string): number {
+  let read = 0;
+  fc.assert(
+    fc.property(request, fc.integer(), (base, start) => {
+      const random = randomOf(start);
+      for (let n = 0; n <= mutations; n++) {
+        // Blanks are allowed there, and make a body large enough to cross as bytes.
+        const text = pad + (n === 0 ? base : mutate(base, random));
+        if (!text.isWellFormed()) continue; // no UTF-8 holds it
+        const exact = readExactly(text);
+        const bytes = Buffer.from(text);
+        for (const got of [
+          readInWorker(text, text),
+          // Bytes have the offsets of the text where all around the params is ASCII, as a reader of bytes sees.
+          bytes.length === text.length ? readInWorker(bytes, text) : undefined,
+        ]) {
+          if (got === undefined) continue;
+          read++;
+          assert.deepStrictEqual(got, exact, text.slice(pad.length));
+        }
+      }
+    }),
+    { seed, numRuns: runs },
+  );
+  return read;
+}
+
+test('a worker reads the params of a body as the exact reader reads the body', () => {
+  const read = checkAll(1000, 100, '');
+  assert.ok(read > 20_000, `${read}`);
+});
+
+test('and those of a large body, which crosses as bytes', () => {
+  const read = checkAll(100, 20, ' '.repeat(largeText));
+  assert.ok(read > 200, `${read}`);
+});

@@ -38,7 +38,12 @@ export class RpcApp {
     const options = toOptions(routerOrOptions);
     this.dispatcher = new Dispatcher(options);
     this.#log = this.dispatcher.log;
-    this.#options = { ...this.dispatcher.config, warn: (message) => this.#log.warn({}, message) };
+    const { config } = this.dispatcher;
+    this.#options = {
+      ...config,
+      shutdownGraceMs: config.shutdownGraceMs + lastRepliesMs,
+      warn: (message) => this.#log.warn({}, message),
+    };
   }
 
   /** See {@link Dispatcher.router}. */
@@ -105,11 +110,33 @@ export class RpcApp {
     return this.#closing;
   }
 
+  /**
+   * The dispatcher serves on while the server answers what it has accepted, bodies that still arrive
+   * included. What is left at the end of the grace is answered by the dispatcher's own end.
+   */
   async #close(): Promise<void> {
+    this.dispatcher.drain();
     await this.#watch?.close();
     const server = await this.#server?.catch(() => undefined);
-    await Promise.all([server?.close(), this.dispatcher.close()]);
+    if (server === undefined) return this.dispatcher.close(); // a handler, perhaps, in another's server
+    const answered = server.close();
+    await within(answered, this.dispatcher.config.shutdownGraceMs);
+    await this.dispatcher.close(0);
+    await answered;
   }
+}
+
+/** What the end of the grace leaves the last replies to reach their clients. */
+const lastRepliesMs = 1000;
+
+/** Resolves with `done`, or after `ms`. */
+async function within(done: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([done, late]);
+  clearTimeout(timer);
 }
 
 function toOptions(routerOrOptions: Router | AppOptions): AppOptions {

@@ -1,10 +1,11 @@
 import { type Config, type ConfigOptions, resolveConfig } from './config.ts';
 import { DeadlineSweep } from './dispatch/deadline.ts';
+import { openRpcText } from './dispatch/discover.ts';
 import { type Generation, Kernel } from './dispatch/kernel.ts';
 import type { PlacementDecision } from './dispatch/placement.ts';
 import { refusingGeneration } from './dispatch/refusing.ts';
 import { RequestScope, type ScopeFacts } from './dispatch/scope.ts';
-import type { Document, Service, ServiceState } from './dispatch/service.ts';
+import type { Document, DocumentFormat, Service, ServiceState } from './dispatch/service.ts';
 import { documentOf } from './document.ts';
 import type { ServedGeneration } from './generation.ts';
 import { ErrorCode } from './jsonrpc/errors.ts';
@@ -13,7 +14,7 @@ import { createLog, type Log } from './observe/log.ts';
 import type { PoolStats } from './pool/stats.ts';
 import { assertMainSide } from './pool/thread-role.ts';
 import { getRegistrySchema } from './router/introspect.ts';
-import { type Router, versionOf } from './router/router.ts';
+import { type Router, tableOf, versionOf } from './router/router.ts';
 import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';
 import { StartupError } from './startup-error.ts';
@@ -54,17 +55,17 @@ export class Dispatcher implements Service {
   readonly #serving: Serving;
   readonly #deadlines = new DeadlineSweep();
   readonly #kernel: Kernel;
-  #state: ServiceState = 'starting';
+  #isReady = false;
+  #isDraining = false;
+  #isClosed = false;
   #starting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #ended: Generation | undefined;
-  #document:
-    | { readonly of: ServedGeneration; readonly version: number; readonly document: Document }
-    | undefined;
+  readonly #documents = new Map<DocumentFormat, CachedDocument>();
 
   /** @throws StartupError for options that can't be, one line that names the option */
   constructor(options: DispatcherOptions = {}) {
-    const { modules, router, log = undefined, ...rest } = options;
+    const { modules, router, log, ...rest } = options;
     const source = toServable(modules, router);
     this.config = resolveConfig(rest, {}, ['modules', 'router', 'log']);
     this.log = log ?? createLog({ level: this.config.logLevel });
@@ -74,7 +75,9 @@ export class Dispatcher implements Service {
   }
 
   get state(): ServiceState {
-    return this.#state;
+    if (this.#isClosed) return 'closed';
+    if (this.#isDraining) return 'draining';
+    return this.#isReady ? 'ready' : 'starting';
   }
 
   /**
@@ -119,7 +122,7 @@ export class Dispatcher implements Service {
 
   /** For transports: see {@link Service}. Synchronous where the calls were. */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
-    if (this.#state === 'starting') {
+    if (!this.#isReady && this.#closing === undefined) {
       return this.ready().then(
         () => this.handle(body, scope),
         () => errorReply('null', ErrorCode.Cancelled),
@@ -130,14 +133,16 @@ export class Dispatcher implements Service {
   }
 
   /** For transports: see {@link Service}. */
-  introspect(): Document | undefined {
+  introspect(format: DocumentFormat): Document | undefined {
     const of = this.#serving.current;
     if (of === undefined) return undefined;
     const version = versionOf(of.router);
-    if (this.#document?.of !== of || this.#document.version !== version) {
-      this.#document = { of, version, document: documentOf(getRegistrySchema(of.router)) };
+    let cached = this.#documents.get(format);
+    if (cached?.of !== of || cached.version !== version) {
+      cached = { of, version, document: documentOf(documentText(of.router, format)) };
+      this.#documents.set(format, cached);
     }
-    return this.#document.document;
+    return cached.document;
   }
 
   /** Where a procedure runs now, and why; undefined for a name that is not registered. @throws Error before `ready()` */
@@ -156,7 +161,7 @@ export class Dispatcher implements Service {
       }
     }
     return {
-      state: this.#state,
+      state: this.state,
       inFlight: generation?.inFlight ?? 0,
       pool: generation?.pool?.stats(),
       placement,
@@ -179,6 +184,11 @@ export class Dispatcher implements Service {
     return this.#serving.reload();
   }
 
+  /** Says `draining` from now on, for health checks, and serves on until `close()`. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
   /**
    * Drains: finishes what it has, for `graceMs` at most (the option `shutdownGraceMs`), and ends the
    * workers. Then what never started is answered -32003, what still ran -32002. Idempotent.
@@ -192,7 +202,7 @@ export class Dispatcher implements Service {
     assertMainSide('start a Dispatcher');
     if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
     await this.#serving.start();
-    this.#state = 'ready';
+    this.#isReady = true;
   }
 
   #generation(): Generation {
@@ -218,7 +228,7 @@ export class Dispatcher implements Service {
   ): Promise<Reply> {
     const scope = new RequestScope(facts);
     scope.limitTo(this.config.maxRequestMs);
-    if (this.#state === 'starting') await this.ready();
+    if (!this.#isReady && this.#closing === undefined) await this.ready();
     if (signal === undefined) return run(scope);
     const onAbort = (): void => scope.cancel();
     if (signal.aborted) scope.cancel();
@@ -233,16 +243,31 @@ export class Dispatcher implements Service {
   async #close(graceMs: number): Promise<void> {
     const until = Date.now() + graceMs;
     const generation = this.#serving.current;
-    this.#state = 'draining';
+    this.#isDraining = true;
     if (generation !== undefined) {
-      await generation.idle(graceMs);
+      await this.#serving.idle(graceMs);
       this.#ended = refusingGeneration(generation.table);
     }
     const ended = this.#serving.close(Math.max(0, until - Date.now()));
     this.#deadlines.close();
-    await ended;
-    this.#state = 'closed';
+    try {
+      await ended;
+    } finally {
+      this.#isClosed = true;
+    }
   }
+}
+
+interface CachedDocument {
+  readonly of: ServedGeneration;
+  readonly version: number;
+  readonly document: Document;
+}
+
+function documentText(router: Router, format: DocumentFormat): string {
+  return format === 'openrpc'
+    ? openRpcText(tableOf(router))
+    : JSON.stringify(getRegistrySchema(router));
 }
 
 function textOf(reply: string | Uint8Array): string {

@@ -42,7 +42,8 @@ export class ServedGeneration implements Generation {
   readonly #timedInline: InlineExecutor;
   readonly #placed = new Map<Procedure, Placed>();
   #inFlight = 0;
-  #onIdle: (() => void) | undefined;
+  readonly #onIdle = new Set<() => void>();
+  #closing: Promise<void> | undefined;
 
   private constructor(
     router: Router,
@@ -125,7 +126,7 @@ export class ServedGeneration implements Generation {
     if (!(reply instanceof Promise)) return reply;
     this.#inFlight++;
     return reply.then((value) => {
-      if (--this.#inFlight === 0) this.#onIdle?.();
+      if (--this.#inFlight === 0) for (const wake of this.#onIdle) wake();
       return value;
     });
   }
@@ -134,11 +135,13 @@ export class ServedGeneration implements Generation {
   idle(graceMs: number): Promise<void> {
     if (this.#inFlight === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, graceMs);
-      this.#onIdle = () => {
+      const wake = (): void => {
         clearTimeout(timer);
+        this.#onIdle.delete(wake);
         resolve();
       };
+      const timer = setTimeout(wake, graceMs);
+      this.#onIdle.add(wake);
     });
   }
 
@@ -149,7 +152,12 @@ export class ServedGeneration implements Generation {
   }
 
   /** Ends the workers and tears the modules down. What still runs after `graceMs` is lost. */
-  async close(graceMs: number): Promise<void> {
+  close(graceMs: number): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number): Promise<void> {
     this.#inline.close();
     this.#timedInline.close();
     await this.pool?.close(graceMs);

@@ -14,8 +14,11 @@ export type { NodeHandler } from './http/node.ts';
 export { ErrorCode, RpcError } from './jsonrpc/errors.ts';
 export type { Log } from './observe/log.ts';
 export type { CallContext } from './router/context.ts';
+export type { ErrorDeclaration } from './router/declared-errors.ts';
 export { defaultRouter, rpc } from './router/default.ts';
+export type { ContractFrom } from './router/from.ts';
 export {
+  type ErrorSchema,
   getProcedureSchema,
   getRegistrySchema,
   type ParameterSchema,
@@ -26,6 +29,6 @@ export { model } from './router/model.ts';
 export { procedure } from './router/procedure.ts';
 export { RegistrationError } from './router/registration-error.ts';
 export { DuplicateProcedureError, Router } from './router/router.ts';
-export type { ParamIssue, Placement, Procedure } from './router/types.ts';
+export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
 export { rpcApp } from './rpc-app.ts';
 export { StartupError } from './startup-error.ts';

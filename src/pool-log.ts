@@ -17,5 +17,10 @@ export function poolEvents(log: Log): Omit<PoolEvents, 'onRun'> {
       log.warn({ method }, 'a worker was ended at the deadline of a call'),
     onRestartFailed: (detail, retryMs) =>
       log.error({ detail, retryMs }, 'a worker could not be replaced yet'),
+    onNotNiced: () =>
+      log.warn(
+        {},
+        'the workers run at the priority of the main thread: niceIncrement did not take',
+      ),
   };
 }

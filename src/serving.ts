@@ -22,7 +22,8 @@ export class Serving implements RouterOwner {
   readonly router: Router;
   readonly #modules: readonly string[] | undefined;
   readonly #context: GenerationContext;
-  readonly #ending = new Set<Promise<void>>();
+  /** Those that still finish their requests. */
+  readonly #retired = new Set<ServedGeneration>();
   #current: ServedGeneration | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -62,14 +63,24 @@ export class Serving implements RouterOwner {
     return result;
   }
 
+  /** Resolves when no generation has a request in flight, or after `graceMs`. */
+  async idle(graceMs: number): Promise<void> {
+    await Promise.all(this.#generations().map((one) => one.idle(graceMs)));
+  }
+
   /** Waits for a reload under way, then ends every generation. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
-    const current = this.#current;
+    const generations = this.#generations();
     this.#current = undefined;
-    const ended = Promise.all([current?.close(graceMs), ...this.#ending]);
+    // Settled: a teardown that fails must not leave the others running.
+    const ended = Promise.allSettled(generations.map((one) => one.close(graceMs)));
     await this.#reloading;
-    await ended;
+    for (const end of await ended) if (end.status === 'rejected') throw end.reason;
+  }
+
+  #generations(): ServedGeneration[] {
+    return this.#current === undefined ? [...this.#retired] : [this.#current, ...this.#retired];
   }
 
   async #reload(path: string | undefined): Promise<boolean> {
@@ -87,10 +98,21 @@ export class Serving implements RouterOwner {
     const fresh = await ServedGeneration.ofModules(modules, 1, this.#context);
     await this.#swap(fresh);
     this.#context.log.info({ modules, ms: Date.now() - began }, 'reloaded');
-    const end = old.retire(this.#context.config.maxRequestMs);
-    this.#ending.add(end);
-    void end.finally(() => this.#ending.delete(end));
+    void this.#retire(old);
     return true;
+  }
+
+  /** Never rejects: nobody waits for it. */
+  async #retire(old: ServedGeneration): Promise<void> {
+    const { config, log } = this.#context;
+    this.#retired.add(old);
+    try {
+      await old.retire(config.maxRequestMs);
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      log.error({ detail }, 'the modules as they were before the reload could not be torn down');
+    }
+    this.#retired.delete(old);
   }
 
   async #swap(generation: ServedGeneration): Promise<void> {

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
+import { addContractCommands } from './contract-commands.ts';
 import { fail, printFailure } from './failure.ts';
+import { addProjectCommands } from './project-commands.ts';
 import { addServe } from './serve-command.ts';
 
 // By the package's own name: the way to package.json differs between src/ and dist/.
@@ -13,10 +15,15 @@ Examples:
   tandem serve ./procedures.ts
   tandem serve ./procedures.mjs --port 9000 --workers 4
   TANDEM_LOG_LEVEL=warn tandem serve ./a.js ./b.js --timeout 10s --max-body 1mb
+  tandem init my-service
+  tandem list http://127.0.0.1:8000/rpc
+  tandem call http://127.0.0.1:8000/rpc math.add '{"a":1,"b":2}'
+  tandem codegen ./procedures.ts --out src/api.ts
 
 Exit codes:
-  0    stopped by SIGINT or SIGTERM after draining, or help or version printed
-  1    a mistake, told in one line on stderr (TANDEM_DEBUG=1 adds the stack), or a crash
+  0    done; stopped by SIGINT or SIGTERM after draining
+  1    a mistake, told in one line on stderr (TANDEM_DEBUG=1 adds the stack), or a crash; an error reply
+       to a call; a file that codegen --check finds out of date
   130  a second SIGINT while draining; 143: a second SIGTERM; 129: a second hang-up
 
 SIGHUP reloads the modules, unless the server was started from a terminal: then it stops it.
@@ -32,6 +39,8 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => printFailure(text.replace(/^error: /, '')) })
     .exitOverride();
   addServe(program, version);
+  addContractCommands(program);
+  addProjectCommands(program, version);
   return program;
 }
 

@@ -45,7 +45,8 @@ export class RpcTransportError extends Error implements TransportFacts {
   /** @param why continues "POST <url>: " */
   constructor(why: string, { url, status, contentType, body, cause }: TransportFacts) {
     const start = body?.slice(0, shownLength);
-    const answer = status === undefined ? '' : ` (${status} ${contentType ?? 'without content-type'})`;
+    const answer =
+      status === undefined ? '' : ` (${status} ${contentType ?? 'without content-type'})`;
     const shown = start ? `: ${JSON.stringify(start)}` : '';
     super(`POST ${url}${answer}: ${why}${shown}`, cause === undefined ? {} : { cause });
     this.url = url;

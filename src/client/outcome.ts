@@ -16,26 +16,22 @@ type Typed<Declared> = Declared extends ContractError
   ? RpcError<Declared['code'], Declared extends { readonly data: infer Data } ? Data : undefined>
   : never;
 
+/** How a call of this contract entry ended. */
 export type OutcomeOf<Entry> = Outcome<ResultOf<Entry>, CallErrorOf<Entry>>;
 
-/** A promise of a result that also knows, for {@link settle}, the types of its errors. */
-export interface RpcPromise<Result, Failure = CallError> extends Promise<Result> {
-  readonly '~failure'?: Failure;
-}
+/** A call under way: a promise of its result that also knows, for {@link settle}, its contract entry. */
+export type Pending<Entry> = Promise<ResultOf<Entry>> & { readonly '~entry'?: Entry };
 
 /**
  * Waits for a call without throwing its errors: they come back with the types the contract declares. What
  * is neither an RpcError nor an RpcTransportError (an abort, a fault in `headers`) is still thrown.
  */
-export async function settle<Result, Failure>(
-  call: RpcPromise<Result, Failure>,
-): Promise<Outcome<Result, Failure>> {
+export async function settle<Entry>(call: Pending<Entry>): Promise<OutcomeOf<Entry>> {
   try {
     return { ok: true, result: await call };
   } catch (error) {
     if (!isCallError(error)) throw error;
-    // A call rejects with the errors its type names.
-    return { ok: false, error: error as Failure };
+    return { ok: false, error };
   }
 }
 

@@ -14,6 +14,7 @@ import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/scan.ts';
 import type { Procedure } from '../router/types.ts';
 import { suggest } from '../suggest.ts';
 import { type Call, unparsed } from './call.ts';
+import { builtIn } from './discover.ts';
 import type { Executor } from './executor.ts';
 import { largeBody, scanLargeBody } from './large-body.ts';
 import { roughLength } from './rough-length.ts';
@@ -33,6 +34,8 @@ export interface Generation {
 
 export interface KernelLimits extends ReadLimits {
   readonly maxReplyBytes: number;
+  /** Whether `rpc.discover` is answered. */
+  readonly introspection: boolean;
   /** Calls of one batch that run at a time; 1: strictly one after another. */
   readonly batchConcurrency: number;
 }
@@ -114,11 +117,13 @@ export class Kernel {
       case 'reply':
         return body.reply;
       case 'single': {
-        const step = toStep(body.entry, source, scope, generation);
+        const step = toStep(body.entry, source, scope, generation, this.#limits);
         return step.call === undefined ? step.reply : step.executor.execute(step.call);
       }
       case 'batch': {
-        const steps = body.entries.map((entry) => toStep(entry, source, scope, generation));
+        const steps = body.entries.map((entry) =>
+          toStep(entry, source, scope, generation, this.#limits),
+        );
         const { batchConcurrency, maxReplyBytes } = this.#limits;
         const replies =
           batchConcurrency === 1
@@ -156,17 +161,23 @@ function toStep(
   source: string | undefined,
   scope: RequestScope,
   generation: Generation,
+  { introspection, maxReplyBytes }: KernelLimits,
 ): Step {
   if (isInvalid(entry)) return { call: undefined, reply: errorReply(entry.id, entry.code) };
   const { method, id, params } = entry;
+  const { paramsStart: start, paramsEnd: end } = entry;
   const procedure = generation.table.get(method);
   if (procedure === undefined) {
+    const found = introspection ? builtIn(method, generation.table, maxReplyBytes) : undefined;
+    if (found !== undefined) {
+      const call = { procedure: found.procedure, id, params, source, start, end, scope };
+      return { call, executor: found.executor };
+    }
     if (id === undefined) return { call: undefined, reply: undefined };
     const didYouMean = suggest(method, generation.table.keys());
     const data = didYouMean === undefined ? { method } : { method, didYouMean };
     return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
   }
-  const { paramsStart: start, paramsEnd: end } = entry;
   const length = source === undefined ? roughLength(params) : end - start;
   const executor = generation.executorFor(procedure, length);
   const call = { procedure, id, params, source, start, end, scope };

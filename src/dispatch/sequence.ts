@@ -118,7 +118,7 @@ export async function runConcurrently(
   concurrency: number,
   maxBytes: number,
 ): Promise<readonly Reply[]> {
-  const replies: Reply[] = new Array(steps.length);
+  const replies: Reply[] = steps.map(() => undefined);
   const budget = new ReplyBudget(maxBytes);
   let next = 0;
   const runNext = async (): Promise<void> => {

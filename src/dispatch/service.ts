@@ -11,6 +11,9 @@ export interface Document {
   readonly etag: string;
 }
 
+/** `tandem`: the introspection document. */
+export type DocumentFormat = 'tandem' | 'openrpc';
+
 /** What a transport sees of the dispatcher: nothing below it knows of a transport. */
 export interface Service {
   readonly state: ServiceState;
@@ -20,6 +23,6 @@ export interface Service {
    * synchronously. Never throws, never rejects.
    */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
-  /** The introspection document (GET /rpc); undefined while there is none: starting, or closed. */
-  introspect(): Document | undefined;
+  /** What GET answers; undefined while there is none: starting, or closed. */
+  introspect(format: DocumentFormat): Document | undefined;
 }

@@ -55,6 +55,12 @@ export function pathOf(url: unknown): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
+/** What follows the question mark. */
+export function queryOf(url: string | undefined): string {
+  const query = url?.indexOf('?') ?? -1;
+  return query === -1 ? '' : (url?.slice(query + 1) ?? '');
+}
+
 /** What a mounted request asks for: this service's own paths first, then whatever it was mounted at. */
 export function mountedTarget({ req, routed }: Mount, routes: Routes): Target {
   const dressed: Dressed = req;

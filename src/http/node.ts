@@ -15,6 +15,7 @@ import {
   type Mount,
   mountedTarget,
   pathOf,
+  queryOf,
   toMount,
 } from './node-mount.ts';
 import type { HttpOptions } from './options.ts';
@@ -83,7 +84,7 @@ function createHandler(
       const facts = { headers: forwarded, remoteAddress, timeoutMs };
       callBody(exchange, mount, checks, head.contentLength, facts);
     } else {
-      exchange.answer(routes.answer(target, method, head.ifNoneMatch));
+      exchange.answer(routes.answer(target, method, queryOf(req.url), head.ifNoneMatch));
     }
   };
 }

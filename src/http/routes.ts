@@ -1,4 +1,4 @@
-import type { Service } from '../dispatch/service.ts';
+import type { DocumentFormat, Service } from '../dispatch/service.ts';
 import { type Answer, bodyless, jsonAnswer, rejection } from './answer.ts';
 import { preflightHeaders } from './cors.ts';
 import type { HttpOptions } from './options.ts';
@@ -9,8 +9,18 @@ export type Target = 'rpc' | 'healthz' | 'readyz' | 'none';
 export interface Routes {
   /** @param path without the query */
   targetOf(path: string): Target;
-  /** @param method in capitals */
-  answer(target: Target, method: string, ifNoneMatch: string | undefined): Answer;
+  /**
+   * @param method in capitals
+   * @param query without its question mark
+   */
+  answer(target: Target, method: string, query: string, ifNoneMatch: string | undefined): Answer;
+}
+
+/** What GET is asked for: other parameters are somebody else's. */
+function formatOf(query: string): DocumentFormat | undefined {
+  const [format, second] = new URLSearchParams(query).getAll('format');
+  if (format === undefined) return 'tandem';
+  return format === 'openrpc' && second === undefined ? format : undefined;
 }
 
 /** Weak comparison over a list, RFC 9110 13.1.2. */
@@ -29,10 +39,16 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
   const notAllowed = rejection(405, `use POST on ${path}`, { headers: ['allow', allow] });
   const getOnly = rejection(405, 'use GET', { headers: ['allow', 'GET, HEAD'] });
   const notReady = rejection(503, 'the service is starting or stopping, try again');
+  const unknownFormat = rejection(
+    400,
+    'format must be openrpc; leave it out for the introspection document',
+  );
   const noStore = ['cache-control', 'no-store'];
 
-  function introspect(ifNoneMatch: string | undefined): Answer {
-    const document = service.introspect();
+  function introspect(query: string, ifNoneMatch: string | undefined): Answer {
+    const format = formatOf(query);
+    if (format === undefined) return unknownFormat;
+    const document = service.introspect(format);
     if (document === undefined) return notReady;
     const { text, etag } = document;
     // no-cache: kept by caches, but asked for each time, since a reload changes it.
@@ -51,12 +67,12 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
       if (health && url === '/readyz') return 'readyz';
       return 'none';
     },
-    answer(target, method, ifNoneMatch) {
+    answer(target, method, query, ifNoneMatch) {
       if (target === 'none') return notFound;
       const reads = method === 'GET' || method === 'HEAD';
       if (target !== 'rpc') return reads ? status(target) : getOnly;
       if (method === 'OPTIONS') return preflight;
-      return reads && introspection ? introspect(ifNoneMatch) : notAllowed;
+      return reads && introspection ? introspect(query, ifNoneMatch) : notAllowed;
     },
   };
 }

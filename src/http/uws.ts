@@ -120,7 +120,9 @@ class UwsServer implements HttpServer, ExchangeContext {
       return;
     }
     const target = this.#routes.targetOf(req.getUrl());
-    exchange.answer(this.#routes.answer(target, method, head.ifNoneMatch), cors, method === 'HEAD');
+    const query = req.getQuery() ?? '';
+    const answer = this.#routes.answer(target, method, query, head.ifNoneMatch);
+    exchange.answer(answer, cors, method === 'HEAD');
   }
 }
 

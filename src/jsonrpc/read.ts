@@ -56,12 +56,12 @@ export function readBody(text: string, limits: ReadLimits): Body {
 function readBatch(text: string, values: readonly unknown[], limits: ReadLimits): Body {
   const refusal = batchRefusal(values.length, limits.maxBatch);
   if (refusal !== undefined) return { kind: 'reply', reply: refusal };
-  const entries: (Envelope | InvalidEnvelope)[] = new Array(values.length);
+  const entries: (Envelope | InvalidEnvelope)[] = [];
   let i = skipSpace(text, 0) + 1;
-  for (let n = 0; n < values.length; n++) {
+  for (const value of values) {
     i = skipSpace(text, i);
-    const { entry, end } = readEntry(text, i, values[n], limits.strict);
-    entries[n] = entry;
+    const { entry, end } = readEntry(text, i, value, limits.strict);
+    entries.push(entry);
     i = skipSpace(text, end) + 1;
   }
   return { kind: 'batch', entries };
@@ -86,8 +86,7 @@ function readEntry(
   const idIsValid =
     !at.idRepeated &&
     (!hasId ||
-      (isId(value.id) &&
-        (typeof value.id !== 'number' || at.idEnd - at.idStart <= maxNameLength)));
+      (isId(value.id) && (typeof value.id !== 'number' || at.idEnd - at.idStart <= maxNameLength)));
   const id = hasId && idIsValid ? text.slice(at.idStart, at.idEnd) : undefined;
   if (!idIsValid || at.repeated || !hasValidMembers(value, strict)) {
     return { entry: invalidEnvelope(id ?? 'null'), end: at.end };

@@ -28,7 +28,7 @@ function pushParams(frame: Frame, { params, source, start, end }: Call): void {
   } else if (params !== unparsed) {
     // Parsed already, so a part of a body that is known to be JSON: that part is enough.
     frame.push(shareIfLarge(source.slice(start, end)), -1, -1);
-  } else if (source.length <= largeText) {
+  } else if (source.length <= largeText || !source.isWellFormed()) {
     frame.push(source, start, end);
   } else {
     // What surrounds the params of an unparsed call is ASCII (the quick reader saw to it).
@@ -38,7 +38,8 @@ function pushParams(frame: Frame, { params, source, start, end }: Call): void {
 }
 
 function shareIfLarge(text: string): string | SharedArrayBuffer {
-  return text.length > largeText ? share(text) : text;
+  // A lone surrogate, which UTF-8 can't hold, crosses in a string only.
+  return text.length > largeText && text.isWellFormed() ? share(text) : text;
 }
 
 /**

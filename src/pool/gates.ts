@@ -48,11 +48,13 @@ export class Gates {
 
   /** A unit has its answer. Gives the one that may go on in its place. */
   leave(unit: Unit): Unit | undefined {
-    if (!unit.isInside || unit.limited === undefined) return undefined;
+    const { limited } = unit;
+    if (limited === undefined) return undefined;
+    const gate = this.#gateOf(limited.name);
+    if (unit.isInside) gate.running--;
     unit.isInside = false;
-    const gate = this.#gateOf(unit.limited.name);
-    gate.running--;
-    return gate.waiting.shift();
+    // One that was let go and then given up, in the queue, has another behind it all the same.
+    return gate.running < limited.maxConcurrency ? gate.waiting.shift() : undefined;
   }
 
   /** The last to come of those that wait at a gate. */

@@ -13,6 +13,12 @@ const unresponsiveAfterMs = 500;
 /** A synchronous call running longer than this gives back what was sent to wait behind it. */
 const overrunMs = 5;
 
+/**
+ * A thread that is in no call and has not started what it was sent for so long is held up between calls:
+ * by what goes on behind an await, or was left behind by a call that has its answer.
+ */
+const stalledAfterMs = 50;
+
 /** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
 export class WorkerLink implements WorkerLoad {
   readonly thread: ReplicaThread;
@@ -26,6 +32,11 @@ export class WorkerLink implements WorkerLoad {
   #count = 0;
   #loadUs = 0;
   #overrun = false;
+  /** The call that is to start next, and since when it is, as far as was looked. */
+  #nextTicket = -1;
+  #nextSince = 0;
+  /** Since when the thread owes a sign of life. */
+  #probedAt: number | undefined;
   #frame: Frame = [];
 
   constructor(thread: ReplicaThread, defaultTimeoutMs: number) {
@@ -86,7 +97,7 @@ export class WorkerLink implements WorkerLoad {
   settle(message: ResultMessage): UnitCall | undefined {
     const [ticket, , micros, reply] = message;
     const item = this.#slots[ticket % slotCount];
-    this.#overrun = false;
+    this.#isAlive();
     if (item === undefined || item.ticket !== ticket) return undefined;
     this.#release(item);
     this.completed++;
@@ -97,7 +108,7 @@ export class WorkerLink implements WorkerLoad {
 
   /** The worker has started all it had up to `lastTicket`: what of it has not ended waits. */
   waits(lastTicket: number): void {
-    this.#overrun = false;
+    this.#isAlive();
     for (const item of this.#slots) {
       if (item === undefined || item.ticket > lastTicket) continue;
       this.#loadUs -= item.loadUs;
@@ -166,18 +177,28 @@ export class WorkerLink implements WorkerLoad {
     return stuck;
   }
 
-  /** Whether the running call has outlived its estimate with others behind it. */
+  /** Whether what waits here is held up: by a call that has outlived its estimate, or between calls. */
   hasOverrun(now: number): boolean {
-    if (this.#overrun || this.#count < 2) return false;
+    if (this.#overrun || this.#count === 0) return false;
     const { ledger } = this.thread;
     const running = this.#slots.find((item) => item !== undefined && ledger.isRunning(item.ticket));
-    const startedAt = running && ledger.startedAt(running.ticket);
-    return startedAt !== undefined && now - startedAt > overrunMs;
+    if (running === undefined) return this.#isStalled(now);
+    const startedAt = ledger.startedAt(running.ticket);
+    return this.#count > 1 && startedAt !== undefined && now - startedAt > overrunMs;
   }
 
   /** Nothing more is sent here until the worker has ended what it is in. */
-  markOverrun(): void {
+  markOverrun(now: number): void {
     this.#overrun = true;
+    if (this.#probedAt !== undefined) return;
+    this.#probedAt = now;
+    this.thread.post({ type: 'probe' });
+  }
+
+  /** Held up for longer than a call may run, and no call is left here whose deadline would end it. */
+  isHung(now: number): boolean {
+    if (this.#probedAt === undefined || now - this.#probedAt < this.#defaultTimeoutMs) return false;
+    return this.isAnswered && !this.thread.ledger.isBusy();
   }
 
   /** The thread is gone: answers what had started. Call `takeBack` first, for what had not. */
@@ -197,6 +218,27 @@ export class WorkerLink implements WorkerLoad {
   /** Answers all that is here with -32002. */
   abandon(reason: LossReason): void {
     for (const item of this.#slots) if (item !== undefined) this.#answerLost(item, reason);
+  }
+
+  #isAlive(): void {
+    this.#overrun = false;
+    this.#probedAt = undefined;
+  }
+
+  /** The oldest call that nothing keeps from starting is the same for too long. */
+  #isStalled(now: number): boolean {
+    let next: UnitCall | undefined;
+    for (const item of this.#slots) {
+      if (item === undefined || (next !== undefined && item.ticket > next.ticket)) continue;
+      const before = item.unit.calls[item.index - 1];
+      if (before !== undefined && !before.isAnswered) continue;
+      if (this.thread.ledger.startedAt(item.ticket) === undefined) next = item;
+    }
+    if (next === undefined) return false;
+    if (next.ticket === this.#nextTicket) return now - this.#nextSince > stalledAfterMs;
+    this.#nextTicket = next.ticket;
+    this.#nextSince = now;
+    return false;
   }
 
   #timeoutOf(item: UnitCall): number {

@@ -20,4 +20,6 @@ export interface PoolEvents {
   onWorkerLost(reason: LossReason, detail: string | undefined): void;
   onWorkerKilled(method: string): void;
   onRestartFailed(message: string, retryMs: number): void;
+  /** The workers' lower priority did not take: they compete with the front end for its core. */
+  onNotNiced(): void;
 }

@@ -16,6 +16,9 @@ import { Unit, UnitCall, type UnitOwner } from './unit.ts';
 /** How often calls in flight are looked at for deadlines and overruns while there are any. */
 const sweepMs = 10;
 
+/** A sweep this long after the one before it says that this thread was held up. */
+const stallMs = 30;
+
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, one
  * message per worker; what finds no worker waits in a bounded queue of its own.
@@ -30,6 +33,7 @@ export class Pool implements Executor, UnitOwner {
   readonly #costs = new Map<string, CostEstimate>();
   #flushPlanned = false;
   #sweep: NodeJS.Timeout | undefined;
+  #sweptAt = 0;
   #closing = false;
   #onDrained: (() => void) | undefined;
 
@@ -46,6 +50,7 @@ export class Pool implements Executor, UnitOwner {
         events.onWorkerLost(reason, detail);
       },
       onRestartFailed: (message, retryMs) => events.onRestartFailed(message, retryMs),
+      onNotNiced: () => events.onNotNiced(),
       onFault: (fault) => events.onFault(fault),
       onUncaught: (detail) => events.onUncaught(detail),
     });
@@ -98,7 +103,7 @@ export class Pool implements Executor, UnitOwner {
   }
 
   onCancelled(unit: Unit): void {
-    if (unit.state === 'sent') {
+    if (unit.state !== 'queued') {
       for (const link of this.roster.active) {
         link.takeBack(unit);
         link.cancel(unit);
@@ -203,7 +208,9 @@ export class Pool implements Executor, UnitOwner {
     }
     for (const link of links) link.flush();
     this.#refuseExcess();
-    this.#sweep ??= setInterval(() => this.#look(), sweepMs).unref();
+    if (this.#sweep !== undefined) return;
+    this.#sweptAt = Date.now();
+    this.#sweep = setInterval(() => this.#onSweep(), sweepMs).unref();
   }
 
   /** What no worker could take and may not wait either is refused, the newest first. */
@@ -260,11 +267,22 @@ export class Pool implements Executor, UnitOwner {
     }
   }
 
+  /** After a stall of this thread what came meanwhile is received first: calls may have ended in time. */
+  #onSweep(): void {
+    const now = Date.now();
+    const isLate = now - this.#sweptAt > stallMs;
+    this.#sweptAt = now;
+    if (isLate) setImmediate(() => this.#look());
+    else this.#look();
+  }
+
   /** Deadlines, waiting times and overruns. Sleeps when there is nothing to look at. */
   #look(): void {
     const now = Date.now();
+    // A copy: the roster changes with a kill.
+    for (const link of this.roster.active.slice()) this.#lookAt(link, now);
+    // After the workers: what they gave back may be overdue.
     this.#expireQueued(now);
-    for (const link of [...this.roster.active]) this.#lookAt(link, now);
     if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
     if (this.#isEmpty()) {
       clearInterval(this.#sweep);
@@ -281,7 +299,12 @@ export class Pool implements Executor, UnitOwner {
       this.#events.onWorkerKilled(stuck.call.procedure.name);
     } else if (link.hasOverrun(now)) {
       this.#requeue(link.takeBack());
-      link.markOverrun();
+      link.markOverrun(now);
+    } else if (link.isHung(now)) {
+      this.#requeue(link.takeBack());
+      this.roster.kill(link);
+      const detail = 'it was held up outside of any call for longer than a call may run';
+      this.#events.onWorkerLost('error', detail);
     }
   }
 

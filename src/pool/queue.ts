@@ -74,7 +74,14 @@ export class UnitQueue implements WaitingRoom {
   }
 
   *[Symbol.iterator](): Generator<Unit> {
-    for (let i = this.#returned.length - 1; i >= 0; i--) yield this.#returned[i] as Unit;
-    for (let i = this.#head; i < this.#items.length; i++) yield this.#items[i] as Unit;
+    // Whoever looks at them may answer one, and with it let another go.
+    for (let i = this.#returned.length - 1; i >= 0; i--) {
+      const unit = this.#returned[i];
+      if (unit !== undefined) yield unit;
+    }
+    for (let i = this.#head; i < this.#items.length; i++) {
+      const unit = this.#items[i];
+      if (unit !== undefined) yield unit;
+    }
   }
 }

@@ -32,14 +32,18 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     port.on('message', (message: ToReplica) => {
       if (Array.isArray(message)) replica.run(message);
       else if (message.type === 'abort') replica.abort(message);
+      else if (message.type === 'probe') post({ type: 'idle', lastTicket: -1 });
       else resolve();
     });
   });
   // The niceness is a thread's own on Linux: this tells whether the pool's setting took.
   post({ type: 'ready', threadId, nice: getPriority() });
   await closed;
-  await modules.teardown();
-  port.close();
+  try {
+    await modules.teardown();
+  } finally {
+    port.close();
+  }
 }
 
 async function loadReplica(task: ReplicaTask): Promise<LoadedModules> {

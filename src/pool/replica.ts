@@ -70,11 +70,10 @@ export class Replica {
   }
 
   abort(command: Extract<Command, { type: 'abort' }>): void {
-    this.notify({ type: 'aborted', ticket: command.ticket });
-    const context = this.#waiting.get(command.ticket);
-    if (context === undefined) return;
     const code = command.reason === 'cancelled' ? ErrorCode.Cancelled : ErrorCode.DeadlineExceeded;
-    context.abort(standardError(code));
+    this.#waiting.get(command.ticket)?.abort(standardError(code));
+    // Said last: a listener of the signal that never returns is a stuck thread.
+    this.notify({ type: 'aborted', ticket: command.ticket });
   }
 
   /** Runs calls one after another; a promise where one of them waits. */

@@ -1,3 +1,4 @@
+import { getPriority } from 'node:os';
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
@@ -24,6 +25,7 @@ export interface RosterEvents {
   onLost(unstarted: readonly Unit[], reason: LossReason, detail: string | undefined): void;
   /** A replica that was to take a lost one's place could not start; it is tried again. */
   onRestartFailed(message: string, retryMs: number): void;
+  onNotNiced(): void;
   onFault(fault: Fault): void;
   onUncaught(detail: string): void;
 }
@@ -51,6 +53,7 @@ export class Roster {
   #onReady: () => void = () => {};
   #onFailed: (error: Error) => void = () => {};
   #isReady = false;
+  #nicenessChecked = false;
   #closing = false;
   #deathsInARow = 0;
   #lastDeathAt = 0;
@@ -70,7 +73,7 @@ export class Roster {
       events.onUncaught(error.stack ?? error.message),
     );
     for (let i = 0; i < options.workers; i++) this.#start();
-    this.#setTimer(options.startTimeoutMs, () => {
+    const limit = this.#setTimer(options.startTimeoutMs, () => {
       if (this.#isReady) return;
       const count = `${this.active.length} of ${options.workers} workers were ready`;
       this.#onFailed(
@@ -79,6 +82,7 @@ export class Roster {
         ),
       );
     });
+    limit.unref();
   }
 
   /** Resolves when every worker serves; rejects when one could not load its modules. */
@@ -120,11 +124,23 @@ export class Roster {
       ended = resolve;
     });
     this.#ended.add(end);
+    const { startTimeoutMs } = this.#options;
+    const limit = this.#setTimer(startTimeoutMs, () => {
+      // Without this a module that waits for ever would keep the slot: nobody else tells of it.
+      if (!this.#isReady || link === undefined || this.#closing) return;
+      link.thread.kill();
+      this.#failed({ message: `it has not loaded its modules within ${startTimeoutMs} ms` });
+    });
+    limit.unref();
     const thread = this.threads.start(
       (message) => {
+        if (!Array.isArray(message) && (message.type === 'ready' || message.type === 'failed')) {
+          this.#clearTimer(limit);
+        }
         if (link !== undefined) this.#receive(link, message);
       },
       (exit) => {
+        this.#clearTimer(limit);
         this.#ended.delete(end);
         ended?.();
         if (link !== undefined) this.#gone(link, exit);
@@ -148,6 +164,7 @@ export class Roster {
     switch (notice.type) {
       case 'ready':
         link.threadId = notice.threadId;
+        this.#checkNiceness(notice.nice);
         this.#join(link);
         break;
       case 'failed':
@@ -170,6 +187,15 @@ export class Roster {
     }
   }
 
+  /** On Linux a thread's niceness is its own; elsewhere there is nothing to compare. */
+  #checkNiceness(nice: number): void {
+    const { niceIncrement } = this.#options;
+    if (this.#nicenessChecked || process.platform !== 'linux') return;
+    this.#nicenessChecked = true;
+    const highest = 19;
+    if (nice < Math.min(getPriority() + niceIncrement, highest)) this.#events.onNotNiced();
+  }
+
   #join(link: WorkerLink): void {
     if (this.#closing) {
       link.thread.post({ type: 'close' });
@@ -189,9 +215,9 @@ export class Roster {
     this.#events.onCapacity();
   }
 
-  #failed(notice: Extract<Notice, { type: 'failed' }>): void {
+  #failed(notice: { readonly message: string; readonly stack?: string | undefined }): void {
     if (this.#isReady) {
-      const delay = this.#backoff();
+      const delay = this.#backoff(0);
       this.#events.onRestartFailed(notice.message, delay);
       this.#replace(delay);
       return;
@@ -219,7 +245,7 @@ export class Roster {
     const unstarted = link.takeBack();
     link.lose(exit.end);
     this.#events.onLost(unstarted, exit.end, exit.detail);
-    this.#replace(this.#backoff());
+    this.#replace(this.#backoff(link.completed));
   }
 
   /** Takes a worker off the roster; a spare takes its place. False: it was not on it. */
@@ -246,7 +272,12 @@ export class Roster {
     else this.#setTimer(delayMs, () => this.#start());
   }
 
-  #backoff(): number {
+  /** @param completed calls that the one which died had ended: it works, and is missed */
+  #backoff(completed: number): number {
+    if (completed > 0) {
+      this.#deathsInARow = 0;
+      return 0;
+    }
     const now = Date.now();
     this.#deathsInARow = now - this.#lastDeathAt > backoffForgetsMs ? 1 : this.#deathsInARow + 1;
     this.#lastDeathAt = now;
@@ -254,12 +285,18 @@ export class Roster {
     return excess <= 0 ? 0 : Math.min(firstBackoffMs * 2 ** (excess - 1), longestBackoffMs);
   }
 
-  #setTimer(delayMs: number, run: () => void): void {
+  /** Keeps the process alive: there may be no thread that does. */
+  #setTimer(delayMs: number, run: () => void): NodeJS.Timeout {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       run();
     }, delayMs);
     this.#timers.add(timer);
-    timer.unref();
+    return timer;
+  }
+
+  #clearTimer(timer: NodeJS.Timeout): void {
+    clearTimeout(timer);
+    this.#timers.delete(timer);
   }
 }

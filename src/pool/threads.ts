@@ -102,9 +102,14 @@ export class ReplicaThreads {
     };
   }
 
-  /** Ends all threads, at once. */
+  /** Ends all threads, at once; zombies are not waited for. */
   async destroy(): Promise<void> {
-    await this.piscina.destroy();
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, zombieAfterMs);
+    });
+    await Promise.race([this.piscina.destroy(), limit]);
+    clearTimeout(timer);
   }
 
   /** The exit, when every message the thread posted has been delivered: its port closes after them. */

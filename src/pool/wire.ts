@@ -80,6 +80,8 @@ export function field<Name extends keyof FrameEntry>(
 export type Command =
   /** The call's caller has gone or its deadline has passed: abort its signal. */
   | { readonly type: 'abort'; readonly ticket: number; readonly reason: 'cancelled' | 'deadline' }
+  /** Answer with `idle`: whether the thread is held up outside of any call. */
+  | { readonly type: 'probe' }
   /** Run teardown and end. Sent when nothing is in flight. */
   | { readonly type: 'close' };
 

@@ -1,5 +1,7 @@
+import type { ErrorMakers } from './declared-errors.ts';
+
 /** What a handler gets as its second argument, the same in both places it may run. */
-export interface CallContext<State = unknown> {
+export interface CallContext<State = unknown, Errors = Record<never, never>> {
   /** Aborts when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
   /** When this call must have ended, in milliseconds since the Unix epoch (compare with Date.now()). */
@@ -16,4 +18,6 @@ export interface CallContext<State = unknown> {
   readonly auth: unknown;
   /** What the module's `setup()` returned in this replica. */
   readonly state: State;
+  /** Makes the errors the procedure declares: `throw context.errors.NAME(data)`. */
+  readonly errors: ErrorMakers<Errors>;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TObject } from '@sinclair/typebox';
+import type { ErrorDeclarations } from './declared-errors.ts';
 import { type JsonSchema, plainSchema } from './plain-schema.ts';
 import { type Router, tableOf } from './router.ts';
 import { typeText } from './type-text.ts';
@@ -16,6 +17,14 @@ export interface ParameterSchema {
   readonly default?: unknown;
 }
 
+/** An error a procedure declares. */
+export interface ErrorSchema {
+  readonly code: number;
+  readonly message: string;
+  /** Absent where the error carries no data. */
+  readonly data?: JsonSchema;
+}
+
 /** What the introspection document says of a procedure. */
 export interface ProcedureSchema {
   readonly name: string;
@@ -27,13 +36,15 @@ export interface ProcedureSchema {
   readonly return_schema: JsonSchema;
   readonly doc: string | null;
   readonly is_async: boolean;
+  /** By name; absent where none is declared. */
+  readonly errors?: Readonly<Record<string, ErrorSchema>>;
 }
 
 /** By name. It has no prototype, so that only registered names are found in it. */
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
-  const { name, params, returns, doc, isAsync } = procedure;
+  const { name, params, returns, errors, doc, isAsync } = procedure;
   const dot = name.lastIndexOf('.');
   const returnSchema = returns === undefined ? {} : plainSchema(returns);
   return {
@@ -44,6 +55,7 @@ export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
     return_schema: returnSchema,
     doc,
     is_async: isAsync,
+    ...(errors === undefined ? {} : { errors: errorsOf(errors.declared) }),
   };
 }
 
@@ -66,6 +78,15 @@ export function fingerprint(router: Router): string {
       return [getProcedureSchema(procedure), placement, timeoutMs, maxConcurrency, rest];
     });
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
+}
+
+function errorsOf(declared: ErrorDeclarations): Record<string, ErrorSchema> {
+  return Object.fromEntries(
+    Object.entries(declared).map(([name, { code, message, data }]) => [
+      name,
+      { code, message, ...(data === undefined ? {} : { data: plainSchema(data) }) },
+    ]),
+  );
 }
 
 function parametersOf(params: TObject): ParameterSchema[] {

@@ -1,4 +1,5 @@
 import type { CallContext } from './context.ts';
+import type { ErrorMakers } from './declared-errors.ts';
 import type { Procedure } from './types.ts';
 
 /** What a request's calls share. */
@@ -8,6 +9,7 @@ export interface RequestFacts {
   readonly auth?: unknown;
 }
 
+const noErrors: Record<never, never> = Object.freeze({});
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 /** The context handed to a handler, in either place. Its signal and id cost nothing until they are read. */
@@ -61,6 +63,10 @@ export class LazyContext implements CallContext {
 
   get auth(): unknown {
     return this.#facts?.auth;
+  }
+
+  get errors(): ErrorMakers<Record<never, never>> {
+    return this.#procedure.errors?.make ?? noErrors;
   }
 
   get state(): unknown {

@@ -12,6 +12,8 @@ interface Rule {
 
 const longestTimerMs = 2 ** 31 - 1;
 const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
 
 const rules: Readonly<Record<OptionName, Rule>> = {
@@ -21,6 +23,10 @@ const rules: Readonly<Record<OptionName, Rule>> = {
     expected: 'a TypeBox object, made by Type.Object({...}) or model({...})',
   },
   returns: { valid: isSchema, expected: 'a TypeBox schema, made by Type' },
+  errors: {
+    valid: isPlain,
+    expected: 'an object of errors: { NAME: { code, message, data? } }',
+  },
   doc: { valid: (value) => typeof value === 'string', expected: 'a string' },
   placement: {
     valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',

@@ -1,26 +1,38 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
+import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
 import { assertHandler, assertOptions, isAsyncFunction } from './options.ts';
 import { type CompiledParams, compileParams, compileReturns } from './schema.ts';
-import type { Handler, ParamsOf, Procedure, ProcedureOptions, ResultOf } from './types.ts';
+import type {
+  Handler,
+  ParamsOf,
+  Procedure,
+  ProcedureEntry,
+  ProcedureOptions,
+  ResultOf,
+} from './types.ts';
 
 /**
  * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`.
  *
- * @param options what is declared about it; the types of `params` and `returns` hold the handler
+ * @param options what is declared about it; the types of `params`, `returns` and `errors` hold the handler
  * @throws RegistrationError for an option or a schema that can't work
  */
 export function procedure<
   Params extends TObject | undefined = undefined,
   Returns extends TSchema | undefined = undefined,
   State = unknown,
+  const Errors extends ErrorDeclarations = Record<never, never>,
 >(
-  options: ProcedureOptions<Params, Returns>,
-  handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State>,
-): Procedure {
+  options: ProcedureOptions<Params, Returns, Errors>,
+  handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>,
+): Procedure<ProcedureEntry<Params, Returns, Errors>> {
   // The params' type is kept by bindParams, the state's by the module: a table of procedures can't name them.
   const erased = handler as unknown as Handler;
   const where = `procedure ${JSON.stringify(nameOf(options, handler))}`;
-  return buildProcedure(compileOptions(options, where), erased, where);
+  // The entry is in its type only.
+  return buildProcedure(compileOptions(options, where), erased, where) as Procedure<
+    ProcedureEntry<Params, Returns, Errors>
+  >;
 }
 
 /** Everything about a procedure that does not need its handler: a decorated class compiles it once. */
@@ -28,6 +40,7 @@ export interface CompiledOptions {
   readonly options: ProcedureOptions;
   readonly params: CompiledParams;
   readonly checkResult: Procedure['checkResult'];
+  readonly errors: Procedure['errors'];
 }
 
 /** @throws RegistrationError */
@@ -37,12 +50,13 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
     options,
     params: compileParams(options.params, where),
     checkResult: compileReturns(options.returns, where),
+    errors: compileErrors(options.errors, where),
   };
 }
 
 /** @throws RegistrationError */
 export function buildProcedure(
-  { options, params, checkResult }: CompiledOptions,
+  { options, params, checkResult, errors }: CompiledOptions,
   handler: Handler,
   where: string,
 ): Procedure {
@@ -52,6 +66,7 @@ export function buildProcedure(
     handler,
     params: params.schema,
     returns: options.returns,
+    errors,
     doc: options.doc ?? null,
     isAsync: options.async === true || isAsyncFunction(handler),
     placement: options.placement ?? 'auto',

@@ -1,3 +1,4 @@
+import { type ContractFrom, leavesOf, type ProcedureTree } from './from.ts';
 import { assertName } from './names.ts';
 import { isProcedure, renamed } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
@@ -50,8 +51,8 @@ interface RouterState {
   readonly createdAt: number;
 }
 
-/** A table of procedures by name. */
-export class Router {
+/** A table of procedures by name. `C` is the contract of those that `Router.from` was given. */
+export class Router<C = unknown> {
   /** @internal */
   readonly [brand]: RouterState = {
     table: new Map(),
@@ -60,6 +61,9 @@ export class Router {
     owner: undefined,
     createdAt: performance.timeOrigin + performance.now(),
   };
+
+  /** In types only: there is no such member. */
+  declare readonly '~contract'?: C;
 
   /** Registers a procedure; see {@link Rpc} for its forms. */
   readonly rpc: Rpc = createRpc((name, procedure) => {
@@ -75,6 +79,23 @@ export class Router {
     } catch {
       return false; // a proxy or a getter that throws
     }
+  }
+
+  /**
+   * A router of one object of procedures, whose names are their paths in it: `{ math: { add } }` gives
+   * `math.add`. Its type holds their contract: `ContractOf<typeof router>` of tandem-rpc/client.
+   *
+   * @param tree procedures, routers, and objects of them
+   * @throws RegistrationError for a path that is no name, and for what is none of the three
+   * @throws DuplicateProcedureError when two paths give one name
+   */
+  static from<Tree extends ProcedureTree>(tree: Tree): Router<ContractFrom<Tree>> {
+    const router = new Router<ContractFrom<Tree>>();
+    for (const [path, leaf] of leavesOf(tree, (value) => Router.is(value))) {
+      if (isProcedure(leaf)) router.register(path, leaf);
+      else router.merge(leaf, `${path}.`);
+    }
+    return router;
   }
 
   get size(): number {

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { CallContext } from './context.ts';
+import type { ErrorDeclarations } from './declared-errors.ts';
 import { assertName } from './names.ts';
 import { buildProcedure, type CompiledOptions, compileOptions } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
@@ -18,11 +19,12 @@ export type MethodContext<This> = Pick<
 export type RpcDecorator<
   Params extends TObject | undefined,
   Returns extends TSchema | undefined,
+  Errors extends ErrorDeclarations = Record<never, never>,
 > = <This, State = unknown>(
   method: (
     this: This,
     params: ParamsOf<Params>,
-    context: CallContext<State>,
+    context: CallContext<State, Errors>,
   ) => ResultOf<Returns> | Promise<ResultOf<Returns>>,
   context: ClassMethodDecoratorContext<This>,
 ) => void;
@@ -44,10 +46,11 @@ export interface Rpc {
     Params extends TObject | undefined = undefined,
     Returns extends TSchema | undefined = undefined,
     State = unknown,
+    const Errors extends ErrorDeclarations = Record<never, never>,
   >(
-    options: ProcedureOptions<Params, Returns>,
-    handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State>,
-  ): Handler<ParamsOf<Params>, ResultOf<Returns>, State>;
+    options: ProcedureOptions<Params, Returns, Errors>,
+    handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>,
+  ): Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>;
 
   /** `router.rpc(function add(params, context) {...})`: no schema, takes any object */
   <Params extends object = Record<string, unknown>, Result = unknown, State = unknown>(
@@ -55,9 +58,13 @@ export interface Rpc {
   ): (params: Params, context: CallContext<State>) => Result;
 
   /** `@router.rpc({ params, returns, ... }) method(params, context) {...}` */
-  <Params extends TObject | undefined = undefined, Returns extends TSchema | undefined = undefined>(
-    options: ProcedureOptions<Params, Returns>,
-  ): RpcDecorator<Params, Returns>;
+  <
+    Params extends TObject | undefined = undefined,
+    Returns extends TSchema | undefined = undefined,
+    const Errors extends ErrorDeclarations = Record<never, never>,
+  >(
+    options: ProcedureOptions<Params, Returns, Errors>,
+  ): RpcDecorator<Params, Returns, Errors>;
 }
 
 type Register = (name: string, procedure: Procedure) => void;

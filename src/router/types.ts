@@ -1,18 +1,22 @@
-import type { Static, TObject, TSchema } from '@sinclair/typebox';
+import type { Static, TObject, TSchema, TVoid } from '@sinclair/typebox';
 import type { CallContext } from './context.ts';
+import type { CompiledErrors, ErrorDeclarations, ErrorTypes } from './declared-errors.ts';
 
 /** Where a procedure runs (docs/architecture.md, "Placement"). */
 export type Placement = 'inline' | 'worker' | 'auto';
 
-export type Handler<Params = never, Result = unknown, State = unknown> = (
-  params: Params,
-  context: CallContext<State>,
-) => Result | Promise<Result>;
+export type Handler<
+  Params = never,
+  Result = unknown,
+  State = unknown,
+  Errors = Record<never, never>,
+> = (params: Params, context: CallContext<State, Errors>) => Result | Promise<Result>;
 
 /** What `rpc` and `procedure` take beside the handler. */
 export interface ProcedureOptions<
   Params extends TObject | undefined = TObject | undefined,
   Returns extends TSchema | undefined = TSchema | undefined,
+  Errors extends ErrorDeclarations = ErrorDeclarations,
 > {
   /** Default: the function's own name. */
   readonly name?: string | undefined;
@@ -20,6 +24,8 @@ export interface ProcedureOptions<
   readonly params?: Params;
   /** The result's schema. */
   readonly returns?: Returns;
+  /** Errors that are part of its contract; any other may be thrown as well. */
+  readonly errors?: Errors | undefined;
   /** One paragraph for the people who call it; part of the introspection document. */
   readonly doc?: string | undefined;
   /** Default `auto`. */
@@ -49,12 +55,14 @@ export interface ModuleState {
 }
 
 /** A registered procedure: everything about it compiled at registration. Immutable. */
-export interface Procedure {
+export interface Procedure<Entry = unknown> {
   /** Its key in the router it was taken from. */
   readonly name: string;
   readonly handler: Handler;
   readonly params: TObject | undefined;
   readonly returns: TSchema | undefined;
+  /** What it declares beside its result, undefined: nothing. */
+  readonly errors: CompiledErrors | undefined;
   readonly doc: string | null;
   readonly isAsync: boolean;
   readonly placement: Placement;
@@ -71,6 +79,8 @@ export interface Procedure {
   readonly checkResult: ((result: unknown) => string | undefined) | undefined;
   /** The state of the module it was loaded from. */
   readonly moduleState: ModuleState | undefined;
+  /** What a contract says of it. In types only: there is no such member. */
+  readonly '~entry'?: Entry;
 }
 
 /** The type of a handler's params: of any object where nothing is declared. */
@@ -82,3 +92,20 @@ export type ParamsOf<Params extends TObject | undefined> = Params extends TObjec
 export type ResultOf<Returns extends TSchema | undefined> = Returns extends TSchema
   ? Static<Returns>
   : unknown;
+
+/** What a contract says of a procedure: as its caller sees it, so that nothing is null. */
+export interface ProcedureEntry<
+  Params extends TObject | undefined,
+  Returns extends TSchema | undefined,
+  Errors extends ErrorDeclarations,
+> {
+  readonly params: ParamsOf<Params>;
+  readonly result: OnWire<ResultOf<Returns>>;
+  readonly errors: ErrorTypes<Errors>;
+}
+
+type OnWire<Result> = [Result] extends [Static<TVoid>]
+  ? null
+  : undefined extends Result
+    ? Exclude<Result, undefined> | null
+    : Result;

@@ -14,6 +14,7 @@ import { procedure } from '../../src/router/procedure.ts';
 import { mutate, randomOf, request, seed } from '../jsonrpc/bodies.ts';
 
 const scope = new RequestScope();
+const called = procedure({ name: 'called' }, () => null);
 const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
 const options = { ...limits, checkResults: true, maxReplyBytes: 1000 };
 
@@ -21,10 +22,9 @@ const options = { ...limits, checkResults: true, maxReplyBytes: 1000 };
 function readInWorker(source: string | Uint8Array, text: string): ReadParams | undefined {
   const quick = scanEnvelope(text, text, 0, false);
   if (quick === undefined || quick.method === '') return undefined;
-  const { method, id, start, end } = quick;
+  const { id, start, end } = quick;
   const frame: Frame = [];
   const params = start === -1 ? undefined : unparsed;
-  const called = procedure({ name: method }, () => null);
   const call: Call = { procedure: called, id, params, source, start, end, scope };
   pushCall(frame, call, 1, 0, 1000);
   return readParams(frame, 0, options);
@@ -48,9 +48,8 @@ function checkAll(runs: number, mutations: number, pad: string): number {
       for (let n = 0; n <= mutations; n++) {
         // Blanks are allowed there, and make a body large enough to cross as bytes.
         const text = pad + (n === 0 ? base : mutate(base, random));
-        if (!text.isWellFormed()) continue; // no UTF-8 holds it
-        const exact = readExactly(text);
         const bytes = Buffer.from(text);
+        if (bytes.toString() !== text) continue; // a lone surrogate: no UTF-8 holds it
         for (const got of [
           readInWorker(text, text),
           // Bytes have the offsets of the text where all around the params is ASCII, as a reader of bytes sees.
@@ -58,11 +57,11 @@ function checkAll(runs: number, mutations: number, pad: string): number {
         ]) {
           if (got === undefined) continue;
           read++;
-          assert.deepStrictEqual(got, exact, text.slice(pad.length));
+          assert.deepStrictEqual(got, readExactly(text), text.slice(pad.length));
         }
       }
     }),
-    { seed, numRuns: runs },
+    { seed, numRuns: runs, includeErrorInReport: true },
   );
   return read;
 }
@@ -73,6 +72,6 @@ test('a worker reads the params of a body as the exact reader reads the body', (
 });
 
 test('and those of a large body, which crosses as bytes', () => {
-  const read = checkAll(100, 20, ' '.repeat(largeText));
-  assert.ok(read > 200, `${read}`);
+  const read = checkAll(60, 10, ' '.repeat(largeText));
+  assert.ok(read > 100, `${read}`);
 });

@@ -180,7 +180,7 @@ describe('runInOrder', () => {
           (call) => (call.id === undefined ? undefined : `"${call.id.repeat(30)}"`),
         );
       const places = [make(), make()];
-      const steps = [...'abcdef'].map(
+      const steps = ['a', 'b', 'c', 'd', 'e', 'f'].map(
         (id, index): Step => ({
           call: { ...callOf(id === 'e' ? undefined : id), start: index },
           executor: places[index % 2] as Executor,

@@ -114,15 +114,16 @@ describe('a signal', () => {
 
 function countListeners(signal: AbortSignal): { added: number; left: number } {
   const counted = { added: 0, left: 0 };
-  const { addEventListener, removeEventListener } = signal;
-  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
     counted.added++;
     counted.left++;
-    addEventListener.apply(signal, args);
+    add(...args);
   };
-  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
     counted.left--;
-    removeEventListener.apply(signal, args);
+    remove(...args);
   };
   return counted;
 }

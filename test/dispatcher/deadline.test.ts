@@ -24,8 +24,8 @@ describe('inline', () => {
       id: `${i}`,
     }));
     assert.equal(
-      await running.ask(batch, { timeoutMs: 60 }),
-      `[${ok('0', 'x')},${expired('1', 60)},${expired('2', 60)},${expired('3', 60)}]`,
+      await running.ask(batch, { timeoutMs: 250 }),
+      `[${ok('0', 'x')},${expired('1', 250)},${expired('2', 250)},${expired('3', 250)}]`,
     );
     assert.equal(running.journal.count('x'), 1);
   });

@@ -49,6 +49,8 @@ export class Running {
       modules: [fixture('procedures.ts')],
       workers: 1,
       spareWorkers: 0,
+      // Other processes on the machine must not keep a worker from answering.
+      niceIncrement: 0,
       log,
       ...options,
     });

@@ -21,12 +21,10 @@ describe('large params and results', () => {
         for (const body of [
           `{"jsonrpc":"2.0","method":"${place}.length","params":{"text":"${text}"},"id":"a"}`,
           `{"id":"a","method":"${place}.length","params":["${text}"]}`,
-          // Left to the exact reader: an id with an escape, an unknown member.
+          // Left to the exact reader: an unknown member.
           `{"method":"${place}.length","params":["${text}"],"more":1,"id":"a"}`,
-          `{"id":"a","params":["${text}"],"method":"${place}.length"}`,
         ]) {
           assert.equal(await running.dispatcher.dispatchText(body), expected);
-          assert.equal(await running.dispatcher.dispatchText(Buffer.from(body)), expected);
           // A view in the middle of a larger buffer, which is no Buffer.
           const room = new Uint8Array(Buffer.byteLength(body) + 20);
           room.set(Buffer.from(body), 7);

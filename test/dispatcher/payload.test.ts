@@ -16,7 +16,7 @@ const hostile: readonly [name: string, make: (method: string) => unknown][] = [
   ['NaN as the id', (method) => ({ method, id: Number.NaN })],
   ['a symbol as the method', () => ({ method: Symbol('m'), id: 1 })],
   ['a function as the params', (method) => ({ method, params: () => 1, id: 1 })],
-  ['a hole in a batch', () => Object.assign(new Array(2), { 1: 1 })],
+  ['a hole in a batch', () => Object.assign([], { 1: 1 })],
   [
     'a getter that throws',
     () => ({

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext } from 'node:test';
-import { Dispatcher, type DispatcherOptions, type DispatchOptions, type Log } from '../../src/index.ts';
+import {
+  Dispatcher,
+  type DispatcherOptions,
+  type DispatchOptions,
+  type Log,
+} from '../../src/index.ts';
 import { Board } from '../fixtures/faults/board.ts';
 import { randomFrom, seed } from './random.ts';
 
@@ -13,7 +18,12 @@ export function fixture(name: string): string {
 /** One call, named for good: its number counts its executions, its nonce must come back in its reply. */
 export interface Plan {
   readonly method: string;
-  readonly params: { readonly n: number; readonly nonce: string; readonly kind: string; readonly gate: number };
+  readonly params: {
+    readonly n: number;
+    readonly nonce: string;
+    readonly kind: string;
+    readonly gate: number;
+  };
   /** undefined: a notification. */
   readonly id: string | number | undefined;
 }
@@ -40,7 +50,10 @@ export interface PlanOptions {
   readonly tail?: string;
 }
 
-export function plan(kind = 'echo', { method = 'act', gate = 0, notify = false, tail = '' }: PlanOptions = {}): Plan {
+export function plan(
+  kind = 'echo',
+  { method = 'act', gate = 0, notify = false, tail = '' }: PlanOptions = {},
+): Plan {
   const n = ++calls;
   const nonce = `${n}-${random().toString(36).slice(2)}${tail}`;
   const id = notify ? undefined : n % 2 === 0 ? n : `id ${n}`;
@@ -77,7 +90,8 @@ function read(plan: Plan, reply: Reply): Ended {
     return { plan, outcome: 'ok', data: undefined, thread: result?.thread, result };
   }
   const { reason, nonce } = (error.data ?? {}) as { reason?: string; nonce?: string };
-  if (nonce !== undefined) assert.equal(nonce, plan.params.nonce, 'the error is that of another call');
+  if (nonce !== undefined)
+    assert.equal(nonce, plan.params.nonce, 'the error is that of another call');
   const outcome = reason === undefined ? `${error.code}` : `${error.code} ${reason}`;
   return { plan, outcome, data: error.data, thread: undefined, result: undefined };
 }
@@ -163,7 +177,9 @@ export class Service {
     const text = await this.dispatcher.dispatchText(JSON.stringify(toRequest(one)), options);
     const ended = readAnswer(one, text)[0];
     // What a notification came to, nobody is told.
-    return ended ?? { plan: one, outcome: 'none', data: undefined, thread: undefined, result: undefined };
+    return (
+      ended ?? { plan: one, outcome: 'none', data: undefined, thread: undefined, result: undefined }
+    );
   }
 
   async batch(some: readonly Plan[], options: DispatchOptions = {}): Promise<Ended[]> {

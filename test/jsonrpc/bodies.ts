@@ -101,7 +101,7 @@ function escaped(text: string): fc.Arbitrary<string> {
     const hex = (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
     if (how === 'none') return `"${text}"`;
     const count = how === 'all' ? text.length : 1;
-    return `"${[...text].map((c, i) => (i < count ? hex(c) : c)).join('')}"`;
+    return `"${Array.from(text, (c, i) => (i < count ? hex(c) : c)).join('')}"`;
   });
 }
 

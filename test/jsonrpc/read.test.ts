@@ -27,11 +27,11 @@ function forMutations(
         try {
           check(changed, n);
         } catch (error) {
-          throw new Error(`body ${JSON.stringify(changed)}`, { cause: error });
+          throw new Error(`body ${JSON.stringify(changed)}: ${String(error)}`, { cause: error });
         }
       }
     }),
-    { seed, numRuns: runs },
+    { seed, numRuns: runs, includeErrorInReport: true },
   );
   return checked;
 }

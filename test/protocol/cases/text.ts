@@ -101,34 +101,33 @@ function bytes(...parts: (string | number[])[]): Uint8Array {
   return Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 }
 
+const wrongBytes: readonly (readonly [string, number[]])[] = [
+  ['a lone continuation byte', [0x80]],
+  ['a byte that is never UTF-8', [0xff]],
+  ['a sequence cut off', [0xe2, 0x82]],
+  ['an overlong slash', [0xc0, 0xaf]],
+  ['an overlong NUL', [0xc0, 0x80]],
+  ['a surrogate', [0xed, 0xa0, 0x80]],
+  ['a pair of surrogates', [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]],
+  ['beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
+  ['Latin-1', [0xe9]],
+];
+
 export const encoding: readonly Case[] = [
   brokenBody(
     'a byte order mark, in bytes',
     bytes([0xef, 0xbb, 0xbf], '{"method":"get_data","id":1}'),
   ),
   brokenBody('UTF-16', Buffer.from('{"method":"get_data","id":1}', 'utf16le')),
-  ...[
-    ['a lone continuation byte', [0x80]],
-    ['a byte that is never UTF-8', [0xff]],
-    ['a sequence cut off', [0xe2, 0x82]],
-    ['an overlong slash', [0xc0, 0xaf]],
-    ['an overlong NUL', [0xc0, 0x80]],
-    ['a surrogate', [0xed, 0xa0, 0x80]],
-    ['a pair of surrogates', [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]],
-    ['beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
-    ['Latin-1', [0xe9]],
-  ].flatMap(([name, wrong]) => [
-    brokenBody(`${name} in the params`, bytes(`${before}["`, wrong as number[], `"]${after}`)),
-    brokenBody(`${name} in the id`, bytes('{"method":"get_data","id":"', wrong as number[], '"}')),
-    brokenBody(`${name} in the method`, bytes('{"method":"', wrong as number[], '","id":1}')),
+  ...wrongBytes.flatMap(([name, wrong]) => [
+    brokenBody(`${name} in the params`, bytes(`${before}["`, wrong, `"]${after}`)),
+    brokenBody(`${name} in the id`, bytes('{"method":"get_data","id":"', wrong, '"}')),
+    brokenBody(`${name} in the method`, bytes('{"method":"', wrong, '","id":1}')),
     brokenBody(
       `${name} in an unknown member`,
-      bytes('{"x":"', wrong as number[], '","method":"get_data","id":1}'),
+      bytes('{"x":"', wrong, '","method":"get_data","id":1}'),
     ),
-    brokenBody(
-      `${name} in a batch`,
-      bytes('[{"method":"get_data","id":"', wrong as number[], '"}]'),
-    ),
+    brokenBody(`${name} in a batch`, bytes('[{"method":"get_data","id":"', wrong, '"}]')),
   ]),
   brokenBody(
     'a wrong byte far into a large body',

@@ -1,0 +1,85 @@
+import { comparableOf } from './floors.ts';
+import type { Results } from './results.ts';
+import { keyOf, type Series } from './series.ts';
+import { median, noise } from './statistics.ts';
+
+export type Verdict = 'better' | 'worse' | 'same';
+
+export interface Change {
+  readonly key: string;
+  readonly role: Series['role'];
+  /** Medians; over the floor of their run where there is one. */
+  readonly old: number;
+  readonly new: number;
+  readonly unit: string;
+  /** Of the old value; above 0 is better. */
+  readonly gain: number;
+  /** What the rounds of both runs vary by, of their medians. */
+  readonly noise: number;
+  readonly verdict: Verdict;
+}
+
+export interface Comparison {
+  readonly changes: readonly Change[];
+  /** In one of the two only. */
+  readonly missing: readonly string[];
+  /** Targets that one met and the other did not. */
+  readonly targets: readonly string[];
+  readonly hasRegressed: boolean;
+}
+
+/** Two runs of one build differ by this much, however quiet their rounds were. */
+const leastNoise = 0.03;
+
+/** What is new against what was. A rival that slowed down is no regression of ours. */
+export function compare(before: Results, after: Results): Comparison {
+  const old = valuesOf(before);
+  const now = valuesOf(after);
+  const changes = [...now].flatMap(([key, value]) => {
+    const was = old.get(key);
+    return was === undefined ? [] : [changeOf(key, was, value)];
+  });
+  const missing = [...new Set([...old.keys(), ...now.keys()])].filter(
+    (key) => !old.has(key) || !now.has(key),
+  );
+  const hasRegressed = changes.some(({ role, verdict }) => role === 'ours' && verdict === 'worse');
+  return { changes, missing, targets: movedTargets(before, after), hasRegressed };
+}
+
+interface Value {
+  readonly series: Series;
+  readonly samples: readonly number[];
+  readonly unit: string;
+}
+
+function valuesOf(results: Results): Map<string, Value> {
+  const all = results.suites.flatMap(({ series }) => series);
+  return new Map(
+    all.map((series) => {
+      const ratios = comparableOf(series, all);
+      const value =
+        ratios === undefined
+          ? { series, samples: series.samples, unit: series.unit }
+          : { series, samples: ratios, unit: 'of the floor' };
+      return [keyOf(series), value];
+    }),
+  );
+}
+
+function changeOf(key: string, was: Value, is: Value): Change {
+  const old = median(was.samples);
+  const now = median(is.samples);
+  const relative = old === 0 ? 0 : (now - old) / Math.abs(old);
+  const gain = is.series.better === 'higher' ? relative : -relative;
+  const around = Math.max(leastNoise, noise(was.samples) + noise(is.samples));
+  const verdict = Math.abs(gain) <= around ? 'same' : gain > 0 ? 'better' : 'worse';
+  const { role } = is.series;
+  return { key, role, old, new: now, unit: is.unit, gain, noise: around, verdict };
+}
+
+function movedTargets(before: Results, after: Results): string[] {
+  const met = new Map(before.targets.map(({ figure, met }) => [figure, met]));
+  return after.targets
+    .filter(({ figure, met: isMet }) => met.has(figure) && met.get(figure) !== isMet)
+    .map(({ figure, met: isMet }) => `${figure}: ${isMet ? 'met now' : 'no longer met'}`);
+}

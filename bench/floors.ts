@@ -1,0 +1,19 @@
+import type { Series } from './series.ts';
+import { ratios } from './statistics.ts';
+
+/**
+ * A series over the floor's of the same case, metric and tool, round by round: a number that says little of
+ * the machine. undefined where there is no floor beside it.
+ */
+export function comparableOf(series: Series, all: readonly Series[]): number[] | undefined {
+  if (series.role === 'floor') return undefined;
+  const floor = all.find(
+    (one) =>
+      one.role === 'floor' &&
+      one.suite === series.suite &&
+      one.case === series.case &&
+      one.metric === series.metric &&
+      one.tool === series.tool,
+  );
+  return floor && ratios(series.samples, floor.samples);
+}

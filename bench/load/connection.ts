@@ -1,0 +1,70 @@
+import { connect, type Socket } from 'node:net';
+import { type HttpResponse, readResponse } from './response.ts';
+
+/**
+ * One keep-alive connection with one request on it at a time. A client as small as this one takes little
+ * of the cores that it shares with the server.
+ */
+export class Connection {
+  readonly #socket: Socket;
+  #received: Buffer | undefined;
+  #settle: { resolve(response: HttpResponse): void; reject(error: Error): void } | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => this.#onData(chunk));
+    socket.on('error', (error) => this.#end(error));
+    socket.on('close', () => this.#end(new Error('the server closed the connection')));
+  }
+
+  static open(port: number): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.once('error', reject);
+      socket.once('connect', () => {
+        socket.removeListener('error', reject);
+        resolve(new Connection(socket));
+      });
+    });
+  }
+
+  post(path: string, body: string | Uint8Array): Promise<HttpResponse> {
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      const length = Buffer.byteLength(body);
+      const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+      if (typeof body === 'string') {
+        this.#socket.write(head + body);
+      } else {
+        this.#socket.write(head);
+        this.#socket.write(body);
+      }
+    });
+  }
+
+  close(): void {
+    this.#socket.removeAllListeners();
+    this.#socket.on('error', () => {});
+    this.#socket.destroy();
+  }
+
+  #onData(chunk: Buffer): void {
+    const all = this.#received === undefined ? chunk : Buffer.concat([this.#received, chunk]);
+    try {
+      const response = readResponse(all);
+      this.#received = response === undefined ? all : undefined;
+      if (response === undefined) return;
+      const settle = this.#settle;
+      this.#settle = undefined;
+      settle?.resolve(response);
+    } catch (error) {
+      this.#end(error as Error);
+    }
+  }
+
+  #end(error: Error): void {
+    this.#settle?.reject(error);
+    this.#settle = undefined;
+  }
+}

@@ -1,0 +1,169 @@
+import { createHistogram } from 'node:perf_hooks';
+import { Connection } from './connection.ts';
+import type { Goal } from './request.ts';
+import type { HttpResponse } from './response.ts';
+
+/** Calls at a rate, whether or not earlier ones were answered. */
+export interface PacedLoad {
+  readonly goal: Goal;
+  readonly perSecond: number;
+}
+
+/** Connections that each send their next call when the last was answered. */
+export interface ClosedLoad {
+  readonly goal: Goal;
+  readonly connections: number;
+}
+
+export interface MixedJob {
+  readonly seconds: number;
+  readonly paced?: PacedLoad;
+  readonly closed?: ClosedLoad;
+  /** Error codes that are right answers, too. */
+  readonly refusals?: readonly number[];
+}
+
+export interface Tally {
+  readonly results: number;
+  /** Between the first result and the last one in time: whole calls in a short time would round it. */
+  readonly perSecond: number;
+  /** Of results, milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly refusals: number;
+  /** Milliseconds; 0 where there were none. */
+  readonly refusalP99: number;
+}
+
+export interface MixedResult {
+  readonly paced: Tally | undefined;
+  readonly closed: Tally | undefined;
+}
+
+/** More than this many calls waiting at once is a server that answers nothing. */
+const maxWaiting = 4000;
+
+class Counter {
+  readonly #latencies = createHistogram({ figures: 3 });
+  readonly #refusalLatencies = createHistogram({ figures: 3 });
+  readonly #refusals: readonly number[];
+  readonly #until: number;
+  #results = 0;
+  #refused = 0;
+  #inTime = 0;
+  #first = 0;
+  #last = 0;
+
+  constructor({ refusals = [] }: MixedJob, until: number) {
+    this.#until = until;
+    this.#refusals = refusals;
+  }
+
+  count(goal: Goal, index: number, sentAt: number, { status, body }: HttpResponse): void {
+    const now = performance.now();
+    const nanoseconds = Math.max(1, Math.round((now - sentAt) * 1e6));
+    const { reply } = goal.exchanges[index] as Goal['exchanges'][number];
+    if (status === 200 && body === reply) {
+      this.#results++;
+      if (now <= this.#until) {
+        if (this.#inTime++ === 0) this.#first = now;
+        this.#last = now;
+      }
+      this.#latencies.record(nanoseconds);
+    } else if (this.#isRefusal(status, body)) {
+      this.#refused++;
+      this.#refusalLatencies.record(nanoseconds);
+    } else {
+      throw new Error(`a wrong answer: ${status} ${body.slice(0, 200)} and not ${reply}`);
+    }
+  }
+
+  get tally(): Tally {
+    return {
+      results: this.#results,
+      perSecond: (this.#inTime - 1) / ((this.#last - this.#first) / 1000),
+      p50: this.#latencies.percentile(50) / 1e6,
+      p99: this.#latencies.percentile(99) / 1e6,
+      refusals: this.#refused,
+      refusalP99: this.#refused === 0 ? 0 : this.#refusalLatencies.percentile(99) / 1e6,
+    };
+  }
+
+  #isRefusal(status: number, body: string): boolean {
+    return status === 200 && this.#refusals.some((code) => body.includes(`"code":${code},`));
+  }
+}
+
+async function runClosed(
+  { goal, connections }: ClosedLoad,
+  until: number,
+  counter: Counter,
+): Promise<void> {
+  const lanes = Array.from({ length: connections }, async (_, lane) => {
+    const connection = await Connection.open(goal.port);
+    for (let n = lane; performance.now() < until; n++) {
+      const index = n % goal.exchanges.length;
+      const sentAt = performance.now();
+      const body = goal.exchanges[index]?.body ?? '';
+      counter.count(goal, index, sentAt, await connection.post(goal.path, body));
+    }
+    connection.close();
+  });
+  await Promise.all(lanes);
+}
+
+async function runPaced(
+  { goal, perSecond }: PacedLoad,
+  until: number,
+  counter: Counter,
+): Promise<void> {
+  const idle: Connection[] = [];
+  let waiting = 0;
+  let failure: unknown;
+  let onAnswer = (): void => {};
+  const send = async (n: number): Promise<void> => {
+    const connection = idle.pop() ?? (await Connection.open(goal.port));
+    const index = n % goal.exchanges.length;
+    // Connecting is the client's own affair: the clock starts when the request leaves.
+    const sentAt = performance.now();
+    const response = await connection.post(goal.path, goal.exchanges[index]?.body ?? '');
+    counter.count(goal, index, sentAt, response);
+    idle.push(connection);
+  };
+  const settle = (error?: unknown): void => {
+    waiting--;
+    failure ??= error;
+    onAnswer();
+  };
+  const began = performance.now();
+  for (let sent = 0; performance.now() < until && failure === undefined; ) {
+    const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
+    for (; sent < due; sent++) {
+      if (++waiting > maxWaiting) throw new Error(`${maxWaiting} calls wait for an answer`);
+      send(sent).then(() => settle(), settle);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  while (waiting > 0 && failure === undefined) {
+    await new Promise<void>((resolve) => {
+      onAnswer = resolve;
+    });
+  }
+  for (const connection of idle) connection.close();
+  if (failure !== undefined) throw failure;
+}
+
+/** Both kinds of load at once, each answer checked. @throws at the first wrong one */
+export async function runMixed(job: MixedJob): Promise<MixedResult> {
+  const until = performance.now() + job.seconds * 1000;
+  const paced = new Counter(job, until);
+  const closed = new Counter(job, until);
+  await Promise.all([
+    job.paced === undefined ? undefined : runPaced(job.paced, until, paced),
+    job.closed === undefined ? undefined : runClosed(job.closed, until, closed),
+  ]);
+  return {
+    paced: job.paced === undefined ? undefined : paced.tally,
+    closed: job.closed === undefined ? undefined : closed.tally,
+  };
+}

@@ -1,0 +1,68 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chartNames } from './charts.ts';
+import type { Machine } from './machine.ts';
+import type { Results } from './results.ts';
+import { suiteTables, targetsTable } from './table.ts';
+
+const startMarker = '<!-- bench:start -->';
+const endMarker = '<!-- bench:end -->';
+
+/** Puts a text between a page's markers. undefined: the page has none. */
+export function withSection(page: string, section: string): string | undefined {
+  const start = page.indexOf(startMarker);
+  const end = page.indexOf(endMarker);
+  if (start === -1 || end < start) return undefined;
+  return `${page.slice(0, start + startMarker.length)}\n\n${section}\n\n${page.slice(end)}`;
+}
+
+/** For a README: the charts that matter most, the targets, and how to measure them again. */
+export function shortSection(results: Results, folder: string): string {
+  const parts = [
+    chart(
+      folder,
+      'http',
+      'Requests per second over HTTP, as shares of the raw uWebSockets.js floor',
+    ),
+    chart(folder, 'isolation', 'p99 of a light call, alone and beside heavy calls'),
+    targetsTable(results.targets),
+    source(results),
+  ];
+  return parts.join('\n\n');
+}
+
+/** For the page on the benchmark: everything. */
+export function longSection(results: Results, folder: string): string {
+  const suites = results.suites.map((suite) => {
+    const charts = chartNames(suite.name).map((name) =>
+      chart(folder, name, `${suite.name}: ${name}`),
+    );
+    return [`### ${suite.name}`, suite.about, ...charts, suiteTables(suite)].join('\n\n');
+  });
+  const targets = `### Targets\n\n${targetsTable(results.targets)}`;
+  return [source(results), machineText(results.machine), targets, ...suites].join('\n\n');
+}
+
+/** Writes into each page that has the markers; gives those that changed. */
+export function writePages(pages: readonly (readonly [path: string, section: string])[]): string[] {
+  return pages.flatMap(([path, section]) => {
+    const page = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const changed = withSection(page, section);
+    if (changed === undefined || changed === page) return [];
+    writeFileSync(path, changed);
+    return [path];
+  });
+}
+
+function chart(folder: string, name: string, alt: string): string {
+  return `![${alt}](${folder}/${name}.svg)`;
+}
+
+function source({ command, date, machine, seconds }: Results): string {
+  const changed = machine.modified ? ', with changes' : '';
+  return `Written by \`${command.trim()}\` (${seconds} s) on ${date.slice(0, 10)}, commit ${machine.commit}${changed}.`;
+}
+
+function machineText({ cpu, cores, memoryGb, system, node, load, versions }: Machine): string {
+  const list = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node ${node}. Load average before and after: ${load.join(', ')}. ${list.join(', ')}.`;
+}

@@ -1,0 +1,22 @@
+/** What parent and child say to each other: commands that are answered. */
+export interface Request {
+  readonly id: number;
+  readonly command: string;
+  readonly argument: unknown;
+}
+
+export type Response =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: string };
+
+/** The id of the message by which a child says that it is ready. */
+export const readyId = 0;
+
+/** What a process has used so far. */
+export interface Usage {
+  /** Of all its threads, user and system, microseconds. */
+  readonly cpuUs: number;
+  readonly rssBytes: number;
+  readonly peakRssBytes: number;
+  readonly heapBytes: number;
+}

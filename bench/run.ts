@@ -1,0 +1,85 @@
+import type { Options } from './options.ts';
+import { SeriesSet } from './series.ts';
+import type { Case, Plan, Subject, Suite } from './suite.ts';
+
+/** Told of each step of a run, with the seconds it was expected to take. */
+export interface RunEvents {
+  onStep(what: string, seconds: number): void;
+}
+
+/** What a measurement takes beside its own seconds: connecting, processes, messages. */
+const overheadSeconds = 0.1;
+
+/** The warm-up round is a short one; its numbers are dropped. */
+const warmUpShare = 0.6;
+
+/** The plan without the rivals that were not asked for. */
+export function planOf(suite: Suite, options: Options): Plan {
+  const plan = suite.plan(options);
+  const { against } = options;
+  if (against.length === 0) return plan;
+  const subjects = plan.subjects.filter(({ id, role }) => role !== 'rival' || against.includes(id));
+  const ids = new Set(subjects.map(({ id }) => id));
+  const cases = plan.cases.map((one) => ({
+    ...one,
+    subjects: one.subjects.filter((id) => ids.has(id)),
+  }));
+  return { ...plan, subjects, cases };
+}
+
+export function secondsOf(plan: Plan): number {
+  const round = plan.cases.reduce((sum, one) => sum + one.subjects.length * stepSeconds(one), 0);
+  return plan.openSeconds + round * (plan.rounds + warmUpShare);
+}
+
+function stepSeconds({ seconds }: Case): number {
+  return seconds + overheadSeconds;
+}
+
+/**
+ * Measures round by round, every subject once in each (A B C A B C), so that what disturbs the machine
+ * for a while disturbs all of them.
+ */
+export async function runSuite(
+  suite: Suite,
+  plan: Plan,
+  options: Options,
+  events: RunEvents,
+): Promise<SeriesSet> {
+  const byId = new Map(plan.subjects.map((subject) => [subject.id, subject]));
+  const series = new SeriesSet(suite.name);
+  events.onStep(`${suite.name}: start`, 0);
+  const session = await suite.open(plan, options);
+  events.onStep(`${suite.name}: warm-up`, plan.openSeconds);
+  try {
+    for (let round = -1; round < plan.rounds; round++) {
+      const share = round === -1 ? warmUpShare : 1;
+      for (const one of plan.cases) {
+        for (const id of one.subjects) {
+          const readings = await session.measure(id, one.name, one.seconds * share);
+          if (round >= 0) {
+            for (const reading of readings) series.add(one.name, byId.get(id) as Subject, reading);
+          }
+          const where = round === -1 ? 'warm-up' : `round ${round + 1}/${plan.rounds}`;
+          events.onStep(`${suite.name}: ${where}, ${one.name}, ${id}`, stepSeconds(one) * share);
+        }
+      }
+    }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(`${suite.name}: ${message}`, { cause: error });
+  } finally {
+    await session.close();
+  }
+  assertComplete(series, plan.rounds);
+  return series;
+}
+
+function assertComplete(series: SeriesSet, rounds: number): void {
+  for (const { case: name, subject, metric, samples } of series.all) {
+    if (samples.length === rounds && samples.every(Number.isFinite)) continue;
+    throw new Error(
+      `${name}, ${subject}, ${metric}: ${samples.join(', ')} is not ${rounds} numbers`,
+    );
+  }
+}

@@ -1,0 +1,79 @@
+/** The value below which a share of the values lies, between neighbours by their distance. */
+export function quantile(values: readonly number[], share: number): number {
+  if (values.length === 0) return Number.NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const low = Math.floor(at);
+  const below = sorted[low]!;
+  const above = sorted[Math.ceil(at)]!;
+  return below + (above - below) * (at - low);
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/**
+ * Half of the range, relative to the median. The range and not a deviation: with five rounds, one
+ * disturbed round says more about the machine than an estimate from five numbers would.
+ */
+export function noise(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const middle = Math.abs(median(values));
+  const half = (Math.max(...values) - Math.min(...values)) / 2;
+  return middle === 0 ? 0 : half / middle;
+}
+
+/** `a` over `b` round by round: what slowed both in one round cancels out. */
+export function ratios(a: readonly number[], b: readonly number[]): number[] {
+  return pairs(a, b, (x, y) => x / y);
+}
+
+export function differences(a: readonly number[], b: readonly number[]): number[] {
+  return pairs(a, b, (x, y) => x - y);
+}
+
+function pairs(
+  a: readonly number[],
+  b: readonly number[],
+  of: (x: number, y: number) => number,
+): number[] {
+  if (a.length !== b.length) {
+    throw new Error(`${a.length} rounds beside ${b.length}: ratios are taken within rounds`);
+  }
+  return a.map((x, round) => of(x, b[round]!));
+}
+
+/** The b of y = a * x^b: least squares on logarithms. */
+export function exponent(points: readonly (readonly [x: number, y: number])[]): number {
+  const usable = points.filter(([x, y]) => x > 0 && y > 0);
+  if (usable.length < 2) return Number.NaN;
+  const xs = usable.map(([x]) => Math.log(x));
+  const ys = usable.map(([, y]) => Math.log(y));
+  const meanX = mean(xs);
+  const meanY = mean(ys);
+  let above = 0;
+  let below = 0;
+  for (const [i, x] of xs.entries()) {
+    above += (x - meanX) * (ys[i]! - meanY);
+    below += (x - meanX) ** 2;
+  }
+  return above / below;
+}
+
+/** The slope of y over x: least squares. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const meanX = mean(points.map(([x]) => x));
+  const meanY = mean(points.map(([, y]) => y));
+  let above = 0;
+  let below = 0;
+  for (const [x, y] of points) {
+    above += (x - meanX) * (y - meanY);
+    below += (x - meanX) ** 2;
+  }
+  return above / below;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,11 @@
+/** Prepared inputs are taken in turn, so that making them costs no subject anything. */
+export interface HopSubject {
+  /** Makes the nth call. @throws where the answer is wrong */
+  call(n: number): Promise<void> | void;
+}
+
+export const variety = 1024;
+
+export function assertRight(right: boolean): void {
+  if (!right) throw new Error('a wrong answer');
+}

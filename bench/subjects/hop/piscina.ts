@@ -1,0 +1,18 @@
+import { operands } from '../fixed.ts';
+import { createPool } from '../piscina.ts';
+import { assertRight, type HopSubject, variety } from './contract.ts';
+
+/** `run` per call, one thread: objects in and out, no JSON-RPC around them. */
+export function createPiscina(concurrentTasksPerWorker: number | undefined): HopSubject {
+  const pool = createPool(
+    1,
+    concurrentTasksPerWorker === undefined ? {} : { concurrentTasksPerWorker },
+  );
+  const params = Array.from({ length: variety }, (_, n) => operands(n));
+  return {
+    call: async (n) => {
+      const { a, b } = params[n] as { a: number; b: number };
+      assertRight((await pool.run({ a, b })) === a + b);
+    },
+  };
+}

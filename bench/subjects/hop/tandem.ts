@@ -1,0 +1,31 @@
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { Dispatcher } from '../../../src/index.ts';
+import { firstId, operands, replyTo } from '../fixed.ts';
+import { assertRight, type HopSubject, variety } from './contract.ts';
+
+/** One worker; the whole way from the request's text to the reply's. */
+export async function createTandem(method: string): Promise<HopSubject> {
+  const source = import.meta.url;
+  const extension = source.endsWith('.ts') ? '.ts' : '.js';
+  const dispatcher = new Dispatcher({
+    modules: [new URL(`../procedures${extension}`, source).href],
+    workers: 1,
+    logLevel: 'error',
+  });
+  await dispatcher.ready();
+  const numbers = Array.from({ length: variety }, (_, n) => n);
+  const texts = numbers.map((n) =>
+    JSON.stringify({ jsonrpc: '2.0', id: firstId + n, method, params: operands(n) }),
+  );
+  const replies = numbers.map((n) => JSON.stringify(replyTo(n)));
+  return {
+    call: (n) => {
+      const reply = dispatcher.handle(texts[n] as string, new RequestScope());
+      if (!(reply instanceof Promise)) {
+        assertRight(reply === replies[n]);
+        return;
+      }
+      return reply.then((text) => assertRight(text === replies[n]));
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { availableParallelism } from 'node:os';
+import { probe } from '../load/probe.ts';
+import type { Goal } from '../load/request.ts';
+import { Child } from '../process/child.ts';
+import type { Subject } from '../suite.ts';
+import type { Asked, Dialect } from './questions.ts';
+
+export interface ServerSubject extends Subject {
+  /** Below bench/. */
+  readonly module: string;
+  readonly dialect: Dialect;
+  /** The method of the tiny call. */
+  readonly method: string;
+  readonly args?: readonly string[];
+}
+
+/** One core stays with the front end. */
+export const poolThreads = Math.max(1, availableParallelism() - 1);
+
+function server(
+  id: string,
+  label: string,
+  role: Subject['role'],
+  rest: Pick<ServerSubject, 'dialect' | 'method'> & Partial<ServerSubject>,
+): ServerSubject {
+  return { id, label, role, module: `subjects/http/${id}`, args: [String(poolThreads)], ...rest };
+}
+
+const routes = { dialect: 'routes', method: 'add' } as const;
+const rpc = { dialect: 'json-rpc', method: 'add' } as const;
+const pooled = 'pooledAdd';
+
+export const uwsFloor = server('uws-floor', 'raw uWebSockets.js, fixed reply', 'floor', {
+  dialect: 'fixed',
+  method: 'add',
+});
+export const tandem = server('tandem', 'Tandem, inline', 'ours', rpc);
+const tandemPooled = server('tandem-pooled', 'Tandem, pooled', 'ours', {
+  ...rpc,
+  method: pooled,
+  module: 'subjects/http/tandem',
+});
+export const uwsPiscina = server('uws-piscina', 'uWebSockets.js + piscina', 'rival', {
+  ...rpc,
+  method: pooled,
+});
+export const fastify = server('fastify', 'fastify', 'rival', routes);
+export const fastifyPiscina = server('fastify-piscina', 'fastify + piscina', 'rival', {
+  ...routes,
+  method: pooled,
+});
+export const jayson = server('jayson', 'jayson', 'rival', rpc);
+
+export const httpServers: readonly ServerSubject[] = [
+  uwsFloor,
+  tandem,
+  tandemPooled,
+  uwsPiscina,
+  server('json-rpc-2-0', 'node:http + json-rpc-2.0', 'rival', rpc),
+  jayson,
+  fastify,
+  fastifyPiscina,
+  server('orpc', 'oRPC', 'rival', { ...rpc, dialect: 'orpc' }),
+  server('trpc', 'tRPC', 'rival', { ...rpc, dialect: 'trpc' }),
+];
+
+/** A server of the benchmark in its own process. */
+export class RunningServer {
+  readonly process: Child;
+  readonly port: number;
+
+  private constructor(process: Child) {
+    this.process = process;
+    this.port = process.ready as number;
+  }
+
+  static async start({ module, args }: ServerSubject): Promise<RunningServer> {
+    return new RunningServer(await Child.start(module, args === undefined ? {} : { args }));
+  }
+
+  /** Where to send these questions, once each of them was answered rightly. */
+  goal({ path, questions }: Asked): Promise<Goal> {
+    return probe(this.port, path, questions);
+  }
+
+  stop(): Promise<void> {
+    return this.process.stop();
+  }
+}
+
+/** Starts several, one after another: started together they would slow each other's warm-up. */
+export async function startServers(
+  subjects: readonly ServerSubject[],
+): Promise<Map<string, RunningServer>> {
+  const servers = new Map<string, RunningServer>();
+  for (const subject of subjects) servers.set(subject.id, await RunningServer.start(subject));
+  return servers;
+}
+
+export async function stopServers(servers: ReadonlyMap<string, RunningServer>): Promise<void> {
+  await Promise.all([...servers.values()].map((one) => one.stop()));
+}

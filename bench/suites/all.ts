@@ -1,0 +1,22 @@
+import type { Suite } from '../suite.ts';
+import { growth } from './growth.ts';
+import { hop } from './hop.ts';
+import { http } from './http.ts';
+import { isolation } from './isolation.ts';
+import { limits } from './limits.ts';
+import { micro } from './micro.ts';
+import { scaling } from './scaling.ts';
+import { soakSuite } from './soak.ts';
+import { start } from './start.ts';
+
+export const suites: readonly Suite[] = [
+  micro,
+  hop,
+  http,
+  isolation,
+  limits,
+  scaling,
+  growth,
+  start,
+  soakSuite,
+];

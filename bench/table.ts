@@ -1,0 +1,86 @@
+import { comparableOf } from './floors.ts';
+import { keyed } from './grouping.ts';
+import type { SuiteResult } from './results.ts';
+import type { Series } from './series.ts';
+import { median } from './statistics.ts';
+import type { Limit, Target } from './targets.ts';
+
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(' | ')} |`;
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
+}
+
+export function targetsTable(targets: readonly Target[]): string {
+  const rows = targets.map(({ figure, limit, tool, measured, samples, met }) => [
+    figure,
+    limitText(limit),
+    `${measuredText(measured, limit.unit)} (${range(samples)})`,
+    met ? 'yes' : '**no**',
+    tool,
+  ]);
+  return markdownTable(
+    ['figure', 'target', 'measured (lowest to highest round)', 'met', 'load'],
+    rows,
+  );
+}
+
+/** One table per case and tool: subjects down, metrics across, each a median over the rounds. */
+export function suiteTables({ subjects, series }: SuiteResult): string {
+  const label = new Map(subjects.map(({ id, label }) => [id, label]));
+  const blocks = keyed(series, (one) => `${one.case}, load by ${one.tool}`);
+  const texts = [...blocks].map(([title, block]) => {
+    const metrics = [...keyed(block, ({ metric, unit }) => `${metric}, ${unit}`)];
+    const hasFloor = block.some((one) => comparableOf(one, block) !== undefined);
+    const bySubject = keyed(block, ({ subject }) => subject);
+    const rows = [...bySubject].map(([subject, own]) => [
+      label.get(subject) ?? subject,
+      ...metrics.map(([, columns]) => cellOf(own, columns)),
+      ...(hasFloor ? [ratioText(own[0] as Series, block)] : []),
+    ]);
+    const heads = [...metrics.map(([head]) => head), ...(hasFloor ? ['of the floor'] : [])];
+    return `**${title}**\n\n${markdownTable(['', ...heads], rows)}`;
+  });
+  return texts.join('\n\n');
+}
+
+/** Three figures: what differs between rounds is in the second or third. */
+export function figure(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  if (Math.abs(value) >= 1000) return Math.round(Number(value.toPrecision(3))).toLocaleString('en');
+  return String(Number(value.toPrecision(3)));
+}
+
+function limitText(limit: Limit): string {
+  const [word, value] =
+    'atLeast' in limit
+      ? (['at least', limit.atLeast] as const)
+      : (['at most', limit.atMost] as const);
+  return `${word} ${measuredText(value, limit.unit)}`;
+}
+
+function measuredText(value: number, unit: string): string {
+  if (unit === '') return figure(value);
+  return unit === 'x' ? `${figure(value)}×` : `${figure(value)} ${unit}`;
+}
+
+function range(samples: readonly number[]): string {
+  return `${figure(Math.min(...samples))} to ${figure(Math.max(...samples))}`;
+}
+
+function cellOf(own: readonly Series[], columns: readonly Series[]): string {
+  const series = own.find((one) => columns.includes(one));
+  return series === undefined ? '' : figure(median(series.samples));
+}
+
+function ratioText(series: Series, block: readonly Series[]): string {
+  if (series.role === 'floor') return '1';
+  const ratios = comparableOf(series, block);
+  return ratios === undefined ? '' : `${figure(median(ratios))} (${range(ratios)})`;
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

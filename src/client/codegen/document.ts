@@ -1,0 +1,135 @@
+import { assertDepth, isObject, type JsonObject, listOf, own, stringOf } from './json.ts';
+import { References } from './references.ts';
+import { CodegenError, constantName, shown, UniqueNames } from './text.ts';
+
+/** What a contract is made of, read from an OpenRPC document of any origin. */
+export interface Api {
+  /** Sorted by name: the order of registration is no part of a contract. */
+  readonly methods: readonly Method[];
+  readonly references: References;
+}
+
+export interface Method {
+  readonly name: string;
+  /** Where it stands in the document. */
+  readonly path: string;
+  readonly doc: string | undefined;
+  readonly deprecated: boolean;
+  /** Its params are sent as an array only. */
+  readonly byPosition: boolean;
+  readonly params: readonly Param[];
+  /** The schema of params that have no name here; undefined: there are none. */
+  readonly rest: unknown;
+  /** undefined: not declared. */
+  readonly result: unknown;
+  readonly errors: readonly DeclaredError[];
+}
+
+export interface Param {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: unknown;
+  readonly doc: string | undefined;
+}
+
+export interface DeclaredError {
+  readonly name: string;
+  readonly code: number;
+  readonly message: string;
+  /** undefined: it carries none. */
+  readonly data: unknown;
+}
+
+/** @throws CodegenError */
+export function readDocument(document: unknown): Api {
+  if (!isOpenRpc(document)) {
+    throw new CodegenError('this is no OpenRPC document: it needs the members openrpc and methods');
+  }
+  assertDepth(document);
+  const references = new References(document);
+  const names = new Set<string>();
+  const methods = listOf(document, 'methods').map((one, index) => {
+    const method = readMethod(one, `methods[${index}]`, references);
+    if (names.has(method.name)) {
+      throw new CodegenError(`methods[${index}]: the name ${shown(method.name)} is taken already`);
+    }
+    names.add(method.name);
+    return method;
+  });
+  return { references, methods: methods.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+export function isOpenRpc(document: unknown): document is JsonObject {
+  if (!isObject(document) || !Array.isArray(own(document, 'methods'))) return false;
+  return typeof own(document, 'openrpc') === 'string';
+}
+
+function readMethod(one: unknown, path: string, references: References): Method {
+  const { value } = references.follow(one, path);
+  const name = isObject(value) ? stringOf(value, 'name') : undefined;
+  if (!isObject(value) || name === undefined) {
+    throw new CodegenError(`${path}: a method needs a name`);
+  }
+  const result = references.follow(own(value, 'result'), `${path}.result`).value;
+  return {
+    name,
+    path,
+    doc: docOf(value),
+    deprecated: own(value, 'deprecated') === true,
+    byPosition: own(value, 'paramStructure') === 'by-position',
+    params: readParams(value, path, references),
+    rest: own(value, 'x-additional-params'),
+    result: isObject(result) ? own(result, 'schema') : undefined,
+    errors: readErrors(value, path, references),
+  };
+}
+
+function readParams(method: JsonObject, path: string, references: References): Param[] {
+  const names = new Set<string>();
+  return listOf(method, 'params').map((one, index) => {
+    const at = `${path}.params[${index}]`;
+    const { value } = references.follow(one, at);
+    const name = isObject(value) ? stringOf(value, 'name') : undefined;
+    if (!isObject(value) || name === undefined) {
+      throw new CodegenError(`${at}: a param needs a name`);
+    }
+    if (names.has(name)) throw new CodegenError(`${at}: the name ${shown(name)} is taken already`);
+    names.add(name);
+    const schema = own(value, 'schema');
+    return { name, required: own(value, 'required') === true, schema, doc: docOf(value) };
+  });
+}
+
+function readErrors(method: JsonObject, path: string, references: References): DeclaredError[] {
+  const named = own(method, 'x-errors');
+  if (isObject(named)) {
+    return Object.entries(named).flatMap(([name, error]) => {
+      const code = isObject(error) ? own(error, 'code') : undefined;
+      if (!isObject(error) || !Number.isSafeInteger(code)) return [];
+      const message = stringOf(error, 'message') ?? '';
+      return [{ name, code: code as number, message, data: own(error, 'data') }];
+    });
+  }
+  const names = new UniqueNames([]);
+  return listOf(method, 'errors').flatMap((one, index) => {
+    const { value, name } = references.follow(one, `${path}.errors[${index}]`);
+    const code = isObject(value) ? own(value, 'code') : undefined;
+    if (!isObject(value) || !Number.isSafeInteger(code)) return [];
+    const message = stringOf(value, 'message') ?? '';
+    // An Error Object holds no schema of its data, and any may come.
+    return [
+      {
+        name: names.take(name ?? constantName(message)),
+        code: code as number,
+        message,
+        data: true,
+      },
+    ];
+  });
+}
+
+function docOf(object: JsonObject): string | undefined {
+  const [summary, description] = [stringOf(object, 'summary'), stringOf(object, 'description')];
+  if (summary === undefined || description === undefined) return description ?? summary;
+  return description.startsWith(summary) ? description : `${summary}\n\n${description}`;
+}

@@ -1,0 +1,227 @@
+import { schemaDoc } from './docs.ts';
+import { isObject, type JsonObject, listOf, own, stringOf } from './json.ts';
+import {
+  enclosed,
+  intersection,
+  type Member,
+  objectText,
+  type Piece,
+  tight,
+  union,
+  unknownPiece,
+} from './piece.ts';
+import type { Located } from './references.ts';
+import { commentLine, memberName, quoted } from './text.ts';
+
+/** What the schema's references become. */
+export interface TypeNames {
+  /**
+   * @param eager the type is needed to know the one that is being written: outside of members and items
+   * @throws CodegenError
+   */
+  nameFor($ref: string, at: Located, eager: boolean): string;
+}
+
+/** How a schema stands in what is being written. */
+interface Place extends Located {
+  readonly eager: boolean;
+  /** A doc comment stands above it, so that its format needs none of its own. */
+  readonly documented: boolean;
+}
+
+/** Writes JSON Schemas (draft 4 to 2020-12, as far as TypeScript goes) as types. */
+export class SchemaTypes {
+  readonly #names: TypeNames;
+  readonly #inline: boolean;
+
+  /** @param options inline: without doc comments and formats, for one line */
+  constructor(names: TypeNames, { inline = false }: { readonly inline?: boolean } = {}) {
+    this.#names = names;
+    this.#inline = inline;
+  }
+
+  /** The type of a member, or of a named type. */
+  typeOf(at: Located, eager = false): string {
+    return this.#write({ ...at, eager, documented: true }).text;
+  }
+
+  /** The members of a schema that is no more than an object with named members; undefined: it is more. */
+  membersOf(at: Located): Member[] | undefined {
+    const { schema } = at;
+    if (!isObject(schema) || !isObject(own(schema, 'properties'))) return undefined;
+    const more = ['$ref', 'const', 'enum', 'anyOf', 'oneOf', 'allOf', 'not', 'nullable'];
+    const type = own(schema, 'type') ?? 'object';
+    if (type !== 'object' || more.some((key) => Object.hasOwn(schema, key))) return undefined;
+    const members = this.#members(schema, at);
+    return members.length === 0 ? undefined : members;
+  }
+
+  #write(at: Place): Piece {
+    const { schema } = at;
+    if (schema === false) return tight('never');
+    if (!isObject(schema)) return unknownPiece;
+    const $ref = own(schema, '$ref');
+    const piece =
+      typeof $ref === 'string'
+        ? tight(this.#names.nameFor($ref, at, at.eager))
+        : this.#writeBody(schema, at);
+    return own(schema, 'nullable') === true ? union([piece, tight('null')]) : piece;
+  }
+
+  #writeBody(schema: JsonObject, at: Place): Piece {
+    if (Object.hasOwn(schema, 'const')) return tight(literal(schema.const));
+    const values = own(schema, 'enum');
+    if (Array.isArray(values)) return union(values.map((value) => tight(literal(value))));
+    const not = own(schema, 'not');
+    if (not === true || (isObject(not) && Object.keys(not).length === 0)) return tight('never');
+
+    const alternatives = ['anyOf', 'oneOf'].filter((key) => Array.isArray(own(schema, key)));
+    const parts = alternatives.map((key) => union(this.#each(schema, key, at)));
+    if (Array.isArray(own(schema, 'allOf'))) parts.push(...this.#each(schema, 'allOf', at));
+    const known = parts.filter(({ text }) => text !== 'unknown');
+    const base = this.#writeTypes(schema, at);
+    // "type: object" beside alternatives that are objects says nothing more.
+    const isBare = typeof own(schema, 'type') === 'string' && !hasShape(schema);
+    return intersection(known.length > 0 && isBare ? known : [base, ...known]);
+  }
+
+  #each(schema: JsonObject, key: string, at: Place): Piece[] {
+    return listOf(schema, key).map((one, index) =>
+      this.#write({
+        ...at,
+        schema: one,
+        path: `${at.path}.${key}[${index}]`,
+        documented: this.#inline,
+      }),
+    );
+  }
+
+  #writeTypes(schema: JsonObject, at: Place): Piece {
+    const type = own(schema, 'type') ?? shapeOf(schema);
+    if (!Array.isArray(type)) return this.#writeType(type, schema, at);
+    return union(type.map((one) => this.#writeType(one, schema, at)));
+  }
+
+  #writeType(type: unknown, schema: JsonObject, at: Place): Piece {
+    switch (type) {
+      case 'string':
+      case 'number':
+      case 'boolean':
+      case 'null':
+        return tight(withFormat(type, schema, at));
+      case 'integer':
+        return tight(withFormat('number', schema, at));
+      case 'array':
+        return tight(this.#arrayText(schema, at));
+      case 'object':
+        return tight(this.#objectText(schema, at));
+      default:
+        return unknownPiece;
+    }
+  }
+
+  #inner(schema: unknown, at: Located, step: string): Piece {
+    const { root, path } = at;
+    const documented = this.#inline;
+    return this.#write({ schema, root, path: path + step, eager: false, documented });
+  }
+
+  #arrayText(schema: JsonObject, at: Place): string {
+    const items = own(schema, 'items');
+    const prefix = own(schema, 'prefixItems');
+    if (Array.isArray(prefix)) return this.#tupleText(prefix, items, schema, at);
+    if (Array.isArray(items)) {
+      return this.#tupleText(items, own(schema, 'additionalItems'), schema, at);
+    }
+    if (items === undefined && own(schema, 'maxItems') === 0) return '[]';
+    return `${enclosed(this.#inner(items, at, '.items'))}[]`;
+  }
+
+  #tupleText(items: readonly unknown[], rest: unknown, schema: JsonObject, at: Place): string {
+    const minItems = own(schema, 'minItems');
+    const required = typeof minItems === 'number' ? minItems : items.length;
+    const texts = items.map((item, index) => {
+      const piece = this.#inner(item, at, `.items[${index}]`);
+      return index < required ? piece.text.trimStart() : `${enclosed(piece)}?`;
+    });
+    if (rest === true || isObject(rest)) {
+      texts.push(`...${enclosed(this.#inner(rest, at, '.additionalItems'))}[]`);
+    }
+    return `[${texts.join(', ')}]`;
+  }
+
+  #objectText(schema: JsonObject, at: Place): string {
+    const members = this.#members(schema, at);
+    if (members.length > 0) return objectText(members);
+    return `Record<string, ${own(schema, 'additionalProperties') === false ? 'never' : 'unknown'}>`;
+  }
+
+  #members(schema: JsonObject, at: Located): Member[] {
+    const properties = own(schema, 'properties');
+    const required = new Set(listOf(schema, 'required'));
+    const members: Member[] = Object.entries(isObject(properties) ? properties : {}).map(
+      ([name, member]) => this.member(name, member, required.has(name), at),
+    );
+    const rest = this.#rest(schema, at);
+    return rest.length === 0 ? members : [...members, indexMember(members, rest)];
+  }
+
+  /** A named member with its doc comment. */
+  member(name: string, schema: unknown, required: boolean, at: Located, doc?: string): Member {
+    const path = `${at.path}.${memberName(name)}`;
+    const type = this.typeOf({ schema, root: at.root, path });
+    const lines = this.#inline ? [] : schemaDoc(schema, doc);
+    return { name: memberName(name), optional: !required, type, doc: lines };
+  }
+
+  /** The types of the members that have no name in the schema. */
+  #rest(schema: JsonObject, at: Located): Piece[] {
+    const patterns = own(schema, 'patternProperties');
+    const rest = Object.values(isObject(patterns) ? patterns : {}).map((one) =>
+      this.#inner(one, at, '.patternProperties'),
+    );
+    const additional = own(schema, 'additionalProperties');
+    if (additional === true && isObject(own(schema, 'properties'))) rest.push(unknownPiece);
+    if (isObject(additional)) rest.push(this.#inner(additional, at, '.additionalProperties'));
+    return rest;
+  }
+}
+
+/** The member for all other names; TypeScript wants it to cover the named ones too. */
+export function indexMember(members: readonly Member[], rest: readonly Piece[]): Member {
+  const named = members.flatMap(({ type, optional }) => [
+    tight(type.startsWith('\n') ? `(${type}\n)` : type),
+    ...(optional ? [tight('undefined')] : []),
+  ]);
+  const { text } = union([...rest, ...named]);
+  return { name: '[name: string]', optional: false, type: text, doc: [] };
+}
+
+function hasShape(schema: JsonObject): boolean {
+  return shapeOf(schema) !== undefined || stringOf(schema, 'format') !== undefined;
+}
+
+/** The type of a schema that does not name it. */
+function shapeOf(schema: JsonObject): 'object' | 'array' | undefined {
+  const object = ['properties', 'additionalProperties', 'patternProperties'];
+  if (object.some((key) => Object.hasOwn(schema, key))) return 'object';
+  return ['items', 'prefixItems'].some((key) => Object.hasOwn(schema, key)) ? 'array' : undefined;
+}
+
+function withFormat(type: string, schema: JsonObject, { documented }: Place): string {
+  const format = stringOf(schema, 'format');
+  if (documented || format === undefined) return type;
+  return `${type} /* ${commentLine(format).replace(/\s+/g, ' ').slice(0, 80)} */`;
+}
+
+function literal(value: unknown): string {
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'boolean' || value === null) return String(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'number';
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (!isObject(value)) return 'unknown';
+  const members = Object.entries(value).map(
+    ([name, one]) => `${memberName(name)}: ${literal(one)}`,
+  );
+  return members.length === 0 ? 'Record<string, never>' : `{ ${members.join('; ')} }`;
+}

@@ -1,0 +1,13 @@
+export { type ClientOptions, createClient } from './client.ts';
+export type { Contract, ContractEntry, ContractError, ContractOf } from './contract.ts';
+export { hasCode, RpcError, RpcTransportError } from './errors.ts';
+export type { Fetch, FetchResponse, HeadersSource } from './exchange.ts';
+export {
+  type CallError,
+  type CallErrorOf,
+  type Outcome,
+  type OutcomeOf,
+  type Pending,
+  settle,
+} from './outcome.ts';
+export type { BatchCall, CallOptions, Client, ClientMethods, Method } from './types.ts';

@@ -1,0 +1,97 @@
+import type { Static, TSchema } from '@sinclair/typebox';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { RegistrationError } from './registration-error.ts';
+import { assertSchema } from './schema-rules.ts';
+
+/** An error that a procedure declares: part of its contract. */
+export interface ErrorDeclaration {
+  /** Any integer outside -32768 to -32000, its own within the procedure: callers tell errors apart by it. */
+  readonly code: number;
+  /** One short sentence. */
+  readonly message: string;
+  /** The schema of its data. Without it the error carries none. */
+  readonly data?: TSchema | undefined;
+}
+
+/** By name: letters, digits and `_`, beginning with a letter or `_`. */
+export type ErrorDeclarations = Readonly<Record<string, ErrorDeclaration>>;
+
+/** `context.errors`: a function per declared error, for `throw errors.NAME(data)`. */
+export type ErrorMakers<Errors> = {
+  readonly [Name in keyof Errors]: Errors[Name] extends {
+    readonly data: infer Data extends TSchema;
+  }
+    ? (data: Static<Data>) => RpcError
+    : () => RpcError;
+};
+
+/** What a contract says of the errors: their codes, and the types of their data. */
+export type ErrorTypes<Errors> = {
+  readonly [Name in keyof Errors]: Errors[Name] extends {
+    readonly code: infer Code;
+    readonly data: infer Data extends TSchema;
+  }
+    ? { readonly code: Code; readonly data: Static<Data> }
+    : Pick<Errors[Name], 'code' & keyof Errors[Name]>;
+};
+
+export interface CompiledErrors {
+  readonly declared: ErrorDeclarations;
+  readonly make: Readonly<Record<string, (data?: unknown) => RpcError>>;
+}
+
+/**
+ * @param where begins each message, e.g. `procedure "add"`
+ * @throws RegistrationError
+ */
+export function compileErrors(
+  declared: ErrorDeclarations | undefined,
+  where: string,
+): CompiledErrors | undefined {
+  if (declared === undefined || Object.keys(declared).length === 0) return undefined;
+  const names = new Map<number, string>();
+  const kept: Record<string, ErrorDeclaration> = {};
+  const make: Record<string, (data?: unknown) => RpcError> = {};
+  for (const [name, declaration] of Object.entries(declared)) {
+    const place = `${where}: errors.${name}`;
+    assertDeclaration(name, declaration, place);
+    const { code, message, data } = declaration;
+    const other = names.get(code);
+    if (other !== undefined) {
+      throw new RegistrationError(
+        `${place}: the code ${code} is that of ${other} already; callers tell errors apart by it`,
+      );
+    }
+    names.set(code, name);
+    if (data !== undefined) assertSchema(data, `${place}.data`);
+    kept[name] = { code, message, data };
+    make[name] = (value) => new RpcError(code, message, value);
+  }
+  return { declared: kept, make: Object.freeze(make) };
+}
+
+const members = ['code', 'message', 'data'];
+
+function assertDeclaration(name: string, declaration: unknown, place: string): void {
+  const fault = declarationFault(name, declaration);
+  if (fault !== undefined) throw new RegistrationError(`${place}: ${fault}`);
+}
+
+function declarationFault(name: string, declaration: unknown): string | undefined {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name === '__proto__') {
+    return "an error's name has letters, digits and _, and begins with a letter or _";
+  }
+  if (typeof declaration !== 'object' || declaration === null) {
+    return 'must be an object: { code, message, data? }';
+  }
+  const odd = Object.keys(declaration).find((key) => !members.includes(key));
+  if (odd !== undefined)
+    return `unknown member ${JSON.stringify(odd)}. Known: ${members.join(', ')}`;
+  const { code, message } = declaration as Partial<Record<keyof ErrorDeclaration, unknown>>;
+  if (!Number.isSafeInteger(code)) return `code must be an integer, got ${String(code)}`;
+  if (Number(code) >= -32768 && Number(code) <= -32000) {
+    return `the code ${String(code)} is reserved: JSON-RPC 2.0 keeps -32768 to -32000 for itself`;
+  }
+  if (typeof message !== 'string' || message === '') return 'message must be a string, not empty';
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import { assertName } from './names.ts';
+import { isProcedure } from './procedure.ts';
+import { RegistrationError } from './registration-error.ts';
+import type { Rpc } from './rpc.ts';
+import type { Procedure } from './types.ts';
+
+/** What `Router.from` takes: procedures and routers, in objects that nest. */
+export interface ProcedureTree {
+  readonly [name: string]: Procedure | RouterLike | ProcedureTree;
+}
+
+/** As much of a Router as its type is known by. */
+export interface RouterLike<C = unknown> {
+  readonly rpc: Rpc;
+  readonly '~contract'?: C;
+}
+
+/** The contract of a tree: entries by full names. */
+export type ContractFrom<Tree> = ByName<LeavesOf<Tree, ''>>;
+
+type ByName<Leaves> = {
+  readonly [Leaf in Leaves as Leaf extends readonly [infer Name extends string, unknown]
+    ? Name
+    : never]: Leaf extends readonly [string, infer Entry] ? Entry : never;
+};
+
+/** The tree as a union of [name, entry]: one flat pass stays cheap for a thousand procedures. */
+type LeavesOf<Tree, Prefix extends string> = {
+  [Name in keyof Tree & string]: Tree[Name] extends Procedure<infer Entry>
+    ? readonly [`${Prefix}${Name}`, EntryOf<Entry>]
+    : Tree[Name] extends RouterLike<infer C>
+      ? { [Inner in keyof C & string]: readonly [`${Prefix}${Name}.${Inner}`, C[Inner]] }[keyof C &
+          string]
+      : LeavesOf<Tree[Name], `${Prefix}${Name}.`>;
+}[keyof Tree & string];
+
+/** Of a procedure whose types were lost (`router.get`, say) nothing is known. */
+type EntryOf<Entry> = unknown extends Entry
+  ? { readonly params: Record<string, unknown>; readonly result: unknown }
+  : Entry;
+
+/**
+ * The procedures and routers of a tree, with the dotted path of each.
+ *
+ * @throws RegistrationError for a path that is no name, and for what is neither of the two nor an object
+ */
+export function leavesOf<R>(
+  tree: unknown,
+  isRouter: (value: unknown) => value is R,
+): (readonly [path: string, leaf: Procedure | R])[] {
+  const leaves: (readonly [string, Procedure | R])[] = [];
+  const visit = (node: unknown, path: string): void => {
+    if (isRouter(node) || isProcedure(node)) {
+      leaves.push([path, node]);
+      return;
+    }
+    if (!isPlainObject(node)) throw new RegistrationError(`Router.from: ${faultOf(node, path)}`);
+    for (const [name, child] of Object.entries(node)) {
+      const inner = path === '' ? name : `${path}.${name}`;
+      // Here, not only where it registers: its length bounds an object that holds itself.
+      assertName(inner, 'Router.from');
+      visit(child, inner);
+    }
+  };
+  visit(tree, '');
+  return leaves;
+}
+
+/** A module's namespace too: `Router.from({ math })` behind `import * as math`. */
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+function faultOf(value: unknown, path: string): string {
+  const place = path === '' ? 'the argument' : JSON.stringify(path);
+  const hint = typeof value === 'function' ? '; make it one: procedure({ ... }, handler)' : '';
+  return `${place} must be a procedure, a Router or an object of them${hint}`;
+}

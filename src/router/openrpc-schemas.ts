@@ -1,0 +1,264 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { JsonSchema } from './plain-schema.ts';
+import { mapChildren } from './schema-tree.ts';
+
+/** Where a schema stands, in words for a name: `user`, `users.list result`. */
+type Hint = string;
+
+/** The schemas that `$ref` can mean at one place, by their ids. */
+type Scope = ReadonlyMap<string, JsonSchema>;
+
+interface Component {
+  readonly name: string;
+  schema: JsonSchema;
+}
+
+/** What is said beside a type and may differ from one use of it to the next. */
+const annotations = ['default', 'description', 'examples'];
+
+/** The ids that Type.Recursive makes up, as plainSchema numbers them. */
+const madeUpId = /^T\d+$/;
+
+/**
+ * Gathers the schemas of a document into its components: those that have an `$id`, and those that are
+ * used more than once. All roots are added first, then each is taken with {@link shared}.
+ */
+export class SchemaComponents {
+  readonly #maxIds: number;
+  readonly #components = new Map<string, Component>();
+  /** How many components wanted each name: the second becomes name_2. */
+  readonly #names = new Map<string, number>();
+  /** Types without an id, by their text: how often they were met, and what they are called. */
+  readonly #uses = new Map<string, { count: number; readonly hint: Hint }>();
+
+  /**
+   * @param maxIds named schemas that one procedure may have; each is compared with all it leads to, so
+   *   that a document from somebody else could take for ever
+   */
+  constructor(maxIds: number) {
+    this.#maxIds = maxIds;
+  }
+
+  /**
+   * @param roots the schemas that refer to each other by id: the params of one procedure, its result
+   * @returns each with its references turned into `#/components/schemas/...`
+   */
+  add(roots: readonly (readonly [schema: JsonSchema, hint: Hint])[]): JsonSchema[] {
+    const scope = new Map<string, JsonSchema>();
+    for (const [schema] of roots) collectIds(schema, scope);
+    if (scope.size > this.#maxIds) {
+      throw new RangeError(
+        `a procedure has ${scope.size} named schemas, at most ${this.#maxIds} are read`,
+      );
+    }
+    const added = roots.map(([schema, hint]) => this.#convert(schema, scope, hint));
+    for (const [index, [, hint]] of roots.entries()) this.#count(added[index] ?? {}, hint);
+    return added;
+  }
+
+  /** A schema that `add` returned, with the types that are used more than once replaced by references. */
+  shared(schema: JsonSchema): JsonSchema {
+    const text = this.#shareText(schema);
+    const use = text === undefined ? undefined : this.#uses.get(text);
+    if (text === undefined || use === undefined || use.count < 2) return this.#sharedBody(schema);
+    let component = this.#components.get(text);
+    if (component === undefined) {
+      component = { name: this.#nameFor(schema, use.hint), schema: {} };
+      this.#components.set(text, component);
+      component.schema = this.#sharedBody(withoutDefault(schema));
+    }
+    return referenceTo(component, schema);
+  }
+
+  /** Call it last. Sorted by name: the order of use changes more easily than a name. */
+  toJson(): Record<string, JsonSchema> {
+    // The bodies of components with ids may hold types that are used more than once, and so on.
+    const withIds = [...this.#components.values()];
+    for (const component of withIds) component.schema = this.#sharedBody(component.schema);
+    const all = [...this.#components.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return Object.fromEntries(all.map(({ name, schema }) => [name, schema]));
+  }
+
+  #sharedBody(schema: JsonSchema): JsonSchema {
+    return mapPlain(schema, (child) => this.shared(child));
+  }
+
+  #convert(schema: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+    const { $id, $ref } = schema;
+    if (typeof $id === 'string' && typeof $ref !== 'string') {
+      return this.#convertReference($id, schema, scope, hint);
+    }
+    return this.#convertBody(schema, scope, hint);
+  }
+
+  #convertBody(schema: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+    // An $id would be the base of the references in it; what $defs holds has become components.
+    const { $id: _id, $defs: _defs, $schema: _dialect, ...rest } = schema;
+    if (typeof rest.$ref === 'string') return this.#convertReference(rest.$ref, rest, scope, hint);
+    return mapPlain(rest, (child, segment) => this.#convert(child, scope, below(hint, segment)));
+  }
+
+  #convertReference($ref: string, use: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+    const id = refId($ref);
+    const target = scope.get(id);
+    return target === undefined ? use : referenceTo(this.#named(id, target, scope, hint), use);
+  }
+
+  #named(id: string, target: JsonSchema, scope: Scope, hint: Hint): Component {
+    const identity = canonical([id, ...reachable(target, scope).map(core)]);
+    const known = this.#components.get(identity);
+    if (known !== undefined) return known;
+    const name = madeUpId.test(id) ? this.#nameFor(target, hint) : this.#unique(id);
+    const component: Component = { name, schema: {} };
+    this.#components.set(identity, component);
+    component.schema = this.#convertBody(withoutDefault(target), scope, hint);
+    this.#countChildren(component.schema, name);
+    return component;
+  }
+
+  #count(schema: JsonSchema, hint: Hint): void {
+    const text = this.#shareText(schema);
+    const use = text === undefined ? undefined : this.#uses.get(text);
+    if (use !== undefined) {
+      use.count += 1; // what is in it stays where it is: in the component this becomes
+      return;
+    }
+    if (text !== undefined) this.#uses.set(text, { count: 1, hint });
+    this.#countChildren(schema, hint);
+  }
+
+  #countChildren(schema: JsonSchema, hint: Hint): void {
+    mapPlain(schema, (child, segment) => {
+      this.#count(child, below(hint, segment));
+      return child;
+    });
+  }
+
+  /** What makes two types one; undefined for those that are as short as a reference to them. */
+  #shareText(schema: JsonSchema): string | undefined {
+    return isLarge(schema) ? canonical(core(schema)) : undefined;
+  }
+
+  #nameFor(schema: JsonSchema, hint: Hint): string {
+    const { title } = schema;
+    const words = (typeof title === 'string' && /[A-Za-z]/.test(title) ? title : hint)
+      .split(/[^A-Za-z0-9]+/)
+      .filter((word) => word !== '');
+    const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+    return this.#unique(name);
+  }
+
+  #unique(wanted: string): string {
+    const name = wanted.replace(/[^A-Za-z0-9._-]+/g, '_') || 'Schema';
+    for (;;) {
+      const count = (this.#names.get(name) ?? 0) + 1;
+      this.#names.set(name, count);
+      const own = count === 1 ? name : `${name}_${count}`;
+      if (count === 1) return own;
+      if (!this.#names.has(own)) {
+        this.#names.set(own, 1);
+        return own;
+      }
+    }
+  }
+}
+
+function referenceTo(component: Component, use: JsonSchema): JsonSchema {
+  const $ref = `#/components/schemas/${component.name}`;
+  const own = annotations.filter(
+    (key) => key in use && JSON.stringify(use[key]) !== JSON.stringify(component.schema[key]),
+  );
+  if (own.length === 0) return { $ref };
+  // Beside a $ref, JSON Schema up to draft 7 passes over everything.
+  return { allOf: [{ $ref }], ...Object.fromEntries(own.map((key) => [key, use[key]])) };
+}
+
+/** Worth a name of its own: an object, or a choice of several or between objects. */
+function isLarge(schema: JsonSchema): boolean {
+  const { properties, enum: values } = schema;
+  if (typeof properties === 'object' && properties !== null) {
+    return Object.keys(properties).length > 0;
+  }
+  if (Array.isArray(values)) return values.length > 2;
+  return [schema.anyOf, schema.oneOf, schema.allOf].some(
+    (list) =>
+      Array.isArray(list) &&
+      (list.length > 2 || list.filter((one) => isSchema(one) && isLarge(one)).length > 1),
+  );
+}
+
+function core(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !annotations.includes(key)));
+}
+
+/** The order of members says nothing: TypeBox has several. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, one: unknown) =>
+    isSchema(one) ? Object.fromEntries(Object.entries(one).sort(byKey)) : one,
+  );
+}
+
+function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
+  return a < b ? -1 : 1;
+}
+
+function withoutDefault({ default: _default, ...rest }: JsonSchema): JsonSchema {
+  return rest;
+}
+
+function collectIds(schema: JsonSchema, ids: Map<string, JsonSchema>): void {
+  const { $id, $defs, $ref } = schema;
+  if (typeof $id === 'string' && typeof $ref !== 'string') ids.set($id, schema);
+  if (typeof $defs === 'object' && $defs !== null) {
+    for (const [name, one] of Object.entries($defs)) {
+      if (isSchema(one) && !ids.has(name)) ids.set(name, one);
+    }
+  }
+  mapPlain(schema, (child) => {
+    collectIds(child, ids);
+    return child;
+  });
+}
+
+/** `target` and all that its references lead to: types of one id are the same where these are. */
+function reachable(target: JsonSchema, scope: Scope): JsonSchema[] {
+  const found = new Set<JsonSchema>();
+  const visit = (schema: JsonSchema): void => {
+    const next = typeof schema.$ref === 'string' ? scope.get(refId(schema.$ref)) : undefined;
+    if (next !== undefined && !found.has(next)) {
+      found.add(next);
+      visit(next);
+    }
+    mapPlain(schema, (child) => {
+      visit(child);
+      return child;
+    });
+  };
+  found.add(target);
+  visit(target);
+  return [...found];
+}
+
+function refId($ref: string): string {
+  return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
+}
+
+function below(hint: Hint, segment: string): Hint {
+  if (segment === '') return hint;
+  return segment === '/*' || /^\/\d+$/.test(segment) ? `${hint} item` : segment.slice(1);
+}
+
+/** `mapChildren` for schemas that came as JSON, where a child may be true or false. */
+function mapPlain(
+  schema: JsonSchema,
+  visit: (child: JsonSchema, segment: string) => JsonSchema,
+): JsonSchema {
+  // It reads keywords alone, which a plain JSON Schema has as well.
+  return mapChildren(schema as unknown as TSchema, (child, segment) =>
+    isSchema(child) ? (visit(child, segment) as TSchema) : child,
+  );
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import {
+  type ErrorSchema,
+  getProcedureSchema,
+  type ProcedureSchema,
+  type RegistrySchema,
+} from './introspect.ts';
+import { SchemaComponents } from './openrpc-schemas.ts';
+import { type JsonSchema, plainSchema } from './plain-schema.ts';
+import type { Procedure } from './types.ts';
+
+/** An OpenRPC 1.3 document, https://spec.open-rpc.org, with what this package writes of it. */
+export interface OpenRpcDocument {
+  readonly openrpc: '1.3.2';
+  readonly info: { readonly title: string; readonly version: string };
+  readonly methods: readonly OpenRpcMethod[];
+  readonly components?: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+}
+
+export interface OpenRpcMethod {
+  readonly name: string;
+  readonly description?: string;
+  readonly tags?: readonly { readonly name: string }[];
+  /** By name only: for params whose order can't be told here, or is none. */
+  readonly paramStructure: 'either' | 'by-name';
+  readonly params: readonly ContentDescriptor[];
+  readonly result: ContentDescriptor;
+  readonly errors?: readonly { readonly code: number; readonly message: string }[];
+  /** The declared errors with what an Error Object has no place for: their names, and schemas of data. */
+  readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>>;
+  /** The schema of params beside the named ones; absent: there may be none. */
+  readonly 'x-additional-params'?: JsonSchema;
+}
+
+export interface ContentDescriptor {
+  readonly name: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly schema: JsonSchema;
+}
+
+/** A procedure as the introspection document has it, and what only the router knows. */
+interface Described {
+  readonly schema: ProcedureSchema;
+  /** The schema of params beside the named ones. */
+  readonly rest: JsonSchema | undefined;
+}
+
+/** Of the procedures of a router, see `tableOf`. */
+export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocument {
+  return toDocument(
+    [...table.values()].map((procedure) => ({
+      schema: getProcedureSchema(procedure),
+      rest: restOf(procedure),
+    })),
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+/**
+ * Of an introspection document, which does not tell whether a procedure takes params that have no names.
+ *
+ * @param registry anybody's, as long as it has the shape and no great depth
+ * @throws RangeError for one that would take too long
+ */
+export function openRpcOfRegistry(registry: RegistrySchema): OpenRpcDocument {
+  const described = Object.values(registry).map((schema) => ({ schema, rest: undefined }));
+  return toDocument(described, 300);
+}
+
+function toDocument(described: readonly Described[], maxIds: number): OpenRpcDocument {
+  const components = new SchemaComponents(maxIds);
+  // By name: a type's name comes from its first use, whatever order the procedures were registered in.
+  const byName = [...described].sort((a, b) => (a.schema.name < b.schema.name ? -1 : 1));
+  const drafts = new Map(byName.map((one) => [one.schema.name, draft(one, components)]));
+  const shared = new Map([...drafts].map(([name, one]) => [name, share(one, components)]));
+  const methods = described.flatMap(({ schema }) => shared.get(schema.name) ?? []);
+  const schemas = components.toJson();
+  const content = {
+    methods,
+    ...(Object.keys(schemas).length === 0 ? {} : { components: { schemas } }),
+  };
+  return {
+    openrpc: '1.3.2',
+    info: { title: 'Tandem RPC', version: versionOf(content) },
+    ...content,
+  };
+}
+
+/** Nobody numbers a registry: its version changes when, and only when, what it says does. */
+function versionOf(content: object): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12);
+}
+
+function draft({ schema, rest }: Described, components: SchemaComponents): OpenRpcMethod {
+  const { name, namespace, parameters, return_schema, doc } = schema;
+  const named = components.add(
+    parameters.map((parameter) => [parameter.schema_, parameter.name] as const),
+  );
+  const [result = {}] = components.add([[return_schema, `${name} result`]]);
+  const [additional] = rest === undefined ? [] : components.add([[rest, `${name} params`]]);
+  const params = parameters.map((parameter, index) => describe(parameter, named[index] ?? {}));
+  const required = params.filter((param) => param.required);
+  const optional = params.filter((param) => !param.required);
+  const sorted = [...required, ...optional];
+  // The specification wants required params first; moved, they no longer tell the positions.
+  const inOrder = sorted.every((param, index) => param === params[index]);
+  const errors = Object.entries(schema.errors ?? {});
+  return {
+    name,
+    ...(doc === null ? {} : { description: doc }),
+    ...(namespace === null ? {} : { tags: [{ name: namespace }] }),
+    paramStructure: inOrder && !(params.length === 0 && rest !== undefined) ? 'either' : 'by-name',
+    params: sorted,
+    result: { name: 'result', schema: result },
+    ...(errors.length === 0
+      ? {}
+      : {
+          errors: errors.map(([, { code, message }]) => ({ code, message })),
+          'x-errors': Object.fromEntries(
+            errors.map(([key, error]) => [key, addError(error, `${name} ${key}`, components)]),
+          ),
+        }),
+    ...(additional === undefined ? {} : { 'x-additional-params': additional }),
+  };
+}
+
+function describe(
+  { name, required }: ProcedureSchema['parameters'][number],
+  schema: JsonSchema,
+): ContentDescriptor {
+  const { description } = schema;
+  return {
+    name,
+    ...(typeof description === 'string' ? { description } : {}),
+    required,
+    schema,
+  };
+}
+
+function addError(
+  { code, message, data }: ErrorSchema,
+  hint: string,
+  components: SchemaComponents,
+): ErrorSchema {
+  const [added] = data === undefined ? [] : components.add([[data, hint]]);
+  return { code, message, ...(added === undefined ? {} : { data: added }) };
+}
+
+/** The second pass: only now is it known which types are used more than once. */
+function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMethod {
+  const { params, result } = method;
+  const errors = method['x-errors'];
+  const additional = method['x-additional-params'];
+  const shareError = ({ data, ...error }: ErrorSchema): ErrorSchema => ({
+    ...error,
+    ...(data === undefined ? {} : { data: components.shared(data) }),
+  });
+  return {
+    ...method,
+    params: params.map((param) => ({ ...param, schema: components.shared(param.schema) })),
+    result: { ...result, schema: components.shared(result.schema) },
+    ...(errors === undefined
+      ? {}
+      : {
+          'x-errors': Object.fromEntries(
+            Object.entries(errors).map(([name, error]) => [name, shareError(error)]),
+          ),
+        }),
+    ...(additional === undefined ? {} : { 'x-additional-params': components.shared(additional) }),
+  };
+}
+
+function restOf({ params }: Procedure): JsonSchema | undefined {
+  if (params === undefined) return {};
+  const { additionalProperties } = plainSchema(params);
+  if (additionalProperties === true) return {};
+  return typeof additionalProperties === 'object' && additionalProperties !== null
+    ? (additionalProperties as JsonSchema)
+    : undefined;
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { paramsOf } from '../../src/cli/call.ts';
+import { prettyJson, table } from '../../src/cli/output.ts';
+import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
+import { type Exit, runCli, startCli } from './process.ts';
+
+let url = '';
+const seen: unknown[] = [];
+let noticed: () => void = () => {};
+const router = new Router();
+const inline = { placement: 'inline' } as const;
+router.rpc(
+  {
+    ...inline,
+    name: 'math.add',
+    params: Type.Object({ a: Type.Number(), b: Type.Number({ default: 1 }) }),
+  },
+  ({ a, b }) => a + b,
+);
+router.rpc(
+  {
+    ...inline,
+    name: 'echo',
+    params: Type.Object({ v: Type.Unknown(), w: Type.Optional(Type.Unknown()) }),
+  },
+  (params) => params,
+);
+router.rpc({ ...inline, name: 'note' }, (params) => {
+  seen.push(params);
+  noticed();
+  return 1;
+});
+router.rpc({ ...inline, name: 'fail' }, () => {
+  throw new RpcError(42, 'It \u001b[2J broke', { why: ['\u009b', 1] });
+});
+router.rpc({ name: 'wait', async: true }, () => new Promise(() => {}));
+router.rpc({ ...inline, name: 'headers' }, (_params, { headers }) => headers);
+
+const app = new RpcApp({ router, port: 0, logLevel: 'silent', forwardHeaders: ['x-one', 'x-two'] });
+before(async () => {
+  ({ url } = await app.listen());
+});
+after(() => app.close());
+
+function call(...args: string[]): Promise<Exit> {
+  return runCli(['call', url, ...args]);
+}
+
+describe('tandem call', { concurrency: 3 }, () => {
+  const results: readonly (readonly [args: string[], result: unknown])[] = [
+    [['math.add', '{"a":1,"b":2}'], 3],
+    [['math.add', '1', '2'], 3],
+    [['math.add', '[5,6]'], 11],
+    [['math.add', '-1', '-2.5'], -3.5],
+    [['math.add', '41'], 42],
+    [['echo', 'a bare string'], { v: 'a bare string' }],
+    [['echo', '"quoted"', 'null'], { v: 'quoted', w: null }],
+    [['echo', '[[1,2]]'], { v: [1, 2] }],
+    [['echo', '{"x":1}', 'true'], { v: { x: 1 }, w: true }],
+    [['headers', '-H', 'x-one: 1', '--header', 'X-Two:a: b'], { 'x-one': '1', 'x-two': 'a: b' }],
+  ];
+  for (const [args, result] of results) {
+    it(args.join(' '), async () => {
+      const { code, stdout, stderr } = await call(...args);
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.equal(stdout, `${JSON.stringify(result)}\n`);
+    });
+  }
+
+  it('reads the params from stdin', async () => {
+    const running = startCli(['call', url, 'math.add', '-']);
+    running.child.stdin?.end('{"a": 2,\n "b": 3}\n');
+    assert.equal((await running.exit).stdout, '5\n');
+  });
+
+  it('--notify sends no id and prints nothing', async () => {
+    const noted = new Promise<void>((resolve) => {
+      noticed = resolve;
+    });
+    const { code, stdout, stderr } = await call('note', '{"x":1}', '--notify');
+    await noted;
+    assert.deepEqual([code, stdout, stderr], [0, '', '']);
+    assert.deepEqual(seen, [{ x: 1 }]);
+  });
+
+  it('tells an error with its code, message and data', async () => {
+    const { code, stdout, stderr } = await call('fail');
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.equal(
+      stderr,
+      'tandem: fail: It \\u001b[2J broke (42)\n  {\n    "why": [\n      "\\u009b",\n      1\n    ]\n  }\n',
+    );
+  });
+
+  it('tells of refused params as a table', async () => {
+    const { code, stderr } = await call('math.add', '{"a":"x","c":1}');
+    assert.equal(code, 1);
+    const [first, head, ...rows] = stderr.trimEnd().split('\n');
+    assert.equal(first, 'tandem: math.add: Invalid params (-32602)');
+    assert.match(head ?? '', /^ {2}path +message +expected +received$/);
+    assert.equal(rows.length, 2);
+    const a = rows.find((row) => row.startsWith('  /a ')) ?? '';
+    assert.match(a, /number +string$/);
+    // The columns stand under their heads.
+    assert.equal(a.lastIndexOf('string'), head?.indexOf('received'));
+  });
+
+  it('suggests the nearest name', async () => {
+    const { code, stderr } = await call('math.ad', '1');
+    assert.equal(code, 1);
+    assert.equal(stderr, 'tandem: math.ad: Method not found (-32601); did you mean math.add?\n');
+  });
+
+  it('--timeout ends a call', async () => {
+    const { code, stderr } = await call('wait', '--timeout', '200ms');
+    assert.equal(code, 1);
+    assert.match(stderr, /^tandem: wait: Deadline exceeded \(-32001\)\n/);
+  });
+
+  it('names what is wrong with a server', async (t) => {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end('<h1>\u001b[2J\n  nothing</h1>');
+    }).listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { code, stderr } = await runCli(['call', `http://127.0.0.1:${port}/`, 'a']);
+    assert.equal(code, 1);
+    assert.match(stderr, /^tandem: POST http:\S+ \(200 text\/html\): [^\n]*nothing[^\n]*\n$/);
+    assert.ok(!stderr.includes('\u001b'));
+  });
+
+  const mistakes: readonly (readonly [args: string[], says: RegExp])[] = [
+    [['call', 'localhost:8000', 'a'], /localhost:8000 is no http or https URL/],
+    [
+      ['call', 'http://127.0.0.1:1/rpc', 'a'],
+      /^tandem: POST http:\/\/127\.0\.0\.1:1\/rpc: .*(ECONNREFUSED|bad port)/,
+    ],
+    [['call', 'http://127.0.0.1:1/rpc'], /missing required argument 'method'/],
+    [['call', 'http://127.0.0.1:1/rpc', 'a', '{"x":'], /the argument \{"x": is not JSON/],
+    [['call', 'http://127.0.0.1:1/rpc', 'a', '--header', 'x'], /--header.*Expected 'name: value'/],
+    [['call', 'http://127.0.0.1:1/rpc', 'a', '--timeout', 'soon'], /--timeout.*500ms, 30s or 5m/],
+  ];
+  for (const [args, says] of mistakes) {
+    it(`is told in one line: ${args.slice(1).join(' ')}`, async () => {
+      const { code, stdout, stderr } = await runCli(args);
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, says);
+      assert.match(stderr, /^tandem: [^\n]+\n$/);
+    });
+  }
+});
+
+describe('what call sends', () => {
+  it('keeps numbers as they were written', () => {
+    assert.equal(paramsOf(['9007199254740993', '1.0', '1e3']), '[9007199254740993,1.0,1e3]');
+    assert.equal(paramsOf(['{"id":9007199254740993}']), '{"id":9007199254740993}');
+    assert.equal(paramsOf([]), undefined);
+    assert.equal(paramsOf(['']), '[""]');
+  });
+});
+
+describe('what a terminal shows', () => {
+  it('is indented, coloured, and drives nothing', () => {
+    const value = { a: [1.5e-7, 'x\u009b"'], 'b:': true };
+    const plain = '{\n  "a": [\n    1.5e-7,\n    "x\\u009b\\""\n  ],\n  "b:": true\n}';
+    assert.equal(prettyJson(value, false), plain);
+    const coloured = prettyJson(value, true);
+    assert.equal(stripVTControlCharacters(coloured), plain);
+    assert.ok(coloured.includes('\u001b[36m"a"\u001b[39m: ['));
+    assert.ok(coloured.includes('\u001b[35mtrue\u001b[39m'));
+    assert.ok(coloured.includes('\u001b[33m1.5e-7\u001b[39m'));
+  });
+
+  it('as a table has columns of one width, and one line a row', () => {
+    assert.deepEqual(table([['a', 'long cell', 'c'], ['bbb', 'x\ny'], ['']]), [
+      'a    long cell  c',
+      'bbb  x\\u000ay',
+      '',
+    ]);
+  });
+});

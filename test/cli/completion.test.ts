@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { runCli } from './process.ts';
+
+const commands = ['serve', 'codegen', 'schema', 'call', 'list', 'init', 'completion', 'help'];
+
+describe('tandem completion', () => {
+  let folder = '';
+  let script = '';
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tandem-completion-'));
+    ({ stdout: script } = await runCli(['completion', 'bash']));
+    // In place of a server: what `tandem list --names` would say of a hostile one.
+    const names = [
+      'math.add',
+      'math.sub',
+      'text.count',
+      `math.$(touch ${folder}/ran)`,
+      'math.`id`',
+    ];
+    const tandem = join(folder, 'tandem');
+    writeFileSync(tandem, `#!/bin/sh\n[ "$6" = http://h:1/rpc ] && cat ${folder}/names\n`);
+    writeFileSync(join(folder, 'names'), `${names.join('\n')}\n`);
+    chmodSync(tandem, 0o755);
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  /** What bash offers behind `line`. */
+  function offered(line: string): string[] {
+    const ask = `${script}
+COMP_LINE="$1" COMP_POINT=\${#1}
+_tandem
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` };
+    const { stdout, stderr } = spawnSync('bash', ['-c', ask, 'bash', line], {
+      encoding: 'utf8',
+      env,
+      cwd: folder,
+    });
+    assert.equal(stderr, '');
+    return stdout.split('\n').filter((word) => word !== '');
+  }
+
+  it('offers the commands in bash', () => {
+    assert.deepEqual(offered('tandem '), [...commands, '--help', '--version']);
+    assert.deepEqual(offered('tandem c'), ['codegen', 'call', 'completion']);
+    assert.deepEqual(offered('tandem help s'), ['serve', 'schema']);
+    assert.deepEqual(offered('tandem completion '), ['bash', 'zsh', 'fish']);
+  });
+
+  it('offers the options of a command', () => {
+    assert.deepEqual(offered('tandem codegen x.ts --o'), ['--out']);
+    assert.ok(offered('tandem serve --').includes('--port'));
+  });
+
+  it('offers files where a file may stand', () => {
+    assert.deepEqual(offered('tandem codegen nam'), ['names']);
+  });
+
+  it("offers a server's procedures, and runs nothing of them", () => {
+    assert.deepEqual(offered('tandem call http://h:1/rpc ma'), ['math.add', 'math.sub']);
+    assert.deepEqual(offered('tandem call http://h:1/rpc text.count x'), []);
+    assert.deepEqual(offered('tandem list ra'), []); // the file that a name would have made
+  });
+
+  for (const shell of ['zsh', 'fish']) {
+    it(`names every command and option in ${shell}`, async () => {
+      const { code, stdout } = await runCli(['completion', shell]);
+      assert.equal(code, 0);
+      for (const command of commands) assert.match(stdout, new RegExp(`\\b${command}\\b`));
+      for (const option of ['openrpc', 'notify', 'interval', 'max-body']) {
+        assert.match(stdout, new RegExp(`(?:--|-l )${option}\\b`));
+      }
+      // A quote or a bracket in a description would end it.
+      const quotes = stdout.split('\n').filter((line) => (line.match(/'/g) ?? []).length % 2 === 1);
+      assert.deepEqual(quotes, []);
+    });
+  }
+});

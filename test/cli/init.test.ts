@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { installPacked } from './packed.ts';
+import { Running } from './process.ts';
+
+const files = [
+  '.gitignore',
+  'README.md',
+  'api.ts',
+  'client.ts',
+  'package.json',
+  'procedures.test.ts',
+  'procedures.ts',
+  'tsconfig.json',
+];
+
+describe('tandem init, from the packed package', () => {
+  let folder = '';
+  let main = '';
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tandem-init-'));
+    main = installPacked(folder);
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  /** A process of a user: nothing of this test run's own loaders. */
+  function start(
+    command: string,
+    args: string[],
+    cwd: string,
+    env: NodeJS.ProcessEnv = {},
+  ): Running {
+    const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
+    return new Running(spawn(command, args, { cwd, env: { ...inherited, ...env } }));
+  }
+  const tandem = (args: string[], cwd = folder) => start(process.execPath, [main, ...args], cwd);
+  const npmRun = (script: string, cwd: string, env?: NodeJS.ProcessEnv) =>
+    start('npm', ['run', '--silent', '--offline', script], cwd, env).exit;
+
+  it('writes a project that is checked, tested, served and called', async (t) => {
+    const { code, stdout, stderr } = await tandem(['init', 'My Service']).exit;
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.match(stdout, /\n {2}cd 'My Service'\n {2}npm install\n {2}npm start/);
+    const project = join(folder, 'My Service');
+    assert.deepEqual(readdirSync(project).sort(), files);
+    const description = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+      name: string;
+      dependencies: Record<string, string>;
+    };
+    assert.equal(description.name, 'my-service');
+    const own = readFileSync(join(folder, 'node_modules/tandem-rpc/package.json'), 'utf8');
+    const { version } = JSON.parse(own) as { version: string };
+    assert.deepEqual(description.dependencies, { 'tandem-rpc': `^${version}` });
+    for (const name of files) {
+      assert.doesNotMatch(readFileSync(join(project, name), 'utf8'), /\{\{|\}\}/, name);
+    }
+
+    const server = tandem(['serve', 'procedures.ts', '--port', '0', '--workers', '1'], project);
+    t.after(() => server.child.kill());
+    const [checked, tested, [, url = '']] = await Promise.all([
+      npmRun('check', project),
+      npmRun('test', project),
+      server.seen('stdout', /listens on (http:\S+) /),
+    ]);
+    assert.deepEqual([checked.code, checked.stderr], [0, ''], checked.stdout);
+    assert.equal(tested.code, 0, tested.stdout);
+    assert.match(tested.stdout, /pass 2\n/);
+    const called = await npmRun('client', project, { RPC_URL: url });
+    assert.deepEqual([called.code, called.stderr], [0, '']);
+    assert.equal(called.stdout, 'Hello, Ada!\n{ count: 3, mean: 2 }\n');
+  });
+
+  it('overwrites nothing', async () => {
+    const taken = join(folder, 'taken');
+    mkdirSync(taken);
+    writeFileSync(join(taken, 'client.ts'), 'mine');
+    const { code, stdout, stderr } = await tandem(['init', 'taken']).exit;
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(
+      stderr,
+      /^tandem: taken\/client\.ts exists already, and nothing was written; .+\n$/,
+    );
+    assert.deepEqual(readdirSync(taken), ['client.ts']);
+    assert.equal(readFileSync(join(taken, 'client.ts'), 'utf8'), 'mine');
+
+    writeFileSync(join(folder, 'file'), '');
+    assert.match((await tandem(['init', 'file']).exit).stderr, /^tandem: file is a file; .+\n$/);
+  });
+
+  it('writes into the folder it is in, beside what does not collide', async () => {
+    const here = join(folder, 'here');
+    mkdirSync(here);
+    writeFileSync(join(here, 'LICENSE'), 'mine');
+    const { code, stdout } = await tandem(['init'], here).exit;
+    assert.equal(code, 0);
+    assert.doesNotMatch(stdout, /\bcd /);
+    assert.ok(existsSync(join(here, '.gitignore')));
+  });
+});

@@ -1,0 +1,50 @@
+/** The package as npm would install it, without the network. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const modules = join(root, 'node_modules');
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  execFileSync(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+/**
+ * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies.
+ *
+ * @returns the command line's main file
+ */
+export function installPacked(folder: string): string {
+  const staging = join(folder, 'staging');
+  mkdirSync(staging);
+  const compiler = join(modules, 'typescript/bin/tsc');
+  const build = ['-p', 'tsconfig.build.json', '--outDir', join(staging, 'dist')];
+  run(process.execPath, [compiler, ...build], root);
+  for (const name of ['package.json', 'templates', 'CHANGELOG.md', 'README.md', 'LICENSE']) {
+    cpSync(join(root, name), join(staging, name), { recursive: true });
+  }
+  run(
+    'npm',
+    ['pack', '--ignore-scripts', '--offline', '--silent', '--pack-destination', folder],
+    staging,
+  );
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
+
+  const installed = join(folder, 'node_modules');
+  const own = join(installed, 'tandem-rpc');
+  mkdirSync(own, { recursive: true });
+  run('tar', ['-xzf', join(folder, tarball), '-C', own, '--strip-components=1'], folder);
+  for (const name of readdirSync(modules)) {
+    if (name !== '.bin' && name !== 'tandem-rpc') {
+      symlinkSync(join(modules, name), join(installed, name));
+    }
+  }
+  const main = join(own, 'dist/src/cli/main.js');
+  mkdirSync(join(installed, '.bin'));
+  chmodSync(main, 0o755); // as npm does with what a package names as its commands
+  symlinkSync(main, join(installed, '.bin/tandem'));
+  symlinkSync(compiler, join(installed, '.bin/tsc'));
+  return main;
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+function run(args: readonly string[], cwd: string): string {
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
+  return stdout + stderr;
+}
+
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+
+/** The TypeScript of docs/client.md, in its order, without the indent of those in a list. */
+function examples(): string[] {
+  const page = readFileSync(join(root, 'docs/client.md'), 'utf8');
+  return [...page.matchAll(/^( *)```ts\n(.*?)^ *```$/gms)].map(([, indent = '', text = '']) =>
+    text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
+describe('the package, as a project installs it', () => {
+  let project: string;
+  before(() => {
+    project = mkdtempSync(join(tmpdir(), 'tandem-rpc-project-'));
+    const installed = join(project, 'node_modules/tandem-rpc');
+    mkdirSync(installed, { recursive: true });
+    copyFileSync(join(root, 'package.json'), join(installed, 'package.json'));
+    for (const scope of ['@sinclair', '@types']) {
+      symlinkSync(
+        join(root, 'node_modules', scope),
+        join(project, 'node_modules', scope),
+        'junction',
+      );
+    }
+    run([tsc, '-p', 'tsconfig.build.json', '--outDir', join(installed, 'dist')], root);
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
+  });
+  after(() => rmSync(project, { recursive: true }));
+
+  it('compiles the examples of docs/client.md, with declarations', () => {
+    const [first, contract, server, client, calls, errors, declared, ...more] = examples();
+    assert.ok(declared !== undefined && more.length === 0, 'the blocks of the page');
+    const files = {
+      'api.ts': contract,
+      'server.ts': server,
+      'client.ts': client,
+      'page.ts': [first, `{ ${calls} }`, errors].join('\n'),
+      'declared.ts': `import { procedure, Router, Type } from 'tandem-rpc';
+        ${declared}
+        export const users = Router.from({ users: { get } });
+        export const add = users.rpc({ name: 'add' }, () => 1);`,
+      'use.ts': `import { createClient, type ContractOf, settle } from 'tandem-rpc/client';
+        import type { users } from './declared.ts';
+        export const client = createClient<ContractOf<typeof users>>({ url: '' });
+        export const get = () => client.users.get({ id: 'x' });
+        export const settled = () => settle(get());
+        export const batch = () => client.batch([['users.get', { id: 'x' }]]);`,
+    };
+    for (const [name, text] of Object.entries(files))
+      writeFileSync(join(project, name), text ?? '');
+    const compilerOptions = {
+      target: 'es2022',
+      lib: ['es2023'],
+      types: ['node'],
+      module: 'nodenext',
+      declaration: true,
+      outDir: 'out',
+      strict: true,
+      skipLibCheck: true,
+      rewriteRelativeImportExtensions: true,
+    };
+    const config = JSON.stringify({ compilerOptions, files: Object.keys(files) });
+    writeFileSync(join(project, 'tsconfig.json'), config);
+    assert.equal(run([tsc, '-p', project], project), '');
+  });
+
+  it('is imported by its name, without a compiler', () => {
+    const script = `
+      import { createClient, RpcError } from 'tandem-rpc/client';
+      const error = { code: 5, message: 'five' };
+      const fetch = async (url, { body }) =>
+        new Response(JSON.stringify({ id: JSON.parse(body).id, error }));
+      const client = createClient({ url: 'http://x', fetch });
+      await client.math.add().catch((e) => console.log(e instanceof RpcError, e.code, e.method));`;
+    writeFileSync(join(project, 'run.js'), script);
+    assert.equal(run(['run.js'], project), 'true 5 math.add\n');
+  });
+});

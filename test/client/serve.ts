@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { type AppOptions, RpcApp } from '../../src/app.ts';
+
+const module = new URL('../fixtures/client/procedures.ts', import.meta.url).href;
+
+interface Stoppable {
+  after(stop: () => Promise<void>): void;
+}
+
+/** The real server on uWebSockets.js; its URL. */
+export async function serve(
+  t: Stoppable,
+  options: AppOptions = { modules: [module] },
+): Promise<string> {
+  const app = new RpcApp({
+    workers: 1,
+    spareWorkers: 0,
+    logLevel: 'silent',
+    port: 0,
+    transport: 'uws',
+    ...options,
+  });
+  t.after(() => app.close());
+  const { url } = await app.listen();
+  assert.equal(app.transport, 'uws');
+  return url;
+}

@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { generate } from '../../src/client/codegen/generate.ts';
+import { CodegenError } from '../../src/client/codegen/text.ts';
+import type { RegistrySchema } from '../../src/router/introspect.ts';
+import { openRpcOfRegistry } from '../../src/router/openrpc.ts';
+import { compiled, compiledAll, temporaryFolder } from './compile.ts';
+
+const code = [
+  "x'; export const injected = globalThis.process; //",
+  'x"; export const injected = 1; //',
+  '*/ export const injected = 1; /*',
+  '**//**/ export const injected = 1;',
+  `\`$\{injected}\``,
+  'a\nexport const injected = 1;',
+  'a\r\nexport const injected = 1;\rexport const more = 1;',
+  'a\u2028export const injected = 1;\u2029export const more = 1;',
+  '}\n}\nexport const injected = 1; {{',
+  '{}; export const injected = 1; type X = {',
+  '\\',
+  "\\'; export const injected = 1; //",
+  '\\u0027; export const injected = 1; //',
+  '/',
+  '@ts-expect-error',
+  '@ts-nocheck',
+  '\u202e\u2066 reversed \u2069',
+  '\u0000\u001b[2J\u007f\u009b',
+  '\ud800',
+  '\u{e0001}',
+  '__proto__',
+  'constructor',
+  'prototype',
+  '{{name}}',
+  '$& $1 $`',
+];
+
+/** `text` in every place of a document that the generated file says something of. */
+function saidEverywhere(text: string): object {
+  const schema = {
+    type: 'object',
+    title: text,
+    description: text,
+    format: text,
+    pattern: text,
+    tsType: text,
+    tsEnumNames: [text],
+    // From entries: in a literal __proto__ would be the prototype.
+    properties: Object.fromEntries([
+      [text, { type: 'string', description: text, default: text, format: text }],
+      ['list', { type: 'array', items: { type: 'string', format: text } }],
+      ['constant', { const: text }],
+      ['deep', { const: Object.fromEntries([[text, [text]]]) }],
+      ['choice', { enum: [text, `${text} `] }],
+      ['kind', { type: text }],
+      ['limit', { type: 'number', minimum: text, default: { [text]: text } }],
+    ]),
+    required: [text],
+    patternProperties: { [text]: { type: 'string' } },
+  };
+  const pointer = text.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('%', '%25');
+  const descriptor = { name: text, summary: text, description: text, schema };
+  return {
+    openrpc: text,
+    info: { title: text, version: text, description: text },
+    methods: [
+      {
+        name: text,
+        summary: text,
+        description: text,
+        tags: [{ name: text }],
+        params: [
+          descriptor,
+          { name: 'other', schema: { $ref: `#/components/schemas/${pointer}` } },
+        ],
+        result: descriptor,
+        errors: [{ code: 1, message: text, data: text }],
+        'x-additional-params': schema,
+      },
+      { name: `${text}2`, params: [descriptor], paramStructure: 'by-position', result: descriptor },
+      {
+        name: `${text}3`,
+        params: [],
+        'x-errors': Object.fromEntries([[text, { code: 2, message: text, data: schema }]]),
+      },
+    ],
+    components: { schemas: Object.fromEntries([[text, schema]]) },
+  };
+}
+
+describe('a document that wants to be code', () => {
+  // As it comes: from JSON, where __proto__ is a member like any other.
+  const documents = code.map((text) => JSON.parse(JSON.stringify(saidEverywhere(text))) as unknown);
+  const texts = documents.map((document) => generate(document).text);
+  let results: ReturnType<typeof compiledAll> = [];
+  before(() => {
+    results = compiledAll({ after }, texts);
+  });
+
+  for (const [index, text] of code.entries()) {
+    test(JSON.stringify(text), () => {
+      assert.deepEqual(results[index], { errors: '', script: 'export {};' });
+      assert.doesNotMatch(texts[index] ?? '', /[\p{Cf}\u2028\u2029\r]|(?!\n)\p{Cc}/u);
+      assert.equal(Object.hasOwn(Object.prototype, 'list'), false);
+    });
+  }
+});
+
+/** A document whose one result is this. */
+function documentOf(schema: unknown, more: object = {}): object {
+  const result = { name: 'r', schema };
+  return {
+    openrpc: '1.3.2',
+    info: { title: 'x', version: '1' },
+    methods: [{ name: 'm', params: [], result }],
+    ...more,
+  };
+}
+
+function nested(levels: number): unknown {
+  return JSON.parse(`${'{"items":'.repeat(levels)}{}${'}'.repeat(levels)}`);
+}
+
+describe('a document that leads elsewhere', () => {
+  for (const $ref of [
+    'file:///etc/passwd',
+    'http://127.0.0.1:1/schema.json',
+    'https://example.com/schema.json#/definitions/A',
+    './other.json',
+    '../../../etc/passwd',
+    'other.json#/definitions/A',
+    '/etc/passwd',
+    'C:\\secret.json',
+    'data:application/json,{}',
+    '//example.com/x',
+    'User',
+    '',
+  ]) {
+    test(`by $ref ${JSON.stringify($ref)} is refused in one line`, () => {
+      assert.throws(
+        () => generate(documentOf({ items: { $ref } })),
+        (error: unknown) =>
+          error instanceof CodegenError &&
+          error.message.includes(JSON.stringify($ref)) &&
+          /methods\[0\]\.result\.items leads out of the document/.test(error.message) &&
+          !error.message.includes('\n'),
+      );
+    });
+  }
+
+  test('to a file that is there does not have it read', (t) => {
+    const file = join(temporaryFolder(t), 'secret.json');
+    writeFileSync(file, '{"type":"string"}');
+    for (const $ref of [file, pathToFileURL(file).href]) {
+      assert.throws(() => generate(documentOf({ $ref })), /leads out of the document/);
+    }
+  });
+
+  for (const $ref of [
+    '#/nowhere',
+    '#/components/schemas/None',
+    '#/methods/1',
+    '#/methods/-1',
+    '#/methods/length',
+    '#/constructor',
+    '#/__proto__',
+    '#/info/title/length',
+    '#name',
+    '#/%zz',
+  ]) {
+    test(`to ${$ref}, which is not in it, is told so`, () => {
+      assert.throws(() => generate(documentOf({ $ref })), {
+        name: 'CodegenError',
+        message: `the $ref ${JSON.stringify($ref)} at methods[0].result leads nowhere in the document`,
+      });
+    });
+  }
+});
+
+describe('a document without an end', () => {
+  test('of references from one to the next', (t) => {
+    const count = 20_000;
+    const schemas = Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [
+        `A${index}`,
+        { $ref: `#/components/schemas/A${(index + 1) % count}` },
+      ]),
+    );
+    const { text } = generate(
+      documentOf({ $ref: '#/components/schemas/A0' }, { components: { schemas } }),
+    );
+    assert.equal(text.match(/export type A\d+ = unknown;/g)?.length, count);
+    assert.deepEqual(compiled(t, text), { errors: '', script: 'export {};' });
+  });
+
+  test('of methods and params that refer to themselves is refused', () => {
+    const self = { $ref: '#/methods/0' };
+    assert.throws(() => generate(documentOf({}, { methods: [self] })), /leads to itself/);
+    const params = [{ $ref: '#/components/a' }];
+    const components = { a: { $ref: '#/components/b' }, b: { $ref: '#/components/a' } };
+    const methods = [{ name: 'm', params }];
+    assert.throws(() => generate(documentOf({}, { methods, components })), /leads to itself/);
+  });
+
+  test('in depth is refused, and before that nothing is lost', () => {
+    assert.match(generate(documentOf(nested(150))).text, /unknown(\[\]){150}/);
+    assert.throws(() => generate(documentOf(nested(5_000))), /nests deeper than 200 levels/);
+    assert.throws(() => generate(documentOf(nested(500_000))), /nests deeper than 200 levels/);
+  });
+
+  test('of 50,000 procedures and 5 MB gives a file', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        id: { type: 'string', format: 'uuid' },
+        next: { $ref: '#/components/schemas/A' },
+      },
+    };
+    const methods = Array.from({ length: 50_000 }, (_, index) => ({
+      name: `space${index % 100}.procedure${index}`,
+      params: [{ name: 'a', schema, required: true }],
+      result: { name: 'r', schema: { type: 'integer' } },
+    }));
+    const document = documentOf({}, { methods, components: { schemas: { A: schema } } });
+    assert.ok(JSON.stringify(document).length > 5_000_000);
+    const generated = generate(document);
+    assert.equal(generated.methods, 50_000);
+    assert.equal(generated.text.match(/^ {2}'space\d+\.procedure\d+': \{$/gm)?.length, 50_000);
+  });
+
+  test('of 50,000 types of one name gives each its own', () => {
+    const methods = Array.from({ length: 50_000 }, (_, index) => ({
+      name: `m${index}`,
+      params: [],
+      result: { name: 'r', schema: { $ref: '#/$defs/X', $defs: { X: { const: index } } } },
+    }));
+    const { text } = generate(documentOf({}, { methods }));
+    assert.equal(new Set(text.match(/^export type X\w* = \d+;$/gm)).size, 50_000);
+  });
+});
+
+describe('an introspection document', () => {
+  const registryOf = (schema: unknown, name = 'm'): RegistrySchema =>
+    JSON.parse(
+      JSON.stringify(
+        Object.fromEntries([
+          [
+            name,
+            {
+              name,
+              namespace: null,
+              parameters: [{ name, type: name, schema_: schema, required: true }],
+              return_type: name,
+              return_schema: schema,
+              doc: name,
+              is_async: false,
+              errors: Object.fromEntries([[name, { code: 1, message: name, data: schema }]]),
+            },
+          ],
+        ]),
+      ),
+    ) as RegistrySchema;
+
+  test('that wants to be code is text', (t) => {
+    const texts = code.map((text) => {
+      const schema = { $id: text, properties: Object.fromEntries([[text, { $ref: text }]]) };
+      return generate(openRpcOfRegistry(registryOf(schema, text))).text;
+    });
+    for (const result of compiledAll(t, texts)) {
+      assert.deepEqual(result, { errors: '', script: 'export {};' });
+    }
+  });
+
+  test('that leads elsewhere is refused', () => {
+    const document = openRpcOfRegistry(registryOf({ $ref: 'file:///etc/passwd' }));
+    assert.throws(() => generate(document), /leads out of the document/);
+  });
+
+  test('whose types lead to each other for ever is refused, or ends', () => {
+    const chain = (count: number): unknown => ({
+      $ref: 'A0',
+      $defs: Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [
+          `A${index}`,
+          { $ref: `A${(index + 1) % count}` },
+        ]),
+      ),
+    });
+    assert.match(generate(openRpcOfRegistry(registryOf(chain(200)))).text, /type A0 = unknown;/);
+    assert.throws(() => openRpcOfRegistry(registryOf(chain(100_000))), RangeError);
+  });
+});
+
+describe('what is no document', () => {
+  for (const value of [null, 1, 'x', [], {}, { openrpc: '1.3.2' }, { openrpc: 1, methods: [] }]) {
+    test(JSON.stringify(value), () => {
+      assert.throws(() => generate(value), {
+        name: 'CodegenError',
+        message: /no OpenRPC document/,
+      });
+    });
+  }
+
+  for (const [methods, says] of [
+    [[1], /methods\[0\]: a method needs a name/],
+    [[{ params: [] }], /methods\[0\]: a method needs a name/],
+    [[{ name: 'a' }, { name: 'a' }], /methods\[1\]: the name "a" is taken already/],
+    [[{ name: 'a', params: [{}] }], /methods\[0\]\.params\[0\]: a param needs a name/],
+    [
+      [{ name: 'a', params: [{ name: 'x' }, { name: 'x' }] }],
+      /methods\[0\]\.params\[1\]: the name "x" is taken already/,
+    ],
+  ] as const) {
+    test(`methods: ${JSON.stringify(methods)}`, () => {
+      assert.throws(() => generate(documentOf({}, { methods })), {
+        name: 'CodegenError',
+        message: says,
+      });
+    });
+  }
+
+  test('and members of the wrong kind say nothing', () => {
+    const methods = [{ name: 'a', params: {}, result: 1, errors: 'x', description: {}, tags: 1 }];
+    assert.match(
+      generate(documentOf({}, { methods, components: [] })).text,
+      /a: \{\n {4}params: Record<string, never>;\n {4}result: unknown;\n {2}\};/,
+    );
+  });
+});

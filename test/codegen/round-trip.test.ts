@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { RpcApp } from '../../src/index.ts';
+import { fixture, runCli } from '../cli/process.ts';
+import { callAll } from '../fixtures/codegen/caller.ts';
+import { temporaryFolder, typeErrors } from './compile.ts';
+
+const source = fixture('codegen/every-kind.ts');
+const ada = { id: '123e4567-e89b-42d3-a456-426614174000', name: 'Ada', born: null };
+const tree = {
+  value: 1,
+  kids: [
+    { value: 2, kids: [] },
+    { value: 3, kids: [] },
+  ],
+};
+
+/** What the handlers return for the calls of caller.ts. */
+const returned = {
+  scalars: ['a', 1.5, 2, true, null, { any: ['thing'] }, 'only', 'on-line'],
+  optionals: [7, null, 1, 'y', 10],
+  all: ['a', 1, { a: [1], b: [] }, 5],
+  users: [ada, [ada]],
+  trees: [6, tree],
+  shapes: [6, { x: 1, y: 1 }],
+  open: 2,
+  bank: [70, 30, true],
+  nothing: null,
+  bare: ['any', 'other'],
+};
+
+describe('the contract goes round', () => {
+  test('module, server, codegen, tsc, typed calls, results', async (t) => {
+    const app = new RpcApp({ modules: [source], workers: 1, port: 0, logLevel: 'silent' });
+    t.after(() => app.close());
+    const { url } = await app.listen();
+    const folder = temporaryFolder(t);
+    const out = join(folder, 'api.ts');
+    const written = await runCli(['codegen', url, '--out', out]);
+    assert.deepEqual([written.code, written.stderr], [0, '']);
+    // So that the next lines are about what was just generated.
+    assert.equal(readFileSync(out, 'utf8'), readFileSync(fixture('codegen/api.ts'), 'utf8'));
+    assert.equal(typeErrors(folder, [fixture('codegen/caller.ts')], { noEmit: true }), '');
+    assert.deepEqual(await callAll(url), returned);
+
+    // The module says the same as its server, to the letter.
+    const checked = await runCli(['codegen', source, '--out', out, '--check']);
+    assert.deepEqual([checked.code, checked.stderr], [0, '']);
+  });
+
+  test('a change of the module is drift, and the diff names it', async (t) => {
+    const folder = temporaryFolder(t);
+    const [module, out] = [join(folder, 'procedures.ts'), join(folder, 'api.ts')];
+    const text = readFileSync(source, 'utf8');
+    writeFileSync(module, text);
+    assert.equal((await runCli(['codegen', module, '--out', out])).code, 0);
+    const changed = text.replace('amount: Type.Number()', 'amount: Type.String()');
+    assert.notEqual(changed, text);
+    writeFileSync(
+      module,
+      changed.replace('({ amount }, { errors })', '({ amount: _ }, { errors })'),
+    );
+
+    const { code, stdout, stderr } = await runCli(['codegen', module, '--out', out, '--check']);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^tandem: \S+api\.ts has drifted from \S+procedures\.ts: run tandem codegen .+\n$/,
+    );
+    assert.match(stdout, /^@@ 'bank\.withdraw' @@$/m);
+    assert.match(stdout, /^- {4}params: \{ amount: number \};$/m);
+    assert.match(stdout, /^\+ {4}params: \{ amount: string \};$/m);
+  });
+});

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { generate } from '../../src/client/codegen/generate.ts';
+import { compiled } from './compile.ts';
+
+/** The document of one method with this result, and these components. */
+function documentOf(result: unknown, schemas: object = {}, more: object = {}): object {
+  return {
+    openrpc: '1.3.2',
+    info: { title: 'x', version: '1' },
+    methods: [{ name: 'm', params: [], result: { name: 'r', schema: result }, ...more }],
+    components: { schemas },
+  };
+}
+
+/** The generated type of a result, on one line. */
+function typeOf(schema: unknown, schemas?: object): string {
+  const { text } = generate(documentOf(schema, schemas));
+  const [, type = ''] = /result:([\s\S]*?);\n {2}\};\n/.exec(text) ?? [];
+  return type.replace(/\s*\n\s*/g, ' ').trim();
+}
+
+const User = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+
+const types: readonly (readonly [what: string, schema: unknown, type: string])[] = [
+  ['nothing declared', undefined, 'unknown'],
+  ['{}', {}, 'unknown'],
+  ['true', true, 'unknown'],
+  ['false', false, 'never'],
+  ['a schema that is none', 'string', 'unknown'],
+  ['an unknown type', { type: 'file' }, 'unknown'],
+  ['integer', { type: 'integer' }, 'number'],
+  ['a list of types', { type: ['string', 'null', 'integer'] }, 'string | null | number'],
+  ['nullable', { type: 'string', nullable: true }, 'string | null'],
+  ['a nullable reference', { $ref: '#/components/schemas/User', nullable: true }, 'User | null'],
+  ['const', { const: 'a' }, "'a'"],
+  ['a const object', { const: { a: [1, null], 'b c': true } }, "{ a: [1, null]; 'b c': true }"],
+  ['enum', { enum: ['a', 1, null, true] }, "'a' | 1 | null | true"],
+  ['an enum of one value twice', { enum: ['a', 'a'] }, "'a'"],
+  ['an empty enum', { enum: [] }, 'never'],
+  ['an array', { type: 'array', items: { type: 'string' } }, 'string[]'],
+  ['an array of a union', { type: 'array', items: { enum: [1, 2] } }, '(1 | 2)[]'],
+  ['an array of anything', { type: 'array' }, 'unknown[]'],
+  ['items without a type', { items: { type: 'number' } }, 'number[]'],
+  ['an array that is empty', { type: 'array', maxItems: 0 }, '[]'],
+  [
+    'a tuple',
+    { type: 'array', items: [{ type: 'string' }, { type: 'number' }] },
+    '[string, number]',
+  ],
+  [
+    'a tuple with optional elements',
+    { type: 'array', items: [{ type: 'string' }, { enum: [1, 2] }], minItems: 1 },
+    '[string, (1 | 2)?]',
+  ],
+  [
+    'a tuple with a rest, 2020-12',
+    { type: 'array', prefixItems: [{ type: 'string' }], items: { type: 'number' } },
+    '[string, ...number[]]',
+  ],
+  ['an object', { type: 'object' }, 'Record<string, unknown>'],
+  [
+    'an object without members',
+    { type: 'object', additionalProperties: false },
+    'Record<string, never>',
+  ],
+  [
+    'a record',
+    { type: 'object', additionalProperties: { type: 'number' } },
+    '{ [name: string]: number }',
+  ],
+  [
+    'a record of patterns',
+    { type: 'object', patternProperties: { '^a': { type: 'number' }, '^b': { type: 'string' } } },
+    '{ [name: string]: number | string }',
+  ],
+  [
+    'members and a rest',
+    { properties: { a: { type: 'string' } }, additionalProperties: { type: 'number' } },
+    '{ a?: string; [name: string]: number | string | undefined }',
+  ],
+  [
+    'members with odd names',
+    { properties: { 'a b': {}, __proto__x: {}, '1': {}, "it's": {}, new: {} } },
+    "{ '1'?: unknown; 'a b'?: unknown; __proto__x?: unknown; 'it\\'s'?: unknown; new?: unknown; }",
+  ],
+  ['anyOf', { anyOf: [{ type: 'string' }, { type: 'null' }] }, 'string | null'],
+  [
+    'oneOf within anyOf',
+    { anyOf: [{ oneOf: [{ const: 1 }, { const: 2 }] }, { const: 3 }] },
+    '1 | 2 | 3',
+  ],
+  ['anyOf with anything', { anyOf: [{ type: 'string' }, {}] }, 'unknown'],
+  ['allOf', { allOf: [User, { $ref: '#/components/schemas/User' }] }, '{ id: string } & User'],
+  ['allOf of one', { allOf: [{ $ref: '#/components/schemas/User' }], default: {} }, 'User'],
+  [
+    'allOf with a union',
+    { allOf: [{ anyOf: [{ const: 1 }, { const: 2 }] }, { type: 'number' }] },
+    '(1 | 2) & number',
+  ],
+  [
+    'members beside alternatives',
+    { ...User, anyOf: [{ required: ['id'] }, { properties: { b: { type: 'number' } } }] },
+    '{ id: string }',
+  ],
+  ['a type beside alternatives', { type: 'string', anyOf: [{ const: 'a' }] }, "'a'"],
+  ['not', { not: {} }, 'never'],
+  ['a format', { type: 'array', items: { type: 'string', format: 'date' } }, 'string /* date */[]'],
+  ['bigger numbers', { enum: [-1, 1.5, 1e21] }, '-1 | 1.5 | 1e+21'],
+];
+
+describe('types', () => {
+  for (const [what, schema, type] of types) {
+    test(what, () => assert.equal(typeOf(schema, { User }), type));
+  }
+
+  test('of all of them compile', (t) => {
+    const methods = types.map(([name, schema]) => ({
+      name,
+      params: [],
+      result: { name: 'r', schema },
+    }));
+    const document = { ...documentOf({}, { User }), methods };
+    assert.deepEqual(compiled(t, generate(document).text), { errors: '', script: 'export {};' });
+  });
+});
+
+describe('references', () => {
+  const targets: Record<string, unknown> = {
+    'a component': '#/components/schemas/User',
+    'an escaped name': '#/components/schemas/User%20of~1ours',
+    'a place in another method': '#/methods/0/result/schema/anyOf/1',
+  };
+  for (const [what, $ref] of Object.entries(targets)) {
+    test(`lead to ${what}`, () => {
+      const schemas = { User, 'User of/ours': User };
+      const text = generate(documentOf({ anyOf: [{ $ref }, User] }, schemas)).text;
+      assert.match(text, /\nexport interface \w+ \{\n {2}id: string;\n\}\n/);
+    });
+  }
+
+  for (const [what, schema] of Object.entries({
+    $defs: {
+      $ref: '#/$defs/Tree',
+      $defs: { Tree: { properties: { kid: { $ref: '#/$defs/Tree' } } } },
+    },
+    'an $id': { $id: 'Tree', properties: { kid: { $ref: 'Tree' } } },
+    'the schema itself': { title: 'Tree', properties: { kid: { $ref: '#' } } },
+  })) {
+    test(`lead to ${what} of their own schema`, () => {
+      assert.match(
+        generate(documentOf(schema)).text,
+        /export interface Tree \{\n {2}kid\?: Tree;\n\}/,
+      );
+    });
+  }
+
+  test('of one name to two types give two types', () => {
+    const method = (name: string, type: string) => {
+      const schema = { $ref: '#/$defs/X', $defs: { X: { properties: { a: { type } } } } };
+      return { name, params: [], result: { name: 'r', schema } };
+    };
+    const methods = [method('a', 'string'), method('b', 'number')];
+    const { text } = generate({ ...documentOf({}), methods });
+    assert.match(text, /interface X \{\n {2}a\?: string;/);
+    assert.match(text, /interface X_2 \{\n {2}a\?: number;/);
+  });
+
+  test('take names that TypeScript has, and ours, to others', (t) => {
+    const names = ['string', 'Contract', 'Record', 'class', '1st', '', 'Ünï', 'a-b', 'a_b', 'A-b'];
+    const schemas = Object.fromEntries(names.map((name) => [name, { enum: [name] }]));
+    const anyOf = names.map((name) => ({
+      $ref: `#/components/schemas/${encodeURIComponent(name)}`,
+    }));
+    assert.deepEqual(compiled(t, generate(documentOf({ anyOf }, schemas)).text), {
+      errors: '',
+      script: 'export {};',
+    });
+  });
+
+  test('in a circle are broken where TypeScript could not follow, and nowhere else', (t) => {
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    const schemas = {
+      A: ref('B'),
+      B: { anyOf: [ref('A'), { type: 'string' }] },
+      Self: ref('Self'),
+      Both: { allOf: [ref('Both'), { properties: { a: ref('Both') } }] },
+      Fine: {
+        anyOf: [{ type: 'array', items: ref('Fine') }, { additionalProperties: ref('Fine') }],
+      },
+      Pair: { type: 'array', items: [ref('Pair'), ref('Fine')] },
+    };
+    const anyOf = Object.keys(schemas).map(ref);
+    const { text } = generate(documentOf({ properties: { anyOf: { anyOf } } }, schemas));
+    assert.deepEqual(compiled(t, text), { errors: '', script: 'export {};' });
+    assert.match(text, /export type Fine = Fine\[\] \| \{ \[name: string\]: Fine \};/);
+    assert.match(text, /export type Pair = \[Pair, Fine\];/);
+    assert.match(text, /export type Self = unknown;/);
+    assert.match(text, /export type Both = \{ a\?: Both \};/);
+  });
+});
+
+describe('methods', () => {
+  const method = (more: object): string => generate(documentOf({}, {}, more)).text;
+
+  test('by position only take a tuple', (t) => {
+    const params = [
+      { name: 'from', schema: { type: 'string' }, required: true },
+      { name: 'to', schema: { type: 'string' } },
+      { name: 'n', schema: { type: 'number' }, required: true },
+      { name: 'more', schema: { enum: [1, 2] } },
+    ];
+    const text = method({ params, paramStructure: 'by-position' });
+    assert.match(text, /params: \[from: string, to: string \| null, n: number, more\?: 1 \| 2\];/);
+    assert.deepEqual(compiled(t, text), { errors: '', script: 'export {};' });
+    const odd = method({ params: [{ name: 'a b', schema: {} }], paramStructure: 'by-position' });
+    assert.match(odd, /params: \[\(unknown\)\?\];/);
+    assert.equal(compiled(t, odd).errors, '');
+  });
+
+  test('have their errors by name: as they are declared, by their component, or by their message', () => {
+    const components = { errors: { Gone: { code: 1, message: 'It has gone' } } };
+    const errors = [
+      { $ref: '#/components/errors/Gone' },
+      { code: 2, message: 'Not found!' },
+      { code: 3, message: 'not found' },
+      { code: 4, message: '' },
+      { code: 1.5, message: 'no code' },
+      'none',
+    ];
+    const { text } = generate({ ...documentOf({}, {}, { errors }), components });
+    const found = [...text.matchAll(/(\w+): \{ code: (\d); data: unknown \}/g)];
+    assert.deepEqual(
+      found.map(([, name, code]) => [name, code]),
+      [
+        ['Gone', '1'],
+        ['NOT_FOUND', '2'],
+        ['NOT_FOUND_2', '3'],
+        ['ERROR', '4'],
+      ],
+    );
+  });
+
+  test('are sorted by name, so that the order of a document is no drift', () => {
+    const methods = ['b', 'a', 'B', 'a.b'].map((name) => ({ name, params: [] }));
+    const { text } = generate({ ...documentOf({}), methods });
+    assert.equal(text, generate({ ...documentOf({}), methods: [...methods].reverse() }).text);
+    assert.ok(text.indexOf('  B: {') < text.indexOf('  a: {'));
+  });
+
+  test('may be references, and their params and results too', () => {
+    const document = {
+      ...documentOf({}),
+      methods: [{ $ref: '#/components/x-methods/add' }],
+      components: {
+        'x-methods': {
+          add: {
+            name: 'add',
+            params: [{ $ref: '#/components/contentDescriptors/A' }],
+            result: { $ref: '#/components/contentDescriptors/A' },
+          },
+        },
+        contentDescriptors: { A: { name: 'a', required: true, schema: { type: 'number' } } },
+      },
+    };
+    assert.match(generate(document).text, /params: \{ a: number \};\n {4}result: number;/);
+  });
+
+  test('have doc comments: their own, and those of members with what types can not say', () => {
+    const params = [
+      {
+        name: 'a',
+        summary: 'The first.',
+        schema: { type: 'string', pattern: '^a*/$', maxLength: 3, default: 'a', deprecated: true },
+      },
+    ];
+    const text = method({ params, summary: 'Adds.', description: 'At length.', deprecated: true });
+    assert.ok(
+      text.includes('  /**\n   * Adds.\n   *\n   * At length.\n   * @deprecated\n   */\n  m: {'),
+    );
+    const doc = ['The first.', '@deprecated', '@pattern ^a*\\/$', '@maxLength 3', '@default "a"'];
+    assert.ok(text.includes(doc.map((line) => `       * ${line}\n`).join('')), text);
+  });
+});

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  assertOk,
+  assertRanOnce,
+  begun,
+  board,
+  type Ended,
+  gate,
+  outcomes,
+  type Plan,
+  plan,
+  plans,
+  runsOf,
+  Service,
+  turn,
+  until,
+} from './harness.ts';
+
+/** A worker that is in a call, until the gate is opened. */
+async function holdWorker(service: Service): Promise<{ gate: number; held: Promise<Ended> }> {
+  const one = plan('hold', { method: 'heavy', gate: gate() });
+  const held = service.send(one);
+  await begun(one);
+  return { gate: one.params.gate, held };
+}
+
+function assertOverloaded({ outcome, data }: Ended): void {
+  assert.equal(outcome, '-32000');
+  const { retryAfterMs } = data as { retryAfterMs: number };
+  assert.ok(Number.isSafeInteger(retryAfterMs) && retryAfterMs > 0, `retryAfterMs ${retryAfterMs}`);
+}
+
+describe('a bounded queue', () => {
+  const service = Service.suite({ workers: 1, maxQueue: 5 });
+
+  test('beyond maxQueue calls are refused with retryAfterMs and never run; those that wait run once, in order', async () => {
+    const { gate, held } = await holdWorker(service);
+    const waiting = plans(5);
+    const answers = service.sendAll(waiting);
+    await turn();
+    await turn();
+    assert.equal(service.pool.queued, 5);
+    const refused = plans(20);
+    for (const ended of await service.sendAll(refused)) assertOverloaded(ended);
+    const batch = plans(3);
+    for (const ended of await service.batch(batch)) assertOverloaded(ended);
+    const silent = plans(3, 'echo', { notify: true });
+    await service.sendAll(silent);
+    board.open(gate);
+    assertOk([await held, ...(await answers)]);
+    assertRanOnce(waiting);
+    const orders = waiting.map(({ params }) => board.order(params.n));
+    assert.deepEqual(
+      orders,
+      orders.toSorted((a, b) => a - b),
+    );
+    assertOk(await service.sendAll(plans(5)));
+    assert.deepEqual(new Set(runsOf([...refused, ...batch, ...silent])), new Set([0]));
+    await service.assertIdle();
+  });
+
+  test('of a burst into a full worker exactly maxQueue calls are kept', async () => {
+    const { gate, held } = await holdWorker(service);
+    const burst = plans(40);
+    const answers = service.sendAll(burst);
+    await until(() => service.pool.queued === 5);
+    board.open(gate);
+    const ended = await answers;
+    const good = ended.filter(({ outcome }) => outcome === 'ok');
+    for (const one of ended) if (!good.includes(one)) assertOverloaded(one);
+    assert.equal(good.length, 5);
+    assert.equal(
+      runsOf(burst).reduce((sum, runs) => sum + runs, 0),
+      5,
+    );
+    assertRanOnce(good.map(({ plan }) => plan));
+    assertOk([await held]);
+  });
+
+  test('five times more than there is room for: each id has one answer, each admitted call runs once, no refused one does', async () => {
+    const sent: Promise<Ended[]>[] = [];
+    const all: Plan[] = [];
+    for (let burst = 0; burst < 40; burst++) {
+      const some = plans(25, burst % 4 === 0 ? 'slow' : 'echo', { method: 'long' });
+      all.push(...some);
+      sent.push(service.sendAll(some));
+      await turn();
+    }
+    const ended = (await Promise.all(sent)).flat();
+    assert.equal(ended.length, all.length);
+    for (const one of ended) {
+      if (one.outcome !== 'ok') assertOverloaded(one);
+      assert.equal(board.runs(one.plan.params.n), one.outcome === 'ok' ? 1 : 0);
+    }
+    assert.ok(ended.some(({ outcome }) => outcome === '-32000'));
+    await service.assertIdle();
+  });
+});
+
+describe('maxQueue: 0', () => {
+  const service = Service.suite({ workers: 1, maxQueue: 0 });
+
+  test('nothing waits: an idle worker takes a call, a busy one refuses it', async () => {
+    assertOk([await service.send(plan())]);
+    const { gate, held } = await holdWorker(service);
+    const refused = plan();
+    assertOverloaded(await service.send(refused));
+    board.open(gate);
+    assertOk([await held]);
+    assertOk([await service.send(plan())]);
+    assert.equal(board.runs(refused.params.n), 0);
+  });
+});
+
+describe('a bounded wait', () => {
+  const service = Service.suite({ workers: 1, maxQueueMs: 150 });
+
+  test('waiting beyond maxQueueMs: -32000 with retryAfterMs, and the call never runs', async () => {
+    const { gate, held } = await holdWorker(service);
+    const waiting = [...plans(3), plan('echo', { method: 'one' })];
+    for (const ended of await service.sendAll(waiting)) assertOverloaded(ended);
+    const batch = plans(3);
+    for (const ended of await service.batch(batch)) assertOverloaded(ended);
+    board.open(gate);
+    assertOk([await held, ...(await service.sendAll(plans(5)))]);
+    assert.deepEqual(new Set(runsOf([...waiting, ...batch])), new Set([0]));
+  });
+
+  test('time that earlier calls of a batch took is no waiting: what follows a killed one is not refused', async () => {
+    const heavy = plan('hold', { method: 'long', gate: gate() });
+    const some = [heavy, plan('loop'), ...plans(3)];
+    const answer = service.batch(some);
+    await begun(heavy);
+    // Longer than any call may wait, counted by calls that did.
+    const waited = plan();
+    assertOverloaded(await service.send(waited));
+    board.open(heavy.params.gate);
+    assert.deepEqual(outcomes((await answer).slice(0, 2)), ['ok', '-32001']);
+    // One worker, and its replacement has to start first: that is waiting, and may be too long.
+    for (const { outcome, plan } of (await answer).slice(2)) {
+      assert.equal(board.runs(plan.params.n), outcome === 'ok' ? 1 : 0);
+      assert.ok(['ok', '-32000'].includes(outcome), outcome);
+    }
+    await service.whole();
+  });
+
+  test('a caller that waits less: -32001 in the queue, and the call never runs', async () => {
+    const { gate, held } = await holdWorker(service);
+    const some = plans(3);
+    for (const { outcome, data } of await service.sendAll(some, { timeoutMs: 40 })) {
+      assert.equal(outcome, '-32001');
+      assert.deepEqual(data, { timeoutMs: 40 });
+    }
+    const batch = plans(3);
+    assert.deepEqual(outcomes(await service.batch(batch, { timeoutMs: 40 })), [
+      '-32001',
+      '-32001',
+      '-32001',
+    ]);
+    board.open(gate);
+    assertOk([await held, ...(await service.sendAll(plans(5)))]);
+    assert.deepEqual(new Set(runsOf([...some, ...batch])), new Set([0]));
+  });
+});
+
+describe('a spare', () => {
+  const service = Service.suite({ workers: 1, spareWorkers: 1, maxQueueMs: 200 });
+
+  test('takes what follows a killed call of a batch, however long that ran', async () => {
+    await until(() => service.pool.spares === 1);
+    const heavy = plan('hold', { method: 'long', gate: gate() });
+    const some = [heavy, plan('loop'), ...plans(3)];
+    const answer = service.batch(some);
+    await begun(heavy);
+    assertOverloaded(await service.send(plan()));
+    board.open(heavy.params.gate);
+    assert.deepEqual(outcomes(await answer), ['ok', '-32001', 'ok', 'ok', 'ok']);
+    assertRanOnce(some);
+  });
+});
+
+describe('a bounded request', () => {
+  const service = Service.suite({ workers: 1, maxRequestMs: 300 });
+
+  test('maxRequestMs over a batch: what has not ended by then is -32001, what has not begun never runs', async () => {
+    const some = [
+      plan('echo'),
+      plan('echo', { method: 'in.act' }),
+      plan('never', { method: 'long' }),
+      plan('echo'),
+      plan('echo', { method: 'in.act' }),
+      plan('echo', { method: 'one' }),
+    ];
+    const ended = await service.batch(some);
+    assert.deepEqual(outcomes(ended), ['ok', 'ok', '-32001', '-32001', '-32001', '-32001']);
+    for (const { data } of ended.slice(2)) assert.deepEqual(data, { timeoutMs: 300 });
+    assertOk(await service.sendAll(plans(5)));
+    assert.deepEqual(runsOf(some), [1, 1, 1, 0, 0, 0]);
+  });
+
+  test('and over a call in synchronous code, whose thread is then killed', async () => {
+    const { kills } = service.pool;
+    const [ended] = await service.sendAll([plan('loop', { method: 'long' })]);
+    assert.deepEqual([ended?.outcome, ended?.data], ['-32001', { timeoutMs: 300 }]);
+    assert.equal(service.pool.kills, kills + 1);
+    await service.whole();
+  });
+});
+
+describe('maxConcurrency', () => {
+  const service = Service.suite({ workers: 2, spareWorkers: 1 });
+
+  test('the excess waits, others pass, and each runs once', async () => {
+    const open = gate();
+    const heavy = plans(6, 'hold', { method: 'one', gate: open });
+    board.takeMostInside();
+    const answers = service.sendAll(heavy);
+    await begun(heavy[0] as Plan);
+    for (let round = 0; round < 20; round++) assertOk(await service.sendAll(plans(5)));
+    assert.equal(
+      runsOf(heavy).reduce((sum, runs) => sum + runs, 0),
+      1,
+    );
+    assert.equal(service.pool.queued, 5);
+    board.open(open);
+    assertOk(await answers);
+    assertRanOnce(heavy);
+    assert.equal(board.takeMostInside(), 1);
+    await service.assertIdle();
+  });
+
+  test('calls that wait count as well as those that compute, in batches too', async () => {
+    const open = gate();
+    const batches = Array.from({ length: 4 }, () =>
+      plans(3, 'wait', { method: 'two', gate: open }),
+    );
+    board.takeMostInside();
+    const answers = batches.map((some) => service.batch(some));
+    await until(() => runsOf(batches.flat()).filter((runs) => runs > 0).length === 2);
+    assertOk(await service.sendAll(plans(20)));
+    board.open(open);
+    for (const answer of answers) assertOk(await answer);
+    assertRanOnce(batches.flat());
+    assert.ok(board.takeMostInside() <= 2);
+    await service.assertIdle();
+  });
+
+  for (const kind of ['loop', 'never'] as const) {
+    test(`a slot is freed by ${kind === 'loop' ? 'a kill' : 'a deadline'}`, async () => {
+      await service.whole();
+      const some = [
+        plan(kind, { method: 'oneShort' }),
+        ...plans(4, 'echo', { method: 'oneShort' }),
+      ];
+      assert.deepEqual(outcomes(await service.sendAll(some)), ['-32001', 'ok', 'ok', 'ok', 'ok']);
+      assertRanOnce(some);
+      await service.whole();
+    });
+  }
+
+  test('a slot is freed by the death of its thread', async () => {
+    await service.whole();
+    const some = [plan('reallyExit', { method: 'one' }), ...plans(4, 'echo', { method: 'one' })];
+    assert.deepEqual(outcomes(await service.sendAll(some)), [
+      '-32002 exit',
+      'ok',
+      'ok',
+      'ok',
+      'ok',
+    ]);
+    assertRanOnce(some);
+    await service.whole();
+    await service.assertIdle();
+  });
+
+  test('a slot is freed by a cancelled call that ends at its signal', async () => {
+    const caller = new AbortController();
+    const running = plan('wait', { method: 'one', gate: gate() });
+    const ended = service.send(running, { signal: caller.signal });
+    await begun(running);
+    const next = plans(3, 'echo', { method: 'one' });
+    const answers = service.sendAll(next);
+    caller.abort();
+    assertOk([await ended, ...(await answers)]);
+    assert.equal(board.marks(running.params.n), 1, 'its signal aborted');
+    assertRanOnce(next);
+  });
+
+  test('one that is cancelled, on its way from the gate to a worker, passes its slot on', async () => {
+    const open = gate();
+    const running = plan('wait', { method: 'one', gate: open });
+    const first = service.send(running);
+    await begun(running);
+    const caller = new AbortController();
+    const dropped = plan('echo', { method: 'one' });
+    const cancelled = service.send(dropped, { signal: caller.signal });
+    const next = plans(3, 'echo', { method: 'one' });
+    const answers = service.sendAll(next);
+    await until(() => service.pool.queued === 4);
+    board.open(open);
+    await first;
+    caller.abort();
+    assert.equal((await cancelled).outcome, '-32003');
+    assertOk(await answers);
+    assertRanOnce(next);
+    assert.equal(board.runs(dropped.params.n), 0);
+    await service.assertIdle();
+  });
+});

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import {
+  assertOk,
+  assertRanOnce,
+  begun,
+  board,
+  gate,
+  outcomes,
+  type Plan,
+  plan,
+  plans,
+  runsOf,
+  Service,
+  turn,
+  until,
+} from './harness.ts';
+
+/** Known as cheap, these share a frame with whatever is sent in the same turn. */
+const cheap = ['act', 'long', 'heavy'];
+
+describe('one worker: what a killed thread leaves behind', () => {
+  const service = Service.suite({ workers: 1, spareWorkers: 1, timeoutMs: 20_000 });
+
+  for (const kind of ['loop', 'spinLater'] as const) {
+    test(`${kind}: what had ended is delivered, what had not started runs on another thread exactly once, what waited is a lost neighbour`, async () => {
+      await service.whole();
+      await service.learn(...cheap);
+      const waiting = plan('wait', { method: 'long', gate: gate() });
+      const waits = service.send(waiting);
+      const thread = await begun(waiting);
+      const before = plans(15, 'echo', { method: 'long' });
+      const culprit = plan(kind);
+      const after = plans(15, 'echo', { method: 'long' });
+      const [first, own, last] = await Promise.all([
+        service.sendAll(before),
+        service.send(culprit),
+        service.sendAll(after),
+      ]);
+      assertOk([...first, ...last]);
+      assertRanOnce([...before, culprit, ...after]);
+      assert.equal(own.outcome, '-32001');
+      assert.deepEqual(own.data, { timeoutMs: 120 });
+      for (const ended of first) assert.equal(ended.thread, thread, 'it had ended before');
+      if (kind === 'loop') {
+        for (const ended of last) assert.notEqual(ended.thread, thread, 'it ran elsewhere');
+      }
+      assert.equal((await waits).outcome, '-32002 neighbour');
+      assert.equal(board.runs(waiting.params.n), 1, 'what may have run is not run again');
+      assert.notDeepEqual(service.threads, [thread]);
+      await service.assertIdle();
+    });
+  }
+
+  test('a suspended call past its deadline: -32001, its signal aborts, the thread and its neighbours stay', async () => {
+    await service.whole();
+    const [thread] = service.threads;
+    const { kills, deaths } = service.pool;
+    const open = gate();
+    const neighbour = service.send(plan('wait', { method: 'long', gate: open }));
+    const expired = ['wait', 'stubborn', 'never'].map((kind) => plan(kind, { gate: gate() }));
+    for (const { outcome, data } of await service.sendAll(expired)) {
+      assert.equal(outcome, '-32001');
+      assert.deepEqual(data, { timeoutMs: 120 });
+    }
+    await until(() => expired.every(({ params }) => board.marks(params.n) === 1));
+    board.open(open);
+    assert.deepEqual((await neighbour).thread, thread);
+    assert.equal((await service.send(plan())).thread, thread);
+    assert.deepEqual([service.pool.kills, service.pool.deaths], [kills, deaths]);
+    assertRanOnce(expired);
+    for (const { params } of expired) board.open(params.gate);
+  });
+
+  test('a result that comes after its deadline is not delivered a second time', async () => {
+    await service.whole();
+    const late = plan('stubborn', { gate: gate() });
+    assert.equal((await service.send(late)).outcome, '-32001');
+    const { completed } = service.pool.workers[0]!;
+    board.open(late.params.gate);
+    await until(() => service.pool.workers[0]!.completed > completed);
+    assertOk(await service.sendAll(plans(5)));
+  });
+
+  test('a batch goes on in order behind a killed call, an expired one and a lost one', async () => {
+    await service.whole();
+    const kinds = [
+      'echo',
+      'loop',
+      'echo',
+      'never',
+      'echo',
+      'reallyExit',
+      'later',
+      'spinLater',
+      'echo',
+    ];
+    const some = kinds.map((kind) =>
+      plan(kind, { method: ['loop', 'never', 'spinLater'].includes(kind) ? 'act' : 'long' }),
+    );
+    const ended = await service.batch(some);
+    assert.deepEqual(outcomes(ended), [
+      'ok',
+      '-32001',
+      'ok',
+      '-32001',
+      'ok',
+      '-32002 exit',
+      'ok',
+      '-32001',
+      'ok',
+    ]);
+    assertRanOnce(some);
+    const orders = some.map(({ params }) => board.order(params.n));
+    assert.deepEqual(
+      orders,
+      orders.toSorted((a, b) => a - b),
+      'each began after the one before it',
+    );
+    await service.assertIdle();
+  });
+
+  test('in a batch the next call begins when the one before has ended, also when that waits', async () => {
+    await service.whole();
+    const first = plan('wait', { method: 'long', gate: gate() });
+    const some = [first, ...plans(3, 'echo', { method: 'long' })];
+    const answer = service.batch(some);
+    await begun(first);
+    // The thread is free, and others pass.
+    assertOk(await service.sendAll(plans(50, 'echo', { method: 'long' })));
+    assert.deepEqual(runsOf(some), [1, 0, 0, 0]);
+    board.open(first.params.gate);
+    assertOk(await answer);
+    assertRanOnce(some);
+  });
+
+  test('after a thread has died its calls are counted right: none waits that does not exist', async () => {
+    await service.whole();
+    await service.learn('long', 'heavy');
+    const batches = Array.from({ length: 5 }, () => [
+      plan('wait', { method: 'long', gate: gate() }),
+      ...plans(3, 'echo', { method: 'long' }),
+    ]);
+    const answers = batches.map((some) => service.batch(some));
+    for (const some of batches) await begun(some[0] as Plan);
+    assert.equal(
+      (await service.send(plan('reallyExit', { method: 'heavy' }))).outcome,
+      '-32002 exit',
+    );
+    for (const answer of answers) {
+      assert.deepEqual(outcomes(await answer), ['-32002 neighbour', 'ok', 'ok', 'ok']);
+    }
+    assertRanOnce(batches.flat());
+    await service.assertIdle();
+  });
+
+  test('a stalled front end does not turn calls that have ended into expired ones', async () => {
+    await service.whole();
+    await service.learn('act');
+    const some = plans(20);
+    const answers = service.sendAll(some);
+    await turn();
+    await turn();
+    // From here on no message is received before all deadlines are over.
+    const until = performance.now() + 400;
+    while (performance.now() < until);
+    assert.deepEqual(
+      runsOf(some),
+      some.map(() => 1),
+      'they have run meanwhile',
+    );
+    assertOk(await answers);
+  });
+});
+
+describe('a thread held up between calls', () => {
+  const service = Service.suite({ workers: 2, spareWorkers: 0, timeoutMs: 1000 });
+
+  test('spinning behind a returned call: what is sent to it runs elsewhere exactly once, and it is replaced', async () => {
+    await service.learn(...cheap);
+    const culprit = plan('spinAfterReturn');
+    assertOk([await service.send(culprit)]);
+    const thread = board.thread(culprit.params.n);
+    await until(() => board.marks(culprit.params.n) === 1);
+    const { kills } = service.pool;
+    while (service.threads.includes(thread)) {
+      const some = plans(10);
+      const ended = await service.sendAll(some);
+      assertOk(ended);
+      assertRanOnce(some);
+      for (const one of ended) assert.notEqual(one.thread, thread);
+    }
+    assert.equal(service.pool.kills, kills + 1);
+    await service.whole();
+  });
+
+  test('spinning because its signal aborted: the same', async () => {
+    await service.learn(...cheap);
+    const culprit = plan('spinWhenAborted');
+    assert.equal((await service.send(culprit)).outcome, '-32001');
+    const thread = board.thread(culprit.params.n);
+    while (service.threads.includes(thread)) {
+      const some = plans(10);
+      assertOk(await service.sendAll(some));
+      assertRanOnce(some);
+    }
+    await service.whole();
+  });
+});
+
+describe('two workers: a misjudged call', () => {
+  const service = Service.suite({ workers: 2, spareWorkers: 0 });
+
+  test('light calls behind a heavy one that was taken for light are taken back and run elsewhere, exactly once', async () => {
+    await service.learn(...cheap);
+    // Both threads hold; each has light calls behind it in its frame.
+    const held = plans(2, 'hold', { method: 'long', gate: gate() });
+    const light = plans(40, 'echo', { method: 'long' });
+    const holding = service.sendAll(held.slice(0, 1));
+    const answers = service.sendAll(light);
+    const ended = await answers;
+    assertOk(ended);
+    assertRanOnce(light);
+    const thread = await begun(held[0] as Plan);
+    for (const one of ended) assert.notEqual(one.thread, thread, 'none waited for the heavy one');
+    board.open(held[0]!.params.gate);
+    assertOk(await holding);
+    assertRanOnce(held.slice(0, 1));
+    await service.assertIdle();
+  });
+
+  test('what follows the heavy call in its own batch still waits for it', async () => {
+    await service.learn(...cheap);
+    const heavy = plan('hold', { method: 'long', gate: gate() });
+    const some = [heavy, ...plans(5, 'echo', { method: 'long' })];
+    const answer = service.batch(some);
+    await begun(heavy);
+    for (let round = 0; round < 20; round++) assertOk(await service.sendAll(plans(5)));
+    assert.deepEqual(runsOf(some), [1, 0, 0, 0, 0, 0]);
+    board.open(heavy.params.gate);
+    assertOk(await answer);
+    assertRanOnce(some);
+  });
+});
+
+describe('native code that can not be stopped', () => {
+  test('-32001 all the same, its slot is filled, the thread is counted as a zombie, and close() does not wait for it', async (t) => {
+    const service = new Service({ workers: 2 });
+    await service.dispatcher.ready();
+    const file = join(tmpdir(), `tandem-native-${process.pid}`);
+    t.after(() => writeFileSync(file, ''));
+    const stuck = plan('native', { tail: file });
+    const waiting = plans(2, 'wait', { method: 'long', gate: gate() });
+    const waits = service.sendAll(waiting);
+    for (const one of waiting) await begun(one);
+    assert.equal((await service.send(stuck)).outcome, '-32001');
+    assertOk(await service.sendAll(plans(10)));
+    await until(() => service.pool.zombies === 1);
+    board.open(waiting[0]!.params.gate);
+    const thread = board.thread(stuck.params.n);
+    for (const { outcome, plan } of await waits) {
+      const isNeighbour = board.thread(plan.params.n) === thread;
+      assert.equal(outcome, isNeighbour ? '-32002 neighbour' : 'ok');
+    }
+    await service.whole();
+    assertOk(await service.sendAll(plans(10)));
+    await service.dispatcher.close();
+    assert.equal(service.dispatcher.stats().state, 'closed');
+  });
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Type } from '@sinclair/typebox';
+import { handleRequest } from '../../src/handle-request.ts';
+import { RpcError } from '../../src/jsonrpc/errors.ts';
+import type { ErrorDeclarations } from '../../src/router/declared-errors.ts';
+import { fingerprint, getProcedureSchema } from '../../src/router/introspect.ts';
+import { procedure } from '../../src/router/procedure.ts';
+import { Router } from '../../src/router/router.ts';
+
+const declare = (errors: unknown) =>
+  procedure({ name: 'p', errors: errors as ErrorDeclarations }, () => 1);
+
+async function errorOf(router: Router, method: string): Promise<unknown> {
+  const reply = await handleRequest({ jsonrpc: '2.0', id: 1, method }, router);
+  return (reply as { error: unknown }).error;
+}
+
+describe('declared errors', () => {
+  const Id = Type.Object({ id: Type.String() });
+
+  it('are made in the handler and reach the caller whole', async () => {
+    const router = new Router();
+    router.rpc(
+      {
+        name: 'get',
+        errors: { NotFound: { code: 404, message: 'No such user', data: Id } },
+      },
+      (_params, { errors }) => {
+        throw errors.NotFound({ id: 'x' });
+      },
+    );
+    router.rpc(
+      { name: 'later', errors: { Closed: { code: 1, message: 'Closed' } } },
+      async (_params, { errors: { Closed } }) => {
+        await Promise.resolve();
+        throw Closed();
+      },
+    );
+    assert.deepEqual(await errorOf(router, 'get'), {
+      code: 404,
+      message: 'No such user',
+      data: { id: 'x' },
+    });
+    assert.deepEqual(await errorOf(router, 'later'), { code: 1, message: 'Closed' });
+  });
+
+  it('leave other errors as they are', async () => {
+    const router = new Router();
+    router.rpc({ name: 'p', errors: { Closed: { code: 1, message: 'Closed' } } }, () => {
+      throw new RpcError(2, 'other', [1]);
+    });
+    assert.deepEqual(await errorOf(router, 'p'), { code: 2, message: 'other', data: [1] });
+  });
+
+  it('are none where none are declared', async () => {
+    const router = new Router();
+    const seen: object[] = [];
+    router.rpc({ name: 'p' }, (_params, { errors }) => void seen.push(errors));
+    router.rpc({ name: 'q', errors: {} }, (_params, { errors }) => void seen.push(errors));
+    for (const method of ['p', 'q']) await handleRequest({ id: 1, method }, router);
+    assert.deepEqual(seen, [{}, {}]);
+    assert.ok(!('errors' in getProcedureSchema(router.get('q')!)));
+    assert.equal(router.get('q')?.errors, undefined);
+  });
+
+  it('belong to a decorated method too', async () => {
+    const router = new Router();
+    class Users {
+      @router.rpc({ errors: { Closed: { code: 1, message: 'Closed' } } })
+      static get(_params: object, { errors }: { errors: { Closed: () => RpcError } }): void {
+        throw errors.Closed();
+      }
+    }
+    void Users;
+    assert.deepEqual(await errorOf(router, 'get'), { code: 1, message: 'Closed' });
+  });
+
+  it('stand in the introspection document as plain JSON', () => {
+    const errors = {
+      NotFound: { code: 404, message: 'No such user', data: Id },
+      Closed: { code: 1, message: 'Closed' },
+    };
+    const schema = getProcedureSchema(procedure({ errors }, () => 1));
+    const expected = {
+      NotFound: {
+        code: 404,
+        message: 'No such user',
+        data: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
+      },
+      Closed: { code: 1, message: 'Closed' },
+    };
+    assert.deepEqual(schema.errors, expected);
+    const { data } = schema.errors?.NotFound ?? {};
+    assert.deepEqual(Object.getOwnPropertySymbols(data), []);
+  });
+
+  it('count in the fingerprint', () => {
+    const of = (errors: ErrorDeclarations | undefined): string => {
+      const router = new Router();
+      router.register(
+        'p',
+        procedure({ errors }, () => 1),
+      );
+      return fingerprint(router);
+    };
+    const prints = [
+      of(undefined),
+      of({ A: { code: 1, message: 'x' } }),
+      of({ B: { code: 1, message: 'x' } }),
+      of({ A: { code: 2, message: 'x' } }),
+      of({ A: { code: 1, message: 'y' } }),
+      of({ A: { code: 1, message: 'x', data: Type.Number() } }),
+      of({ A: { code: 1, message: 'x', data: Type.String() } }),
+    ];
+    assert.equal(new Set(prints).size, prints.length);
+    assert.equal(of({}), prints[0]);
+  });
+
+  it('are not changed by what happens to the declaration later', async () => {
+    const errors = { A: { code: 1, message: 'x' } };
+    const proc = procedure({ errors }, (_params, context) => {
+      throw context.errors.A();
+    });
+    errors.A.code = 2;
+    const router = new Router();
+    router.register('p', proc);
+    assert.deepEqual(await errorOf(router, 'p'), { code: 1, message: 'x' });
+    assert.equal(getProcedureSchema(proc).errors?.A?.code, 1);
+  });
+
+  describe('are refused at registration', () => {
+    const wrong: Record<string, [unknown, RegExp]> = {
+      'as a list': [[], /option errors must be an object of errors.*got an array/],
+      'as text': ['x', /option errors must be/],
+      'without an object': [
+        { A: 404 },
+        /errors\.A: must be an object: \{ code, message, data\? \}/,
+      ],
+      'without a code': [
+        { A: { message: 'x' } },
+        /errors\.A: code must be an integer, got undefined/,
+      ],
+      'with a fraction': [{ A: { code: 1.5, message: 'x' } }, /code must be an integer, got 1\.5/],
+      'with a code as text': [{ A: { code: '1', message: 'x' } }, /code must be an integer/],
+      'with a code of JSON-RPC': [{ A: { code: -32000, message: 'x' } }, /-32000 is reserved/],
+      'with the other end of those': [{ A: { code: -32768, message: 'x' } }, /-32768 is reserved/],
+      'without a message': [{ A: { code: 1 } }, /message must be a string, not empty/],
+      'with an empty one': [{ A: { code: 1, message: '' } }, /message must be a string, not empty/],
+      'with a code twice': [
+        { A: { code: 1, message: 'x' }, B: { code: 1, message: 'y' } },
+        /errors\.B: the code 1 is that of A already/,
+      ],
+      'with data of plain JSON': [
+        { A: { code: 1, message: 'x', data: { type: 'string' } } },
+        /errors\.A\.data: not a TypeBox schema/,
+      ],
+      'with data JSON lacks': [
+        { A: { code: 1, message: 'x', data: Type.Object({ at: Type.Date() }) } },
+        /errors\.A\.data at \/at: JSON has no Date/,
+      ],
+      'with a member too many': [
+        { A: { code: 1, message: 'x', schema: 1 } },
+        /errors\.A: unknown member "schema"\. Known: code, message, data/,
+      ],
+      'with a name of two words': [
+        { 'not found': { code: 1, message: 'x' } },
+        /letters, digits and _/,
+      ],
+      'with no name': [{ '': { code: 1, message: 'x' } }, /letters, digits and _/],
+      'with a dangerous name': [
+        JSON.parse('{ "__proto__": { "code": 1, "message": "x" } }'),
+        /letters, digits and _/,
+      ],
+    };
+    for (const [name, [errors, message]] of Object.entries(wrong)) {
+      it(name, () => {
+        assert.throws(() => declare(errors), { name: 'RegistrationError', message });
+        assert.throws(() => declare(errors), /^RegistrationError: procedure "p": /);
+      });
+    }
+
+    it('but take the codes on both sides of those of JSON-RPC, and names of every object', () => {
+      declare({ A: { code: -32769, message: 'x' }, B: { code: -31999, message: 'x' } });
+      const { make } = declare({ toString: { code: 1, message: 'x' } }).errors ?? assert.fail();
+      assert.equal(Object.entries(make)[0]?.[1]().code, 1);
+    });
+  });
+
+  it('keep their makers from being changed', () => {
+    const { make } = declare({ A: { code: 1, message: 'x' } }).errors ?? assert.fail();
+    assert.throws(() => {
+      (make as Record<string, unknown>).A = 1;
+    }, TypeError);
+  });
+});

@@ -92,7 +92,10 @@ export class Serving implements RouterOwner {
     }
     if (path !== undefined) assertServed(path, modules);
     const old = this.#current;
-    if (old === undefined) throw new StartupError('nothing to reload: the service does not run');
+    if (old === undefined) {
+      const why = this.#closed ? 'is closed' : 'has not started: await ready() first';
+      throw new StartupError(`nothing to reload: the service ${why}`);
+    }
     if (old.files !== undefined && !haveChanged(old.files)) return false;
     const began = Date.now();
     const fresh = await ServedGeneration.ofModules(modules, 1, this.#context);

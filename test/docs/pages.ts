@@ -10,6 +10,10 @@ export const pages = [
   'docs/protocol.md',
   'docs/architecture.md',
   'docs/testing.md',
+  'docs/client.md',
+  'docs/codegen.md',
+  'docs/reliability.md',
+  'docs/benchmark.md',
   'examples/README.md',
 ] as const;
 

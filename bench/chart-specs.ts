@@ -35,10 +35,12 @@ export function drawHttp(suite: SuiteResult): TopLevelSpec | undefined {
       : [{ label: labelOf(suite, series), role, share: median(shares), ...ends(shares) }];
   });
   if (values.length === 0) return undefined;
+  values.sort((a, b) => b.share - a.share);
+  const sort = values.map(({ label }) => label);
   const y = {
     field: 'label',
     type: 'nominal',
-    sort: '-x',
+    sort,
     title: null,
     axis: { labelLimit: 260 },
   } as const;

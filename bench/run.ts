@@ -8,7 +8,7 @@ export interface RunEvents {
 }
 
 /** What a measurement takes beside its own seconds: connecting, processes, messages. */
-const overheadSeconds = 0.1;
+const overheadSeconds = 0.05;
 
 /** The warm-up round is a short one; its numbers are dropped. */
 const warmUpShare = 0.6;

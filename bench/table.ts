@@ -14,10 +14,10 @@ export function markdownTable(
 }
 
 export function targetsTable(targets: readonly Target[]): string {
-  const rows = targets.map(({ figure, limit, tool, measured, samples, met }) => [
-    figure,
+  const rows = targets.map(({ figure: name, limit, tool, measured, samples, met }) => [
+    name,
     limitText(limit),
-    `${measuredText(measured, limit.unit)} (${range(samples)})`,
+    `${withUnit(figure(measured), limit.unit)} (${range(samples)})`,
     met ? 'yes' : '**no**',
     tool,
   ]);
@@ -58,12 +58,12 @@ function limitText(limit: Limit): string {
     'atLeast' in limit
       ? (['at least', limit.atLeast] as const)
       : (['at most', limit.atMost] as const);
-  return `${word} ${measuredText(value, limit.unit)}`;
+  return `${word} ${withUnit(String(value), limit.unit)}`;
 }
 
-function measuredText(value: number, unit: string): string {
-  if (unit === '') return figure(value);
-  return unit === 'x' ? `${figure(value)}×` : `${figure(value)} ${unit}`;
+function withUnit(text: string, unit: string): string {
+  if (unit === '') return text;
+  return unit === 'x' ? `${text}×` : `${text} ${unit}`;
 }
 
 function range(samples: readonly number[]): string {

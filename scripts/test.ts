@@ -44,7 +44,7 @@ const runner = [
   // Two files at a time: the tests start worker threads of their own.
   '--test-concurrency=2',
   // Per test and per file; a hang fails instead of holding CI.
-  '--test-timeout=120000',
+  '--test-timeout=600000',
 ];
 const child = spawn(process.execPath, [...runner, ...flags, ...files], {
   stdio: ['ignore', 'inherit', 'inherit'],

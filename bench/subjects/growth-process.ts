@@ -2,6 +2,7 @@
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
+import { median } from '../statistics.ts';
 import { firstId, operands } from './fixed.ts';
 import { add, addParams } from './work.ts';
 
@@ -131,15 +132,14 @@ async function time(job: GrowthJob): Promise<number> {
 async function memory(job: GrowthJob): Promise<number> {
   if (job.dimension === 'procedures') return memoryOfRouter(job.size);
   const { dispatcher, texts } = await requestOf(job);
-  // A collection in between can only hide something: the most of several is the truth.
-  let most = 0;
+  const samples: number[] = [];
   for (let i = 0; i < memoryTries; i++) {
     const before = allocated();
     const reply = dispatcher.handle(texts[i % texts.length] as string, new RequestScope());
     if (reply instanceof Promise) await reply;
-    most = Math.max(most, allocated(false) - before);
+    samples.push(allocated(false) - before);
   }
-  return most;
+  return median(samples);
 }
 
 function memoryOfRouter(size: number): number {

@@ -49,7 +49,7 @@ export const fastifyPiscina = server('fastify-piscina', 'fastify + piscina', 'ri
   ...routes,
   method: pooled,
 });
-export const jayson = server('jayson', 'jayson', 'rival', rpc);
+const jayson = server('jayson', 'jayson', 'rival', rpc);
 
 export const httpServers: readonly ServerSubject[] = [
   uwsFloor,

@@ -27,7 +27,7 @@ function plan({ full, duration, rounds }: Options): Plan {
   const cases = Object.keys(inFlightOf).map((name) => ({
     name,
     subjects: subjects.map(({ id }) => id),
-    seconds: duration ?? (full ? 2 : 0.2),
+    seconds: duration ?? (full ? 1 : 0.15),
   }));
   return { subjects, cases, rounds: rounds ?? (full ? 7 : 5), openSeconds: 2 };
 }

@@ -31,7 +31,7 @@ function plan(options: Options): Plan {
   const names = full || only.includes('http') ? Object.keys(connectionsOf) : [main];
   const tools = wrkVersion() === undefined ? 1 : 2;
   const cases = names.map((name): Case => {
-    const each = duration ?? (full ? 3 : name === main ? 0.5 : 0.3);
+    const each = duration ?? (full ? 1.5 : 0.35);
     const able = httpServers.filter(
       ({ dialect, method }) => name !== batch || batchCalls(dialect, method) !== undefined,
     );

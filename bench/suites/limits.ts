@@ -34,11 +34,11 @@ function plan({ full, duration, rounds }: Options): Plan {
   const ids = ['tandem'];
   const seconds = (quick: number): number => duration ?? (full ? 4 : quick);
   const cases = [
-    { name: ascii, subjects: ids, seconds: seconds(0.5) },
-    { name: other, subjects: ids, seconds: seconds(0.5) },
+    { name: ascii, subjects: ids, seconds: seconds(0.3) },
+    { name: other, subjects: ids, seconds: seconds(0.3) },
     { name: overload, subjects: ids, seconds: seconds(1) },
-    { name: kill, subjects: ids, seconds: 0.3 },
-    { name: killBare, subjects: ids, seconds: 0.3 },
+    { name: kill, subjects: ids, seconds: 0.2 },
+    { name: killBare, subjects: ids, seconds: 0.2 },
   ];
   return { subjects, cases, rounds: rounds ?? (full ? 7 : 5), openSeconds: 2 };
 }

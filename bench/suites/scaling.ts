@@ -32,7 +32,7 @@ const burnMs = 5;
 
 function plan({ full, duration, rounds }: Options): Plan {
   const cases = [
-    { name, subjects: subjects.map(({ id }) => id), seconds: duration ?? (full ? 4 : 0.5) },
+    { name, subjects: subjects.map(({ id }) => id), seconds: duration ?? (full ? 3 : 0.4) },
   ];
   return { subjects, cases, rounds: rounds ?? (full ? 7 : 5), openSeconds: 1 };
 }

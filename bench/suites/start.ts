@@ -6,7 +6,6 @@ import { addCalls } from '../subjects/questions.ts';
 import {
   fastify,
   fastifyPiscina,
-  jayson,
   RunningServer,
   type ServerSubject,
   tandem,
@@ -22,7 +21,6 @@ const subjects: readonly ServerSubject[] = [
   { ...tandem, id: 'tandem-2', label: 'Tandem, 2 workers', args: ['2'] },
   fastify,
   { ...fastifyPiscina, label: 'fastify + piscina, 1 thread', args: ['1'] },
-  jayson,
 ];
 
 const tool = 'own client';

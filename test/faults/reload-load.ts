@@ -108,7 +108,7 @@ export async function reloadUnderLoad(
     while (!over) {
       await callBatch();
       // Calls now and then are what is wanted, not a benchmark.
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, 15));
     }
   };
   const reload = async (): Promise<void> => {

@@ -78,8 +78,8 @@ function planOf({ kind, outcomes }: Fault): Plan {
 
 function goodOnes(): Plan[] {
   return [
-    ...plans(24, 'echo', { method: 'long' }),
-    ...plans(6, 'later', { method: 'long' }),
+    ...plans(24),
+    ...plans(6, 'later', { method: 'heavy' }),
     ...plans(10, 'echo', { method: 'heavy' }),
   ];
 }
@@ -92,6 +92,7 @@ describe(`each fault among good calls (FAULT_SEED=${seed})`, () => {
     workerMemoryMb: 64,
     // No code holds a thread for longer, whether a call is in it or not.
     timeoutMs: 2000,
+    maxQueueMs: 60_000,
   });
 
   for (const fault of faults) {
@@ -101,7 +102,7 @@ describe(`each fault among good calls (FAULT_SEED=${seed})`, () => {
       const hostile = planOf(fault);
       const batch = [
         plan(),
-        plan('later', { method: 'long' }),
+        plan('later', { method: 'heavy' }),
         planOf(fault),
         ...plans(3),
         plan('fail'),

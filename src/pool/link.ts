@@ -119,7 +119,10 @@ export class WorkerLink implements WorkerLoad {
   /** The worker has received an abort. */
   aborted(ticket: number): void {
     const item = this.#slots[ticket % slotCount];
-    if (item?.ticket === ticket) item.abortedAt = Number.POSITIVE_INFINITY;
+    if (item?.ticket !== ticket) return;
+    item.abortedAt = Number.POSITIVE_INFINITY;
+    // Told, and answered: whether it ever ends is nobody's business, and its slot may be another's.
+    if (item.isAnswered) this.#release(item);
   }
 
   /** Takes back what has not started: of one unit, or all. Their units stand at the first call to run. */

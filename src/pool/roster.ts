@@ -177,6 +177,7 @@ export class Roster {
         break;
       case 'aborted':
         link.aborted(notice.ticket);
+        this.#events.onCapacity();
         break;
       case 'fault':
         this.#events.onFault(notice.fault);

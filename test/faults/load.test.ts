@@ -87,7 +87,7 @@ describe('a replica that, when it loads,', () => {
       const service = await Service.start(t, {
         modules: [faulty.module],
         workers: 2,
-        startTimeoutMs: what === 'waits for ever' ? 4000 : 30_000,
+        startTimeoutMs: what === 'waits for ever' ? 8000 : 30_000,
       });
       const before = service.threads;
       faulty.break();

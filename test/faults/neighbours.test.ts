@@ -81,10 +81,23 @@ describe('one worker: what a killed thread leaves behind', () => {
     await service.whole();
     const late = plan('stubborn', { method: 'act', gate: gate() });
     assert.equal((await service.send(late)).outcome, '-32001');
-    const { completed } = service.pool.workers[0]!;
     board.open(late.params.gate);
-    await until(() => service.pool.workers[0]!.completed > completed);
-    assertOk(await service.sendAll(plans(5)));
+    const some = plans(5, 'later');
+    assertOk(await service.sendAll(some));
+    assertRanOnce([late, ...some]);
+  });
+
+  test('calls that never settle do not use a worker up', async () => {
+    await service.whole();
+    const { kills } = service.pool;
+    // More than one worker can hold.
+    const some = plans(5000, 'never');
+    const ended = await service.sendAll(some);
+    assert.deepEqual(new Set(outcomes(ended)), new Set(['-32001']));
+    assertRanOnce(some);
+    await service.assertIdle();
+    assertOk(await service.sendAll(plans(20)));
+    assert.equal(service.pool.kills, kills);
   });
 
   test('a batch goes on in order behind a killed call, an expired one and a lost one', async () => {
@@ -139,6 +152,27 @@ describe('one worker: what a killed thread leaves behind', () => {
     assertRanOnce(some);
   });
 
+  test('a caller that goes while the rest of its batch is taken back: what runs of it is told all the same', async () => {
+    await service.whole();
+    await service.learn('long');
+    const caller = new AbortController();
+    const first = plan('wait', { gate: gate() });
+    const some = [first, ...plans(3)];
+    const answer = service.batch(some, { signal: caller.signal });
+    await begun(first);
+    const holding = plan('hold', { gate: gate() });
+    const held = service.send(holding);
+    // The thread is in another call for long, so what has not begun there is taken back.
+    await until(() => service.pool.workers[0]?.inFlight === 2);
+    caller.abort();
+    board.open(holding.params.gate);
+    assertOk([await held, await service.send(plan())]);
+    assert.equal(board.marks(first.params.n), 1, 'its signal aborted');
+    assert.deepEqual(outcomes(await answer), ['ok', '-32003', '-32003', '-32003']);
+    assert.deepEqual(runsOf(some), [1, 0, 0, 0]);
+    await service.assertIdle();
+  });
+
   test('after a thread has died its calls are counted right: none waits that does not exist', async () => {
     await service.whole();
     await service.learn('long', 'heavy');
@@ -148,12 +182,11 @@ describe('one worker: what a killed thread leaves behind', () => {
     ]);
     const answers = batches.map((some) => service.batch(some));
     for (const some of batches) await begun(some[0] as Plan);
-    assert.equal(
-      (await service.send(plan('reallyExit', { method: 'heavy' }))).outcome,
-      '-32002 exit',
-    );
+    // In no call: nothing has been taken back from the thread before it is gone.
+    const culprit = plan('reallyExitLater', { method: 'heavy' });
+    assert.equal((await service.send(culprit)).outcome, '-32002 exit');
     for (const answer of answers) {
-      assert.deepEqual(outcomes(await answer), ['-32002 neighbour', 'ok', 'ok', 'ok']);
+      assert.deepEqual(outcomes(await answer), ['-32002 exit', 'ok', 'ok', 'ok']);
     }
     assertRanOnce(batches.flat());
     await service.assertIdle();

@@ -4,9 +4,17 @@
  *
  * Exists since `node --test` takes no glob on Node 20, and a shell's glob is not portable.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { constants } from 'node:os';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,6 +27,20 @@ function listTests(path: string): string[] {
     .filter((name) => name.endsWith(suffix))
     .sort()
     .map((name) => join(path, name));
+}
+
+/** The package as it is published, for the tests that run its command line. */
+function buildPackage(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-test-'));
+  for (const name of ['package.json', 'templates']) {
+    cpSync(name, join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+  const tsc = 'node_modules/typescript/bin/tsc';
+  const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')];
+  // What does not compile is said by the type check; the tests say what does not work.
+  spawnSync(process.execPath, args);
+  return folder;
 }
 
 process.chdir(root);
@@ -41,12 +63,15 @@ const runner = [
   'tsx',
   '--test',
   '--test-reporter=spec',
-  // Two files at a time: the tests start worker threads of their own.
-  '--test-concurrency=2',
+  // The tests start threads and processes of their own, and wait for them: some files more than there are cores.
+  `--test-concurrency=${availableParallelism() + 1}`,
   // Per test and per file; a hang fails instead of holding CI.
   '--test-timeout=600000',
 ];
+const build = buildPackage();
+process.on('exit', () => rmSync(build, { recursive: true, force: true }));
 const child = spawn(process.execPath, [...runner, ...flags, ...files], {
+  env: { ...process.env, TANDEM_TEST_BUILD: build },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,16 +1,33 @@
+import { createAuthenticator } from './dispatch/authenticate.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
-import type { HttpServer } from './http/http-server.ts';
+import { assertHook, type Hooks } from './hooks.ts';
 import { createNodeHandler, type NodeHandler } from './http/node.ts';
 import { type HttpOptions, startupNotes } from './http/options.ts';
-import { listen } from './http/server.ts';
+import { RefusedConnections } from './http-log.ts';
+import { type Listening, listenForAll } from './listening.ts';
 import type { Log } from './observe/log.ts';
 import { assertMainSide } from './pool/thread-role.ts';
+import { logHookFault } from './pool-log.ts';
 import { defaultRouter } from './router/default.ts';
 import { Router } from './router/router.ts';
 import { StartupError } from './startup-error.ts';
 import { type ModuleWatch, watchModules } from './watch.ts';
 
-export type AppOptions = DispatcherOptions;
+/** Options of the dispatcher, and those of HTTP. */
+export interface AppOptions extends DispatcherOptions, Pick<Hooks, 'authenticate'> {}
+
+/** Where a server is to listen. */
+export interface ListenOptions {
+  /** In place of the option `host`. */
+  readonly host?: string | undefined;
+  /** In place of the option `port`. */
+  readonly port?: number | undefined;
+  /**
+   * Lets other processes of this user listen on the same port: the system shares the connections out
+   * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever does it keeps strangers off the port.
+   */
+  readonly sharedPort?: boolean | undefined;
+}
 
 /** Where a server listens. */
 export interface Address {
@@ -18,6 +35,8 @@ export interface Address {
   readonly port: number;
   /** Of the JSON-RPC path, as a client on this machine writes it. */
   readonly url: string;
+  /** Of /metrics; undefined where the option `metrics` is off. */
+  readonly metricsUrl: string | undefined;
 }
 
 /**
@@ -29,21 +48,29 @@ export class RpcApp {
   readonly #options: HttpOptions;
   readonly #log: Log;
   #watch: ModuleWatch | undefined;
-  #server: Promise<HttpServer> | undefined;
+  readonly #refused: RefusedConnections;
+  #listening: Promise<Listening> | undefined;
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
 
   /** @throws StartupError for options that can't be, one line that names the option */
   constructor(routerOrOptions: Router | AppOptions = defaultRouter) {
-    const options = toOptions(routerOrOptions);
+    const { authenticate, ...options } = toOptions(routerOrOptions);
+    assertHook(authenticate, 'option authenticate');
     this.dispatcher = new Dispatcher(options);
     this.#log = this.dispatcher.log;
     const { config } = this.dispatcher;
     this.#options = {
       ...config,
+      authenticate:
+        authenticate && createAuthenticator(authenticate, logHookFault(this.#log, 'authenticate')),
+      sharedPort: false,
+      serves: 'all',
+      onConnectionRefused: () => this.#refused.note(),
       shutdownGraceMs: config.shutdownGraceMs + lastRepliesMs,
-      warn: (message) => this.#log.warn({}, message),
+      warn: (message) => this.#log.warn({ event: 'http-warning' }, message),
     };
+    this.#refused = new RefusedConnections(this.#log, config.maxConnections);
   }
 
   /** See {@link Dispatcher.router}. */
@@ -67,26 +94,46 @@ export class RpcApp {
   /**
    * Listens, and resolves when the replicas are ready too. Until then /readyz says 503 and calls wait.
    *
-   * @param at in place of the options `host` and `port`
    * @throws StartupError, or the operating system's error (EADDRINUSE and others) with one line
    */
-  async listen(at: { host?: string; port?: number } = {}): Promise<Address> {
+  async listen(at: ListenOptions = {}): Promise<Address> {
     assertMainSide('listen');
     if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
-    if (this.#server !== undefined) throw new StartupError('this app listens already');
-    const options = { ...this.#options, ...at };
-    this.#server = listen(this.dispatcher, options, this.dispatcher.config.transport);
-    const server = await this.#server;
-    this.#transport = server.transport;
+    if (this.#listening !== undefined) throw new StartupError('this app listens already');
+    const { host, port, sharedPort } = this.#options;
+    const options = {
+      ...this.#options,
+      host: at.host ?? host,
+      port: at.port ?? port,
+      sharedPort: at.sharedPort ?? sharedPort,
+    };
+    const { dispatcher } = this;
+    const { config, metrics } = dispatcher;
+    const began = Date.now();
+    this.#log.info({ event: 'start', node: process.version }, 'starting');
+    this.#listening = listenForAll(dispatcher, options, config);
+    const listening = await this.#listening;
+    const { calls, operations } = listening;
+    this.#transport = calls.transport;
+    if (metrics !== undefined) {
+      metrics.connections = () => ({ open: listening.connections, refused: this.#refused.count });
+    }
     try {
-      await this.dispatcher.ready();
+      await Promise.all([dispatcher.ready(), metrics?.prepare()]);
     } catch (error) {
-      await server.close();
+      await calls.close();
+      await listening.closeOperations();
       throw error;
     }
     for (const note of startupNotes(options)) options.warn(note);
-    if (this.dispatcher.config.watch) this.#watch = await watchModules(this.dispatcher, this.#log);
-    return server.address;
+    if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
+    const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
+    const address = { ...calls.address, metricsUrl };
+    const { url } = address;
+    const { transport } = calls;
+    const ms = Date.now() - began;
+    this.#log.info({ event: 'ready', url, metricsUrl, transport, ms }, 'ready');
+    return address;
   }
 
   /**
@@ -115,14 +162,21 @@ export class RpcApp {
    * included. What is left at the end of the grace is answered by the dispatcher's own end.
    */
   async #close(): Promise<void> {
-    this.dispatcher.drain();
+    const { dispatcher } = this;
+    dispatcher.drain();
     await this.#watch?.close();
-    const server = await this.#server?.catch(() => undefined);
-    if (server === undefined) return this.dispatcher.close(); // a handler, perhaps, in another's server
-    const answered = server.close();
-    await within(answered, this.dispatcher.config.shutdownGraceMs);
-    await this.dispatcher.close(0);
+    const listening = await this.#listening?.catch(() => undefined);
+    if (listening === undefined) return dispatcher.close(); // a handler, perhaps, in another's server
+    const began = Date.now();
+    const { inFlight } = dispatcher.stats();
+    this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
+    const answered = listening.calls.close();
+    await within(answered, dispatcher.config.shutdownGraceMs);
+    await dispatcher.close(0);
     await answered;
+    await listening.closeOperations();
+    this.#refused.close();
+    this.#log.info({ event: 'drain-ends', ms: Date.now() - began }, 'drained');
   }
 }
 

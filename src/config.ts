@@ -12,8 +12,11 @@ export type Config = { readonly [K in OptionName]: ValueOf<Table[K]> };
 
 /** Options as code gives them; what is left out or undefined takes its default. */
 export type ConfigOptions = {
-  readonly [K in Exclude<OptionName, 'corsOrigin'>]?: Config[K] | undefined;
-} & { readonly corsOrigin?: string | readonly string[] | undefined };
+  readonly [K in Exclude<OptionName, Listed>]?: Config[K] | undefined;
+} & { readonly [K in Listed]?: string | readonly string[] | undefined };
+
+/** A single entry may stand for itself. */
+type Listed = 'corsOrigin' | 'allowedHosts';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 
@@ -77,9 +80,28 @@ function assertKnown(options: object, otherNames: readonly string[]): void {
 }
 
 function assertTogether(config: Config): void {
+  if ((config.tlsKey === '') !== (config.tlsCert === '')) {
+    const [given, missing] = config.tlsKey === '' ? ['tlsCert', 'tlsKey'] : ['tlsKey', 'tlsCert'];
+    throw new StartupError(`option ${given} needs ${missing} beside it: give both, or neither`);
+  }
   if (config.demoteAboveUs < config.inlineBelowUs) {
     throw new StartupError(
       `option demoteAboveUs (${config.demoteAboveUs}) must not be below inlineBelowUs (${config.inlineBelowUs}): a procedure would move back and forth`,
+    );
+  }
+  if (config.processes > 1 && !config.supervisor) {
+    throw new StartupError(
+      `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
+    );
+  }
+  if (config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug') {
+    throw new StartupError(
+      `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
+    );
+  }
+  if (config.metrics && config.path === '/metrics') {
+    throw new StartupError(
+      'option path: /metrics shows the metrics; choose another path or turn metrics off',
     );
   }
   if (config.health && (config.path === '/healthz' || config.path === '/readyz')) {

@@ -1,23 +1,30 @@
 import { type Config, type ConfigOptions, resolveConfig } from './config.ts';
 import { DeadlineSweep } from './dispatch/deadline.ts';
 import { openRpcText } from './dispatch/discover.ts';
+import { passGate } from './dispatch/gate.ts';
 import { type Generation, Kernel } from './dispatch/kernel.ts';
+import { keepBody } from './dispatch/large-body.ts';
 import type { PlacementDecision } from './dispatch/placement.ts';
+import { refuseBody, refusePayload } from './dispatch/refuse.ts';
 import { refusingGeneration } from './dispatch/refusing.ts';
 import { RequestScope, type ScopeFacts } from './dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from './dispatch/service.ts';
 import { documentOf } from './document.ts';
 import type { ServedGeneration } from './generation.ts';
 import { ErrorCode } from './jsonrpc/errors.ts';
-import { errorReply, type Reply } from './jsonrpc/reply.ts';
+import { errorOutcome, errorReply, type Outcome, type Reply } from './jsonrpc/reply.ts';
+import { Metrics } from './metrics.ts';
+import { Observation } from './observation.ts';
+import { type OnCall, toObservers } from './observe/call-event.ts';
 import { createLog, type Log } from './observe/log.ts';
-import type { PoolStats } from './pool/stats.ts';
+import { PoolCounters, type PoolStats } from './pool/stats.ts';
 import { assertMainSide } from './pool/thread-role.ts';
 import { getRegistrySchema } from './router/introspect.ts';
 import { type Router, tableOf, versionOf } from './router/router.ts';
 import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';
 import { StartupError } from './startup-error.ts';
+import { loadTracing, type Tracing } from './tracing.ts';
 
 export interface DispatcherOptions extends ConfigOptions {
   /** Procedure modules: paths or file URLs, loaded here and in every worker. */
@@ -26,6 +33,8 @@ export interface DispatcherOptions extends ConfigOptions {
   readonly router?: Router | undefined;
   /** Where log lines go; the default writes them to stderr at `logLevel`. */
   readonly log?: Log | undefined;
+  /** Told of each call once it has ended. */
+  readonly onCall?: OnCall | readonly OnCall[] | undefined;
 }
 
 /** What a caller says of one request. */
@@ -53,6 +62,9 @@ export class Dispatcher implements Service {
   readonly config: Config;
   readonly log: Log;
   readonly #serving: Serving;
+  readonly #observation: Observation;
+  readonly #metrics: Metrics | undefined;
+  #tracing: Tracing | undefined;
   readonly #deadlines = new DeadlineSweep();
   readonly #kernel: Kernel;
   #isReady = false;
@@ -65,13 +77,28 @@ export class Dispatcher implements Service {
 
   /** @throws StartupError for options that can't be, one line that names the option */
   constructor(options: DispatcherOptions = {}) {
-    const { modules, router, log, ...rest } = options;
+    const { modules, router, log, onCall, ...rest } = options;
     const source = toServable(modules, router);
-    this.config = resolveConfig(rest, {}, ['modules', 'router', 'log']);
+    this.config = resolveConfig(rest, {}, ['modules', 'router', 'log', 'onCall']);
+    if (this.config.hooks !== '') {
+      throw new StartupError(
+        'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
+      );
+    }
     this.log = log ?? createLog({ level: this.config.logLevel });
-    const context = { config: this.config, log: this.log, deadlines: this.#deadlines };
+    const { config, log: ownLog } = this;
+    const observers = toObservers(onCall, 'option onCall');
+    this.#observation = new Observation({ ...config, log: ownLog, onCall: observers });
+    const context = {
+      config,
+      log: ownLog,
+      deadlines: this.#deadlines,
+      observation: this.#observation,
+      poolCounters: new PoolCounters(),
+    };
     this.#serving = new Serving(source, context);
-    this.#kernel = new Kernel(this.config, () => this.#generation());
+    this.#metrics = config.metrics ? new Metrics(context, this.#serving) : undefined;
+    this.#kernel = new Kernel(config, () => this.#generation(), this.#observation);
   }
 
   get state(): ServiceState {
@@ -104,6 +131,11 @@ export class Dispatcher implements Service {
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
     const reply = await this.#withScope(options, (scope) => {
+      const tooMany = this.#tooManyInFlight();
+      if (tooMany !== undefined) {
+        this.#noteRefusal(tooMany, scope);
+        return refusePayload(payload, tooMany, this.config);
+      }
       return this.#track(() => this.#kernel.handlePayload(payload, scope));
     });
     return reply === undefined ? undefined : (JSON.parse(textOf(reply)) as unknown);
@@ -115,6 +147,8 @@ export class Dispatcher implements Service {
     options: DispatchOptions = {},
   ): Promise<string | undefined> {
     const reply = await this.#withScope(options, (scope) => {
+      const tooMany = this.#tooManyInFlight();
+      if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
       return this.#track(() => this.#kernel.handle(body, scope));
     });
     return reply === undefined ? undefined : textOf(reply);
@@ -123,13 +157,32 @@ export class Dispatcher implements Service {
   /** For transports: see {@link Service}. Synchronous where the calls were. */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
     if (!this.#isReady && this.#closing === undefined) {
+      const kept = keepBody(body);
       return this.ready().then(
-        () => this.handle(body, scope),
+        () => this.handle(kept, scope),
         () => errorReply('null', ErrorCode.Cancelled),
       );
     }
+    return this.#tracing === undefined
+      ? this.#handle(body, scope)
+      : this.#tracing.request(scope, this.config.path, () => this.#handle(body, scope));
+  }
+
+  #handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
     scope.limitTo(this.config.maxRequestMs);
-    return this.#track(() => this.#kernel.handle(body, scope));
+    const tooMany = this.#tooManyInFlight();
+    if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
+    const { verdict } = scope;
+    return verdict === undefined
+      ? this.#track(() => this.#kernel.handle(body, scope))
+      : this.#handleBehind(verdict, body, scope);
+  }
+
+  /** For transports: see {@link Service}. */
+  admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined> {
+    if (scope.verdict === undefined) return undefined;
+    scope.limitTo(this.config.maxRequestMs);
+    return passGate(scope, scope.verdict, this.#deadlines);
   }
 
   /** For transports: see {@link Service}. */
@@ -168,6 +221,11 @@ export class Dispatcher implements Service {
     };
   }
 
+  /** What /metrics shows of this process and its fellows; undefined where the option `metrics` is off. */
+  get metrics(): Metrics | undefined {
+    return this.#metrics;
+  }
+
   /** The files that the served modules were loaded from, theirs and what they import. */
   get files(): readonly string[] {
     return [...(this.#serving.current?.files?.keys() ?? [])];
@@ -201,12 +259,13 @@ export class Dispatcher implements Service {
   async #start(): Promise<void> {
     assertMainSide('start a Dispatcher');
     if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
+    if (this.config.tracing) this.#tracing = await loadTracing();
     await this.#serving.start();
     this.#isReady = true;
   }
 
   #generation(): Generation {
-    return this.#serving.current ?? this.#ended ?? refusingGeneration(new Map());
+    return this.#serving.current ?? this.#ended ?? refusingGeneration(new Map(), this.#observation);
   }
 
   #running(): ServedGeneration {
@@ -215,8 +274,43 @@ export class Dispatcher implements Service {
     return generation;
   }
 
+  #tooManyInFlight(): Outcome | undefined {
+    return this.#serving.inFlight < this.config.maxInFlight
+      ? undefined
+      : errorOutcome(ErrorCode.Overloaded, { retryAfterMs: retryInFlightMs });
+  }
+
+  /** Nothing of a request runs. */
+  #refuse(body: string | Uint8Array, refusal: Outcome, scope: RequestScope): Reply {
+    this.#noteRefusal(refusal, scope);
+    return refuseBody(body, refusal, this.config);
+  }
+
+  #noteRefusal({ code }: Outcome, scope: RequestScope): void {
+    this.#observation.onRefused(code, undefined, undefined, scope);
+  }
+
+  /** What waits for its verdict is in flight already. */
+  #handleBehind(
+    verdict: NonNullable<RequestScope['verdict']>,
+    body: string | Uint8Array,
+    scope: RequestScope,
+  ): Reply | Promise<Reply> {
+    const settled = (refusal: Outcome | undefined, kept: string | Uint8Array) =>
+      refusal === undefined
+        ? this.#track(() => this.#kernel.handle(kept, scope))
+        : this.#refuse(kept, refusal, scope);
+    const refusal = passGate(scope, verdict, this.#deadlines);
+    if (!(refusal instanceof Promise)) return settled(refusal, body);
+    const kept = keepBody(body);
+    const reply = refusal.then((value) => settled(value, kept));
+    // Behind the line above: a request is counted on before it is counted out here.
+    void this.#track(() => refusal);
+    return reply;
+  }
+
   /** Counts the request in the generation that serves it. */
-  #track(run: () => Reply | Promise<Reply>): Reply | Promise<Reply> {
+  #track<R>(run: () => R | Promise<R>): R | Promise<R> {
     const generation = this.#serving.current;
     const reply = run();
     return generation === undefined ? reply : generation.track(reply);
@@ -229,6 +323,7 @@ export class Dispatcher implements Service {
     const scope = new RequestScope(facts);
     scope.limitTo(this.config.maxRequestMs);
     if (!this.#isReady && this.#closing === undefined) await this.ready();
+    this.#tracing?.join(scope);
     if (signal === undefined) return run(scope);
     const onAbort = (): void => scope.cancel();
     if (signal.aborted) scope.cancel();
@@ -246,7 +341,7 @@ export class Dispatcher implements Service {
     this.#isDraining = true;
     if (generation !== undefined) {
       await this.#serving.idle(graceMs);
-      this.#ended = refusingGeneration(generation.table);
+      this.#ended = refusingGeneration(generation.table, this.#observation);
     }
     const ended = this.#serving.close(Math.max(0, until - Date.now()));
     this.#deadlines.close();
@@ -254,9 +349,14 @@ export class Dispatcher implements Service {
       await ended;
     } finally {
       this.#isClosed = true;
+      this.#observation.close();
+      this.#metrics?.close();
     }
   }
 }
+
+/** When to try again after `maxInFlight`: how long those in flight will take is not known. */
+const retryInFlightMs = 1000;
 
 interface CachedDocument {
   readonly of: ServedGeneration;

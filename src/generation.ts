@@ -2,12 +2,14 @@ import type { Config } from './config.ts';
 import { type Call, paramsLength } from './dispatch/call.ts';
 import type { DeadlineSweep } from './dispatch/deadline.ts';
 import type { Executor } from './dispatch/executor.ts';
-import { InlineExecutor } from './dispatch/inline.ts';
+import { InlineExecutor, InlineHost } from './dispatch/inline.ts';
 import type { Generation } from './dispatch/kernel.ts';
 import { MeasuredPlacement } from './dispatch/measured.ts';
 import { decidePlacement, isMeasured, type PlacementDecision } from './dispatch/placement.ts';
+import type { Observation } from './observation.ts';
 import type { Log } from './observe/log.ts';
 import { Pool } from './pool/pool.ts';
+import type { PoolCounters } from './pool/stats.ts';
 import { logFault, poolEvents } from './pool-log.ts';
 import { fingerprint } from './router/introspect.ts';
 import { type Files, type LoadedModules, loadModules } from './router/modules.ts';
@@ -22,12 +24,16 @@ export interface GenerationContext {
   readonly config: Config;
   readonly log: Log;
   readonly deadlines: DeadlineSweep;
+  readonly observation: Observation;
+  readonly poolCounters: PoolCounters;
 }
 
 /** Where a procedure's calls run: settled, or moved by measurement. */
 interface Placed {
   readonly fixed: PlacementDecision;
   readonly executor: Executor;
+  /** Where measurement has moved it here: its runs are timed on. */
+  readonly inline: Executor;
   readonly measured: MeasuredPlacement | undefined;
 }
 
@@ -37,9 +43,7 @@ export class ServedGeneration implements Generation {
   pool: Pool | undefined;
   readonly #modules: LoadedModules | undefined;
   readonly #context: GenerationContext;
-  readonly #inline: InlineExecutor;
-  /** For procedures that measurement has moved here: their runs are still timed. */
-  readonly #timedInline: InlineExecutor;
+  readonly #inline: InlineHost;
   readonly #placed = new Map<Procedure, Placed>();
   #inFlight = 0;
   readonly #onIdle = new Set<() => void>();
@@ -53,7 +57,7 @@ export class ServedGeneration implements Generation {
     this.router = router;
     this.#modules = modules;
     this.#context = context;
-    const { config, log, deadlines } = context;
+    const { config, log, deadlines, observation } = context;
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const options = {
       checkResults,
@@ -61,10 +65,7 @@ export class ServedGeneration implements Generation {
       maxReplyBytes,
       onFault: logFault(log),
     };
-    this.#inline = new InlineExecutor(options, deadlines);
-    this.#timedInline = new InlineExecutor(options, deadlines, (call, us) =>
-      this.#placedOf(call.procedure).measured?.record(us, 'inline', paramsLength(call)),
-    );
+    this.#inline = new InlineHost(options, deadlines, observation);
   }
 
   /** A router given as an object: it exists on this thread only, so all its calls run inline. */
@@ -107,13 +108,18 @@ export class ServedGeneration implements Generation {
     return this.#inFlight;
   }
 
+  /** Inline calls that wait. */
+  get inlineInFlight(): number {
+    return this.#inline.inFlight;
+  }
+
   get table(): ReadonlyMap<string, Procedure> {
     return tableOf(this.router);
   }
 
   executorFor(procedure: Procedure, length: number): Executor {
-    const { executor, measured } = this.#placedOf(procedure);
-    return measured?.placeOf(length) === 'inline' ? this.#timedInline : executor;
+    const { executor, inline, measured } = this.#placedOf(procedure);
+    return measured?.placeOf(length) === 'inline' ? inline : executor;
   }
 
   placementOf(procedure: Procedure): PlacementDecision {
@@ -159,13 +165,12 @@ export class ServedGeneration implements Generation {
 
   async #close(graceMs: number): Promise<void> {
     this.#inline.close();
-    this.#timedInline.close();
     await this.pool?.close(graceMs);
     await this.#modules?.teardown();
   }
 
   async #startPool({ router, modules }: LoadedModules): Promise<void> {
-    const { config, log } = this.#context;
+    const { config, log, observation: observer, poolCounters: counters } = this.#context;
     const urls = modules.map(({ url }) => url);
     const options = {
       ...config,
@@ -173,10 +178,11 @@ export class ServedGeneration implements Generation {
       fingerprint: fingerprint(router),
       execArgv: workerExecArgv(urls),
       replica: config,
+      counters,
     };
     const onRun = (call: Call, us: number): void =>
       this.#placedOf(call.procedure).measured?.record(us, 'worker', paramsLength(call));
-    this.pool = new Pool(options, { ...poolEvents(log), onRun });
+    this.pool = new Pool(options, { ...poolEvents(log), observer, onRun });
     await this.pool.ready();
   }
 
@@ -193,12 +199,18 @@ export class ServedGeneration implements Generation {
     const { pool } = this;
     const facts = { placement, isAsync, hasWorkers: pool !== undefined };
     const fixed = decidePlacement(facts);
-    const executor = fixed.place === 'worker' && pool !== undefined ? pool : this.#inline;
-    if (!isMeasured(facts)) return { fixed, executor, measured: undefined };
+    const isPooled = fixed.place === 'worker' && pool !== undefined;
+    if (!isMeasured(facts)) {
+      const inline = new InlineExecutor(this.#inline);
+      return { fixed, executor: isPooled ? pool : inline, inline, measured: undefined };
+    }
     const { config, log } = this.#context;
     const measured = new MeasuredPlacement(fixed, config, ({ place, reason }) =>
-      log.info({ method: name, place, reason }, 'a procedure moved'),
+      log.info({ event: 'placement', method: name, place, reason }, 'a procedure moved'),
     );
-    return { fixed, executor, measured };
+    const inline = new InlineExecutor(this.#inline, (call, us) =>
+      measured.record(us, 'inline', paramsLength(call)),
+    );
+    return { fixed, executor: isPooled ? pool : inline, inline, measured };
   }
 }

@@ -1,6 +1,6 @@
 import { type Config, resolveConfig } from './config.ts';
 import { DeadlineSweep } from './dispatch/deadline.ts';
-import { InlineExecutor } from './dispatch/inline.ts';
+import { InlineExecutor, InlineHost } from './dispatch/inline.ts';
 import { Kernel } from './dispatch/kernel.ts';
 import { RequestScope } from './dispatch/scope.ts';
 import { createLog, type Log } from './observe/log.ts';
@@ -30,18 +30,19 @@ function kernelOf(router: Router): Kernel {
   if (kernel === undefined) {
     config ??= resolveConfig();
     const { checkResults, timeoutMs, maxReplyBytes, logLevel } = config;
-    const inline = new InlineExecutor(
+    const host = new InlineHost(
       {
         checkResults,
         timeoutMs,
         maxReplyBytes,
         onFault: ({ ref, method, detail }) => {
           log ??= createLog({ level: logLevel });
-          log.error({ ref, method, detail }, 'a procedure failed');
+          log.error({ event: 'call-failed', ref, method, detail }, 'a procedure failed');
         },
       },
       deadlines,
     );
+    const inline = new InlineExecutor(host);
     kernel = new Kernel(config, () => ({ table: tableOf(router), executorFor: () => inline }));
     kernels.set(router, kernel);
   }

@@ -1,7 +1,8 @@
 export type { Static, TObject, TSchema } from '@sinclair/typebox';
 export { Type } from '@sinclair/typebox';
-export { type Address, type AppOptions, RpcApp } from './app.ts';
+export { type Address, type AppOptions, type ListenOptions, RpcApp } from './app.ts';
 export type { ConfigOptions } from './config.ts';
+export type { Authenticate, AuthRequest } from './dispatch/authenticate.ts';
 export type { PlacementDecision } from './dispatch/placement.ts';
 export {
   Dispatcher,
@@ -12,7 +13,10 @@ export {
 export { handleRequest } from './handle-request.ts';
 export type { NodeHandler } from './http/node.ts';
 export { ErrorCode, RpcError } from './jsonrpc/errors.ts';
+export type { CallEvent, OnCall } from './observe/call-event.ts';
+export type { LogEvent } from './observe/events.ts';
 export type { Log } from './observe/log.ts';
+export type { MetricsSnapshot } from './observe/snapshot.ts';
 export type { CallContext } from './router/context.ts';
 export type { ErrorDeclaration } from './router/declared-errors.ts';
 export { defaultRouter, rpc } from './router/default.ts';

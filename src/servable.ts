@@ -52,7 +52,7 @@ export function assertRunsInline(router: Router, log: Log): void {
   if (synchronous.length === 0) return;
   const some = synchronous.slice(0, 5).join(', ') + (synchronous.length > 5 ? ', ...' : '');
   log.warn(
-    { procedures: synchronous.length },
+    { event: 'synchronous-inline', procedures: synchronous.length },
     `synchronous procedures (${some}) run on the main thread: serve them with the option modules to run them in workers, or declare placement: 'inline'`,
   );
 }

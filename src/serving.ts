@@ -40,6 +40,19 @@ export class Serving implements RouterOwner {
     return this.#current;
   }
 
+  /** All that have not ended, the one that serves first. */
+  get generations(): readonly ServedGeneration[] {
+    return this.#generations();
+  }
+
+  /** Requests that have not been answered. */
+  get inFlight(): number {
+    let sum = this.#current?.inFlight ?? 0;
+    if (this.#retired.size === 0) return sum; // asked for at each request
+    for (const retired of this.#retired) sum += retired.inFlight;
+    return sum;
+  }
+
   /** @throws StartupError */
   async start(): Promise<void> {
     const modules = this.#modules;
@@ -59,7 +72,9 @@ export class Serving implements RouterOwner {
    */
   reload(path?: string): Promise<boolean> {
     const result = this.#reloading.then(() => this.#reload(path));
-    this.#reloading = result.catch(() => {});
+    this.#reloading = result.catch(() => {
+      this.#context.observation.failedReloads++;
+    });
     return result;
   }
 
@@ -100,7 +115,8 @@ export class Serving implements RouterOwner {
     const began = Date.now();
     const fresh = await ServedGeneration.ofModules(modules, 1, this.#context);
     await this.#swap(fresh);
-    this.#context.log.info({ modules, ms: Date.now() - began }, 'reloaded');
+    this.#context.observation.reloads++;
+    this.#context.log.info({ event: 'reloaded', modules, ms: Date.now() - began }, 'reloaded');
     void this.#retire(old);
     return true;
   }
@@ -113,7 +129,10 @@ export class Serving implements RouterOwner {
       await old.retire(config.maxRequestMs);
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
-      log.error({ detail }, 'the modules as they were before the reload could not be torn down');
+      log.error(
+        { event: 'teardown-failed', detail },
+        'the modules as they were before the reload could not be torn down',
+      );
     }
     this.#retired.delete(old);
   }

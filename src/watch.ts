@@ -30,7 +30,10 @@ export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<Mo
       // Editors write a file more than once: the same mistake is told once.
       if (detail === lastFailure) return;
       lastFailure = detail;
-      log.error({}, `not reloaded, the modules serve as they were: ${detail}`);
+      log.error(
+        { event: 'reload-failed' },
+        `not reloaded, the modules serve as they were: ${detail}`,
+      );
     }
   };
   watcher.on('all', () => {
@@ -38,7 +41,7 @@ export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<Mo
     timer = setTimeout(() => void reload(), settleMs);
   });
   watcher.on('error', (error) =>
-    log.warn({ detail: String(error) }, 'watching the modules failed'),
+    log.warn({ event: 'watch-failed', detail: String(error) }, 'watching the modules failed'),
   );
   await new Promise<void>((resolve) => {
     watcher.once('ready', resolve);

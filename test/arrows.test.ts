@@ -49,12 +49,12 @@ const layers: readonly (readonly string[])[] = [
   ['pool', 'http'],
   ['composition'],
   ['app'],
-  ['index'],
+  ['index', 'supervisor'],
   ['cli', 'workers'],
 ];
 const leaves = ['config', 'observe', 'startup-error', 'suggest'];
 /** Who hands the leaves' contents on as arguments. */
-const composers = ['composition', 'app', 'index', 'cli'];
+const composers = ['composition', 'app', 'index', 'supervisor', 'cli'];
 
 const folders = [
   'jsonrpc',
@@ -63,6 +63,7 @@ const folders = [
   'dispatch',
   'pool',
   'http',
+  'supervisor',
   'cli',
   'config',
   'observe',

@@ -39,9 +39,19 @@ describe('defaults', () => {
       path: '/rpc',
       transport: 'auto',
       corsOrigin: '*',
+      allowedHosts: [],
+      tlsKey: '',
+      tlsCert: '',
+      hooks: '',
       forwardHeaders: [],
       health: true,
+      processes: 1,
+      supervisor: true,
+      maxZombies: 8,
+      maxProcessMb: 0,
       spareWorkers: 1,
+      maxCallsPerWorker: 0,
+      maxWorkerMemory: 0,
       workerMemoryMb: 0,
       niceIncrement: 10,
       inlineBelowUs: 100,
@@ -49,6 +59,10 @@ describe('defaults', () => {
       timeoutMs: 30_000,
       maxRequestMs: 60_000,
       maxQueueMs: 5000,
+      writeTimeoutMs: 10_000,
+      maxHeaderBytes: 16_384,
+      maxHeaders: 96,
+      maxInFlight: 20_000,
       watch: false,
       startTimeoutMs: 30_000,
       shutdownGraceMs: 10_000,
@@ -62,6 +76,10 @@ describe('defaults', () => {
       strict: false,
       introspection: true,
       logLevel: 'info',
+      accessLog: false,
+      metrics: true,
+      metricsPort: 'same',
+      tracing: false,
     });
     assert.equal(workers, Math.max(1, availableParallelism() - 1));
     assert.equal(checkResults, process.env.NODE_ENV !== 'production');
@@ -79,6 +97,14 @@ describe('defaults', () => {
     assert.equal(resolveConfig({ timeoutMs: 120_000 }).maxRequestMs, 120_000);
     assert.equal(resolveConfig({ timeoutMs: 10 }).maxRequestMs, 60_000);
     assert.equal(resolveConfig({ timeoutMs: 120_000, maxRequestMs: 5 }).maxRequestMs, 5);
+  });
+
+  it('share the cores out among the processes', () => {
+    const cores = availableParallelism();
+    for (const processes of [1, 2, cores, 4 * cores]) {
+      const expected = Math.max(1, Math.floor(cores / processes) - 1);
+      assert.equal(resolveConfig({ processes }).workers, expected);
+    }
   });
 
   it('turn the check of results off in production', () => {

@@ -1,12 +1,16 @@
 import { connect, type Socket } from 'node:net';
 import { type HttpResponse, readResponse } from './response.ts';
 
+/** Servers close idle connections, the soonest after 5 s (node:http by default). */
+const freshMs = 4000;
+
 /**
  * One keep-alive connection with one request on it at a time. A client as small as this one takes little
  * of the cores that it shares with the server.
  */
 export class Connection {
   readonly #socket: Socket;
+  #usedAt = performance.now();
   #received: Buffer | undefined;
   #settle: { resolve(response: HttpResponse): void; reject(error: Error): void } | undefined;
 
@@ -29,8 +33,14 @@ export class Connection {
     });
   }
 
+  /** Not so long unused that the server may close it while the next request is on its way. */
+  get isFresh(): boolean {
+    return this.#socket.writable && performance.now() - this.#usedAt < freshMs;
+  }
+
   post(path: string, body: string | Uint8Array): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
+      this.#usedAt = performance.now();
       this.#settle = { resolve, reject };
       const length = Buffer.byteLength(body);
       const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;

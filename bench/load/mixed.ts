@@ -112,6 +112,15 @@ async function runClosed(
   await Promise.all(lanes);
 }
 
+/** The one used last. Where that is stale, the others are too. */
+function takeFresh(idle: Connection[]): Connection | undefined {
+  const last = idle.pop();
+  if (last === undefined || last.isFresh) return last;
+  last.close();
+  for (const other of idle.splice(0)) other.close();
+  return undefined;
+}
+
 async function runPaced(
   { goal, perSecond }: PacedLoad,
   until: number,
@@ -122,7 +131,7 @@ async function runPaced(
   let failure: unknown;
   let onAnswer = (): void => {};
   const send = async (n: number): Promise<void> => {
-    const connection = idle.pop() ?? (await Connection.open(goal.port));
+    const connection = takeFresh(idle) ?? (await Connection.open(goal.port));
     const index = n % goal.exchanges.length;
     // Connecting is the client's own affair: the clock starts when the request leaves.
     const sentAt = performance.now();

@@ -18,6 +18,11 @@ router.rpc(
   ({ text }) => text.length,
 );
 
+router.rpc(
+  { name: 'large', params: Type.Object({ bytes: Type.Integer() }), placement: 'inline' },
+  ({ bytes }) => 'x'.repeat(bytes),
+);
+
 router.rpc({ name: 'hang', placement: 'worker', timeoutMs: 50 }, () => {
   for (;;);
 });

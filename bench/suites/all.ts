@@ -6,6 +6,7 @@ import { isolation } from './isolation.ts';
 import { limits } from './limits.ts';
 import { micro } from './micro.ts';
 import { scaling } from './scaling.ts';
+import { siege } from './siege.ts';
 import { soakSuite } from './soak.ts';
 import { start } from './start.ts';
 
@@ -18,5 +19,6 @@ export const suites: readonly Suite[] = [
   scaling,
   growth,
   start,
+  siege,
   soakSuite,
 ];

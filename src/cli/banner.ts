@@ -13,6 +13,8 @@ export interface Served {
 export interface BannerFacts {
   readonly url: string;
   readonly version: string;
+  readonly processes: number;
+  /** Of each process. */
   readonly workers: number;
 }
 
@@ -68,8 +70,10 @@ function curlLine(app: Served, url: string): string {
 }
 
 /** What `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
-export function banner(app: Served, { url, version, workers }: BannerFacts): string {
-  const threads = workers === 1 ? '1 worker' : `${workers} workers`;
+export function banner(app: Served, facts: BannerFacts): string {
+  const { url, version, processes, workers } = facts;
+  const each = workers === 1 ? '1 worker' : `${workers} workers`;
+  const threads = processes === 1 ? each : `${processes} processes with ${each} each`;
   const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threads})`;
   return [
     head,

@@ -2,8 +2,9 @@ import { text } from 'node:stream/consumers';
 import { RpcError } from '../client/errors.ts';
 import { StartupError } from '../startup-error.ts';
 import { printFailure } from './failure.ts';
-import { prettyJson, table, wantsColour } from './output.ts';
-import { callOnce, type RemoteOptions } from './remote.ts';
+import { memberText } from './json-text.ts';
+import { compactJson, prettyJson, table, wantsColour } from './output.ts';
+import { exchangeOnce, type RemoteOptions } from './remote.ts';
 
 export interface CallOptions extends RemoteOptions {
   readonly notify: boolean;
@@ -20,20 +21,25 @@ export async function call(
     throw new StartupError(`${url} is no http or https URL, such as http://127.0.0.1:8000/rpc`);
   }
   const params = args.length === 1 && args[0] === '-' ? await fromStdin() : paramsOf(args);
-  const outcome = await callOnce(url, { method, params, notify: options.notify }, options);
+  const { outcome, body } = await exchangeOnce(
+    url,
+    { method, params, notify: options.notify },
+    options,
+  );
   if (!outcome.ok) {
     const { error } = outcome;
     if (error instanceof RpcError) printRpcError(error);
     else printFailure(error.message);
     process.exitCode = 1;
   } else if (!options.notify) {
-    process.stdout.write(`${resultText(outcome.result)}\n`);
+    process.stdout.write(`${resultText(body)}\n`);
   }
 }
 
-function resultText(result: unknown): string {
-  if (!process.stdout.isTTY) return JSON.stringify(result) ?? 'null';
-  return prettyJson(result, wantsColour(process.stdout));
+/** Out of the reply as it came: in a JavaScript value large numbers would have lost their last digits. */
+function resultText(body: string): string {
+  const text = memberText(body, 'result') ?? 'null';
+  return process.stdout.isTTY ? prettyJson(text, wantsColour(process.stdout)) : compactJson(text);
 }
 
 /**
@@ -98,7 +104,15 @@ function dataLines(code: number, data: unknown): string[] {
     ]);
     return table([['path', 'message', 'expected', 'received'], ...rows]);
   }
-  return prettyJson(data, wantsColour(process.stderr)).split('\n');
+  return prettyJson(jsonOf(data), wantsColour(process.stderr)).split('\n');
+}
+
+function jsonOf(data: unknown): string {
+  try {
+    return JSON.stringify(data);
+  } catch {
+    return '"(data that nests too deep to be shown)"'; // parsing recurses less than writing does
+  }
 }
 
 interface Issue {

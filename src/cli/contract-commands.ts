@@ -24,7 +24,8 @@ Examples:
 
 const callExamples = `
 One JSON object or array is all the params. Anything else are positional ones, each JSON or a
-bare string; - reads the params from stdin. The result is JSON on stdout, indented on a terminal.
+bare string; - reads the params from stdin, and behind -- nothing is an option. The result is JSON
+on stdout, indented on a terminal.
 An error is told on stderr with its code, message and data, and the exit code is 1.
 
 Examples:

@@ -1,10 +1,10 @@
 import { escapeControls } from '../observe/escape.ts';
 import { StartupError } from '../startup-error.ts';
+import { joinLines } from './output.ts';
 
 /** One line on stderr, whatever `message` holds. */
 export function printFailure(message: string): void {
-  const line = message.trim().replace(/\s*\n\s*/g, ' ');
-  process.stderr.write(`tandem: ${escapeControls(line)}\n`);
+  process.stderr.write(`tandem: ${escapeControls(joinLines(message))}\n`);
 }
 
 function isSystemError(error: Error): boolean {
@@ -18,13 +18,21 @@ function failureMessage(error: unknown): string {
   return `unexpected error: ${String(error)} (set TANDEM_DEBUG=1 to see the stack)`;
 }
 
+/** What is told of an error: one line, and with TANDEM_DEBUG=1 its stack. */
+export function failureOf(error: unknown): { message: string; stack: string | undefined } {
+  const message = failureMessage(error);
+  if (process.env.TANDEM_DEBUG !== '1' || !(error instanceof Error)) {
+    return { message, stack: undefined };
+  }
+  const { stack, cause } = error;
+  return { message, stack: cause instanceof Error ? `${stack}\ncaused by: ${cause.stack}` : stack };
+}
+
 /** Ends the process with exit code 1 and one line that says why. */
 export function fail(error: unknown): never {
-  printFailure(failureMessage(error));
-  if (process.env.TANDEM_DEBUG === '1' && error instanceof Error) {
-    process.stderr.write(`${error.stack}\n`);
-    if (error.cause instanceof Error) process.stderr.write(`caused by: ${error.cause.stack}\n`);
-  }
+  const { message, stack } = failureOf(error);
+  printFailure(message);
+  if (stack !== undefined) process.stderr.write(`${stack}\n`);
   // Not process.exitCode: replicas that did start, or the module's own handles, would keep it alive.
   process.exit(1);
 }

@@ -4,10 +4,12 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { StartupError } from '../startup-error.ts';
 import { quote } from './banner.ts';
+import { installSource } from './install-source.ts';
 
 // By the package's own name: the way to the templates differs between src/ and dist/.
 const packageFile = createRequire(import.meta.url).resolve('tandem-rpc/package.json');
-const templates = join(dirname(packageFile), 'templates', 'basic');
+const packageFolder = dirname(packageFile);
+const templates = join(packageFolder, 'templates', 'basic');
 
 /** npm renames a .gitignore in a package, or leaves it out. */
 const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' };
@@ -18,7 +20,8 @@ export async function init(folder: string, version: string): Promise<void> {
   if (existsSync(target) && !lstatSync(target).isDirectory()) {
     throw new StartupError(`${folder} is a file; name a folder`);
   }
-  const files = await readTemplates({ name: packageName(target), version });
+  const source = installSource(packageFolder, version, target);
+  const files = await readTemplates({ name: packageName(target), source });
   const taken = files.find(({ path }) => existsSync(join(target, path)));
   if (taken !== undefined) {
     throw new StartupError(
@@ -43,11 +46,16 @@ async function readTemplates(values: Readonly<Record<string, string>>): Promise<
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(templates, name), 'utf8');
-      const filled = text.replace(/\{\{(\w+)\}\}/g, (mark, key: string) => values[key] ?? mark);
+      const filled = text.replace(/\{\{(\w+)\}\}/g, (mark, key: string) =>
+        // A path may hold what ends a string of JSON.
+        JSON.stringify(values[key] ?? mark).slice(1, -1),
+      );
       return { path: renamed[name] ?? name, text: filled };
     }),
   );
 }
+
+const refusedNames = ['tandem-rpc', 'node_modules', 'favicon.ico'];
 
 /** The folder's name as npm accepts it. */
 function packageName(target: string): string {
@@ -56,7 +64,8 @@ function packageName(target: string): string {
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[._-]+|-+$/g, '')
     .slice(0, 200);
-  return name === '' ? 'tandem-service' : name;
+  // npm installs no package below one of its own name.
+  return name === '' || refusedNames.includes(name) ? 'tandem-service' : name;
 }
 
 function report(target: string, files: readonly TemplateFile[]): string {

@@ -3,7 +3,7 @@ import { NamedTypes } from '../client/codegen/named-types.ts';
 import { SchemaTypes } from '../client/codegen/schema-type.ts';
 import { escapeControls } from '../observe/escape.ts';
 import { printAndExit } from './ending.ts';
-import { fitted, table } from './output.ts';
+import { fitted, joinLines, table } from './output.ts';
 import type { RemoteOptions } from './remote.ts';
 import { explained, readOpenRpc } from './source.ts';
 
@@ -49,10 +49,7 @@ function resultOf({ result, path }: Method, types: SchemaTypes): string {
 }
 
 function oneLine(type: string): string {
-  return type
-    .replace(/\s*\n\s*/g, ' ')
-    .replace(/(^|[:(,<] ?)\| /g, '$1')
-    .trim();
+  return joinLines(type).replace(/(^|[:(,<] ?)\| /g, '$1');
 }
 
 function firstLine(doc: string | undefined): string {

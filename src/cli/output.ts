@@ -1,4 +1,5 @@
 import { escapeControls } from '../observe/escape.ts';
+import { layOut } from './json-text.ts';
 
 const styles = { key: 36, string: 32, number: 33, word: 35 } as const;
 
@@ -8,27 +9,40 @@ export function wantsColour(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && (noColour === undefined || noColour === '') && term !== 'dumb';
 }
 
-/** A JSON value as people read it: indented, nothing in it can drive the terminal. */
-export function prettyJson(value: unknown, colours: boolean): string {
-  const text = (JSON.stringify(value, null, 2) ?? 'null')
-    .split('\n')
-    .map(escapeControls)
-    .join('\n');
-  return colours ? coloured(text) : text;
+/** JSON text as people read it: indented, nothing in it can drive the terminal. */
+export function prettyJson(json: string, colours: boolean): string {
+  return layOut(json, {
+    lines: true,
+    paint: (text, kind) => {
+      const clean = escapeControls(text);
+      return colours ? paint(clean, styleOf(clean, kind)) : clean;
+    },
+  });
 }
 
-function coloured(text: string): string {
-  const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(true|false|null)\b|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi;
-  return text.replace(token, (whole, string?: string, colon?: string, word?: string) => {
-    if (string !== undefined) {
-      return colon === undefined ? paint(string, 'string') : `${paint(string, 'key')}${colon}`;
-    }
-    return paint(whole, word === undefined ? 'number' : 'word');
-  });
+/** JSON text on one line, for programs. */
+export function compactJson(json: string): string {
+  return layOut(json, { lines: false, paint: (text) => text });
+}
+
+function styleOf(text: string, kind: 'name' | 'value'): keyof typeof styles {
+  if (kind === 'name') return 'key';
+  if (text.startsWith('"')) return 'string';
+  return /^[tfn]/.test(text) ? 'word' : 'number';
 }
 
 function paint(text: string, style: keyof typeof styles): string {
   return `\u001b[${styles[style]}m${text}\u001b[39m`;
+}
+
+/** Several lines as one. Split, not by a pattern: one with \s* at both ends takes ever longer on long blanks. */
+export function joinLines(text: string): string {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(' ');
 }
 
 /** Columns of equal width; the last is as long as it is. */

@@ -4,6 +4,7 @@ import { addContractCommands } from './contract-commands.ts';
 import { fail, printFailure } from './failure.ts';
 import { addProjectCommands } from './project-commands.ts';
 import { addServe } from './serve-command.ts';
+import { addTop } from './top-command.ts';
 
 // By the package's own name: the way to package.json differs between src/ and dist/.
 const { version } = createRequire(import.meta.url)('tandem-rpc/package.json') as {
@@ -19,6 +20,7 @@ Examples:
   tandem list http://127.0.0.1:8000/rpc
   tandem call http://127.0.0.1:8000/rpc math.add '{"a":1,"b":2}'
   tandem codegen ./procedures.ts --out src/api.ts
+  tandem top http://127.0.0.1:8000
 
 Exit codes:
   0    done; stopped by SIGINT or SIGTERM after draining
@@ -26,7 +28,8 @@ Exit codes:
        to a call; a file that codegen --check finds out of date
   130  a second SIGINT while draining; 143: a second SIGTERM; 129: a second hang-up
 
-SIGHUP reloads the modules, unless the server was started from a terminal: then it stops it.
+SIGHUP reloads the modules, unless the server was started from a terminal: then it stops it. SIGUSR2
+replaces the server processes by new ones, one after another.
 `;
 
 function createProgram(): Command {
@@ -40,6 +43,7 @@ function createProgram(): Command {
     .exitOverride();
   addServe(program, version);
   addContractCommands(program);
+  addTop(program);
   addProjectCommands(program, version);
   return program;
 }

@@ -1,5 +1,5 @@
 import { isOpenRpc } from '../client/codegen/document.ts';
-import { createExchange } from '../client/exchange.ts';
+import { type Call, createExchange, type Fetch } from '../client/exchange.ts';
 import type { Outcome } from '../client/outcome.ts';
 import { run } from '../client/run.ts';
 import { escapeControls } from '../observe/escape.ts';
@@ -13,13 +13,28 @@ export interface RemoteOptions {
   readonly timeoutMs: number | undefined;
 }
 
+/** How one call ended, and the body that was received last: of a result, the one that it is in. */
+export interface Exchanged {
+  readonly outcome: Outcome;
+  readonly body: string;
+}
+
 /** One call, its params as JSON text; what the server says never ran is sent again. */
-export async function callOnce(
+export async function exchangeOnce(
   url: string,
-  call: { readonly method: string; readonly params: string | undefined; readonly notify: boolean },
+  call: Call,
   { headers, timeoutMs }: RemoteOptions,
-): Promise<Outcome> {
-  const exchange = createExchange({ url, headers, fetch: limitedFetch });
+): Promise<Exchanged> {
+  let body = '';
+  const fetch: Fetch = async (target, init) => {
+    const response = await limitedFetch(target, init);
+    const text = async () => {
+      body = await response.text();
+      return body;
+    };
+    return { ...response, text };
+  };
+  const exchange = createExchange({ url, headers, fetch });
   const [outcome] = await run(exchange, [call], {
     signal: undefined,
     timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,
@@ -27,7 +42,7 @@ export async function callOnce(
     idempotent: false,
   });
   if (outcome === undefined) throw new Error('an exchange gives an outcome for each call');
-  return outcome;
+  return { outcome, body };
 }
 
 /** A server's document, and what names this state of it. */
@@ -57,7 +72,7 @@ export async function fetchDocument(
   if ('value' in got) return got;
   const call = { method: 'rpc.discover', params: undefined, notify: false };
   const timeoutMs = options.timeoutMs ?? documentTimeoutMs;
-  const outcome = await callOnce(url, call, { ...options, timeoutMs });
+  const { outcome } = await exchangeOnce(url, call, { ...options, timeoutMs });
   if (outcome.ok && isOpenRpc(outcome.result)) return { value: outcome.result, etag: undefined };
   const why = outcome.ok ? 'no OpenRPC document' : outcome.error.message;
   throw new StartupError(
@@ -106,7 +121,7 @@ function parsed(text: string): unknown {
 }
 
 /** Node's fetch says no more than "fetch failed"; what failed is its cause. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message;

@@ -49,6 +49,19 @@ export function integer(range: Range, placeholder = 'number'): Kind<number> {
   };
 }
 
+/** A port, or a word in place of one. */
+export function portOr<const Word extends string>(word: Word): Kind<number | Word> {
+  const range = { min: 0, max: 65535 };
+  return {
+    placeholder: 'number',
+    allowed: `${word}, or a whole number, ${rangeText(range)}`,
+    repeatable: false,
+    fromText: (text) => (text.trim() === word ? word : readAmount(text, { '': 1 })),
+    check: (value) => (value === word ? word : inRange(value, range)),
+    toText: String,
+  };
+}
+
 /** The longest delay a timer takes: above it, setTimeout fires at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
@@ -141,6 +154,18 @@ export function text(placeholder: string, allowed: string, shape: RegExp): Kind<
   };
 }
 
+/** Where a file is; the empty text, like the word `none`, is no file. */
+export function file(): Kind<string> {
+  return {
+    placeholder: 'file',
+    allowed: 'the path of a file, or none',
+    repeatable: false,
+    fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
+    check: (value) => (typeof value === 'string' && !/\p{Cc}/u.test(value) ? value : undefined),
+    toText: (value: string) => value || 'none',
+  };
+}
+
 function splitList(list: string): string[] {
   return list
     .split(',')
@@ -172,6 +197,27 @@ export function headerNames(): Kind<readonly string[]> {
         token,
       ),
     toText: (value: readonly string[]) => (value.length === 0 ? 'none' : value.join(',')),
+  };
+}
+
+/** Hosts as a Host header names them, in lower case once settled; the word `none` is the empty list. */
+export function hosts(): Kind<readonly string[]> {
+  // What URL parsers let stand: a name, an IPv4 address, an IPv6 one in brackets; a port if any.
+  const host = /^(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9_.-]{0,253}[a-z0-9_])?)(?::\d{1,5})?$/;
+  return {
+    placeholder: 'hosts',
+    allowed: 'none, or hosts like example.com, 127.0.0.1:8000, [::1], separated by commas',
+    repeatable: true,
+    fromText: splitList,
+    check: (value) => {
+      const list: unknown = typeof value === 'string' ? [value] : value;
+      if (Array.isArray(list) && list.length === 1 && list[0] === 'none') return Object.freeze([]);
+      return checkList(
+        checkList(list, /^/)?.map((entry) => entry.toLowerCase()),
+        host,
+      );
+    },
+    toText: (value: readonly string[]) => value.join(',') || 'none',
   };
 }
 

@@ -1,7 +1,15 @@
 import type { Kind } from './kinds.ts';
 
 /** The headings of the help and of the table in README.md, in their order. */
-export const groups = ['Network', 'Workers', 'Time', 'Limits', 'Protocol', 'Log'] as const;
+export const groups = [
+  'Network',
+  'Processes',
+  'Workers',
+  'Time',
+  'Limits',
+  'Protocol',
+  'Log',
+] as const;
 export type Group = (typeof groups)[number];
 
 /** A default that depends on the machine or on the other options given. */

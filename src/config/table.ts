@@ -1,5 +1,17 @@
 import { availableParallelism } from 'node:os';
-import { bytes, duration, headerNames, integer, oneOf, onOff, origins, text } from './kinds.ts';
+import {
+  bytes,
+  duration,
+  file,
+  headerNames,
+  hosts,
+  integer,
+  oneOf,
+  onOff,
+  origins,
+  portOr,
+  text,
+} from './kinds.ts';
 import { option } from './option.ts';
 
 /** The longest text V8 holds is 2^29 - 24 UTF-16 units; a body must become a string to be parsed. */
@@ -47,6 +59,36 @@ export const table = {
     reason:
       'an open service is as open to pages as to curl; list origins where only the network guards it',
   }),
+  allowedHosts: option({
+    group: 'Network',
+    kind: hosts(),
+    fallback: Object.freeze([]),
+    about: 'Hosts that a request may name, with any port or the one given; none: any; repeatable',
+    reason:
+      'only the operator knows its names; without the list a page can reach a local server through a name of its own (DNS rebinding)',
+  }),
+  tlsKey: option({
+    group: 'Network',
+    kind: file(),
+    fallback: '',
+    about: 'Private key in PEM form, not encrypted; with tlsCert the server speaks https',
+    reason: 'most servers stand behind a proxy that ends TLS',
+  }),
+  tlsCert: option({
+    group: 'Network',
+    kind: file(),
+    fallback: '',
+    about: 'Certificate in PEM form, its chain behind it; read at start',
+    reason: 'see tlsKey',
+  }),
+  hooks: option({
+    group: 'Network',
+    kind: file(),
+    fallback: '',
+    about:
+      'Module that exports authenticate or onCall; tandem serve only, in code they are options',
+    reason: 'who may call is known to nobody but the operator',
+  }),
   forwardHeaders: option({
     group: 'Network',
     kind: headerNames(),
@@ -62,14 +104,44 @@ export const table = {
     reason: 'load balancers need them, and they tell nothing',
   }),
 
+  processes: option({
+    group: 'Processes',
+    kind: integer({ min: 1, max: 1024 }),
+    fallback: 1,
+    about: 'Server processes on the one port, each with workers of its own; tandem serve only',
+    reason: 'one front end keeps several workers busy; more are for many small calls',
+  }),
+  supervisor: option({
+    group: 'Processes',
+    kind: onOff(),
+    fallback: true,
+    about: 'Restart a server process that ends; tandem serve only',
+    reason: 'some faults end a whole process; turn it off where the container is restarted',
+  }),
+  maxZombies: option({
+    group: 'Processes',
+    kind: integer({ min: 1, max: 1_000_000, orZero: true }),
+    fallback: 8,
+    about: 'Threads stuck in native code for which a process is replaced; 0: never',
+    reason: 'nothing but the end of the process ends them; a few may come back by themselves',
+  }),
+  maxProcessMb: option({
+    group: 'Processes',
+    kind: integer({ min: 64, max: 1_048_576, orZero: true }, 'mb'),
+    fallback: 0,
+    about: 'Resident memory in MB above which a process is replaced; 0: never',
+    reason: 'only the operator knows what the modules need; a new one is ready before the old ends',
+  }),
+
   workers: option({
     group: 'Workers',
     kind: integer({ min: 1, max: 1024 }),
     fallback: {
-      text: 'cores - 1, at least 1',
-      from: () => Math.max(1, availableParallelism() - 1),
+      text: 'cores / processes - 1, at least 1',
+      from: ({ processes }) =>
+        Math.max(1, Math.floor(availableParallelism() / Number(processes)) - 1),
     },
-    about: 'Worker threads for CPU-bound procedures',
+    about: 'Worker threads of a process, for CPU-bound procedures',
     reason: 'one core stays with the front end, which every call passes',
   }),
   spareWorkers: option({
@@ -78,6 +150,20 @@ export const table = {
     fallback: 1,
     about: 'Loaded threads that wait to replace one that dies',
     reason: 'loading modules takes 100 ms and more, taking a spare takes none',
+  }),
+  maxCallsPerWorker: option({
+    group: 'Workers',
+    kind: integer({ min: 1, max: 1_000_000_000, orZero: true }),
+    fallback: 0,
+    about: 'Calls after which a worker is replaced by a fresh one, one at a time; 0: never',
+    reason: 'for modules that leak and cannot be mended; a fresh worker loads the modules again',
+  }),
+  maxWorkerMemory: option({
+    group: 'Workers',
+    kind: bytes({ min: 16 * 1024 ** 2, max: 1024 ** 4, orZero: true }),
+    fallback: 0,
+    about: 'Memory, garbage included, above which a worker is replaced, one at a time; 0: never',
+    reason: 'the same, by what leaks; unlike workerMemoryMb it lets the calls in flight finish',
   }),
   workerMemoryMb: option({
     group: 'Workers',
@@ -150,6 +236,14 @@ export const table = {
     about: 'How long the workers may take to load their modules',
     reason: 'a module that never ends loading must be an error, not a hang',
   }),
+  writeTimeoutMs: option({
+    group: 'Time',
+    kind: duration(1),
+    fallback: 10_000,
+    flag: 'write-timeout',
+    about: 'How long a client may take to read a large reply, beyond 1 s for each 64 KiB of it',
+    reason: 'the reply stays in memory until then; a stall of a good connection is shorter',
+  }),
   shutdownGraceMs: option({
     group: 'Time',
     kind: duration(0),
@@ -197,6 +291,27 @@ export const table = {
     about: 'Nesting of arrays and objects in a body',
     reason: 'real data is shallow; deep data is built to exhaust the stack',
   }),
+  maxHeaderBytes: option({
+    group: 'Limits',
+    kind: bytes({ min: 512, max: 16 * 1024 }),
+    fallback: 16 * 1024,
+    about: 'Size of the headers of a request: names, values and 4 bytes for each',
+    reason: "Node's own limit; they are in memory for as long as the request is",
+  }),
+  maxHeaders: option({
+    group: 'Limits',
+    kind: integer({ min: 4, max: 96 }),
+    fallback: 96,
+    about: 'Headers of a request',
+    reason: 'uWebSockets.js holds 98, and answers nothing above',
+  }),
+  maxInFlight: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 10_000_000 }),
+    fallback: 20_000,
+    about: 'Requests that wait for their reply; the next one is refused',
+    reason: 'bounds the memory of those that wait for other services, as maxQueue does for workers',
+  }),
   maxQueue: option({
     group: 'Limits',
     kind: integer({ min: 0, max: 10_000_000 }),
@@ -243,5 +358,33 @@ export const table = {
     fallback: 'info',
     about: 'What is logged, on stderr: JSON lines, or readable ones on a terminal',
     reason: 'one line per event that matters, none per call',
+  }),
+  accessLog: option({
+    group: 'Log',
+    kind: onOff(),
+    fallback: false,
+    about: 'Log one line for each call, at the level info; never its params or its result',
+    reason: 'a line costs more than a small call; metrics count calls for less',
+  }),
+  metrics: option({
+    group: 'Log',
+    kind: onOff(),
+    fallback: true,
+    about: 'Count calls, and answer GET /metrics in the text format of Prometheus',
+    reason: 'costs 3% of the smallest call; it names procedures, as introspection does',
+  }),
+  metricsPort: option({
+    group: 'Log',
+    kind: portOr('same'),
+    fallback: 'same',
+    about: 'TCP port of /metrics, /healthz and /readyz; same: that of the calls; 0: any free one',
+    reason: 'one port is simple; another one keeps them from callers',
+  }),
+  tracing: option({
+    group: 'Log',
+    kind: onOff(),
+    fallback: false,
+    about: 'Make OpenTelemetry spans of requests and calls; needs @opentelemetry/api',
+    reason: 'a span costs several times a small call',
   }),
 };

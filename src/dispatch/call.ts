@@ -1,5 +1,6 @@
 import type { Procedure } from '../router/types.ts';
 import type { RequestScope } from './scope.ts';
+import type { CallTrace } from './trace.ts';
 
 /** Params that have not been parsed: they stand in `source` between `start` and `end`. */
 export const unparsed: unique symbol = Symbol('unparsed params');
@@ -17,6 +18,8 @@ export interface Call {
   readonly start: number;
   readonly end: number;
   readonly scope: RequestScope;
+  /** Its span, where the request is traced. */
+  readonly trace?: CallTrace | undefined;
 }
 
 /** Characters or bytes of the params as they came; 0 where they did not come as text. */

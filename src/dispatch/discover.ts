@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import {
-  cappedReply,
+  cappedOutcome,
   errorOutcome,
   type Outcome,
   type Reply,
+  replyText,
   resultOutcome,
 } from '../jsonrpc/reply.ts';
 import { openRpcOf } from '../router/openrpc.ts';
@@ -13,6 +14,7 @@ import type { Procedure } from '../router/types.ts';
 import type { Call } from './call.ts';
 import type { Executor } from './executor.ts';
 import { errorFor, refusalBeforeStart } from './limit.ts';
+import { type CallObserver, neverRan } from './observer.ts';
 
 type Table = ReadonlyMap<string, Procedure>;
 
@@ -42,9 +44,14 @@ const discover: Procedure = renamed(
 );
 
 /** What a built-in name stands for; undefined: nothing. */
-export function builtIn(method: string, table: Table, maxReplyBytes: number): BuiltIn | undefined {
+export function builtIn(
+  method: string,
+  table: Table,
+  maxReplyBytes: number,
+  observer: CallObserver | undefined,
+): BuiltIn | undefined {
   if (method !== discover.name) return undefined;
-  return { procedure: discover, executor: new DiscoverExecutor(table, maxReplyBytes) };
+  return { procedure: discover, executor: new DiscoverExecutor(table, maxReplyBytes, observer) };
 }
 
 interface BuiltIn {
@@ -57,21 +64,30 @@ class DiscoverExecutor implements Executor {
   readonly takesUnparsed = false;
   readonly #table: Table;
   readonly #maxReplyBytes: number;
+  readonly #observer: CallObserver | undefined;
 
-  constructor(table: Table, maxReplyBytes: number) {
+  constructor(table: Table, maxReplyBytes: number, observer: CallObserver | undefined) {
     this.#table = table;
     this.#maxReplyBytes = maxReplyBytes;
+    this.#observer = observer;
   }
 
   execute(call: Call): Reply {
     const refusal = refusalBeforeStart(call.scope, Date.now());
-    if (refusal !== undefined) return errorFor(call, refusal.code, refusal.data);
-    if (call.id === undefined) return undefined;
-    return cappedReply(call.id, this.#outcome(call), this.#maxReplyBytes);
-  }
-
-  executeInOrder(calls: readonly Call[]): Reply[] {
-    return calls.map((call) => this.execute(call));
+    if (refusal !== undefined) {
+      const reply = errorFor(call, refusal.code, refusal.data);
+      this.#observer?.onCall(call, refusal.code, 'inline', 0, neverRan, reply);
+      return reply;
+    }
+    const began = performance.now();
+    const { id } = call;
+    // Of a notification nobody sees what it would say: only its params are looked at.
+    const found = this.#outcome(call);
+    const outcome = id === undefined ? found : cappedOutcome(id, found, this.#maxReplyBytes);
+    const reply = id === undefined ? undefined : replyText(id, outcome);
+    const runUs = (performance.now() - began) * 1000;
+    this.#observer?.onCall(call, outcome.code, 'inline', 0, runUs, reply);
+    return reply;
   }
 
   #outcome({ params }: Call): Outcome {

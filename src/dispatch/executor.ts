@@ -7,8 +7,11 @@ export interface Executor {
   readonly takesUnparsed: boolean;
   /** Runs one call. Synchronous where the call was. */
   execute(call: Call): Reply | Promise<Reply>;
-  /** Runs calls one after another, each when the one before has ended; the replies in that order. */
-  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]>;
+  /**
+   * Runs calls one after another, each when the one before has ended; the replies in that order. Only
+   * where something is saved by handing over several at a time.
+   */
+  executeInOrder?(calls: readonly Call[]): Reply[] | Promise<Reply[]>;
 }
 
 /**

@@ -1,116 +1,163 @@
-import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
-import { cappedReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import { cappedOutcome, type Outcome, type Reply, replyText } from '../jsonrpc/reply.ts';
 import { type InvokeOptions, invoke } from '../router/invoke.ts';
-import { LazyContext } from '../router/lazy-context.ts';
+import { LazyContext, type RequestFacts } from '../router/lazy-context.ts';
 import type { Call } from './call.ts';
-import type { Deadline, DeadlineSweep } from './deadline.ts';
+import { wallClock } from './clock.ts';
+import type { DeadlineSweep } from './deadline.ts';
 import type { Executor, RunObserver } from './executor.ts';
-
 import { errorFor, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
-import type { CancelListener } from './scope.ts';
+import { type CallObserver, neverRan, notTimed } from './observer.ts';
+import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
 
 export interface InlineOptions extends InvokeOptions {
   readonly timeoutMs: number;
   readonly maxReplyBytes: number;
 }
 
-/** Runs calls on this thread: right for the cheap ones, and for those that wait for I/O. */
-export class InlineExecutor implements Executor {
-  readonly takesUnparsed = false;
-  readonly #options: InlineOptions;
-  readonly #deadlines: DeadlineSweep;
-  readonly #onRun: RunObserver | undefined;
-  #closed = false;
+/** What the inline executors of one generation share. */
+export class InlineHost {
+  readonly options: InlineOptions;
+  readonly deadlines: DeadlineSweep;
+  readonly observer: CallObserver | undefined;
+  /** Calls that wait. */
+  inFlight = 0;
+  isClosed = false;
 
-  /** @param onRun where given, synchronous runs are timed for it */
-  constructor(options: InlineOptions, deadlines: DeadlineSweep, onRun?: RunObserver) {
-    this.#options = options;
-    this.#deadlines = deadlines;
-    this.#onRun = onRun;
+  /** @param observer told of each call */
+  constructor(options: InlineOptions, deadlines: DeadlineSweep, observer?: CallObserver) {
+    this.options = options;
+    this.deadlines = deadlines;
+    this.observer = observer;
   }
 
   /** From here on nothing starts; what waits is ended through its deadline. */
   close(): void {
-    this.#closed = true;
+    this.isClosed = true;
+  }
+}
+
+/** Two looks at the clock cost as much as a fifteenth of a small call: one in so many is looked at. */
+const timedOneIn = 8;
+
+/**
+ * Runs calls on this thread: right for the cheap ones, and for those that wait for I/O. One for each
+ * procedure, so that of each some calls are timed.
+ */
+export class InlineExecutor implements Executor, WaitingOwner {
+  readonly takesUnparsed = false;
+  readonly #host: InlineHost;
+  readonly #observer: CallObserver | undefined;
+  readonly #onRun: RunObserver | undefined;
+  /** Every so many calls is timed; Infinity: none. */
+  #timedOneIn: number;
+  /** The first one is. */
+  #sinceTimed = timedOneIn;
+
+  /** @param onRun told of synchronous runs that gave a result */
+  constructor(host: InlineHost, onRun?: RunObserver) {
+    this.#host = host;
+    this.#observer = host.observer;
+    this.#onRun = onRun;
+    const { timing = 'none' } = host.observer ?? {};
+    if (timing === 'all' || onRun !== undefined) this.#timedOneIn = 1;
+    else this.#timedOneIn = timing === 'sampled' ? timedOneIn : Number.POSITIVE_INFINITY;
   }
 
   execute(call: Call): Reply | Promise<Reply> {
-    if (this.#closed) return errorFor(call, ErrorCode.Cancelled);
-    const now = Date.now();
+    const host = this.#host;
+    if (host.isClosed) return this.#refuse(call, ErrorCode.Cancelled);
+    const isTimed = ++this.#sinceTimed >= this.#timedOneIn;
+    const began = isTimed ? performance.now() : 0;
+    const now = isTimed ? wallClock(began) : Date.now();
     const refusal = refusalBeforeStart(call.scope, now);
-    if (refusal !== undefined) return errorFor(call, refusal.code, refusal.data);
-    const limit = timeLimit(call, this.#options.timeoutMs, now);
-    const context = new LazyContext(call.procedure, call.id, call.scope, limit.at);
-    const began = this.#onRun === undefined ? 0 : performance.now();
-    const outcome = invoke(call.procedure, call.params, context, this.#options);
-    if (this.#onRun !== undefined && !(outcome instanceof Promise) && outcome.ok) {
-      this.#onRun(call, (performance.now() - began) * 1000);
+    if (refusal !== undefined) return this.#refuse(call, refusal.code, refusal.data);
+    const limit = timeLimit(call, host.options.timeoutMs, now);
+    const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at);
+    const outcome =
+      call.trace === undefined
+        ? invoke(call.procedure, call.params, context, host.options)
+        : call.trace.run(() => invoke(call.procedure, call.params, context, host.options));
+    if (outcome instanceof Promise) return this.#supervise(call, context, outcome, limit, began);
+    if (!isTimed) return this.#end(call, outcome, notTimed);
+    this.#sinceTimed = 0;
+    const runUs = (performance.now() - began) * 1000;
+    if (outcome.ok) this.#onRun?.(call, runUs);
+    return this.#end(call, outcome, runUs);
+  }
+
+  #refuse(call: Call, code: ErrorCode, data?: unknown): Reply {
+    const reply = errorFor(call, code, data);
+    this.#observer?.onCall(call, code, 'inline', 0, neverRan, reply);
+    return reply;
+  }
+
+  /** A call has run: its reply. */
+  #end(call: Call, outcome: Outcome, runUs: number): Reply {
+    const { id } = call;
+    if (id === undefined) {
+      this.#observer?.onCall(call, outcome.code, 'inline', 0, runUs, undefined);
+      return undefined;
     }
-    return outcome instanceof Promise
-      ? this.#supervise(call, context, outcome, limit)
-      : this.#reply(call, outcome);
+    const capped = cappedOutcome(id, outcome, this.#host.options.maxReplyBytes);
+    const reply = replyText(id, capped);
+    this.#observer?.onCall(call, capped.code, 'inline', 0, runUs, reply);
+    return reply;
   }
 
-  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
-    return this.#continue(calls, []);
-  }
-
-  /** Goes on synchronously until a reply is a promise. */
-  #continue(calls: readonly Call[], replies: Reply[]): Reply[] | Promise<Reply[]> {
-    while (replies.length < calls.length) {
-      const reply = this.execute(calls[replies.length] as Call);
-      if (reply instanceof Promise) {
-        return reply.then((value) => {
-          replies.push(value);
-          return this.#continue(calls, replies);
-        });
-      }
-      replies.push(reply);
-    }
-    return replies;
-  }
-
-  #reply(call: Call, outcome: Outcome): Reply {
-    return call.id === undefined
-      ? undefined
-      : cappedReply(call.id, outcome, this.#options.maxReplyBytes);
-  }
-
-  /** A call that waits: answered when it ends or at its deadline, its signal aborted when nobody waits. */
+  /** Answered when it ends or at its deadline, its signal aborted when nobody waits. */
   #supervise(
     call: Call,
     context: LazyContext,
     outcome: Promise<Outcome>,
     limit: TimeLimit,
+    began: number,
   ): Promise<Reply> {
+    this.#host.inFlight++;
+    // Beside a promise a look at the clock is cheap: from here on each call is timed.
+    if (this.#timedOneIn !== Number.POSITIVE_INFINITY) this.#timedOneIn = 1;
+    const since = began === 0 && this.#timedOneIn === 1 ? performance.now() : began;
     return new Promise((resolve) => {
-      const settle = (reply: Reply): void => {
-        this.#deadlines.delete(deadline);
-        call.scope.removeListener(cancel);
-        resolve(reply);
-      };
-      const deadline: Deadline = {
-        at: limit.at,
-        expire: () => {
-          const data = { timeoutMs: limit.timeoutMs };
-          context.abort(standardError(ErrorCode.DeadlineExceeded, data));
-          settle(errorFor(call, ErrorCode.DeadlineExceeded, data));
-        },
-        shutdown: () => {
-          const data = { reason: 'shutdown' };
-          context.abort(standardError(ErrorCode.WorkerLost, data));
-          settle(errorFor(call, ErrorCode.WorkerLost, data));
-        },
-      };
-      const cancel: CancelListener = {
-        onCancelled: () => context.abort(standardError(ErrorCode.Cancelled)),
-      };
-      this.#deadlines.add(deadline);
-      call.scope.addListener(cancel);
+      const waiting = new WaitingCall(call, since, context, limit, this, resolve);
+      this.#host.deadlines.add(waiting);
+      call.scope.addListener(waiting);
       // Its own synchronous part may have ended the caller's wait.
-      if (call.scope.cancelled) cancel.onCancelled();
-      // An outcome never rejects; one that comes after the deadline resolves a promise that is resolved.
-      void outcome.then((value) => settle(this.#reply(call, value)));
+      if (call.scope.cancelled) waiting.onCancelled();
+      // An outcome never rejects.
+      void outcome.then((value) => {
+        waiting.end(value);
+        // A synchronous handler behind an asynchronous `authorize` is measured like any other.
+        if (value.ok && context.resumedMs > 0) this.#onRun?.(call, context.resumedMs * 1000);
+      });
     });
   }
+
+  /** See {@link WaitingOwner}. */
+  finish(waiting: WaitingCall, outcome: Outcome): Reply {
+    return this.#end(waiting.call, outcome, this.#leave(waiting));
+  }
+
+  /** See {@link WaitingOwner}. */
+  giveUp(waiting: WaitingCall, code: ErrorCode, data: unknown): Reply {
+    const { call } = waiting;
+    const reply = errorFor(call, code, data);
+    this.#observer?.onCall(call, code, 'inline', 0, this.#leave(waiting), reply);
+    return reply;
+  }
+
+  /** How long it ran, microseconds. */
+  #leave(waiting: WaitingCall): number {
+    this.#host.inFlight--;
+    this.#host.deadlines.delete(waiting);
+    waiting.call.scope.removeListener(waiting);
+    return waiting.began === 0 ? notTimed : (performance.now() - waiting.began) * 1000;
+  }
+}
+
+/** What the handler is told of the request: of a traced call its own span, in place of the caller's. */
+function factsOf({ scope, trace }: Call): RequestFacts {
+  if (trace === undefined) return scope;
+  const { headers, remoteAddress, auth } = scope;
+  const { traceparent, tracestate } = trace;
+  return { headers, remoteAddress, auth, traceparent, tracestate };
 }

@@ -4,9 +4,9 @@ import { ErrorCode } from '../jsonrpc/errors.ts';
 import {
   type Body,
   decodeUtf8,
-  parseErrorReply,
   type ReadLimits,
   readBody,
+  unreadableBody,
 } from '../jsonrpc/read.ts';
 import { readPayload } from '../jsonrpc/read-value.ts';
 import { errorReply, type Reply } from '../jsonrpc/reply.ts';
@@ -17,6 +17,7 @@ import { type Call, unparsed } from './call.ts';
 import { builtIn } from './discover.ts';
 import type { Executor } from './executor.ts';
 import { largeBody, scanLargeBody } from './large-body.ts';
+import { type CallObserver, neverRan } from './observer.ts';
 import { roughLength } from './rough-length.ts';
 import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
@@ -47,10 +48,13 @@ export interface KernelLimits extends ReadLimits {
 export class Kernel {
   readonly #limits: KernelLimits;
   readonly #current: () => Generation;
+  readonly #observer: CallObserver | undefined;
 
-  constructor(limits: KernelLimits, current: () => Generation) {
+  /** @param observer told of what is refused before it comes to an executor */
+  constructor(limits: KernelLimits, current: () => Generation, observer?: CallObserver) {
     this.#limits = limits;
     this.#current = current;
+    this.#observer = observer;
   }
 
   /** @param body text, or UTF-8 bytes that the kernel owns from here on when there are more than 64 KB */
@@ -68,7 +72,9 @@ export class Kernel {
       }
     }
     const text = decodeUtf8(body);
-    return text === undefined ? parseErrorReply() : this.#handleText(text, scope, generation);
+    return text === undefined
+      ? this.#run(unreadableBody(), undefined, scope, generation)
+      : this.#handleText(text, scope, generation);
   }
 
   /** The same for a payload that is parsed already. */
@@ -88,7 +94,17 @@ export class Kernel {
         const params = executor.takesUnparsed ? unparsed : this.#parseParams(text, quick);
         if (params !== unparsed) {
           const { id, start, end } = quick;
-          return executor.execute({ procedure, id, params, source: text, start, end, scope });
+          const trace = scope.trace?.call(procedure.name, id);
+          return executor.execute({
+            procedure,
+            id,
+            params,
+            source: text,
+            start,
+            end,
+            scope,
+            trace,
+          });
         }
       }
     }
@@ -115,23 +131,78 @@ export class Kernel {
   ): Reply | Promise<Reply> {
     switch (body.kind) {
       case 'reply':
+        this.#observer?.onRefused(body.code, undefined, undefined, scope);
         return body.reply;
       case 'single': {
-        const step = toStep(body.entry, source, scope, generation, this.#limits);
+        const step = this.#toStep(body.entry, source, scope, generation);
         return step.call === undefined ? step.reply : step.executor.execute(step.call);
       }
       case 'batch': {
-        const steps = body.entries.map((entry) =>
-          toStep(entry, source, scope, generation, this.#limits),
-        );
+        const steps = body.entries.map((entry) => this.#toStep(entry, source, scope, generation));
         const { batchConcurrency, maxReplyBytes } = this.#limits;
         const replies =
           batchConcurrency === 1
-            ? runInOrder(steps, maxReplyBytes)
-            : runConcurrently(steps, batchConcurrency, maxReplyBytes);
+            ? runInOrder(steps, maxReplyBytes, this.#observer)
+            : runConcurrently(steps, batchConcurrency, maxReplyBytes, this.#observer);
         return replies instanceof Promise ? replies.then(joinReplies) : joinReplies(replies);
       }
     }
+  }
+
+  #toStep(
+    entry: Envelope | InvalidEnvelope,
+    source: string | undefined,
+    scope: RequestScope,
+    generation: Generation,
+  ): Step {
+    if (isInvalid(entry)) {
+      this.#observer?.onRefused(entry.code, undefined, entry.id, scope);
+      return { call: undefined, reply: errorReply(entry.id, entry.code) };
+    }
+    const { method, id, params } = entry;
+    const { paramsStart: start, paramsEnd: end } = entry;
+    const procedure = generation.table.get(method);
+    if (procedure === undefined) return this.#toBuiltIn(entry, source, scope, generation);
+    const length = source === undefined ? roughLength(params) : end - start;
+    const executor = generation.executorFor(procedure, length);
+    const trace = scope.trace?.call(procedure.name, id);
+    const call = { procedure, id, params, source, start, end, scope, trace };
+    return source === undefined && params !== undefined && executor.takesUnparsed
+      ? this.#withText(call, executor)
+      : { call, executor };
+  }
+
+  /** A name that no procedure has. */
+  #toBuiltIn(
+    { method, id, params, paramsStart: start, paramsEnd: end }: Envelope,
+    source: string | undefined,
+    scope: RequestScope,
+    { table }: Generation,
+  ): Step {
+    const { introspection, maxReplyBytes } = this.#limits;
+    const found = introspection ? builtIn(method, table, maxReplyBytes, this.#observer) : undefined;
+    if (found !== undefined) {
+      const { procedure, executor } = found;
+      const trace = scope.trace?.call(method, id);
+      return { call: { procedure, id, params, source, start, end, scope, trace }, executor };
+    }
+    this.#observer?.onRefused(ErrorCode.MethodNotFound, method, id, scope);
+    if (id === undefined) return { call: undefined, reply: undefined };
+    const didYouMean = suggest(method, table.keys());
+    const data = didYouMean === undefined ? { method } : { method, didYouMean };
+    return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
+  }
+
+  /** The params of a parsed payload become text at once: later its owner may have changed them. */
+  #withText(call: Call, executor: Executor): Step {
+    const text = jsonOf(call.params);
+    if (text === undefined) {
+      const code = ErrorCode.InvalidRequest;
+      const reply = errorReply(call.id ?? 'null', code);
+      this.#observer?.onCall(call, code, 'none', 0, neverRan, reply);
+      return { call: undefined, reply };
+    }
+    return { call: { ...call, source: text, start: 0, end: text.length }, executor };
   }
 }
 
@@ -139,7 +210,7 @@ export class Kernel {
  * False where what looks like a notification may have an id behind its params that the quick reader could
  * not read. The worker would read it, but this side answers where there is no worker (any more).
  */
-function idIsKnown(quick: ScannedEnvelope, body: string | Uint8Array): boolean {
+export function idIsKnown(quick: ScannedEnvelope, body: string | Uint8Array): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
   const text =
     typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -153,46 +224,9 @@ function unparsedCall(
   scope: RequestScope,
 ): Call {
   const { id, start, end } = quick;
-  return { procedure, id, params: start === -1 ? undefined : unparsed, source, start, end, scope };
-}
-
-function toStep(
-  entry: Envelope | InvalidEnvelope,
-  source: string | undefined,
-  scope: RequestScope,
-  generation: Generation,
-  { introspection, maxReplyBytes }: KernelLimits,
-): Step {
-  if (isInvalid(entry)) return { call: undefined, reply: errorReply(entry.id, entry.code) };
-  const { method, id, params } = entry;
-  const { paramsStart: start, paramsEnd: end } = entry;
-  const procedure = generation.table.get(method);
-  if (procedure === undefined) {
-    const found = introspection ? builtIn(method, generation.table, maxReplyBytes) : undefined;
-    if (found !== undefined) {
-      const call = { procedure: found.procedure, id, params, source, start, end, scope };
-      return { call, executor: found.executor };
-    }
-    if (id === undefined) return { call: undefined, reply: undefined };
-    const didYouMean = suggest(method, generation.table.keys());
-    const data = didYouMean === undefined ? { method } : { method, didYouMean };
-    return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
-  }
-  const length = source === undefined ? roughLength(params) : end - start;
-  const executor = generation.executorFor(procedure, length);
-  const call = { procedure, id, params, source, start, end, scope };
-  return source === undefined && params !== undefined && executor.takesUnparsed
-    ? withText(call, executor)
-    : { call, executor };
-}
-
-/** The params of a parsed payload become text at once: later its owner may have changed them. */
-function withText(call: Call, executor: Executor): Step {
-  const text = jsonOf(call.params);
-  if (text === undefined) {
-    return { call: undefined, reply: errorReply(call.id ?? 'null', ErrorCode.InvalidRequest) };
-  }
-  return { call: { ...call, source: text, start: 0, end: text.length }, executor };
+  const params = start === -1 ? undefined : unparsed;
+  const trace = scope.trace?.call(procedure.name, id);
+  return { procedure, id, params, source, start, end, scope, trace };
 }
 
 /** undefined for what JSON can't hold, or what a toJSON makes into neither object nor array. */

@@ -7,6 +7,11 @@ import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/scan.ts';
  */
 export const largeBody = 64 * 1024;
 
+/** The body for later: a transport's view of a small one ends with its call of `handle`. */
+export function keepBody(body: string | Uint8Array): string | Uint8Array {
+  return typeof body === 'string' || body.byteLength > largeBody ? body : new Uint8Array(body);
+}
+
 /** The members around the params must stand within this many bytes of either end. */
 const windowBytes = 2048;
 

@@ -2,6 +2,9 @@ import type { Placement } from '../router/types.ts';
 
 export type Place = 'inline' | 'worker';
 
+/** Where a call was; `none`: it was refused before it had a place. */
+export type CallPlace = Place | 'none';
+
 export interface PlacementDecision {
   readonly place: Place;
   /** One clause for people: the log and stats() show it. */

@@ -5,19 +5,18 @@ import type { Call } from './call.ts';
 import type { Executor } from './executor.ts';
 import type { Generation } from './kernel.ts';
 import { errorFor } from './limit.ts';
+import { type CallObserver, neverRan } from './observer.ts';
 
-/** Runs nothing: each call is answered as cancelled before it ran. */
-const refusingExecutor: Executor = {
-  takesUnparsed: true,
-  execute: refuse,
-  executeInOrder: (calls) => calls.map(refuse),
-};
-
-function refuse(call: Call): Reply {
-  return errorFor(call, ErrorCode.Cancelled);
-}
-
-/** What a service serves after its end. */
-export function refusingGeneration(table: ReadonlyMap<string, Procedure>): Generation {
-  return { table, executorFor: () => refusingExecutor };
+/** What a service serves after its end: nothing runs, each call is answered as cancelled before it ran. */
+export function refusingGeneration(
+  table: ReadonlyMap<string, Procedure>,
+  observer: CallObserver | undefined,
+): Generation {
+  const refuse = (call: Call): Reply => {
+    const reply = errorFor(call, ErrorCode.Cancelled);
+    observer?.onCall(call, ErrorCode.Cancelled, 'none', 0, neverRan, reply);
+    return reply;
+  };
+  const executor: Executor = { takesUnparsed: true, execute: refuse };
+  return { table, executorFor: () => executor };
 }

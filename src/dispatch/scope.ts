@@ -1,3 +1,7 @@
+import type { Verdict } from './authenticate.ts';
+
+import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
+
 /** What a transport knows of one request; every call of the request shares it. */
 export interface ScopeFacts {
   /** The headers named in `forwardHeaders`, lower-case names. */
@@ -7,6 +11,9 @@ export interface ScopeFacts {
   readonly auth?: unknown;
   /** Milliseconds from receipt that the caller waits for the whole request (`rpc-timeout-ms`). */
   readonly timeoutMs?: number | undefined;
+  /** The headers of W3C Trace Context as they were sent; ignored where they are invalid. */
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
 }
 
 /** Told once that the caller has gone. */
@@ -27,9 +34,14 @@ const noFacts: ScopeFacts = Object.freeze({});
 export class RequestScope {
   /** When the request was received, Unix milliseconds. */
   readonly receivedAt: number;
+  /** Set by who traces the request, before its calls are read. */
+  trace: RequestTrace | undefined = undefined;
   readonly #facts: ScopeFacts;
   #timeoutMs: number | undefined;
   #cancelled = false;
+  #auth: unknown;
+  /** What `authenticate` says of the caller, once it is known; undefined: nobody was asked. */
+  verdict: Verdict | Promise<Verdict> | undefined;
   /** Most requests have one call, so most have one listener. */
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;
@@ -50,7 +62,25 @@ export class RequestScope {
   }
 
   get auth(): unknown {
-    return this.#facts.auth;
+    return this.#auth === undefined ? this.#facts.auth : this.#auth;
+  }
+
+  /** The caller is known from here on. */
+  admit(auth: unknown): void {
+    this.#auth = auth;
+  }
+
+  /** Checked at each reading: most requests bring none, and most handlers ask for none. */
+  get traceparent(): string | undefined {
+    const { traceparent } = this.#facts;
+    return traceparent === undefined ? undefined : toTraceparent(traceparent);
+  }
+
+  /** Without a valid traceparent there is none. */
+  get tracestate(): string | undefined {
+    const { tracestate } = this.#facts;
+    if (tracestate === undefined || this.traceparent === undefined) return undefined;
+    return toTracestate(tracestate);
   }
 
   get cancelled(): boolean {

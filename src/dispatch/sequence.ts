@@ -3,6 +3,7 @@ import type { Reply } from '../jsonrpc/reply.ts';
 import type { Call } from './call.ts';
 import type { Executor } from './executor.ts';
 import { errorFor } from './limit.ts';
+import { type CallObserver, neverRan } from './observer.ts';
 
 /** One place of a batch: a call and where it runs, or a reply that stands already. */
 export type Step =
@@ -15,12 +16,14 @@ export type Step =
  * Synchronous until a promise appears.
  *
  * @param maxBytes bound on all replies together; a result that breaks it, and what comes after, gets -32004
+ * @param observer told of the calls that therefore do not run; a result left out was a result for it
  */
 export function runInOrder(
   steps: readonly Step[],
   maxBytes: number,
+  observer?: CallObserver,
 ): readonly Reply[] | Promise<readonly Reply[]> {
-  return new Sequence(steps, maxBytes).run();
+  return new Sequence(steps, new ReplyBudget(maxBytes, observer)).run();
 }
 
 /** Calls handed over at once to an executor that sends them on; on this thread nothing is saved by it. */
@@ -31,9 +34,9 @@ class Sequence {
   readonly #budget: ReplyBudget;
   readonly #replies: Reply[] = [];
 
-  constructor(steps: readonly Step[], maxBytes: number) {
+  constructor(steps: readonly Step[], budget: ReplyBudget) {
     this.#steps = steps;
-    this.#budget = new ReplyBudget(maxBytes);
+    this.#budget = budget;
   }
 
   run(): readonly Reply[] | Promise<readonly Reply[]> {
@@ -42,27 +45,30 @@ class Sequence {
       if (step.call === undefined) {
         this.#push(step.reply);
       } else if (this.#budget.isSpent) {
-        this.#push(this.#budget.refuse(step.call));
-      } else {
+        this.#replies.push(this.#budget.refuse(step.call));
+      } else if (step.executor.executeInOrder !== undefined) {
         const replies = step.executor.executeInOrder(this.#runFrom(this.#replies.length));
-        if (replies instanceof Promise) {
-          return replies.then((values) => {
-            this.#pushAll(values);
-            return this.run();
-          });
-        }
+        if (replies instanceof Promise) return replies.then((values) => this.#goOn(values));
         this.#pushAll(replies);
+      } else {
+        const reply = step.executor.execute(step.call);
+        if (reply instanceof Promise) return reply.then((value) => this.#goOn([value]));
+        this.#push(reply);
       }
     }
     return this.#replies;
   }
 
+  #goOn(replies: readonly Reply[]): readonly Reply[] | Promise<readonly Reply[]> {
+    this.#pushAll(replies);
+    return this.run();
+  }
+
   /** The calls from `start` on that one executor can run without another in between. */
   #runFrom(start: number): Call[] {
     const first = this.#steps[start] as Step & { call: Call };
-    const most = first.executor.takesUnparsed ? longestRun : 1;
     const calls: Call[] = [];
-    for (let i = start; i < this.#steps.length && calls.length < most; i++) {
+    for (let i = start; i < this.#steps.length && calls.length < longestRun; i++) {
       const step = this.#steps[i] as Step;
       if (step.call === undefined || step.executor !== first.executor) break;
       calls.push(step.call);
@@ -83,30 +89,58 @@ class Sequence {
 /** What the replies of a batch may still take: together they keep the limit of one reply. */
 class ReplyBudget {
   readonly #maxBytes: number;
+  readonly #observer: CallObserver | undefined;
   #left: number;
+  /** Taken as the most they can be; undefined: counted from here on. */
+  #uncounted: (string | Uint8Array)[] | undefined = [];
   /** A result was left out: nothing more is run. */
   isSpent = false;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, observer: CallObserver | undefined) {
     this.#maxBytes = maxBytes;
+    this.#observer = observer;
     this.#left = maxBytes - 1; // the opening bracket
   }
 
   /** The reply where it still fits; else a -32004 in its place, which like other errors is let through. */
   take(call: Call | undefined, reply: Reply): Reply {
     if (reply === undefined) return undefined;
-    const bytes = Buffer.byteLength(reply) + 1; // and what separates or closes
+    if (this.#uncounted !== undefined) {
+      // A UTF-16 unit is three bytes at most: nearly no batch comes so close to the limit that it is counted.
+      const most = reply.length * 3 + 1;
+      if (most <= this.#left) {
+        this.#left -= most;
+        this.#uncounted.push(reply);
+        return reply;
+      }
+      this.#left = this.#maxBytes - 1;
+      for (const taken of this.#uncounted) this.#left -= sizeOf(taken);
+      this.#uncounted = undefined;
+    }
+    const bytes = sizeOf(reply);
     if (bytes > this.#left && call !== undefined) {
       this.isSpent = true;
-      return this.refuse(call);
+      return this.#tooLarge(call);
     }
     this.#left -= bytes;
     return reply;
   }
 
+  /** The reply of a call that is not run any more. */
   refuse(call: Call): Reply {
+    const reply = this.#tooLarge(call);
+    this.#observer?.onCall(call, ErrorCode.LimitExceeded, 'none', 0, neverRan, reply);
+    return reply;
+  }
+
+  #tooLarge(call: Call): Reply {
     return errorFor(call, ErrorCode.LimitExceeded, { limit: this.#maxBytes });
   }
+}
+
+/** Bytes of a reply and of what separates or closes. */
+function sizeOf(reply: string | Uint8Array): number {
+  return Buffer.byteLength(reply) + 1;
 }
 
 /**
@@ -117,19 +151,19 @@ export async function runConcurrently(
   steps: readonly Step[],
   concurrency: number,
   maxBytes: number,
+  observer?: CallObserver,
 ): Promise<readonly Reply[]> {
   const replies: Reply[] = steps.map(() => undefined);
-  const budget = new ReplyBudget(maxBytes);
+  const budget = new ReplyBudget(maxBytes, observer);
   let next = 0;
   const runNext = async (): Promise<void> => {
     while (next < steps.length) {
       const index = next++;
       const step = steps[index] as Step;
-      let reply: Reply;
-      if (step.call === undefined) reply = step.reply;
-      else if (budget.isSpent) reply = budget.refuse(step.call);
-      else reply = await step.executor.execute(step.call);
-      replies[index] = budget.take(step.call, reply);
+      const { call } = step;
+      if (call === undefined) replies[index] = budget.take(call, step.reply);
+      else if (budget.isSpent) replies[index] = budget.refuse(call);
+      else replies[index] = budget.take(call, await step.executor.execute(call));
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, steps.length) }, runNext));
@@ -138,9 +172,10 @@ export async function runConcurrently(
 
 /** A batch's replies as one JSON array; undefined when there is none: only notifications. */
 export function joinReplies(replies: readonly Reply[]): Reply {
+  if (areTexts(replies)) return `[${replies.join(',')}]`;
   const given = replies.filter((reply) => reply !== undefined);
   if (given.length === 0) return undefined;
-  if (given.every((reply) => typeof reply === 'string')) return `[${given.join(',')}]`;
+  if (areTexts(given)) return `[${given.join(',')}]`;
   const parts: Uint8Array[] = [];
   for (const [i, reply] of given.entries()) {
     parts.push(Buffer.from(i === 0 ? '[' : ','));
@@ -148,4 +183,9 @@ export function joinReplies(replies: readonly Reply[]): Reply {
   }
   parts.push(Buffer.from(']'));
   return Buffer.concat(parts);
+}
+
+function areTexts(replies: readonly Reply[]): replies is readonly string[] {
+  for (const reply of replies) if (typeof reply !== 'string') return false;
+  return replies.length > 0;
 }

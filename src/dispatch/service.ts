@@ -1,4 +1,4 @@
-import type { Reply } from '../jsonrpc/reply.ts';
+import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { RequestScope } from './scope.ts';
 
 /** `starting`: replicas load; `ready`: serving; `draining`: finishes what it has; `closed`. */
@@ -14,6 +14,12 @@ export interface Document {
 /** `tandem`: the introspection document. */
 export type DocumentFormat = 'tandem' | 'openrpc';
 
+/** The figures of a service, made into text when somebody asks for them. */
+export interface MetricsText {
+  /** In the text format of Prometheus. Never rejects. */
+  text(): Promise<string>;
+}
+
 /** What a transport sees of the dispatcher: nothing below it knows of a transport. */
 export interface Service {
   readonly state: ServiceState;
@@ -23,6 +29,13 @@ export interface Service {
    * synchronously. Never throws, never rejects.
    */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
+  /**
+   * For what is no call and yet has a `verdict` to wait for: why it is refused, undefined where it is not.
+   * Never throws, never rejects.
+   */
+  admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined>;
+  /** undefined: none are kept. */
+  readonly metrics: MetricsText | undefined;
   /** What GET answers; undefined while there is none: starting, or closed. */
   introspect(format: DocumentFormat): Document | undefined;
 }

@@ -22,6 +22,10 @@ export function jsonAnswer(status: number, body: string, headers: readonly strin
   return { status, headers: [...jsonType, ...headers], body, close: false };
 }
 
+export function textAnswer(body: string, type: string, headers: readonly string[]): Answer {
+  return { status: 200, headers: ['content-type', type, ...headers], body, close: false };
+}
+
 /** A rejection below JSON-RPC: the same error shape, id null. `reason` says what to change. */
 export function rejection(
   status: number,

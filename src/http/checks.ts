@@ -1,12 +1,16 @@
 import { type Answer, rejection, tooLarge } from './answer.ts';
-import { discardFactor, maxHeaderBytes, maxHeaderCount } from './limits.ts';
+import { createHostCheck } from './hosts.ts';
+import { discardFactor } from './limits.ts';
+import type { HttpOptions } from './options.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** A request below JSON-RPC, checked by plain data; each transport asks the same questions. */
 export interface Checks {
   /** For every request: where it ends must not be in doubt. */
   framing(head: RequestHead): Answer | undefined;
-  /** For a call (POST on the path), `framing` included. */
+  /** For every request but those for a health route. */
+  host(head: RequestHead): Answer | undefined;
+  /** For a call (POST on the path), `framing` and `host` included. */
   call(head: RequestHead): Answer | undefined;
   /** For a body whose length is only known once it was read. */
   bodyLength(bytes: number): Answer | undefined;
@@ -33,10 +37,15 @@ function isPlainEncoding(value: string | undefined): boolean {
   return value === undefined || value === '' || value.toLowerCase() === 'identity';
 }
 
-export function createChecks({ maxBodyBytes }: { readonly maxBodyBytes: number }): Checks {
+export function createChecks(
+  options: Pick<HttpOptions, 'maxBodyBytes' | 'maxHeaderBytes' | 'maxHeaders' | 'allowedHosts'>,
+): Checks {
+  const { maxBodyBytes, maxHeaderBytes, maxHeaders } = options;
+  const isServed = createHostCheck(options.allowedHosts);
+  const foreignHost = rejection(403, 'the Host header names a host that is not served here');
   const headersTooLarge = rejection(
     431,
-    `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaderCount} in number`,
+    `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
   );
   // Both close: what one server takes for the end of such a request, another takes for its middle.
   const encodedTransfer = rejection(411, 'transfer-encoding is not accepted, send content-length', {
@@ -58,16 +67,19 @@ export function createChecks({ maxBodyBytes }: { readonly maxBodyBytes: number }
   function framing(head: RequestHead): Answer | undefined {
     if (head.transferEncoding !== undefined) return encodedTransfer;
     if (Number.isNaN(head.contentLength)) return badLength;
-    if (head.bytes > maxHeaderBytes || head.count > maxHeaderCount) return headersTooLarge;
+    if (head.bytes > maxHeaderBytes || head.count > maxHeaders) return headersTooLarge;
     return undefined;
+  }
+  function host(head: RequestHead): Answer | undefined {
+    return isServed === undefined || isServed(head.host) ? undefined : foreignHost;
   }
   function bodyLength(bytes: number): Answer | undefined {
     if (bytes <= maxBodyBytes) return undefined;
     return bytes > maxBodyBytes * discardFactor ? farTooLarge : large;
   }
   function call(head: RequestHead): Answer | undefined {
-    const framed = framing(head);
-    if (framed !== undefined) return framed;
+    const unsound = framing(head) ?? host(head);
+    if (unsound !== undefined) return unsound;
     if (head.contentLength === -1) return lengthRequired;
     const sized = bodyLength(head.contentLength);
     if (sized !== undefined) return sized;
@@ -76,5 +88,5 @@ export function createChecks({ maxBodyBytes }: { readonly maxBodyBytes: number }
     if (head.timeoutMs !== undefined && Number.isNaN(head.timeoutMs)) return badTimeout;
     return undefined;
   }
-  return { framing, call, bodyLength };
+  return { framing, host, call, bodyLength };
 }

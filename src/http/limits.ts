@@ -1,11 +1,5 @@
 /** Limits of the HTTP edge that are no options, each with its reason. */
 
-/** Node's own default; what passes it is no honest client, and the sum is held in memory per request. */
-export const maxHeaderBytes = 16 * 1024;
-
-/** uWebSockets.js hands over 98 at most and goes silent above; the round number below refuses with a reply. */
-export const maxHeaderCount = 96;
-
 /** Above it a body is bytes that move to a worker without a copy; up to it, copying is the cheaper way. */
 export const largeBytes = 64 * 1024;
 
@@ -22,11 +16,11 @@ export const smallReply = 4 * 1024;
 export const discardFactor = 8;
 
 /**
- * How long the client may take to read a large reply, which stays in memory until then: 10 s for a stall,
- * and beyond that no slower than 64 KiB/s. The default reply limit, 25 MiB, gets 410 s.
+ * How long the client may take to read a large reply, which stays in memory until then: `writeTimeoutMs`
+ * for a stall, and beyond that no slower than 64 KiB/s. By default, 25 MiB get 410 s.
  */
-export function writeDeadlineMs(bytes: number): number {
-  return 10_000 + (bytes / (64 * 1024)) * 1000;
+export function writeDeadlineMs(bytes: number, writeTimeoutMs: number): number {
+  return writeTimeoutMs + (bytes / (64 * 1024)) * 1000;
 }
 
 /** What uWebSockets.js gathers (its cork) before it writes: a reply longer than this is written at once. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { RequestScope, type ScopeFacts } from '../dispatch/scope.ts';
+import { RequestScope } from '../dispatch/scope.ts';
 import type { Service } from '../dispatch/service.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import { type Answer, failure } from './answer.ts';
@@ -14,6 +14,8 @@ export interface NodeContext {
   readonly service: Service;
   readonly inFlight: InFlight;
   readonly warn: (message: string) => void;
+  /** See HttpOptions. */
+  readonly writeTimeoutMs: number;
 }
 
 /** One request on node:http, from its handler to its last byte. */
@@ -57,8 +59,7 @@ export class NodeExchange implements OnConnection {
   }
 
   /** Reads the body and answers it. */
-  call(contentLength: number, facts: ScopeFacts): void {
-    const scope = new RequestScope(facts);
+  call(contentLength: number, scope: RequestScope): void {
     this.#scope = scope;
     let whole: Uint8Array | undefined;
     let body: Body | undefined;
@@ -74,10 +75,23 @@ export class NodeExchange implements OnConnection {
   }
 
   /** Answers a body that was read before this handler got the request. */
-  callRead(body: string | Uint8Array, facts: ScopeFacts): void {
-    const scope = new RequestScope(facts);
+  callRead(body: string | Uint8Array, scope: RequestScope): void {
     this.#scope = scope;
     this.#handle(body, scope);
+  }
+
+  /** Writes what is no JSON-RPC reply and may have to be waited for. */
+  answerOnce(make: (scope: RequestScope) => Answer | Promise<Answer>): void {
+    this.#scope = new RequestScope();
+    const answer = make(this.#scope);
+    if (answer instanceof Promise) {
+      answer.then(
+        (settled) => this.answer(settled),
+        (error: unknown) => this.#fail(error),
+      );
+    } else {
+      this.answer(answer);
+    }
   }
 
   /** Writes what is no JSON-RPC reply. */
@@ -128,7 +142,10 @@ export class NodeExchange implements OnConnection {
     else this.#res.end(body);
     if (bytes > largeBytes) {
       // A client that does not read would keep the whole reply in memory.
-      this.#writeTimer = setTimeout(() => this.#res.destroy(), writeDeadlineMs(bytes));
+      this.#writeTimer = setTimeout(
+        () => this.#res.destroy(),
+        writeDeadlineMs(bytes, this.#context.writeTimeoutMs),
+      );
     }
   }
 

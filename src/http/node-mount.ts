@@ -55,6 +55,12 @@ export function pathOf(url: unknown): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
+/** The path that the client asked for, wherever the handler was mounted. */
+export function fullPathOf(req: IncomingMessage): string {
+  const { originalUrl }: Dressed = req;
+  return pathOf(originalUrl ?? req.url);
+}
+
 /** What follows the question mark. */
 export function queryOf(url: string | undefined): string {
   const query = url?.indexOf('?') ?? -1;

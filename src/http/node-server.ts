@@ -1,16 +1,15 @@
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Service } from '../dispatch/service.ts';
-import { type HttpServer, urlOf } from './http-server.ts';
+import { type HttpServer, type Scheme, urlOf } from './http-server.ts';
 import { InFlight } from './in-flight.ts';
-import { maxHeaderBytes } from './limits.ts';
 import { codeOf, listenError } from './listen-error.ts';
 import { createOwnHandler } from './node.ts';
 import type { HttpOptions } from './options.ts';
+import type { TlsFiles } from './tls.ts';
 
 const serverOptions = {
-  // Twice ours, so that what is a little too large is refused by us, with a body that says so.
-  maxHeaderSize: 2 * maxHeaderBytes,
   // The three below: uWebSockets.js closes idle and slow clients after about 11 s.
   headersTimeout: 10_000,
   keepAliveTimeout: 10_000,
@@ -19,19 +18,36 @@ const serverOptions = {
   requestTimeout: 120_000,
 } as const;
 
+/** Before a connection can be counted idle, it must be one. */
+const handshakeTimeout = 10_000;
+
 /** The server on node:http, for where uWebSockets.js has no binary. */
 class NodeServer implements HttpServer {
   readonly transport = 'node';
   readonly #options: HttpOptions;
+  readonly #scheme: Scheme;
   readonly #server: Server;
   readonly #inFlight = new InFlight();
   #closing: Promise<void> | undefined;
+  connections = 0;
   address: HttpServer['address'];
 
-  constructor(service: Service, options: HttpOptions) {
+  constructor(service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
     this.#options = options;
-    this.#server = createServer(serverOptions, createOwnHandler(service, options, this.#inFlight));
+    this.#scheme = tls === undefined ? 'http' : 'https';
+    const handler = createOwnHandler(service, options, this.#inFlight);
+    // Twice ours, so that what is a little too large is refused by us, with a body that says so.
+    const own = { ...serverOptions, maxHeaderSize: 2 * options.maxHeaderBytes };
+    this.#server =
+      tls === undefined
+        ? createServer(own, handler)
+        : createSecureServer({ ...own, handshakeTimeout, key: tls.key, cert: tls.cert }, handler);
     this.#server.maxConnections = options.maxConnections;
+    this.#server.on('drop', () => options.onConnectionRefused());
+    this.#server.on('connection', (socket) => {
+      this.connections++;
+      socket.once('close', () => this.connections--);
+    });
     // Otherwise node drops the headers past the 2000th in silence; their size is bounded above.
     this.#server.maxHeadersCount = 0;
     this.address = { host: options.host, port: options.port, url: '' };
@@ -49,7 +65,7 @@ class NodeServer implements HttpServer {
     });
     // Not a string, nor null: it listens on a port.
     const { port: real } = this.#server.address() as AddressInfo;
-    this.address = { host, port: real, url: urlOf(host, real, path) };
+    this.address = { host, port: real, url: urlOf(this.#scheme, host, real, path) };
     return this;
   }
 
@@ -72,6 +88,7 @@ export function listenOnNode(
   service: Service,
   options: HttpOptions,
   host: string,
+  tls: TlsFiles | undefined,
 ): Promise<HttpServer> {
-  return new NodeServer(service, options).listen(host);
+  return new NodeServer(service, options, tls).listen(host);
 }

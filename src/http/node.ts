@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ScopeFacts } from '../dispatch/scope.ts';
+import { RequestScope } from '../dispatch/scope.ts';
 import type { Service } from '../dispatch/service.ts';
+import { admitted, authRequest } from './admission.ts';
 import { failure } from './answer.ts';
 import { isSmall, ownCopy } from './body.ts';
 import { type Checks, createChecks } from './checks.ts';
@@ -10,6 +11,7 @@ import { InFlight } from './in-flight.ts';
 import { NodeConnections } from './node-connection.ts';
 import { type NodeContext, NodeExchange } from './node-exchange.ts';
 import {
+  fullPathOf,
   type HookedReply,
   type HookedRequest,
   type Mount,
@@ -20,7 +22,7 @@ import {
 } from './node-mount.ts';
 import type { HttpOptions } from './options.ts';
 import { RequestHead } from './request-head.ts';
-import { createRoutes, type Routes, type Target } from './routes.ts';
+import { createRoutes, isHealth, type Routes, type Target } from './routes.ts';
 
 /**
  * A request handler for an http server that exists already. In node:http it takes the request and the
@@ -57,13 +59,14 @@ function createHandler(
   inFlight: InFlight,
   targetOf: (mount: Mount, routes: Routes) => Target,
 ): NodeHandler {
-  const context: NodeContext = { service, inFlight, warn: options.warn };
+  const { warn, writeTimeoutMs, authenticate } = options;
+  const context: NodeContext = { service, inFlight, warn, writeTimeoutMs };
   const cors = createCors(options.corsOrigin);
   const checks = createChecks(options);
   const routes = createRoutes(service, options);
   const connections = new NodeConnections();
   // One for all requests: it is filled and read before a handler returns.
-  const head = new RequestHead(options.forwardHeaders);
+  const head = new RequestHead(options.forwardHeaders, authenticate !== undefined);
 
   return (request, response) => {
     const mount = toMount(request, response);
@@ -75,16 +78,32 @@ function createHandler(
     const target = targetOf(mount, routes);
     const method = req.method ?? '';
     const isCall = target === 'rpc' && method === 'POST';
-    const refused = isCall ? checks.call(head) : checks.framing(head);
+    const refused = isCall
+      ? checks.call(head)
+      : (checks.framing(head) ?? (isHealth(target) ? undefined : checks.host(head)));
     if (refused !== undefined) {
       exchange.answer(refused);
-    } else if (isCall) {
-      const remoteAddress = addressText(req.socket.remoteAddress);
-      const { forwarded, timeoutMs } = head;
-      const facts = { headers: forwarded, remoteAddress, timeoutMs };
-      callBody(exchange, mount, checks, head.contentLength, facts);
+      return;
+    }
+    const remoteAddress = addressText(req.socket.remoteAddress);
+    const whoAsks = () => authRequest(head.all, remoteAddress, method, fullPathOf(req));
+    if (isCall) {
+      const { forwarded: headers, timeoutMs, traceparent, tracestate } = head;
+      const facts = { headers, remoteAddress, timeoutMs, traceparent, tracestate };
+      const scope = new RequestScope(facts);
+      if (authenticate !== undefined) scope.verdict = authenticate(whoAsks());
+      callBody(exchange, mount, checks, head.contentLength, scope);
+      return;
+    }
+    const { ifNoneMatch } = head;
+    const answer = () => routes.answer(target, method, queryOf(req.url), ifNoneMatch);
+    if (target === 'metrics') {
+      exchange.answerOnce(() => routes.metrics(method));
+    } else if (authenticate !== undefined && routes.asksWho(target, method)) {
+      const request = whoAsks();
+      exchange.answerOnce((scope) => admitted(service, scope, authenticate, request, answer));
     } else {
-      exchange.answer(routes.answer(target, method, queryOf(req.url), head.ifNoneMatch));
+      exchange.answer(answer());
     }
   };
 }
@@ -105,10 +124,10 @@ function callBody(
   { req, body }: Mount,
   checks: Checks,
   contentLength: number,
-  facts: ScopeFacts,
+  scope: RequestScope,
 ): void {
   if (!req.readableDidRead && !req.readableEnded) {
-    exchange.call(contentLength, facts);
+    exchange.call(contentLength, scope);
     return;
   }
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
@@ -118,7 +137,7 @@ function callBody(
   // A parser that decompresses makes more of it than was announced.
   const refused = checks.bodyLength(Buffer.byteLength(body));
   if (refused !== undefined) exchange.answer(refused);
-  else if (typeof body === 'string') exchange.callRead(body, facts);
+  else if (typeof body === 'string') exchange.callRead(body, scope);
   // The parser's buffer stays the application's: a large one is transferred away from its owner.
-  else exchange.callRead(isSmall(body.byteLength) ? body : ownCopy(body), facts);
+  else exchange.callRead(isSmall(body.byteLength) ? body : ownCopy(body), scope);
 }

@@ -1,21 +1,42 @@
+import type { Authenticator } from '../dispatch/authenticate.ts';
+
 /** What both transports need, complete: config fills the defaults, nothing below asks again. */
 export interface HttpOptions {
   /** A name or an address; resolved once, at start. */
   readonly host: string;
   /** 0 to 65535; 0 takes a free one, which `HttpServer.address` reports. */
   readonly port: number;
+  /** Other processes may listen on the port too, and the system shares connections out; uws only. */
+  readonly sharedPort: boolean;
   /** Where JSON-RPC is served; literal, no patterns. */
   readonly path: string;
   /** `*`, or the origins that browsers may call from. */
   readonly corsOrigin: '*' | readonly string[];
+  /** Hosts that a request may name, lower case; empty: any. */
+  readonly allowedHosts: readonly string[];
+  /** Paths of a private key and of its certificate; both empty: connections are not encrypted. */
+  readonly tlsKey: string;
+  readonly tlsCert: string;
+  /** Asked of each call, and of GET on `path`, where it is given. */
+  readonly authenticate: Authenticator | undefined;
   readonly maxBodyBytes: number;
+  /** Names, values and four bytes for each; at most 16 KiB, which is where the parsers end. */
+  readonly maxHeaderBytes: number;
+  /** At most 96. */
+  readonly maxHeaders: number;
+  /** How long a client may take to read a large reply, beyond what its length allows. */
+  readonly writeTimeoutMs: number;
   /** GET on `path` answers with the introspection document. */
   readonly introspection: boolean;
   /** /healthz and /readyz answer. */
   readonly health: boolean;
+  /** What this server answers: everything, calls alone, or what operators ask for alone. */
+  readonly serves: 'all' | 'calls' | 'operations';
   /** Request headers handed to procedures, in any case. */
   readonly forwardHeaders: readonly string[];
   readonly maxConnections: number;
+  /** Told of each connection that was closed because so many are open. */
+  readonly onConnectionRefused: () => void;
   /** How long close() waits for requests in flight. */
   readonly shutdownGraceMs: number;
   /** Takes one line, without its end. */

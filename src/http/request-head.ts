@@ -25,17 +25,28 @@ export class RequestHead {
   /** -1: absent; NaN: not digits, or sent twice. */
   contentLength = -1;
   transferEncoding: string | undefined;
+  host: string | undefined;
   origin: string | undefined;
   ifNoneMatch: string | undefined;
   /** Milliseconds of `rpc-timeout-ms`, NaN: no positive integer; undefined: absent. */
   timeoutMs: number | undefined;
   /** The client wants the connection closed; as uWebSockets.js reads it: any value of five letters. */
   closes = false;
+  traceparent: string | undefined;
+  tracestate: string | undefined;
   /** The headers named in `forwardHeaders` that were sent. */
   forwarded: Record<string, string> | undefined;
+  /** Every header, where they are wanted. Without a prototype: a name may be anything. */
+  all: Record<string, string | undefined> | undefined;
+  readonly #keepsAll: boolean;
+  /** Whether there is more to be done than to look for those above. */
+  readonly #keeps: boolean;
   readonly #forward: ReadonlySet<string> | undefined;
 
-  constructor(forwardHeaders: readonly string[]) {
+  /** @param keepsAll fill `all` */
+  constructor(forwardHeaders: readonly string[], keepsAll: boolean) {
+    this.#keepsAll = keepsAll;
+    this.#keeps = keepsAll || forwardHeaders.length > 0;
     if (forwardHeaders.length > 0) {
       this.#forward = new Set(forwardHeaders.map((name) => name.toLowerCase()));
     }
@@ -48,11 +59,15 @@ export class RequestHead {
     this.contentEncoding = undefined;
     this.contentLength = -1;
     this.transferEncoding = undefined;
+    this.host = undefined;
     this.origin = undefined;
     this.ifNoneMatch = undefined;
     this.timeoutMs = undefined;
     this.closes = false;
+    this.traceparent = undefined;
+    this.tracestate = undefined;
     this.forwarded = undefined;
+    this.all = undefined;
     return this;
   }
 
@@ -62,11 +77,19 @@ export class RequestHead {
     this.bytes += name.length + value.length + 4;
     // By length first: most headers are then passed over without a comparison of text.
     switch (name.length) {
+      case 4:
+        if (name === 'host') this.host = join(this.host, value);
+        break;
       case 6:
         if (name === 'origin') this.origin = join(this.origin, value);
         break;
       case 10:
         if (name === 'connection' && value.length === 5) this.closes = true;
+        else if (name === 'tracestate') this.tracestate = join(this.tracestate, value);
+        break;
+      case 11:
+        // Sent twice it is none: the joined text follows no grammar.
+        if (name === 'traceparent') this.traceparent = join(this.traceparent, value);
         break;
       case 12:
         if (name === 'content-type') this.contentType = join(this.contentType, value);
@@ -90,11 +113,21 @@ export class RequestHead {
           this.transferEncoding = join(this.transferEncoding, value);
         break;
     }
+    if (this.#keeps) this.#keep(name, value);
+  };
+
+  #keep(name: string, value: string): void {
     if (this.#forward?.has(name)) {
       this.forwarded ??= {};
       this.forwarded[name] = join(this.forwarded[name], value);
     }
-  };
+    if (!this.#keepsAll) return;
+    this.all ??= Object.create(null) as Record<string, string | undefined>;
+    const before = this.all[name];
+    // RFC 6265, 5.4 and RFC 9113, 8.2.3: cookies are no list with commas.
+    this.all[name] =
+      name === 'cookie' && before !== undefined ? `${before}; ${value}` : join(before, value);
+  }
 }
 
 function join(before: string | undefined, value: string): string {

@@ -1,9 +1,9 @@
 import type { DocumentFormat, Service } from '../dispatch/service.ts';
-import { type Answer, bodyless, jsonAnswer, rejection } from './answer.ts';
+import { type Answer, bodyless, jsonAnswer, rejection, textAnswer } from './answer.ts';
 import { preflightHeaders } from './cors.ts';
 import type { HttpOptions } from './options.ts';
 
-export type Target = 'rpc' | 'healthz' | 'readyz' | 'none';
+export type Target = 'rpc' | 'healthz' | 'readyz' | 'metrics' | 'none';
 
 /** Everything that is not a call: plain data in, an answer out. */
 export interface Routes {
@@ -14,6 +14,18 @@ export interface Routes {
    * @param query without its question mark
    */
   answer(target: Target, method: string, query: string, ifNoneMatch: string | undefined): Answer;
+  /** The one answer that has to be waited for: the figures of other processes are in it. */
+  metrics(method: string): Answer | Promise<Answer>;
+  /** Whether it passes through `authenticate`: what tells of the procedures. A preflight has no credentials. */
+  asksWho(target: Target, method: string): boolean;
+}
+
+/** The text format of Prometheus. */
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** What load balancers ask for, by an address of their own. */
+export function isHealth(target: Target): boolean {
+  return target === 'healthz' || target === 'readyz';
 }
 
 /** What GET is asked for: other parameters are somebody else's. */
@@ -32,9 +44,10 @@ function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
 }
 
 export function createRoutes(service: Service, options: HttpOptions): Routes {
-  const { path, introspection, health } = options;
+  const { path, introspection, health, serves } = options;
   const preflight = bodyless(204, preflightHeaders);
-  const notFound = rejection(404, `nothing is served here, call ${path}`);
+  const instead = serves === 'operations' ? 'calls have another port' : `call ${path}`;
+  const notFound = rejection(404, `nothing is served here, ${instead}`);
   const allow = introspection ? 'POST, GET, HEAD, OPTIONS' : 'POST, OPTIONS';
   const notAllowed = rejection(405, `use POST on ${path}`, { headers: ['allow', allow] });
   const getOnly = rejection(405, 'use GET', { headers: ['allow', 'GET, HEAD'] });
@@ -62,15 +75,25 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
   }
   return {
     targetOf(url) {
-      if (url === path) return 'rpc';
+      if (url === path && serves !== 'operations') return 'rpc';
+      if (serves === 'calls') return 'none';
+      if (service.metrics !== undefined && url === '/metrics') return 'metrics';
       if (health && url === '/healthz') return 'healthz';
       if (health && url === '/readyz') return 'readyz';
       return 'none';
     },
+    asksWho(target, method) {
+      return introspection && target === 'rpc' && (method === 'GET' || method === 'HEAD');
+    },
+    async metrics(method) {
+      if (method !== 'GET' && method !== 'HEAD') return getOnly;
+      const text = await service.metrics?.text();
+      return text === undefined ? notFound : textAnswer(text, metricsType, noStore);
+    },
     answer(target, method, query, ifNoneMatch) {
-      if (target === 'none') return notFound;
+      if (target === 'none' || target === 'metrics') return notFound;
       const reads = method === 'GET' || method === 'HEAD';
-      if (target !== 'rpc') return reads ? status(target) : getOnly;
+      if (target === 'healthz' || target === 'readyz') return reads ? status(target) : getOnly;
       if (method === 'OPTIONS') return preflight;
       return reads && introspection ? introspect(query, ifNoneMatch) : notAllowed;
     },

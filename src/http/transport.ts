@@ -4,6 +4,7 @@ import type { HttpServer } from './http-server.ts';
 import { codeOf, listenError } from './listen-error.ts';
 import { listenOnNode } from './node-server.ts';
 import { assertHttpOptions, type HttpOptions } from './options.ts';
+import { loadTls } from './tls.ts';
 import { listenOnUws } from './uws.ts';
 import type { UwsLoad } from './uws-load.ts';
 
@@ -19,15 +20,26 @@ export async function listenWith(
 ): Promise<HttpServer> {
   assertHttpOptions(options);
   const host = await resolveHost(options);
-  if (transport === 'node') return listenOnNode(service, options, host);
+  const { tlsKey, tlsCert, warn } = options;
+  const tls = tlsKey === '' ? undefined : await loadTls(tlsKey, tlsCert, warn);
+  if (transport === 'node') {
+    if (options.sharedPort) throw notShared('node:http');
+    return listenOnNode(service, options, host, tls);
+  }
   const { uws, reason } = await load();
-  if (uws !== undefined) return listenOnUws(uws, service, options, host);
+  if (uws !== undefined) return listenOnUws(uws, service, options, host, tls);
   if (transport === 'uws') {
     const error = new Error(`uWebSockets.js cannot load: ${reason}`);
     throw Object.assign(error, { code: 'ERR_UWS_UNAVAILABLE' });
   }
+  if (options.sharedPort) throw notShared(`uWebSockets.js cannot load (${reason}), and node:http`);
   options.warn(`uWebSockets.js cannot load (${reason}): serving on node:http, which is slower`);
-  return listenOnNode(service, options, host);
+  return listenOnNode(service, options, host, tls);
+}
+
+function notShared(who: string): Error {
+  const message = `${who} does not share a port: serve in one process, or with uWebSockets.js`;
+  return Object.assign(new Error(message), { code: 'ERR_PORT_NOT_SHARED' });
 }
 
 /** Both transports get one and the same address: each would resolve a name in its own order. */

@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
+import type { Authenticator, AuthRequest } from '../dispatch/authenticate.ts';
 import { RequestScope, type ScopeFacts } from '../dispatch/scope.ts';
 import type { Service } from '../dispatch/service.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
@@ -16,6 +17,8 @@ export interface ExchangeContext {
   readonly service: Service;
   readonly inFlight: InFlight;
   readonly warn: (message: string) => void;
+  /** See HttpOptions. */
+  readonly writeTimeoutMs: number;
 }
 
 const closeLines = ['connection', 'close'];
@@ -49,6 +52,8 @@ export class UwsExchange implements ScopeFacts {
   #remoteAddress: string | undefined;
   headers: ScopeFacts['headers'];
   timeoutMs: number | undefined;
+  traceparent: string | undefined;
+  tracestate: string | undefined;
 
   /** To be made first in a handler: one that returns or throws before `onAborted` aborts the process. */
   constructor(context: ExchangeContext, res: HttpResponse) {
@@ -72,6 +77,8 @@ export class UwsExchange implements ScopeFacts {
     const { contentLength } = head;
     this.headers = head.forwarded;
     this.timeoutMs = head.timeoutMs;
+    this.traceparent = head.traceparent;
+    this.tracestate = head.tracestate;
     this.#cors = cors;
     this.#closes = head.closes;
     const scope = new RequestScope(this);
@@ -90,6 +97,32 @@ export class UwsExchange implements ScopeFacts {
       }
       const complete = this.#body.add(new Uint8Array(chunk));
       if (last && complete) this.#handle(this.#body.take(), scope);
+    });
+  }
+
+  /** Asks who calls, while the body arrives. After `call`. */
+  askFor(authenticate: Authenticator, request: AuthRequest): void {
+    if (this.#scope !== undefined) this.#scope.verdict = authenticate(request);
+  }
+
+  /** Writes what is no JSON-RPC reply and may have to be waited for. */
+  answerOnce(
+    make: (scope: RequestScope) => Answer | Promise<Answer>,
+    cors: CorsLines,
+    headOnly: boolean,
+  ): void {
+    this.#scope = new RequestScope(this);
+    const answer = make(this.#scope);
+    if (!(answer instanceof Promise)) {
+      this.answer(answer, cors, headOnly);
+      return;
+    }
+    const write = (settled: Answer): void => {
+      if (!this.#done) this.#res.cork(() => this.answer(settled, cors, headOnly));
+    };
+    answer.then(write, (error: unknown) => {
+      this.#context.warn(`service failed under a request: ${String(error)}`);
+      write(failure('the service failed'));
     });
   }
 
@@ -189,7 +222,10 @@ export class UwsExchange implements ScopeFacts {
       this.#finish();
       return;
     }
-    this.#writeTimer = setTimeout(() => res.close(), writeDeadlineMs(total));
+    this.#writeTimer = setTimeout(
+      () => res.close(),
+      writeDeadlineMs(total, this.#context.writeTimeoutMs),
+    );
     res.onWritable((offset) => {
       if (this.#done) return true;
       const [written, ended] = res.tryEnd(bytes.subarray(offset - start), total);

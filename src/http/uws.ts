@@ -1,18 +1,20 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { Service } from '../dispatch/service.ts';
+import { admitted, authRequest } from './admission.ts';
 import { type Checks, createChecks } from './checks.ts';
 import { type Cors, createCors } from './cors.ts';
-import { type HttpServer, urlOf } from './http-server.ts';
+import { type HttpServer, type Scheme, urlOf } from './http-server.ts';
 import { InFlight } from './in-flight.ts';
 import { listenError, probe } from './listen-error.ts';
 import type { HttpOptions } from './options.ts';
 import { RequestHead } from './request-head.ts';
-import { createRoutes, type Routes } from './routes.ts';
+import { createRoutes, isHealth, type Routes } from './routes.ts';
+import type { TlsFiles } from './tls.ts';
 import { type ExchangeContext, UwsExchange } from './uws-exchange.ts';
 import type { Uws } from './uws-load.ts';
 
-/** Exclusive: the default shares the port with other processes, silently. */
-const exclusivePort = 1;
+/** What it takes by default is the shared one (SO_REUSEPORT): a second server would join in silence. */
+const portModes = { shared: 0, exclusive: 1 } as const;
 
 /** The native signature takes options behind host and port; its type file leaves that overload out. */
 type ListenOnHost = (
@@ -28,6 +30,8 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly service: Service;
   readonly inFlight = new InFlight();
   readonly warn: (message: string) => void;
+  readonly writeTimeoutMs: number;
+  readonly #scheme: Scheme;
   readonly #uws: Uws;
   readonly #app: TemplatedApp;
   readonly #options: HttpOptions;
@@ -37,11 +41,11 @@ class UwsServer implements HttpServer, ExchangeContext {
   /** One for all requests: it is filled and read before a handler returns. */
   readonly #head: RequestHead;
   #socket: us_listen_socket | undefined;
-  #connections = 0;
+  connections = 0;
   #closing: Promise<void> | undefined;
   address: HttpServer['address'];
 
-  constructor(uws: Uws, service: Service, options: HttpOptions) {
+  constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
     this.service = service;
     this.warn = options.warn;
     this.#uws = uws;
@@ -49,23 +53,25 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#cors = createCors(options.corsOrigin);
     this.#checks = createChecks(options);
     this.#routes = createRoutes(service, options);
-    this.#head = new RequestHead(options.forwardHeaders);
+    this.#head = new RequestHead(options.forwardHeaders, options.authenticate !== undefined);
+    this.writeTimeoutMs = options.writeTimeoutMs;
+    this.#scheme = tls === undefined ? 'http' : 'https';
     this.address = { host: options.host, port: options.port, url: '' };
-    this.#app = uws
-      .App()
-      .filter((res, change) => this.#connection(res, Number(change)))
-      .post(options.path, (res, req) => this.#post(res, req))
-      .any('/*', (res, req) => this.#other(res, req));
+    this.#app = createApp(uws, tls).filter((res, change) => this.#connection(res, Number(change)));
+    if (options.serves !== 'operations') {
+      this.#app.post(options.path, (res, req) => this.#post(res, req));
+    }
+    this.#app.any('/*', (res, req) => this.#other(res, req));
   }
 
   async listen(host: string): Promise<this> {
-    const { port, path } = this.#options;
+    const { port, path, sharedPort } = this.#options;
     const socket = await new Promise<us_listen_socket | false>((resolve) => {
       (this.#app.listen as unknown as ListenOnHost).call(
         this.#app,
         host,
         port,
-        exclusivePort,
+        sharedPort ? portModes.shared : portModes.exclusive,
         resolve,
       );
     });
@@ -75,7 +81,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     }
     this.#socket = socket;
     const real = this.#uws.us_socket_local_port(socket);
-    this.address = { host, port: real, url: urlOf(host, real, path) };
+    this.address = { host, port: real, url: urlOf(this.#scheme, host, real, path) };
     return this;
   }
 
@@ -91,8 +97,10 @@ class UwsServer implements HttpServer, ExchangeContext {
   }
 
   #connection(res: HttpResponse, change: number): void {
-    this.#connections += change;
-    if (change > 0 && this.#connections > this.#options.maxConnections) res.close();
+    this.connections += change;
+    if (change < 0 || this.connections <= this.#options.maxConnections) return;
+    this.#options.onConnectionRefused();
+    res.close();
   }
 
   #post(res: HttpResponse, req: HttpRequest): void {
@@ -106,6 +114,11 @@ class UwsServer implements HttpServer, ExchangeContext {
       return;
     }
     exchange.call(head, cors);
+    const { authenticate, path } = this.#options;
+    // Behind the line above: a body that arrives meanwhile is lost to who does not listen yet.
+    if (authenticate !== undefined) {
+      exchange.askFor(authenticate, authRequest(head.all, exchange.remoteAddress, 'POST', path));
+    }
   }
 
   #other(res: HttpResponse, req: HttpRequest): void {
@@ -114,16 +127,38 @@ class UwsServer implements HttpServer, ExchangeContext {
     req.forEach(head.add);
     const cors = this.#cors(head.origin);
     const method = req.getCaseSensitiveMethod();
-    const refused = this.#checks.framing(head);
+    const url = req.getUrl();
+    const target = this.#routes.targetOf(url);
+    const refused =
+      this.#checks.framing(head) ?? (isHealth(target) ? undefined : this.#checks.host(head));
     if (refused !== undefined) {
       exchange.answer(refused, cors, method === 'HEAD');
       return;
     }
-    const target = this.#routes.targetOf(req.getUrl());
     const query = req.getQuery() ?? '';
-    const answer = this.#routes.answer(target, method, query, head.ifNoneMatch);
-    exchange.answer(answer, cors, method === 'HEAD');
+    const { ifNoneMatch } = head;
+    const answer = () => this.#routes.answer(target, method, query, ifNoneMatch);
+    const { authenticate } = this.#options;
+    if (target === 'metrics') {
+      exchange.answerOnce(() => this.#routes.metrics(method), cors, method === 'HEAD');
+      return;
+    }
+    if (authenticate === undefined || !this.#routes.asksWho(target, method)) {
+      exchange.answer(answer(), cors, method === 'HEAD');
+      return;
+    }
+    const request = authRequest(head.all, exchange.remoteAddress, method, url);
+    exchange.answerOnce(
+      (scope) => admitted(this.service, scope, authenticate, request, answer),
+      cors,
+      method === 'HEAD',
+    );
   }
+}
+
+function createApp(uws: Uws, tls: TlsFiles | undefined): TemplatedApp {
+  if (tls === undefined) return uws.App();
+  return uws.SSLApp({ key_file_name: tls.keyPath, cert_file_name: tls.certPath });
 }
 
 /**
@@ -137,6 +172,7 @@ export function listenOnUws(
   service: Service,
   options: HttpOptions,
   host: string,
+  tls: TlsFiles | undefined,
 ): Promise<HttpServer> {
-  return new UwsServer(uws, service, options).listen(host);
+  return new UwsServer(uws, service, options, tls).listen(host);
 }

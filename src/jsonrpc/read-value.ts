@@ -25,7 +25,7 @@ function readValue(payload: unknown, limits: ReadLimits): Body {
     return { kind: 'single', entry: readSafely(payload, limits.strict) };
   }
   const refusal = batchRefusal(payload.length, limits.maxBatch);
-  if (refusal !== undefined) return { kind: 'reply', reply: refusal };
+  if (refusal !== undefined) return refusal;
   // Array.from visits the holes of a sparse array too: each is answered as an invalid request.
   return {
     kind: 'batch',

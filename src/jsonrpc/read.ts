@@ -12,6 +12,7 @@ import {
 import { ErrorCode } from './errors.ts';
 import { endOfValue, scanMembers, skipSpace } from './members.ts';
 import { errorReply } from './reply.ts';
+import { scanBatch } from './scan-batch.ts';
 
 export interface ReadLimits {
   readonly maxDepth: number;
@@ -22,9 +23,16 @@ export interface ReadLimits {
 
 /** A body read whole: one reply that ends it, one request, or a batch of them. */
 export type Body =
-  | { readonly kind: 'reply'; readonly reply: string }
+  | EndedBody
   | { readonly kind: 'single'; readonly entry: Envelope | InvalidEnvelope }
   | { readonly kind: 'batch'; readonly entries: readonly (Envelope | InvalidEnvelope)[] };
+
+/** A body that is answered as a whole, without a look at its calls. */
+export interface EndedBody {
+  readonly kind: 'reply';
+  readonly code: ErrorCode;
+  readonly reply: string;
+}
 
 /** The text of UTF-8 bytes, undefined where they are not UTF-8: never a silent replacement character. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
@@ -32,21 +40,28 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-export function parseErrorReply(): string {
-  return errorReply('null', ErrorCode.ParseError);
+function endedBody(code: ErrorCode, data?: unknown): EndedBody {
+  return { kind: 'reply', code, reply: errorReply('null', code, data) };
+}
+
+/** What is not JSON. */
+export function unreadableBody(): EndedBody {
+  return endedBody(ErrorCode.ParseError);
 }
 
 /**
  * Reads a whole body: all of it is known to be JSON before any of it may run. The exact reader behind
- * the quick one of scan.ts, and the only one for batches and for whatever is refused.
+ * the quick ones of scan.ts and scan-batch.ts, and the only one for whatever is refused.
  */
 export function readBody(text: string, limits: ReadLimits): Body {
-  if (exceedsDepth(text, limits.maxDepth)) return { kind: 'reply', reply: parseErrorReply() };
+  const entries = scanBatch(text, limits);
+  if (entries !== undefined) return { kind: 'batch', entries };
+  if (exceedsDepth(text, limits.maxDepth)) return unreadableBody();
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { kind: 'reply', reply: parseErrorReply() };
+    return unreadableBody();
   }
   if (Array.isArray(value)) return readBatch(text, value, limits);
   const start = skipSpace(text, 0);
@@ -55,7 +70,7 @@ export function readBody(text: string, limits: ReadLimits): Body {
 
 function readBatch(text: string, values: readonly unknown[], limits: ReadLimits): Body {
   const refusal = batchRefusal(values.length, limits.maxBatch);
-  if (refusal !== undefined) return { kind: 'reply', reply: refusal };
+  if (refusal !== undefined) return refusal;
   const entries: (Envelope | InvalidEnvelope)[] = [];
   let i = skipSpace(text, 0) + 1;
   for (const value of values) {
@@ -68,9 +83,9 @@ function readBatch(text: string, values: readonly unknown[], limits: ReadLimits)
 }
 
 /** The one reply to a batch of a length that is not served, undefined where it is. */
-export function batchRefusal(length: number, maxBatch: number): string | undefined {
-  if (length === 0) return errorReply('null', ErrorCode.InvalidRequest);
-  if (length > maxBatch) return errorReply('null', ErrorCode.LimitExceeded, { limit: maxBatch });
+export function batchRefusal(length: number, maxBatch: number): EndedBody | undefined {
+  if (length === 0) return endedBody(ErrorCode.InvalidRequest);
+  if (length > maxBatch) return endedBody(ErrorCode.LimitExceeded, { limit: maxBatch });
   return undefined;
 }
 

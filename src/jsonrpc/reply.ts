@@ -20,12 +20,15 @@ export function errorOutcome(code: ErrorCode, data?: unknown): Outcome {
   return { ok: false, code, text: standardErrorText(code, data) };
 }
 
+/** Characters of a reply around its id and its result or error, at most. */
+const envelopeLength = '{"jsonrpc":"2.0","id":,"result":}'.length;
+
 /**
  * Joins the reply's envelope around an outcome. Member order: jsonrpc, id, then result or error.
  *
  * @param id JSON text of the id, exactly as the request wrote it
  */
-function replyText(id: string, outcome: Outcome): string {
+export function replyText(id: string, outcome: Outcome): string {
   return outcome.ok
     ? `{"jsonrpc":"2.0","id":${id},"result":${outcome.text}}`
     : `{"jsonrpc":"2.0","id":${id},"error":${outcome.text}}`;
@@ -36,17 +39,17 @@ export function errorReply(id: string, code: ErrorCode, data?: unknown): string 
   return replyText(id, errorOutcome(code, data));
 }
 
-/** Whether `text` takes more than `limit` bytes of UTF-8. */
-function exceedsBytes(text: string, limit: number): boolean {
-  if (text.length > limit) return true;
-  // A UTF-16 unit is at most three UTF-8 bytes: most replies are decided without counting.
-  return text.length * 3 > limit && Buffer.byteLength(text) > limit;
-}
-
 /** The reply of `outcome`, or a -32004 in its place when it is larger than `maxBytes`. */
 export function cappedReply(id: string, outcome: Outcome, maxBytes: number): string {
-  const text = replyText(id, outcome);
-  return exceedsBytes(text, maxBytes)
-    ? errorReply(id, ErrorCode.LimitExceeded, { limit: maxBytes })
-    : text;
+  return replyText(id, cappedOutcome(id, outcome, maxBytes));
+}
+
+/** The outcome, or a -32004 in its place where its reply is larger than `maxBytes`. */
+export function cappedOutcome(id: string, outcome: Outcome, maxBytes: number): Outcome {
+  const { length } = outcome.text;
+  // A UTF-16 unit is at most three UTF-8 bytes: most replies are decided without counting.
+  if ((length + id.length + envelopeLength) * 3 <= maxBytes) return outcome;
+  return length > maxBytes || Buffer.byteLength(replyText(id, outcome)) > maxBytes
+    ? errorOutcome(ErrorCode.LimitExceeded, { limit: maxBytes })
+    : outcome;
 }

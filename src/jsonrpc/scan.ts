@@ -1,3 +1,5 @@
+import { endOfPlainId, endOfPlainString, isBlank, skipBlanks } from './plain.ts';
+
 /**
  * The quick reader of a single call: matches the members before `params` and those after it, and leaves
  * the params alone. It is exact in this sense: when the stretch it calls params is one JSON value, the
@@ -19,13 +21,9 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACE = 0x7b;
-const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
-
-/** Longer ids and methods are left to the exact reader. */
-const quickLength = 256;
 
 /**
  * @param head the body, or its beginning
@@ -147,45 +145,6 @@ function memberBefore(
 
 function isWordOrNumber(c: number): boolean {
   return (c >= ZERO && c <= NINE) || c === MINUS || (c >= 0x61 && c <= 0x7a);
-}
-
-/** Index after a string without escapes, control characters or anything beyond ASCII; -1: not one. */
-function endOfPlainString(text: string, start: number): number {
-  if (text.charCodeAt(start) !== QUOTE) return -1;
-  const limit = Math.min(text.length, start + 2 + quickLength);
-  for (let i = start + 1; i < limit; i++) {
-    const c = text.charCodeAt(i);
-    if (c === QUOTE) return i + 1;
-    if (c < 0x20 || c === BACKSLASH || c >= 0x7f) return -1;
-  }
-  return -1;
-}
-
-/** Index after an id that is a plain string, null, or an integer without exponent; -1: not one. */
-function endOfPlainId(text: string, start: number): number {
-  const first = text.charCodeAt(start);
-  if (first === QUOTE) return endOfPlainString(text, start);
-  if (first === 0x6e) return text.startsWith('null', start) ? start + 4 : -1;
-  let i = first === MINUS ? start + 1 : start;
-  const digits = i;
-  while (text.charCodeAt(i) >= ZERO && text.charCodeAt(i) <= NINE) i++;
-  const count = i - digits;
-  // No leading zero, and what follows must end the number: a fraction is left to the exact reader.
-  if (count === 0 || count > quickLength - 1) return -1;
-  if (count > 1 && text.charCodeAt(digits) === ZERO) return -1;
-  return i;
-}
-
-function isBlank(c: number): boolean {
-  return c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09;
-}
-
-function skipBlanks(text: string, start: number): number {
-  // Nearly always there is none, and what is no blank is above the space.
-  if (text.charCodeAt(start) > 0x20) return start;
-  let i = start;
-  while (isBlank(text.charCodeAt(i))) i++;
-  return i;
 }
 
 function skipBlanksBack(text: string, start: number): number {

@@ -1,12 +1,14 @@
 import { createRequire } from 'node:module';
+import { escapeControls } from './escape.ts';
+import type { LogEvent } from './events.ts';
 import { prettyLine } from './pretty.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** One event per line: facts as fields, then a constant message, so that lines can be counted. */
-export type WriteLog = (fields: LogFields, message: string) => void;
+/** One event per line: its name and facts as fields, then a message for people. */
+export type WriteLog = (fields: LogFields & { readonly event: LogEvent }, message: string) => void;
 
 /** What the rest of the code sees of logging. Params and results are never passed to it. */
 export interface Log {
@@ -18,6 +20,8 @@ export interface Log {
 
 export interface LogOptions {
   readonly level: LogLevel;
+  /** Fields of every line. */
+  readonly base?: LogFields;
   /** Readable lines in place of JSON; the default: when stderr is a terminal. */
   readonly pretty?: boolean;
   /** Where finished lines go; the default: stderr. */
@@ -54,20 +58,20 @@ const silentLog: Log = Object.freeze({
 // Loaded by the first log there is: every replica imports this package, and none of them logs.
 const load = createRequire(import.meta.url);
 
-export function createLog({ level, pretty, write }: LogOptions): Log {
+export function createLog({ level, base, pretty, write }: LogOptions): Log {
   if (level === 'silent') return silentLog;
   const { pino } = load('pino') as typeof import('pino');
   // Synchronous: the last line before a crash is the one that matters.
   const stderr = write === undefined ? pino.destination({ dest: 2, sync: true }) : undefined;
   // Whoever read the log has gone; the service goes on without it.
   stderr?.on('error', () => {});
-  const toLine = (pretty ?? process.stderr.isTTY) ? prettyLine() : (json: string) => json;
+  const toLine = (pretty ?? process.stderr.isTTY) ? prettyLine() : escapeLine;
   const put = write ?? ((line: string) => void stderr?.write(line));
   const logger = pino(
     {
       level,
       redact,
-      base: { pid: process.pid },
+      base: { pid: process.pid, ...base },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
@@ -79,4 +83,12 @@ export function createLog({ level, pretty, write }: LogOptions): Log {
     warn: (fields, message) => logger.warn(fields, message),
     error: (fields, message) => logger.error(fields, message),
   };
+}
+
+/**
+ * JSON escapes the first 32 control characters itself. The others would reach the terminal of whoever reads
+ * the log; they stand in strings only, where \uXXXX means the same.
+ */
+function escapeLine(json: string): string {
+  return `${escapeControls(json.slice(0, -1))}\n`;
 }

@@ -1,7 +1,17 @@
 import { createRequire } from 'node:module';
 import { escapeControls } from './escape.ts';
 
-const hidden = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'stack', 'detail', 'err']);
+const hidden = new Set([
+  'level',
+  'event',
+  'time',
+  'pid',
+  'hostname',
+  'msg',
+  'stack',
+  'detail',
+  'err',
+]);
 
 function fieldText(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);

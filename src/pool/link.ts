@@ -1,11 +1,11 @@
-import { errorFor } from '../dispatch/limit.ts';
+import { neverRan } from '../dispatch/observer.ts';
 import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
 import type { WorkerLoad } from './balance.ts';
-import { pushCall } from './encode.ts';
+import { FrameBuilder } from './frame.ts';
 import { slotCount } from './ledger.ts';
+import type { PoolCounters } from './stats.ts';
 import type { ReplicaThread } from './threads.ts';
 import type { Unit, UnitCall } from './unit.ts';
-import type { Frame, ResultMessage } from './wire.ts';
 
 /** A thread that was sent an abort and neither answers it nor is in a call it is known to run is stuck. */
 const unresponsiveAfterMs = 500;
@@ -25,11 +25,17 @@ export class WorkerLink implements WorkerLoad {
   threadId = 0;
   /** Calls it has ended. */
   completed = 0;
+  /** Bytes it holds, as far as it has told. */
+  memory = 0;
+  /** It finishes what it has, and takes no more. */
+  isRetiring = false;
   readonly #defaultTimeoutMs: number;
+  readonly #counters: PoolCounters;
   readonly #slots: (UnitCall | undefined)[] = [];
   readonly #free: number[] = [];
   #sequence = 1;
   #count = 0;
+  #working = 0;
   #loadUs = 0;
   #overrun = false;
   /** The call that is to start next, and since when it is, as far as was looked. */
@@ -37,11 +43,12 @@ export class WorkerLink implements WorkerLoad {
   #nextSince = 0;
   /** Since when the thread owes a sign of life. */
   #probedAt: number | undefined;
-  #frame: Frame = [];
+  readonly #frame = new FrameBuilder();
 
-  constructor(thread: ReplicaThread, defaultTimeoutMs: number) {
+  constructor(thread: ReplicaThread, defaultTimeoutMs: number, counters: PoolCounters) {
     this.thread = thread;
     this.#defaultTimeoutMs = defaultTimeoutMs;
+    this.#counters = counters;
   }
 
   /** Calls with this worker. */
@@ -64,12 +71,21 @@ export class WorkerLink implements WorkerLoad {
   }
 
   get freeSlots(): number {
-    return slotCount - this.#count;
+    return this.isRetiring ? 0 : slotCount - this.#count;
+  }
+
+  /**
+   * Whether more calls should wait until they are at least as many as those here have still to run: frames
+   * then share the price of a message among many, and the worker never runs dry. Else a stream of
+   * calls can come to a state of one call a message, which costs five times the CPU and keeps itself up.
+   */
+  holdsBack(waiting: number): boolean {
+    return this.#frame.count === 0 && this.#working > waiting;
   }
 
   /** Puts a unit's waiting calls into the next frame. */
   add(unit: Unit): void {
-    let follows = 0;
+    let follows = false;
     unit.state = 'sent';
     for (; unit.next < unit.calls.length; unit.next++) {
       const item = unit.calls[unit.next] as UnitCall;
@@ -78,31 +94,37 @@ export class WorkerLink implements WorkerLoad {
       item.loadUs = item.expectedUs;
       this.#slots[slot] = item;
       this.#count++;
+      this.#working++;
       this.#loadUs += item.loadUs;
       this.thread.ledger.send(item.ticket);
-      pushCall(this.#frame, item.call, item.ticket, follows, this.#timeoutOf(item));
-      follows = 1;
+      this.#frame.add(item.call, item.ticket, follows, this.#timeoutOf(item));
+      follows = true;
     }
   }
 
   /** Posts the frame that `add` has filled. */
   flush(): void {
-    if (this.#frame.length === 0) return;
-    const frame = this.#frame;
-    this.#frame = [];
-    this.thread.post(frame);
+    if (this.#frame.count === 0) return;
+    this.#counters.frames++;
+    this.#counters.framedCalls += this.#frame.count;
+    this.thread.post(this.#frame.take());
   }
 
   /** Takes a result in. Gives the call it answers, undefined where that is with this worker no more. */
-  settle(message: ResultMessage): UnitCall | undefined {
-    const [ticket, , micros, reply] = message;
+  settle(
+    ticket: number,
+    code: number,
+    micros: number,
+    elapsedUs: number,
+    reply: string | Uint8Array,
+  ): UnitCall | undefined {
     const item = this.#slots[ticket % slotCount];
     this.#isAlive();
     if (item === undefined || item.ticket !== ticket) return undefined;
     this.#release(item);
     this.completed++;
     item.cost.record(micros);
-    item.answer(reply === '' ? undefined : reply);
+    item.answer(reply === '' ? undefined : reply, code, elapsedUs);
     return item;
   }
 
@@ -110,7 +132,8 @@ export class WorkerLink implements WorkerLoad {
   waits(lastTicket: number): void {
     this.#isAlive();
     for (const item of this.#slots) {
-      if (item === undefined || item.ticket > lastTicket) continue;
+      if (item === undefined || item.ticket > lastTicket || item.loadUs === 0) continue;
+      this.#working--;
       this.#loadUs -= item.loadUs;
       item.loadUs = 0;
     }
@@ -173,7 +196,7 @@ export class WorkerLink implements WorkerLoad {
       if (item.isAnswered) continue;
       const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
       const data = { timeoutMs: own ? timeoutMs : scope.timeoutMs };
-      item.answer(errorFor(item.call, ErrorCode.DeadlineExceeded, data));
+      item.fail(ErrorCode.DeadlineExceeded, data, (now - startedAt) * 1000);
       if (!isRunning) this.#abort(item, 'deadline', now);
       onAnswered(item.unit);
     }
@@ -255,8 +278,10 @@ export class WorkerLink implements WorkerLoad {
   }
 
   #answerLost(item: UnitCall, reason: LossReason): void {
+    const startedAt = this.thread.ledger.startedAt(item.ticket);
+    const runUs = startedAt === undefined ? neverRan : (Date.now() - startedAt) * 1000;
     this.#release(item);
-    item.answer(errorFor(item.call, ErrorCode.WorkerLost, { reason }));
+    item.fail(ErrorCode.WorkerLost, { reason }, runUs);
   }
 
   #expireUnstarted(item: UnitCall, now: number): void {
@@ -264,7 +289,7 @@ export class WorkerLink implements WorkerLoad {
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
     if (!this.thread.ledger.revoke(item.ticket)) return;
     this.#release(item);
-    item.answer(errorFor(item.call, ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }));
+    item.fail(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }, neverRan);
   }
 
   #abort(item: UnitCall, reason: 'cancelled' | 'deadline', at: number): void {
@@ -277,7 +302,7 @@ export class WorkerLink implements WorkerLoad {
     this.#slots[slot] = undefined;
     this.#free.push(slot);
     this.#count--;
-    // Sums of floats drift: an empty worker's load is exactly nothing.
-    this.#loadUs = this.#count === 0 ? 0 : Math.max(0, this.#loadUs - item.loadUs);
+    if (item.loadUs > 0) this.#working--;
+    this.#loadUs -= item.loadUs;
   }
 }

@@ -1,4 +1,5 @@
 import type { RunObserver } from '../dispatch/executor.ts';
+import type { CallObserver } from '../dispatch/observer.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
 import type { RosterOptions } from './roster.ts';
@@ -12,6 +13,8 @@ export interface PoolOptions extends RosterOptions {
 
 /** What the pool tells whoever watches over it; the dispatcher writes it to the log. */
 export interface PoolEvents {
+  /** Told of each call. */
+  readonly observer: CallObserver | undefined;
   /** A call ended with a result. */
   readonly onRun: RunObserver;
   onFault(fault: Fault): void;
@@ -19,6 +22,8 @@ export interface PoolEvents {
   onUncaught(detail: string): void;
   onWorkerLost(reason: LossReason, detail: string | undefined): void;
   onWorkerKilled(method: string): void;
+  /** A worker reached maxCallsPerWorker or maxWorkerMemory, and is replaced. */
+  onWorkerRetired(calls: number, memory: number): void;
   onRestartFailed(message: string, retryMs: number): void;
   /** The workers' lower priority did not take: they compete with the front end for its core. */
   onNotNiced(): void;

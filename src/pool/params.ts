@@ -1,26 +1,23 @@
 import { exceedsDepth } from '../jsonrpc/depth.ts';
 import { isInvalid } from '../jsonrpc/envelope.ts';
+import type { ErrorCode } from '../jsonrpc/errors.ts';
 import { readBody } from '../jsonrpc/read.ts';
 import { errorReply } from '../jsonrpc/reply.ts';
-import { type Frame, field, type ReplicaOptions } from './wire.ts';
+import type { FrameEntry } from './frame.ts';
+import type { ReplicaOptions } from './wire.ts';
 
 /** The parsed params of a call, or the reply that ends it. */
 export type ReadParams =
   | { readonly reply: undefined; readonly params: unknown; readonly id: string | undefined }
-  | { readonly reply: string };
+  | { readonly reply: string; readonly code: ErrorCode };
 
 /**
  * Parses a call's params in the worker, where a broken one costs the front end nothing. The front end
  * read only the envelope around them: if they turn out not to be one JSON value, the exact reader has
  * the last word on the whole body, as it has on the front end for an inline call.
- *
- * @param at index of the call's first field in the frame
  */
-export function readParams(frame: Frame, at: number, options: ReplicaOptions): ReadParams {
-  const source = field(frame, at, 'source');
-  const start = field(frame, at, 'start');
-  const end = field(frame, at, 'end');
-  const id = field(frame, at, 'id');
+export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadParams {
+  const { source, start, end, id } = entry;
   if (source === undefined) return { reply: undefined, params: undefined, id };
   // Alone in its source: a part of a body that the front end has read whole.
   if (end === -1) return { reply: undefined, params: JSON.parse(textOf(source)), id };
@@ -50,6 +47,6 @@ function readExactly(text: string, options: ReplicaOptions): ReadParams {
   // The quick reader saw an object open, so a batch can't come out of it.
   if (body.kind === 'batch') throw new Error('a single call was read as a batch');
   const { entry } = body;
-  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code) };
+  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
   return { reply: undefined, params: entry.params, id: entry.id };
 }

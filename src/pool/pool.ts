@@ -1,6 +1,7 @@
 import { type Call, paramsLength } from '../dispatch/call.ts';
 import type { Executor } from '../dispatch/executor.ts';
 import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
+import { type CallObserver, neverRan } from '../dispatch/observer.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
@@ -11,13 +12,8 @@ import type { WorkerLink } from './link.ts';
 import type { PoolEvents, PoolOptions } from './options.ts';
 import { Roster } from './roster.ts';
 import type { PoolStats } from './stats.ts';
+import { Sweep } from './sweep.ts';
 import { Unit, UnitCall, type UnitOwner } from './unit.ts';
-
-/** How often calls in flight are looked at for deadlines and overruns while there are any. */
-const sweepMs = 10;
-
-/** A sweep this long after the one before it says that this thread was held up. */
-const stallMs = 30;
 
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, one
@@ -26,19 +22,20 @@ const stallMs = 30;
 export class Pool implements Executor, UnitOwner {
   readonly takesUnparsed = true;
   readonly maxReplyBytes: number;
+  readonly observer: CallObserver | undefined;
   readonly roster: Roster;
   readonly #options: PoolOptions;
   readonly #events: PoolEvents;
   readonly #intake: Intake;
   readonly #costs = new Map<string, CostEstimate>();
   #flushPlanned = false;
-  #sweep: NodeJS.Timeout | undefined;
-  #sweptAt = 0;
+  readonly #sweep = new Sweep((now) => this.#look(now));
   #closing = false;
   #onDrained: (() => void) | undefined;
 
   constructor(options: PoolOptions, events: PoolEvents) {
     this.maxReplyBytes = options.replica.maxReplyBytes;
+    this.observer = events.observer;
     this.#options = options;
     this.#events = events;
     this.#intake = new Intake(options.maxQueue);
@@ -50,6 +47,7 @@ export class Pool implements Executor, UnitOwner {
         events.onWorkerLost(reason, detail);
       },
       onRestartFailed: (message, retryMs) => events.onRestartFailed(message, retryMs),
+      onWorkerRetired: (calls, memory) => events.onWorkerRetired(calls, memory),
       onNotNiced: () => events.onNotNiced(),
       onFault: (fault) => events.onFault(fault),
       onUncaught: (detail) => events.onUncaught(detail),
@@ -62,7 +60,7 @@ export class Pool implements Executor, UnitOwner {
 
   execute(call: Call): Reply | Promise<Reply> {
     const refusal = this.#refusal(call.scope, 1);
-    if (refusal !== undefined) return errorFor(call, refusal.code, refusal.data);
+    if (refusal !== undefined) return this.#refuse(call, refusal);
     return new Promise((resolve) => {
       this.#enqueue([call], (unit) => resolve(unit.calls[0]?.reply));
     });
@@ -76,9 +74,7 @@ export class Pool implements Executor, UnitOwner {
       return this.#executeOneByOne(calls);
     }
     const refusal = this.#refusal(first.scope, calls.length);
-    if (refusal !== undefined) {
-      return calls.map((call) => errorFor(call, refusal.code, refusal.data));
-    }
+    if (refusal !== undefined) return calls.map((call) => this.#refuse(call, refusal));
     return new Promise((resolve) => {
       this.#enqueue(calls, (unit) => resolve(unit.calls.map(({ reply }) => reply)));
     });
@@ -115,7 +111,7 @@ export class Pool implements Executor, UnitOwner {
   }
 
   stats(): PoolStats {
-    const { active, spares, deaths, kills, threads } = this.roster;
+    const { active, spares, starting, deaths, kills } = this.roster;
     return {
       workers: active.map(({ threadId, inFlight, completed }) => ({
         threadId,
@@ -123,10 +119,12 @@ export class Pool implements Executor, UnitOwner {
         completed,
       })),
       spares,
+      starting,
       queued: this.#intake.size,
       deaths,
       kills,
-      zombies: threads.zombies,
+      // Of the pools before it too: a reload does not make a thread go.
+      zombies: this.#options.counters.zombies,
     };
   }
 
@@ -146,7 +144,7 @@ export class Pool implements Executor, UnitOwner {
         };
       });
     }
-    clearInterval(this.#sweep);
+    this.#sweep.stop();
     for (const link of this.roster.active) {
       for (const unit of link.takeBack()) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
       link.abandon('shutdown');
@@ -166,6 +164,12 @@ export class Pool implements Executor, UnitOwner {
     if (this.#closing) return { code: ErrorCode.Cancelled };
     if (this.#intake.isFlooded(count)) return this.#overload();
     return refusalBeforeStart(scope, Date.now());
+  }
+
+  #refuse(call: Call, { code, data }: Refusal): Reply {
+    const reply = errorFor(call, code, data);
+    this.observer?.onCall(call, code, 'worker', 0, neverRan, reply);
+    return reply;
   }
 
   #enqueue(calls: readonly Call[], resolve: (unit: Unit) => void): void {
@@ -204,15 +208,13 @@ export class Pool implements Executor, UnitOwner {
       const unit = this.#intake.peek();
       if (unit === undefined) break;
       const link = chooseWorker(links, unit.expectedUs, unit.waiting);
-      if (link === undefined) break;
+      if (link === undefined || link.holdsBack(this.#intake.size)) break;
       this.#intake.take(unit);
       link.add(unit);
     }
     for (const link of links) link.flush();
     this.#refuseExcess();
-    if (this.#sweep !== undefined) return;
-    this.#sweptAt = Date.now();
-    this.#sweep = setInterval(() => this.#onSweep(), sweepMs).unref();
+    this.#sweep.wake();
   }
 
   /** What no worker could take and may not wait either is refused, the newest first. */
@@ -242,10 +244,6 @@ export class Pool implements Executor, UnitOwner {
     return this.#intake.size === 0 && this.roster.active.every((link) => link.isAnswered);
   }
 
-  #isEmpty(): boolean {
-    return this.#intake.size === 0 && this.roster.active.every((link) => link.inFlight === 0);
-  }
-
   /** Back to the front of the queue, in the order they had; a batch when its running call has ended. */
   #requeue(units: readonly Unit[]): void {
     for (const unit of units.toReversed()) {
@@ -265,32 +263,22 @@ export class Pool implements Executor, UnitOwner {
     unit.state = 'sent';
     for (let i = unit.next; i < unit.calls.length; i++) {
       const item = unit.calls[i] as UnitCall;
-      item.answer(errorFor(item.call, code, data));
+      item.fail(code, data, neverRan);
     }
   }
 
-  /** After a stall of this thread what came meanwhile is received first: calls may have ended in time. */
-  #onSweep(): void {
-    const now = Date.now();
-    const isLate = now - this.#sweptAt > stallMs;
-    this.#sweptAt = now;
-    if (isLate) setImmediate(() => this.#look());
-    else this.#look();
-  }
-
-  /** Deadlines, waiting times and overruns. Sleeps when there is nothing to look at. */
-  #look(): void {
-    const now = Date.now();
+  /** Deadlines, waiting times and overruns. False: there is nothing here. */
+  #look(now: number): boolean {
     // A copy: the roster changes with a kill.
     for (const link of this.roster.active.slice()) this.#lookAt(link, now);
     // After the workers: what they gave back may be overdue.
     this.#expireQueued(now);
     if (this.#intake.hasNext) this.#plan();
     if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
-    if (this.#isEmpty()) {
-      clearInterval(this.#sweep);
-      this.#sweep = undefined;
-    }
+    const isRecycling = this.roster.recycle();
+    return (
+      isRecycling || this.#intake.size > 0 || this.roster.active.some((link) => link.inFlight > 0)
+    );
   }
 
   #lookAt(link: WorkerLink, now: number): void {

@@ -7,38 +7,56 @@ import { type LoadedModules, loadModules } from '../router/modules.ts';
 import { trustPatterns } from '../router/patterns.ts';
 import { tableOf } from '../router/router.ts';
 import { Ledger } from './ledger.ts';
+import { Outbox } from './outbox.ts';
+import { Postbox } from './postbox.ts';
 import { Replica } from './replica.ts';
+import { loadRunTraced, type RunTraced } from './replica-trace.ts';
 import { enterReplica } from './thread-role.ts';
-import type { FromReplica, ReplicaTask, ToReplica } from './wire.ts';
+import type { ReplicaTask, ToReplica } from './wire.ts';
 
 /** The resident task of a worker thread: loads the modules, serves frames until it is told to close. */
 export async function runReplica(task: ReplicaTask): Promise<void> {
   const { port } = task;
-  const post = (message: FromReplica): void => port.postMessage(message);
+  const postbox = new Postbox(port, new Outbox(task.outbox));
   enterReplica();
-  guardThread((detail) => post({ type: 'uncaught', detail }));
+  guardThread((detail) => postbox.notify({ type: 'uncaught', detail }));
   let modules: LoadedModules;
+  let runTraced: RunTraced | undefined;
   try {
+    // Before the modules: a tracer provider that they register finds it there.
+    if (task.options.tracing) runTraced = await loadRunTraced();
     modules = await loadReplica(task);
   } catch (error) {
     const message = error instanceof Error ? error.message : describe(error);
-    post({ type: 'failed', message, stack: error instanceof Error ? error.stack : undefined });
+    postbox.notify({
+      type: 'failed',
+      message,
+      stack: error instanceof Error ? error.stack : undefined,
+    });
     // The front end ends this thread: what failed to load stays in its module cache.
     return new Promise(() => {});
   }
   const ledger = new Ledger(task.ledger);
-  const replica = new Replica(port, ledger, tableOf(modules.router), task.options);
-  const closed = new Promise<void>((resolve) => {
+  const replica = new Replica(postbox, ledger, tableOf(modules.router), task.options, runTraced);
+  const ending = new Promise<'close' | 'retire'>((resolve) => {
     port.on('message', (message: ToReplica) => {
-      if (Array.isArray(message)) replica.run(message);
+      if (message.type === 'frame') replica.run(message);
       else if (message.type === 'abort') replica.abort(message);
-      else if (message.type === 'probe') post({ type: 'idle', lastTicket: -1 });
-      else resolve();
+      else if (message.type === 'probe') postbox.notify({ type: 'idle', lastTicket: -1 });
+      else resolve(message.type);
     });
   });
   // The niceness is a thread's own on Linux: this tells whether the pool's setting took.
-  post({ type: 'ready', threadId, nice: getPriority() });
-  await closed;
+  postbox.notify({ type: 'ready', threadId, nice: getPriority() });
+  if ((await ending) === 'retire') {
+    try {
+      await modules.teardown();
+    } catch (error) {
+      postbox.notify({ type: 'uncaught', detail: describe(error) });
+    }
+    postbox.notify({ type: 'retired' });
+    return new Promise(() => {}); // as above: it is ended from outside
+  }
   try {
     await modules.teardown();
   } finally {

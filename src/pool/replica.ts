@@ -1,22 +1,19 @@
 import { performance } from 'node:perf_hooks';
-import type { MessagePort } from 'node:worker_threads';
+import { getHeapStatistics } from 'node:v8';
 import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
-import { cappedReply, type Outcome } from '../jsonrpc/reply.ts';
+import { cappedOutcome, type Outcome, replyText } from '../jsonrpc/reply.ts';
 import { type InvokeOptions, invoke } from '../router/invoke.ts';
 import { LazyContext } from '../router/lazy-context.ts';
 import type { Procedure } from '../router/types.ts';
+import { type Frame, type FrameEntry, readFrame } from './frame.ts';
 import type { Ledger } from './ledger.ts';
 import { readParams } from './params.ts';
-import {
-  type Command,
-  entryLength,
-  type Frame,
-  field,
-  largeText,
-  type Notice,
-  type ReplicaOptions,
-  type ResultMessage,
-} from './wire.ts';
+import type { Postbox } from './postbox.ts';
+import type { RunTraced } from './replica-trace.ts';
+import type { Command, ReplicaOptions } from './wire.ts';
+
+/** Reading the heap's size takes some microseconds. */
+const memoryCheckMs = 100;
 
 interface Finished {
   readonly code: number;
@@ -26,117 +23,120 @@ interface Finished {
 
 /** The worker's side of the pool: runs the calls of the frames it gets and posts each result as it ends. */
 export class Replica {
-  readonly #port: MessagePort;
+  readonly #postbox: Postbox;
   readonly #ledger: Ledger;
   readonly #table: ReadonlyMap<string, Procedure>;
   readonly #options: ReplicaOptions;
   readonly #invokeOptions: InvokeOptions;
+  readonly #runTraced: RunTraced | undefined;
+  #memoryCheckedAt = 0;
   /** The contexts of calls that wait, by ticket: an abort finds them here. */
   readonly #waiting = new Map<number, LazyContext>();
 
   constructor(
-    port: MessagePort,
+    postbox: Postbox,
     ledger: Ledger,
     table: ReadonlyMap<string, Procedure>,
     options: ReplicaOptions,
+    runTraced?: RunTraced,
   ) {
-    this.#port = port;
+    this.#postbox = postbox;
     this.#ledger = ledger;
     this.#table = table;
     this.#options = options;
+    this.#runTraced = runTraced;
     this.#invokeOptions = {
       checkResults: options.checkResults,
-      onFault: (fault) => this.notify({ type: 'fault', fault }),
+      onFault: (fault) => postbox.notify({ type: 'fault', fault }),
     };
   }
 
-  notify(notice: Notice): void {
-    this.#port.postMessage(notice);
-  }
-
   run(frame: Frame): void {
+    const entries = readFrame(frame);
     let waits = false;
-    for (let at = 0; at < frame.length; ) {
-      let end = at + entryLength;
-      while (end < frame.length && field(frame, end, 'follows') === 1) end += entryLength;
-      if (this.#runChain(frame, at, end) !== undefined) waits = true;
-      at = end;
+    for (let start = 0; start < entries.length; ) {
+      let end = start + 1;
+      while (entries[end]?.follows === true) end++;
+      if (this.#runChain(entries, start, end) !== undefined) waits = true;
+      start = end;
     }
+    const last = entries.at(-1);
     // The front end reckons with a call until its result; one that waits must not count as work.
-    if (waits) {
-      const lastTicket = field(frame, frame.length - entryLength, 'ticket');
-      this.notify({ type: 'idle', lastTicket });
-    }
+    if (waits && last !== undefined)
+      this.#postbox.notify({ type: 'idle', lastTicket: last.ticket });
+    if (this.#options.maxWorkerMemory > 0) this.#checkMemory(this.#options.maxWorkerMemory);
   }
 
   abort(command: Extract<Command, { type: 'abort' }>): void {
     const code = command.reason === 'cancelled' ? ErrorCode.Cancelled : ErrorCode.DeadlineExceeded;
     this.#waiting.get(command.ticket)?.abort(standardError(code));
     // Said last: a listener of the signal that never returns is a stuck thread.
-    this.notify({ type: 'aborted', ticket: command.ticket });
+    this.#postbox.notify({ type: 'aborted', ticket: command.ticket });
   }
 
   /** Runs calls one after another; a promise where one of them waits. */
-  #runChain(frame: Frame, start: number, end: number): Promise<void> | undefined {
-    for (let at = start; at < end; at += entryLength) {
+  #runChain(entries: readonly FrameEntry[], start: number, end: number): Promise<void> | undefined {
+    for (let at = start; at < end; at++) {
+      const entry = entries[at] as FrameEntry;
       const now = Date.now();
       // Taken back: it runs elsewhere, and what follows runs behind it there, even if not taken back yet.
-      if (!this.#ledger.start(field(frame, at, 'ticket'), now)) return undefined;
-      const pending = this.#runCall(frame, at, now);
-      if (pending !== undefined) {
-        const rest = at + entryLength;
-        return pending.then(() => this.#runChain(frame, rest, end));
-      }
+      if (!this.#ledger.start(entry.ticket, now)) return undefined;
+      const pending = this.#runCall(entry, now);
+      if (pending !== undefined) return pending.then(() => this.#runChain(entries, at + 1, end));
     }
     return undefined;
   }
 
-  #runCall(frame: Frame, at: number, now: number): Promise<void> | undefined {
-    const ticket = field(frame, at, 'ticket');
+  #runCall(entry: FrameEntry, now: number): Promise<void> | undefined {
+    const { ticket } = entry;
     const began = performance.now();
-    const finished = this.#call(frame, at, now);
+    const finished = this.#call(entry, now);
     this.#ledger.leave();
     const micros = (performance.now() - began) * 1000;
     if (!(finished instanceof Promise)) {
-      this.#post(ticket, finished, micros);
+      this.#postbox.result(ticket, finished.code, micros, micros, finished.reply);
       return undefined;
     }
-    return finished.then((value) => {
+    return finished.then(({ code, reply }) => {
+      // Held again where a synchronous handler came behind an asynchronous `authorize`.
+      const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
       this.#waiting.delete(ticket);
-      this.#post(ticket, value, micros);
+      const elapsedUs = (performance.now() - began) * 1000;
+      this.#postbox.result(ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
     });
   }
 
-  #call(frame: Frame, at: number, now: number): Finished | Promise<Finished> {
-    const method = field(frame, at, 'method');
+  #call(entry: FrameEntry, now: number): Finished | Promise<Finished> {
+    const { ticket, method, timeoutMs, expiresAt, facts } = entry;
     const procedure = this.#table.get(method);
     // Both sides hold the same registry (the fingerprint said so), so this names a defect, not a typo.
     if (procedure === undefined) throw new Error(`replica without procedure ${method}`);
-    const read = readParams(frame, at, this.#options);
-    if (read.reply !== undefined) return { code: ErrorCode.ParseError, reply: read.reply };
-    const expiresAt = field(frame, at, 'expiresAt');
-    const deadline = Math.min(now + field(frame, at, 'timeoutMs'), expiresAt);
-    const context = new LazyContext(procedure, read.id, field(frame, at, 'facts'), deadline);
-    const outcome = invoke(procedure, read.params, context, this.#invokeOptions);
-    if (!(outcome instanceof Promise)) return this.#finish(read.id, outcome);
-    this.#waiting.set(field(frame, at, 'ticket'), context);
-    return outcome.then((value) => this.#finish(read.id, value));
+    const read = readParams(entry, this.#options);
+    if (read.reply !== undefined) return { code: read.code, reply: read.reply };
+    const { id, params } = read;
+    const context = new LazyContext(procedure, id, facts, Math.min(now + timeoutMs, expiresAt));
+    const outcome =
+      this.#runTraced === undefined
+        ? invoke(procedure, params, context, this.#invokeOptions)
+        : this.#runTraced(facts, () => invoke(procedure, params, context, this.#invokeOptions));
+    if (!(outcome instanceof Promise)) return this.#finish(id, outcome);
+    this.#waiting.set(ticket, context);
+    return outcome.then((value) => this.#finish(id, value));
+  }
+
+  /** Garbage is counted: what is not collected is held. */
+  #checkMemory(limit: number): void {
+    const now = performance.now();
+    if (now < this.#memoryCheckedAt + memoryCheckMs) return;
+    this.#memoryCheckedAt = now;
+    const { used_heap_size, external_memory } = getHeapStatistics();
+    const bytes = used_heap_size + external_memory;
+    if (bytes > limit) this.#postbox.notify({ type: 'memory', bytes });
   }
 
   #finish(id: string | undefined, outcome: Outcome): Finished {
-    const reply = id === undefined ? '' : cappedReply(id, outcome, this.#options.maxReplyBytes);
-    return { code: outcome.code, reply };
-  }
-
-  #post(ticket: number, finished: Finished, micros: number): void {
-    const { code, reply } = finished;
-    if (reply.length <= largeText) {
-      const message: ResultMessage = [ticket, code, micros, reply];
-      this.#port.postMessage(message);
-      return;
-    }
-    const bytes = new TextEncoder().encode(reply);
-    const message: ResultMessage = [ticket, code, micros, bytes];
-    this.#port.postMessage(message, [bytes.buffer]);
+    if (id === undefined) return { code: outcome.code, reply: '' };
+    const capped = cappedOutcome(id, outcome, this.#options.maxReplyBytes);
+    return { code: capped.code, reply: replyText(id, capped) };
   }
 }

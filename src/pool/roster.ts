@@ -1,13 +1,16 @@
-import { getPriority } from 'node:os';
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
+import { Backoff } from './backoff.ts';
 import { WorkerLink } from './link.ts';
+import { isNiced } from './niceness.ts';
+import { Retirement, type RetirementLimits } from './retirement.ts';
 import { ReplicaThreads, type ThreadExit, type ThreadOptions } from './threads.ts';
+import { Timers } from './timers.ts';
 import type { Unit } from './unit.ts';
-import type { FromReplica, Notice } from './wire.ts';
+import type { Notice } from './wire.ts';
 
-export interface RosterOptions extends Omit<ThreadOptions, 'threads'> {
+export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, RetirementLimits {
   /** Replicas that serve. */
   readonly workers: number;
   /** Replicas that stand ready to take the place of one that is lost. */
@@ -25,18 +28,15 @@ export interface RosterEvents {
   onLost(unstarted: readonly Unit[], reason: LossReason, detail: string | undefined): void;
   /** A replica that was to take a lost one's place could not start; it is tried again. */
   onRestartFailed(message: string, retryMs: number): void;
+  /** A worker that has grown old is about to be replaced. */
+  onWorkerRetired(calls: number, memory: number): void;
   onNotNiced(): void;
   onFault(fault: Fault): void;
   onUncaught(detail: string): void;
 }
 
-/** Replacements that die young wait twice as long each time, up to this. */
-const longestBackoffMs = 5000;
-const firstBackoffMs = 100;
-/** A death this long after the one before it is not a repetition. */
-const backoffForgetsMs = 10_000;
-/** Deaths in a row that are replaced at once. */
-const freeRestarts = 3;
+/** A retiring worker whose teardown takes longer is ended all the same. */
+const longestTeardownMs = 10_000;
 
 /** Keeps the workers: starts replicas, replaces those that are lost, from warm spares first. */
 export class Roster {
@@ -47,22 +47,34 @@ export class Roster {
   deaths = 0;
   kills = 0;
   readonly #spares: WorkerLink[] = [];
+  readonly #starting = new Set<WorkerLink>();
   readonly #options: RosterOptions;
   readonly #events: RosterEvents;
   readonly #ready: Promise<void>;
   #onReady: () => void = () => {};
   #onFailed: (error: Error) => void = () => {};
   #isReady = false;
+  readonly #retirement: Retirement;
   #nicenessChecked = false;
   #closing = false;
-  #deathsInARow = 0;
-  #lastDeathAt = 0;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #backoff = new Backoff();
+  readonly #timers = new Timers();
   readonly #ended = new Set<Promise<void>>();
 
   constructor(options: RosterOptions, events: RosterEvents) {
     this.#options = options;
     this.#events = events;
+    this.#retirement = new Retirement(options, {
+      onBegun: ({ completed, memory }) => {
+        options.counters.retirements++;
+        events.onWorkerRetired(completed, memory);
+        this.#fill();
+      },
+      onIdle: (link) => {
+        link.thread.post({ type: 'retire' });
+        this.#timers.set(longestTeardownMs, () => this.#endRetired(link)).unref();
+      },
+    });
     this.#ready = new Promise((resolve, reject) => {
       this.#onReady = resolve;
       this.#onFailed = reject;
@@ -73,7 +85,7 @@ export class Roster {
       events.onUncaught(error.stack ?? error.message),
     );
     for (let i = 0; i < options.workers; i++) this.#start();
-    const limit = this.#setTimer(options.startTimeoutMs, () => {
+    const limit = this.#timers.set(options.startTimeoutMs, () => {
       if (this.#isReady) return;
       const count = `${this.active.length} of ${options.workers} workers were ready`;
       this.#onFailed(
@@ -94,26 +106,37 @@ export class Roster {
     return this.#spares.length;
   }
 
+  /** Threads that load the modules. */
+  get starting(): number {
+    return this.#starting.size;
+  }
+
   /** Terminates a worker's thread under what it is running. Call `takeBack` first. */
   kill(link: WorkerLink): void {
     if (!this.#remove(link)) return; // being killed already
     this.kills++;
+    this.#options.counters.kills++;
     link.thread.kill();
     this.#replace(0);
+  }
+
+  /** Replaces workers that have grown old, one at a time. To be called now and then; whether one is being replaced. */
+  recycle(): boolean {
+    return this.#isReady && !this.#closing && this.#retirement.advance(this.active);
   }
 
   /** Ends every replica, after its teardown. Resolves when no thread is left. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.#onFailed(new Error('closed before the workers were ready'));
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clearAll();
     for (const link of [...this.active, ...this.#spares]) link.thread.post({ type: 'close' });
     const gone = Promise.all(this.#ended);
     await Promise.race([
       gone,
-      new Promise((resolve) => this.#setTimer(graceMs, () => resolve(undefined))),
+      new Promise((resolve) => this.#timers.set(graceMs, () => resolve(undefined))),
     ]);
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clearAll();
     await this.threads.destroy();
   }
 
@@ -125,55 +148,57 @@ export class Roster {
     });
     this.#ended.add(end);
     const { startTimeoutMs } = this.#options;
-    const limit = this.#setTimer(startTimeoutMs, () => {
+    const limit = this.#timers.set(startTimeoutMs, () => {
       // Without this a module that waits for ever would keep the slot: nobody else tells of it.
       if (!this.#isReady || link === undefined || this.#closing) return;
+      this.#starting.delete(link);
       link.thread.kill();
       this.#failed({ message: `it has not loaded its modules within ${startTimeoutMs} ms` });
     });
     limit.unref();
-    const thread = this.threads.start(
-      (message) => {
-        if (!Array.isArray(message) && (message.type === 'ready' || message.type === 'failed')) {
-          this.#clearTimer(limit);
-        }
-        if (link !== undefined) this.#receive(link, message);
+    const thread = this.threads.start({
+      onResult: (ticket, code, micros, elapsedUs, reply) => {
+        const item = link?.settle(ticket, code, micros, elapsedUs, reply);
+        if (item !== undefined && code === 0) this.#events.onRun(item.call, micros);
+        this.#events.onCapacity();
       },
-      (exit) => {
-        this.#clearTimer(limit);
+      onNotice: (notice) => {
+        if (notice.type === 'ready' || notice.type === 'failed') this.#timers.clear(limit);
+        if (link !== undefined) this.#notice(link, notice);
+      },
+      onEnd: (exit) => {
+        this.#timers.clear(limit);
         this.#ended.delete(end);
         ended?.();
         if (link !== undefined) this.#gone(link, exit);
       },
-    );
-    link = new WorkerLink(thread, this.#options.timeoutMs);
-  }
-
-  #receive(link: WorkerLink, message: FromReplica): void {
-    if (Array.isArray(message)) {
-      const item = link.settle(message);
-      const [, code, us] = message;
-      if (item !== undefined && code === 0) this.#events.onRun(item.call, us);
-      this.#events.onCapacity();
-    } else {
-      this.#notice(link, message);
-    }
+    });
+    link = new WorkerLink(thread, this.#options.timeoutMs, this.#options.counters);
+    this.#starting.add(link);
   }
 
   #notice(link: WorkerLink, notice: Notice): void {
     switch (notice.type) {
       case 'ready':
+        this.#starting.delete(link);
         link.threadId = notice.threadId;
         this.#checkNiceness(notice.nice);
         this.#join(link);
         break;
       case 'failed':
+        this.#starting.delete(link);
         link.thread.kill();
         this.#failed(notice);
         break;
       case 'idle':
         link.waits(notice.lastTicket);
         this.#events.onCapacity();
+        break;
+      case 'memory':
+        link.memory = notice.bytes;
+        break;
+      case 'retired':
+        this.#endRetired(link);
         break;
       case 'aborted':
         link.aborted(notice.ticket);
@@ -188,13 +213,10 @@ export class Roster {
     }
   }
 
-  /** On Linux a thread's niceness is its own; elsewhere there is nothing to compare. */
   #checkNiceness(nice: number): void {
-    const { niceIncrement } = this.#options;
-    if (this.#nicenessChecked || process.platform !== 'linux') return;
+    if (this.#nicenessChecked) return;
     this.#nicenessChecked = true;
-    const highest = 19;
-    if (nice < Math.min(getPriority() + niceIncrement, highest)) this.#events.onNotNiced();
+    if (!isNiced(nice, this.#options.niceIncrement)) this.#events.onNotNiced();
   }
 
   #join(link: WorkerLink): void {
@@ -202,23 +224,37 @@ export class Roster {
       link.thread.post({ type: 'close' });
       return;
     }
-    if (this.active.length === this.#options.workers) {
-      this.#spares.push(link);
-      return;
-    }
-    this.active.push(link);
+    this.#spares.push(link);
+    if (!this.#fill()) return;
     if (!this.#isReady && this.active.length === this.#options.workers) {
       this.#isReady = true;
       this.#onReady();
       // Spares load only now, so that they do not compete with the start.
       for (let i = 0; i < this.#options.spareWorkers; i++) this.#start();
     }
+  }
+
+  /** Puts spares in the places that are free. False: none was, or there is no spare. */
+  #fill(): boolean {
+    let free = this.#options.workers;
+    for (const link of this.active) if (!link.isRetiring) free--;
+    const joining = this.#spares.splice(0, free);
+    if (joining.length === 0) return false;
+    this.active.push(...joining);
     this.#events.onCapacity();
+    return true;
+  }
+
+  /** By force: a task that ends leaves its thread alive, and in it what made it old. */
+  #endRetired(link: WorkerLink): void {
+    if (this.#closing || !this.#remove(link)) return;
+    link.thread.kill();
+    this.#replace(0);
   }
 
   #failed(notice: { readonly message: string; readonly stack?: string | undefined }): void {
     if (this.#isReady) {
-      const delay = this.#backoff(0);
+      const delay = this.#backoff.delayMs(false);
       this.#events.onRestartFailed(notice.message, delay);
       this.#replace(delay);
       return;
@@ -229,6 +265,7 @@ export class Roster {
   }
 
   #gone(link: WorkerLink, exit: ThreadExit): void {
+    this.#starting.delete(link);
     if (exit.end === 'killed') {
       link.lose('neighbour');
       return;
@@ -243,10 +280,11 @@ export class Roster {
       return;
     }
     this.deaths++;
+    this.#options.counters.deaths[exit.end]++;
     const unstarted = link.takeBack();
     link.lose(exit.end);
     this.#events.onLost(unstarted, exit.end, exit.detail);
-    this.#replace(this.#backoff(link.completed));
+    this.#replace(this.#backoff.delayMs(link.completed > 0));
   }
 
   /** Takes a worker off the roster; a spare takes its place. False: it was not on it. */
@@ -259,45 +297,15 @@ export class Roster {
     const index = this.active.indexOf(link);
     if (index === -1) return false;
     this.active.splice(index, 1);
-    const next = this.#spares.shift();
-    if (next !== undefined) {
-      this.active.push(next);
-      this.#events.onCapacity();
-    }
+    this.#retirement.forget(link);
+    this.#fill();
     return true;
   }
 
   #replace(delayMs: number): void {
     if (this.#closing) return;
+    this.#options.counters.restarts++;
     if (delayMs === 0) this.#start();
-    else this.#setTimer(delayMs, () => this.#start());
-  }
-
-  /** @param completed calls that the one which died had ended: it works, and is missed */
-  #backoff(completed: number): number {
-    if (completed > 0) {
-      this.#deathsInARow = 0;
-      return 0;
-    }
-    const now = Date.now();
-    this.#deathsInARow = now - this.#lastDeathAt > backoffForgetsMs ? 1 : this.#deathsInARow + 1;
-    this.#lastDeathAt = now;
-    const excess = this.#deathsInARow - freeRestarts;
-    return excess <= 0 ? 0 : Math.min(firstBackoffMs * 2 ** (excess - 1), longestBackoffMs);
-  }
-
-  /** Keeps the process alive: there may be no thread that does. */
-  #setTimer(delayMs: number, run: () => void): NodeJS.Timeout {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      run();
-    }, delayMs);
-    this.#timers.add(timer);
-    return timer;
-  }
-
-  #clearTimer(timer: NodeJS.Timeout): void {
-    clearTimeout(timer);
-    this.#timers.delete(timer);
+    else this.#timers.set(delayMs, () => this.#start());
   }
 }

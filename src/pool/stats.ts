@@ -4,9 +4,28 @@ export interface WorkerStats {
   readonly completed: number;
 }
 
+/** What has happened in the pools of a service, one after another, since its start. */
+export class PoolCounters {
+  /** Messages with calls, and the calls in them. */
+  frames = 0;
+  framedCalls = 0;
+  /** Threads that ended by themselves, by what they died of. */
+  readonly deaths = { exit: 0, memory: 0, error: 0 };
+  /** Threads terminated at a deadline. */
+  kills = 0;
+  /** Threads that had grown old. */
+  retirements = 0;
+  /** Threads started in place of lost ones. */
+  restarts = 0;
+  /** Terminated threads that did not go. */
+  zombies = 0;
+}
+
 export interface PoolStats {
   readonly workers: readonly WorkerStats[];
   readonly spares: number;
+  /** Threads that load the modules. */
+  readonly starting: number;
   readonly queued: number;
   readonly deaths: number;
   readonly kills: number;

@@ -1,7 +1,16 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { Ledger } from './ledger.ts';
-import type { FromReplica, ReplicaOptions, ReplicaTask, ToReplica } from './wire.ts';
+import { Outbox, type ResultReader } from './outbox.ts';
+import type { PoolCounters } from './stats.ts';
+import {
+  type FromReplica,
+  type Notice,
+  type ReplicaOptions,
+  type ReplicaTask,
+  type ToReplica,
+  wake,
+} from './wire.ts';
 
 export interface ThreadOptions {
   /** Threads to keep, the warm spares included. */
@@ -15,6 +24,8 @@ export interface ThreadOptions {
   /** Old generation of each worker's heap in MB, 0: V8's own default. */
   readonly workerMemoryMb: number;
   readonly replica: ReplicaOptions;
+  /** Counted on in it: it outlives these threads. */
+  readonly counters: PoolCounters;
 }
 
 /** How a replica's thread ended. `closed`: as told; `killed`: by us; the rest by itself. */
@@ -34,6 +45,12 @@ export interface ReplicaThread {
   kill(): void;
 }
 
+export interface ThreadListener {
+  readonly onResult: ResultReader<string | Uint8Array>;
+  readonly onNotice: (notice: Notice) => void;
+  readonly onEnd: (exit: ThreadExit) => void;
+}
+
 /** A terminated thread that has not gone by then is stuck in native code: a zombie. */
 const zombieAfterMs = 2000;
 
@@ -45,7 +62,6 @@ const zombieAfterMs = 2000;
 export class ReplicaThreads {
   readonly piscina: Piscina;
   readonly #options: ThreadOptions;
-  zombies = 0;
 
   constructor(options: ThreadOptions, onError: (error: Error) => void) {
     this.#options = options;
@@ -77,24 +93,38 @@ export class ReplicaThreads {
   /**
    * Starts a replica on the next idle thread.
    *
-   * @param onMessage gets everything the replica posts, all of it before `onEnd`
-   * @param onEnd called once, when the thread is gone (or a zombie) or the task has ended
+   * Its results and notices come in the order they were made, and all of them before `onEnd`, which is
+   * called once, when the thread is gone (or a zombie) or the task has ended.
    */
-  start(
-    onMessage: (message: FromReplica) => void,
-    onEnd: (exit: ThreadExit) => void,
-  ): ReplicaThread {
+  start({ onResult, onNotice, onEnd }: ThreadListener): ReplicaThread {
     const { port1: port, port2 } = new MessageChannel();
     const ledger = new Ledger();
+    const outbox = new Outbox();
     const abort = new AbortController();
     const { modules, fingerprint, replica: options } = this.#options;
-    const task: ReplicaTask = { port: port2, ledger: ledger.buffer, modules, fingerprint, options };
-    port.on('message', onMessage);
+    const task: ReplicaTask = {
+      port: port2,
+      ledger: ledger.buffer,
+      outbox: outbox.buffer,
+      modules,
+      fingerprint,
+      options,
+    };
+    port.on('message', (message: FromReplica) => {
+      outbox.drain(onResult);
+      if (message === wake) return;
+      if (!Array.isArray(message)) onNotice(message);
+      else onResult(...message);
+    });
     const ended = this.piscina.run(task, { transferList: [port2], signal: abort.signal }).then(
       (): ThreadExit => ({ end: 'closed', detail: undefined }),
       (error: unknown): ThreadExit => toExit(error, abort.signal.aborted),
     );
-    void this.#drained(port, ended).then(onEnd);
+    void this.#drained(port, ended).then((exit) => {
+      // It may have been stopped after it had published a result and before it said so.
+      outbox.drain(onResult);
+      onEnd(exit);
+    });
     return {
       ledger,
       post: (message) => port.postMessage(message),
@@ -117,7 +147,7 @@ export class ReplicaThreads {
     const closed = new Promise<void>((resolve) => port.once('close', resolve));
     const exit = await ended;
     const timer = setTimeout(() => {
-      this.zombies++;
+      this.#options.counters.zombies++;
       port.close();
     }, zombieAfterMs);
     await closed;

@@ -1,5 +1,8 @@
 import type { Call } from '../dispatch/call.ts';
+import { errorFor } from '../dispatch/limit.ts';
+import type { CallObserver } from '../dispatch/observer.ts';
 import type { CancelListener } from '../dispatch/scope.ts';
+import type { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CostEstimate } from './cost.ts';
 
@@ -28,12 +31,22 @@ export class UnitCall {
     this.expectedUs = Math.ceil(expectedUs);
   }
 
-  /** The first answer counts; later ones are dropped. */
-  answer(reply: Reply): void {
+  /**
+   * The first answer counts; later ones are dropped.
+   *
+   * @param code of its error; 0: a result
+   * @param runUs microseconds since its handler was entered; `neverRan`
+   */
+  answer(reply: Reply, code: number, runUs: number): void {
     if (this.isAnswered) return;
     this.isAnswered = true;
     this.reply = reply;
-    this.unit.noteAnswer(reply?.length ?? 0);
+    this.unit.noteAnswer(this, code, runUs);
+  }
+
+  /** Answers with a standard error. */
+  fail(code: ErrorCode, data: unknown, runUs: number): void {
+    if (!this.isAnswered) this.answer(errorFor(this.call, code, data), code, runUs);
   }
 }
 
@@ -50,6 +63,8 @@ export interface WaitingRoom {
 export interface UnitOwner {
   /** Bound on the replies of one request. */
   readonly maxReplyBytes: number;
+  /** Told of each call. */
+  readonly observer: CallObserver | undefined;
   /** Every call has an answer. */
   onDone(unit: Unit): void;
   /** A held unit may go on: every call before `next` has an answer. */
@@ -77,6 +92,8 @@ export class Unit implements CancelListener {
   next = 0;
   readonly resolve: (unit: Unit) => void;
   readonly #owner: UnitOwner;
+  /** On the clock of performance.now(), where somebody asks. */
+  readonly #arrivedAt: number;
   #answered = 0;
   #replyLength = 0;
 
@@ -94,6 +111,7 @@ export class Unit implements CancelListener {
     }
     this.waitingSince = now;
     this.#owner = owner;
+    this.#arrivedAt = (owner.observer?.timing ?? 'none') === 'none' ? 0 : performance.now();
     this.resolve = resolve;
   }
 
@@ -125,14 +143,25 @@ export class Unit implements CancelListener {
     return this.#answered === this.next;
   }
 
+  #waitUs(runUs: number): number {
+    if (this.#arrivedAt === 0) return 0;
+    const waitUs = (performance.now() - this.#arrivedAt) * 1000 - Math.max(runUs, 0);
+    // What a lost call ran is known in whole milliseconds only.
+    return Math.max(waitUs, 0);
+  }
+
   onCancelled(): void {
     this.#owner.onCancelled(this);
   }
 
-  /** One of its calls has got its answer, of so many characters or bytes. */
-  noteAnswer(length: number): void {
+  /** One of its calls has got its answer. */
+  noteAnswer({ call, reply }: UnitCall, code: number, runUs: number): void {
+    const { observer } = this.#owner;
+    if (observer !== undefined) {
+      observer.onCall(call, code, 'worker', this.#waitUs(runUs), runUs, reply);
+    }
     this.#answered++;
-    this.#replyLength += length;
+    this.#replyLength += reply?.length ?? 0;
     if (this.isDone) this.#owner.onDone(this);
     else if (this.#replyLength > this.#owner.maxReplyBytes) this.#owner.onTooLarge(this);
     else if (this.state === 'held' && this.mayGoOn) this.#owner.onResume(this);

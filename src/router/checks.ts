@@ -1,6 +1,6 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { kindOf, mapChildren } from './schema-tree.ts';
+import { holdsDefault, kindOf, mapChildren } from './schema-tree.ts';
 
 export type Check = (value: unknown) => boolean;
 
@@ -44,4 +44,23 @@ function collectNamed(schema: TSchema, named: Map<string, TSchema>): void {
 /** TypeBox resolves a This only within the check of its own root: as a Ref its parts compile alone too. */
 export function thisAsRef(schema: TSchema): TSchema {
   return kindOf(schema) === 'This' ? { ...schema, [Kind]: 'Ref' } : schema;
+}
+
+/**
+ * TypeBox looks whether a required member is there at all where its schema is `unknown`, and forgets to where a union
+ * or an intersection comes to the same: `{}` then passes for `{ a: unknown | number }`.
+ */
+export function openAsUnknown(schema: TSchema): TSchema {
+  if (!isOpen(schema)) return schema;
+  const { anyOf: _union, allOf: _intersection, ...others } = schema;
+  return { ...others, [Kind]: 'Unknown' } as TSchema;
+}
+
+/** Takes every value, and has no part whose defaults could be filled in. */
+function isOpen(schema: TSchema): boolean {
+  const parts: unknown = schema.anyOf ?? schema.allOf;
+  if (!Array.isArray(parts) || schema.unevaluatedProperties !== undefined) return false;
+  const isAny = (part: TSchema) => ['Any', 'Unknown'].includes(kindOf(part) ?? '');
+  if (kindOf(schema) === 'Intersect') return parts.every(isAny);
+  return kindOf(schema) === 'Union' && parts.some(isAny) && !holdsDefault(schema);
 }

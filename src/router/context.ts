@@ -16,6 +16,13 @@ export interface CallContext<State = unknown, Errors = Record<never, never>> {
   readonly remoteAddress: string | undefined;
   /** What the `authenticate` hook returned. */
   readonly auth: unknown;
+  /**
+   * The `traceparent` header (W3C Trace Context), undefined where none came or it was invalid; with the
+   * option `tracing` that of this call's span. For what the handler itself calls.
+   */
+  readonly traceparent: string | undefined;
+  /** The `tracestate` header that came with it. */
+  readonly tracestate: string | undefined;
   /** What the module's `setup()` returned in this replica. */
   readonly state: State;
   /** Makes the errors the procedure declares: `throw context.errors.NAME(data)`. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import type { Checks } from './checks.ts';
 import { RegistrationError } from './registration-error.ts';
-import { escapePointer, forEachChild, kindOf } from './schema-tree.ts';
+import { escapePointer, holdsDefault, kindOf } from './schema-tree.ts';
 
 /** Fills in a valid value. Returns the value itself when nothing was missing, else a copy; mutates nothing. */
 export type Fill = (value: unknown) => unknown;
@@ -21,14 +21,6 @@ export function compileDefaults(schema: TSchema, checks: Checks, where: string):
   const fill = compiler.compile(schema, '');
   compiler.assertFinite();
   return fill;
-}
-
-function holdsDefault(schema: TSchema): boolean {
-  let found = false;
-  forEachChild(schema, (child) => {
-    found ||= child.default !== undefined || holdsDefault(child);
-  });
-  return found;
 }
 
 interface MemberStep {

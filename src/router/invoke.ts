@@ -14,6 +14,11 @@ export interface Fault {
   readonly detail: string;
 }
 
+/** A context that is told how long the handler held its thread where it began after a wait. */
+export interface InvokeContext extends CallContext {
+  resumedMs?: number;
+}
+
 export interface InvokeOptions {
   /** Check results against `returns`. */
   readonly checkResults: boolean;
@@ -21,19 +26,24 @@ export interface InvokeOptions {
 }
 
 /**
- * Validates, calls and serialises: the only place that does, on both sides of the thread hop. Stays
- * synchronous unless the handler returns a promise. Never throws, never rejects.
+ * Validates, authorizes, calls and serialises: the only place that does, on both sides of the thread hop.
+ * Stays synchronous unless the handler, or `authorize`, returns a promise. Never throws, never rejects.
  *
  * @param params as they came: undefined, an object or an array
  */
 export function invoke(
   procedure: Procedure,
   params: unknown,
-  context: CallContext,
+  context: InvokeContext,
   options: InvokeOptions,
 ): Outcome | Promise<Outcome> {
   try {
     const named = procedure.bindParams(params);
+    if (procedure.authorize !== undefined) {
+      const permission: unknown = procedure.authorize(context as never, named as never);
+      if (isThenable(permission)) return proceed(procedure, permission, named, context, options);
+      assertNothing(permission);
+    }
     const result = procedure.handler(named as never, context);
     return isThenable(result)
       ? settle(procedure, result, options)
@@ -41,6 +51,35 @@ export function invoke(
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options.onFault);
   }
+}
+
+/** The rest of a call whose `authorize` is asynchronous. */
+async function proceed(
+  procedure: Procedure,
+  permission: PromiseLike<unknown>,
+  named: Record<string, unknown>,
+  context: InvokeContext,
+  options: InvokeOptions,
+): Promise<Outcome> {
+  try {
+    assertNothing(await permission);
+    // Its caller has gone, or was answered at its deadline.
+    if (context.signal.aborted) throw context.signal.reason;
+    const began = performance.now();
+    const result: unknown = procedure.handler(named as never, context);
+    context.resumedMs = performance.now() - began;
+    return finish(procedure, isThenable(result) ? await result : result, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options.onFault);
+  }
+}
+
+/** Whoever answers true or false means both: that must not let everybody in. */
+function assertNothing(permission: unknown): void {
+  if (permission === undefined) return;
+  throw new TypeError(
+    `authorize returned a value (${typeof permission}): it must return nothing, and throw an RpcError to refuse`,
+  );
 }
 
 /** Awaits: `result.then(...)` could be anybody's function, and return or throw anything. */
@@ -56,7 +95,7 @@ async function settle(
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   return typeof (value as { then?: unknown }).then === 'function';
 }
@@ -80,7 +119,8 @@ function toJson(result: unknown): string {
 
 /** What JSON cannot hold is an error, not a silent null. */
 function jsonText(value: unknown, what: string): string {
-  if (typeof value === 'number' && !Number.isFinite(value)) {
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return String(value);
     throw new TypeError(`${what} is ${value}, which JSON cannot hold`);
   }
   const text = JSON.stringify(value) as string | undefined;
@@ -90,7 +130,7 @@ function jsonText(value: unknown, what: string): string {
 }
 
 /** The one funnel from anything thrown to an error outcome. Never throws. */
-function toErrorOutcome(error: unknown, method: string, onFault: FaultReporter): Outcome {
+export function toErrorOutcome(error: unknown, method: string, onFault: FaultReporter): Outcome {
   const rpcError = toRpcError(error);
   if (rpcError !== undefined) {
     try {

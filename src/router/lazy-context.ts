@@ -1,5 +1,5 @@
-import type { CallContext } from './context.ts';
 import type { ErrorMakers } from './declared-errors.ts';
+import type { InvokeContext } from './invoke.ts';
 import type { Procedure } from './types.ts';
 
 /** What a request's calls share. */
@@ -7,14 +7,18 @@ export interface RequestFacts {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly remoteAddress?: string | undefined;
   readonly auth?: unknown;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
 }
 
 const noErrors: Record<never, never> = Object.freeze({});
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 /** The context handed to a handler, in either place. Its signal and id cost nothing until they are read. */
-export class LazyContext implements CallContext {
+export class LazyContext implements InvokeContext {
   readonly deadline: number;
+  /** Milliseconds its handler held the thread, where that began after a wait for `authorize`. */
+  resumedMs = 0;
   readonly #procedure: Procedure;
   readonly #id: string | undefined;
   readonly #facts: RequestFacts | undefined;
@@ -63,6 +67,14 @@ export class LazyContext implements CallContext {
 
   get auth(): unknown {
     return this.#facts?.auth;
+  }
+
+  get traceparent(): string | undefined {
+    return this.#facts?.traceparent;
+  }
+
+  get tracestate(): string | undefined {
+    return this.#facts?.tracestate;
   }
 
   get errors(): ErrorMakers<Record<never, never>> {

@@ -61,6 +61,20 @@ export async function loadModules(
   return result;
 }
 
+/**
+ * Imports a module of other things than procedures, the way theirs are: TypeScript is loaded, and this
+ * package's name leads to this copy.
+ *
+ * @param path relative to the working directory, absolute, or a file: URL
+ * @throws StartupError one line: what is wrong with it, where
+ */
+export async function loadExports(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const file = locateModule(path, process.cwd());
+  installHooks(await ensureTypeScript([file.url]));
+  await offerPackage(0);
+  return importModule(file, 0);
+}
+
 let newest: Promise<unknown> = Promise.resolve();
 let generations = 0;
 

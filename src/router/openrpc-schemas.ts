@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { JsonIdentities } from './json-identity.ts';
 import type { JsonSchema } from './plain-schema.ts';
 import { mapChildren } from './schema-tree.ts';
 
@@ -6,7 +7,15 @@ import { mapChildren } from './schema-tree.ts';
 type Hint = string;
 
 /** The schemas that `$ref` can mean at one place, by their ids. */
-type Scope = ReadonlyMap<string, JsonSchema>;
+type Scope = ReadonlyMap<string, NamedSchema>;
+
+interface NamedSchema {
+  readonly schema: JsonSchema;
+  /** The ids that it refers to, and of the schemas in it that have one. */
+  readonly leadsTo: ReadonlySet<string>;
+  /** Undefined before its first use. */
+  component: Component | undefined;
+}
 
 interface Component {
   readonly name: string;
@@ -25,11 +34,13 @@ const madeUpId = /^T\d+$/;
  */
 export class SchemaComponents {
   readonly #maxIds: number;
-  readonly #components = new Map<string, Component>();
+  readonly #identities = new JsonIdentities();
+  /** By what makes two types one. */
+  readonly #components = new Map<number, Component>();
   /** How many components wanted each name: the second becomes name_2. */
   readonly #names = new Map<string, number>();
-  /** Types without an id, by their text: how often they were met, and what they are called. */
-  readonly #uses = new Map<string, { count: number; readonly hint: Hint }>();
+  /** Types without an id: how often they were met, and what they are called. */
+  readonly #uses = new Map<number, { count: number; readonly hint: Hint }>();
 
   /**
    * @param maxIds named schemas that one procedure may have; each is compared with all it leads to, so
@@ -44,13 +55,14 @@ export class SchemaComponents {
    * @returns each with its references turned into `#/components/schemas/...`
    */
   add(roots: readonly (readonly [schema: JsonSchema, hint: Hint])[]): JsonSchema[] {
-    const scope = new Map<string, JsonSchema>();
-    for (const [schema] of roots) collectIds(schema, scope);
-    if (scope.size > this.#maxIds) {
+    const ids = new Map<string, JsonSchema>();
+    for (const [schema] of roots) collectIds(schema, ids);
+    if (ids.size > this.#maxIds) {
       throw new RangeError(
-        `a procedure has ${scope.size} named schemas, at most ${this.#maxIds} are read`,
+        `a procedure has ${ids.size} named schemas, at most ${this.#maxIds} are read`,
       );
     }
+    const scope = scopeOf(ids);
     const added = roots.map(([schema, hint]) => this.#convert(schema, scope, hint));
     for (const [index, [, hint]] of roots.entries()) this.#count(added[index] ?? {}, hint);
     return added;
@@ -58,16 +70,18 @@ export class SchemaComponents {
 
   /** A schema that `add` returned, with the types that are used more than once replaced by references. */
   shared(schema: JsonSchema): JsonSchema {
-    const text = this.#shareText(schema);
-    const use = text === undefined ? undefined : this.#uses.get(text);
-    if (text === undefined || use === undefined || use.count < 2) return this.#sharedBody(schema);
-    let component = this.#components.get(text);
+    const identity = this.#identityOf(schema);
+    const use = identity === undefined ? undefined : this.#uses.get(identity);
+    if (identity === undefined || use === undefined || use.count < 2) {
+      return this.#sharedBody(schema);
+    }
+    let component = this.#components.get(identity);
     if (component === undefined) {
       component = { name: this.#nameFor(schema, use.hint), schema: {} };
-      this.#components.set(text, component);
+      this.#components.set(identity, component);
       component.schema = this.#sharedBody(withoutDefault(schema));
     }
-    return referenceTo(component, schema);
+    return this.#referenceTo(component, schema);
   }
 
   /** Call it last. Sorted by name: the order of use changes more easily than a name. */
@@ -101,11 +115,17 @@ export class SchemaComponents {
   #convertReference($ref: string, use: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
     const id = refId($ref);
     const target = scope.get(id);
-    return target === undefined ? use : referenceTo(this.#named(id, target, scope, hint), use);
+    if (target === undefined) return use;
+    target.component ??= this.#named(id, target.schema, scope, hint);
+    return this.#referenceTo(target.component, use);
   }
 
   #named(id: string, target: JsonSchema, scope: Scope, hint: Hint): Component {
-    const identity = canonical([id, ...reachable(target, scope).map(core)]);
+    // Types of one id are the same where they and all that they lead to are.
+    const identity = this.#identities.of([
+      id,
+      reachable(id, scope).map(([name, schema]) => [name, this.#identities.of(core(schema))]),
+    ]);
     const known = this.#components.get(identity);
     if (known !== undefined) return known;
     const name = madeUpId.test(id) ? this.#nameFor(target, hint) : this.#unique(id);
@@ -117,26 +137,37 @@ export class SchemaComponents {
   }
 
   #count(schema: JsonSchema, hint: Hint): void {
-    const text = this.#shareText(schema);
-    const use = text === undefined ? undefined : this.#uses.get(text);
+    const identity = this.#identityOf(schema);
+    const use = identity === undefined ? undefined : this.#uses.get(identity);
     if (use !== undefined) {
       use.count += 1; // what is in it stays where it is: in the component this becomes
       return;
     }
-    if (text !== undefined) this.#uses.set(text, { count: 1, hint });
+    if (identity !== undefined) this.#uses.set(identity, { count: 1, hint });
     this.#countChildren(schema, hint);
   }
 
   #countChildren(schema: JsonSchema, hint: Hint): void {
-    mapPlain(schema, (child, segment) => {
-      this.#count(child, below(hint, segment));
-      return child;
-    });
+    forEachPlain(schema, (child, segment) => this.#count(child, below(hint, segment)));
   }
 
   /** What makes two types one; undefined for those that are as short as a reference to them. */
-  #shareText(schema: JsonSchema): string | undefined {
-    return isLarge(schema) ? canonical(core(schema)) : undefined;
+  #identityOf(schema: JsonSchema): number | undefined {
+    return isLarge(schema) ? this.#identities.of(core(schema)) : undefined;
+  }
+
+  #referenceTo(component: Component, use: JsonSchema): JsonSchema {
+    const $ref = `#/components/schemas/${component.name}`;
+    const own = annotations.filter((key) => key in use && !this.#same(use, component.schema, key));
+    if (own.length === 0) return { $ref };
+    // Beside a $ref, JSON Schema up to draft 7 passes over everything.
+    return { allOf: [{ $ref }], ...Object.fromEntries(own.map((key) => [key, use[key]])) };
+  }
+
+  #same(one: JsonSchema, other: JsonSchema, key: string): boolean {
+    return (
+      one[key] === other[key] || this.#identities.of(one[key]) === this.#identities.of(other[key])
+    );
   }
 
   #nameFor(schema: JsonSchema, hint: Hint): string {
@@ -163,16 +194,6 @@ export class SchemaComponents {
   }
 }
 
-function referenceTo(component: Component, use: JsonSchema): JsonSchema {
-  const $ref = `#/components/schemas/${component.name}`;
-  const own = annotations.filter(
-    (key) => key in use && JSON.stringify(use[key]) !== JSON.stringify(component.schema[key]),
-  );
-  if (own.length === 0) return { $ref };
-  // Beside a $ref, JSON Schema up to draft 7 passes over everything.
-  return { allOf: [{ $ref }], ...Object.fromEntries(own.map((key) => [key, use[key]])) };
-}
-
 /** Worth a name of its own: an object, or a choice of several or between objects. */
 function isLarge(schema: JsonSchema): boolean {
   const { properties, enum: values } = schema;
@@ -191,17 +212,6 @@ function core(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !annotations.includes(key)));
 }
 
-/** The order of members says nothing: TypeBox has several. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, one: unknown) =>
-    isSchema(one) ? Object.fromEntries(Object.entries(one).sort(byKey)) : one,
-  );
-}
-
-function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
-  return a < b ? -1 : 1;
-}
-
 function withoutDefault({ default: _default, ...rest }: JsonSchema): JsonSchema {
   return rest;
 }
@@ -214,29 +224,35 @@ function collectIds(schema: JsonSchema, ids: Map<string, JsonSchema>): void {
       if (isSchema(one) && !ids.has(name)) ids.set(name, one);
     }
   }
-  mapPlain(schema, (child) => {
-    collectIds(child, ids);
-    return child;
-  });
+  forEachPlain(schema, (child) => collectIds(child, ids));
 }
 
-/** `target` and all that its references lead to: types of one id are the same where these are. */
-function reachable(target: JsonSchema, scope: Scope): JsonSchema[] {
-  const found = new Set<JsonSchema>();
-  const visit = (schema: JsonSchema): void => {
-    const next = typeof schema.$ref === 'string' ? scope.get(refId(schema.$ref)) : undefined;
-    if (next !== undefined && !found.has(next)) {
-      found.add(next);
-      visit(next);
-    }
-    mapPlain(schema, (child) => {
-      visit(child);
-      return child;
-    });
-  };
-  found.add(target);
-  visit(target);
-  return [...found];
+function scopeOf(ids: ReadonlyMap<string, JsonSchema>): Scope {
+  const scope = new Map<string, NamedSchema>();
+  for (const [id, schema] of ids) {
+    const leadsTo = new Set<string>();
+    const visit = (node: JsonSchema): void => {
+      const { $id, $ref } = node;
+      if (typeof $ref === 'string') leadsTo.add(refId($ref));
+      // Looked into by itself, so that nesting costs nothing.
+      if (node !== schema && typeof $id === 'string' && ids.get($id) === node) leadsTo.add($id);
+      else forEachPlain(node, visit);
+    };
+    visit(schema);
+    scope.set(id, { schema, leadsTo, component: undefined });
+  }
+  return scope;
+}
+
+/** The schema of an id and all that it leads to, sorted by their ids. */
+function reachable(id: string, scope: Scope): (readonly [id: string, schema: JsonSchema])[] {
+  const found = new Set([id]);
+  // Grows while it is read.
+  for (const one of found) for (const next of scope.get(one)?.leadsTo ?? []) found.add(next);
+  return [...found].sort().flatMap((one) => {
+    const named = scope.get(one);
+    return named === undefined ? [] : [[one, named.schema] as const];
+  });
 }
 
 function refId($ref: string): string {
@@ -245,7 +261,8 @@ function refId($ref: string): string {
 
 function below(hint: Hint, segment: string): Hint {
   if (segment === '') return hint;
-  return segment === '/*' || /^\/\d+$/.test(segment) ? `${hint} item` : segment.slice(1);
+  if (segment !== '/*' && !/^\/\d+$/.test(segment)) return segment.slice(1);
+  return hint.endsWith(' item') ? hint : `${hint} item`;
 }
 
 /** `mapChildren` for schemas that came as JSON, where a child may be true or false. */
@@ -257,6 +274,16 @@ function mapPlain(
   return mapChildren(schema as unknown as TSchema, (child, segment) =>
     isSchema(child) ? (visit(child, segment) as TSchema) : child,
   );
+}
+
+function forEachPlain(
+  schema: JsonSchema,
+  visit: (child: JsonSchema, segment: string) => void,
+): void {
+  mapPlain(schema, (child, segment) => {
+    visit(child, segment);
+    return child;
+  });
 }
 
 function isSchema(value: unknown): value is JsonSchema {

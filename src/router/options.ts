@@ -32,6 +32,10 @@ const rules: Readonly<Record<OptionName, Rule>> = {
     valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',
     expected: "'inline', 'worker' or 'auto'",
   },
+  authorize: {
+    valid: (value) => typeof value === 'function',
+    expected: 'a function of context and params',
+  },
   timeoutMs: {
     valid: (value) => isCount(value) && Number(value) <= longestTimerMs,
     expected: `a whole number of milliseconds, 1 to ${longestTimerMs}`,

@@ -23,7 +23,7 @@ export function procedure<
   State = unknown,
   const Errors extends ErrorDeclarations = Record<never, never>,
 >(
-  options: ProcedureOptions<Params, Returns, Errors>,
+  options: ProcedureOptions<Params, Returns, Errors, State>,
   handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>,
 ): Procedure<ProcedureEntry<Params, Returns, Errors>> {
   // The params' type is kept by bindParams, the state's by the module: a table of procedures can't name them.
@@ -64,6 +64,7 @@ export function buildProcedure(
   return Object.freeze({
     name: nameOf(options, handler),
     handler,
+    authorize: options.authorize,
     params: params.schema,
     returns: options.returns,
     errors,

@@ -48,7 +48,7 @@ export interface Rpc {
     State = unknown,
     const Errors extends ErrorDeclarations = Record<never, never>,
   >(
-    options: ProcedureOptions<Params, Returns, Errors>,
+    options: ProcedureOptions<Params, Returns, Errors, State>,
     handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>,
   ): Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>;
 
@@ -62,8 +62,9 @@ export interface Rpc {
     Params extends TObject | undefined = undefined,
     Returns extends TSchema | undefined = undefined,
     const Errors extends ErrorDeclarations = Record<never, never>,
+    State = unknown,
   >(
-    options: ProcedureOptions<Params, Returns, Errors>,
+    options: ProcedureOptions<Params, Returns, Errors, State>,
   ): RpcDecorator<Params, Returns, Errors>;
 }
 

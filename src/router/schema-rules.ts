@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { FormatRegistry, TransformKind, type TSchema, TypeRegistry } from '@sinclair/typebox';
+import {
+  FormatRegistry,
+  OptionalKind,
+  ReadonlyKind,
+  TransformKind,
+  type TSchema,
+  TypeRegistry,
+} from '@sinclair/typebox';
 import { suggest } from '../suggest.ts';
 import { knownFormats, registerFormats } from './formats.ts';
 import { patternFault } from './patterns.ts';
@@ -86,11 +93,17 @@ function idFault(schema: TSchema, ids: Map<string, TSchema>): string | undefined
   const id: unknown = schema.$id;
   if (typeof id !== 'string') return undefined;
   const other = ids.get(id);
-  if (other !== undefined && other !== schema && !isDeepStrictEqual(other, schema)) {
+  if (other !== undefined && other !== schema && !isSameType(other, schema)) {
     return `two different schemas have the $id ${JSON.stringify(id)}; rename one`;
   }
   ids.set(id, schema);
   return undefined;
+}
+
+/** What Type.Optional and Type.Readonly add says something of the member, not of its type. */
+function isSameType(a: TSchema, b: TSchema): boolean {
+  const plain = { [OptionalKind]: undefined, [ReadonlyKind]: undefined };
+  return isDeepStrictEqual({ ...a, ...plain }, { ...b, ...plain });
 }
 
 function memberFault(schema: TSchema): string | undefined {

@@ -52,6 +52,15 @@ export function forEachChild(
   });
 }
 
+/** Whether a part of the schema has a default. */
+export function holdsDefault(schema: TSchema): boolean {
+  let found = false;
+  forEachChild(schema, (child) => {
+    found ||= child.default !== undefined || holdsDefault(child);
+  });
+  return found;
+}
+
 /** The TypeBox kind, undefined for a plain JSON Schema. The symbol is global: other copies agree on it. */
 export function kindOf(schema: TSchema): string | undefined {
   const kind: unknown = schema[Kind];

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { ErrorCode, type RpcError, standardError } from '../jsonrpc/errors.ts';
-import { createChecks, thisAsRef } from './checks.ts';
+import { createChecks, openAsUnknown, thisAsRef } from './checks.ts';
 import { compileDefaults } from './defaults.ts';
 import { explain, receivedType } from './explain.ts';
 import { RegistrationError } from './registration-error.ts';
@@ -78,7 +78,7 @@ export function compileReturns(
   if (declared === undefined) return undefined;
   const place = `${where}: returns`;
   assertSchema(declared, place);
-  const schema = mapTree(declared, thisAsRef);
+  const schema = mapTree(declared, compilable);
   const checks = createChecks(schema);
   const check = compiling(place, () => checks.of(schema));
   return (result) => {
@@ -126,12 +126,17 @@ function isObjectSchema(schema: unknown): schema is TObject {
 function relax(schema: TObject): TObject {
   return mapTree(schema, (node) => {
     const required: unknown = node.required;
-    if (kindOf(node) !== 'Object' || !Array.isArray(required)) return thisAsRef(node);
+    if (kindOf(node) !== 'Object' || !Array.isArray(required)) return compilable(node);
     const properties = node.properties as Record<string, TSchema>;
     const rest = required.filter((name: string) => properties[name]?.default === undefined);
     const { required: _, ...others } = node;
     return (rest.length === 0 ? others : { ...others, required: rest }) as TSchema;
   }) as TObject;
+}
+
+/** As TypeBox's compiler takes it for what it means. */
+function compilable(node: TSchema): TSchema {
+  return openAsUnknown(thisAsRef(node));
 }
 
 function mapTree(schema: TSchema, change: (node: TSchema) => TSchema): TSchema {

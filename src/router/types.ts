@@ -12,11 +12,22 @@ export type Handler<
   Errors = Record<never, never>,
 > = (params: Params, context: CallContext<State, Errors>) => Result | Promise<Result>;
 
+/**
+ * Says whether a call may be made, by throwing where it may not: an RpcError reaches the caller as it is,
+ * anything else is a -32603. It returns nothing: any value is a -32603, so that one that answers true or
+ * false is found out at its first call, and lets nobody in.
+ */
+export type Authorize<Params = never, State = never, Errors = Record<never, never>> = (
+  context: CallContext<State, Errors>,
+  params: Params,
+) => void | Promise<void>;
+
 /** What `rpc` and `procedure` take beside the handler. */
 export interface ProcedureOptions<
   Params extends TObject | undefined = TObject | undefined,
   Returns extends TSchema | undefined = TSchema | undefined,
   Errors extends ErrorDeclarations = ErrorDeclarations,
+  State = never,
 > {
   /** Default: the function's own name. */
   readonly name?: string | undefined;
@@ -30,6 +41,11 @@ export interface ProcedureOptions<
   readonly doc?: string | undefined;
   /** Default `auto`. */
   readonly placement?: Placement | undefined;
+  /**
+   * Runs where the handler does, after the params were validated and before the handler. Where it is
+   * asynchronous the call is; the procedure is placed as its handler is.
+   */
+  readonly authorize?: Authorize<ParamsOf<Params>, State, Errors> | undefined;
   /** Milliseconds of running time before it is stopped. Default: the server's. */
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
@@ -59,6 +75,7 @@ export interface Procedure<Entry = unknown> {
   /** Its key in the router it was taken from. */
   readonly name: string;
   readonly handler: Handler;
+  readonly authorize: Authorize | undefined;
   readonly params: TObject | undefined;
   readonly returns: TSchema | undefined;
   /** What it declares beside its result, undefined: nothing. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { paramsOf } from '../../src/cli/call.ts';
-import { prettyJson, table } from '../../src/cli/output.ts';
+import { memberText } from '../../src/cli/json-text.ts';
+import { compactJson, joinLines, prettyJson, table } from '../../src/cli/output.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { type Exit, runCli, startCli } from './process.ts';
 
@@ -121,14 +122,28 @@ describe('tandem call', { concurrency: 3 }, () => {
     assert.match(stderr, /^tandem: wait: Deadline exceeded \(-32001\)\n/);
   });
 
-  it('names what is wrong with a server', async (t) => {
+  /** The URL of a server that gives this answer to everything. */
+  async function answering(t: TestContext, contentType: string, text: string): Promise<string> {
     const server = createServer((_request, response) => {
-      response.setHeader('content-type', 'text/html').end('<h1>\u001b[2J\n  nothing</h1>');
+      response.setHeader('content-type', contentType).end(text);
     }).listen(0, '127.0.0.1');
     t.after(() => server.close());
     await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
-    const { code, stderr } = await runCli(['call', `http://127.0.0.1:${port}/`, 'a']);
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+
+  it('prints a result as the server wrote it: large numbers, any depth', async (t) => {
+    const result = `[9007199254740993,1.0,${'['.repeat(20_000)}${']'.repeat(20_000)}]`;
+    const text = `{ "jsonrpc": "2.0", "id": 1, "result": ${result} }`;
+    const target = await answering(t, 'application/json', text);
+    const { code, stdout, stderr } = await runCli(['call', target, 'a']);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.equal(stdout, `${result}\n`);
+  });
+
+  it('names what is wrong with a server', async (t) => {
+    const target = await answering(t, 'text/html', '<h1>\u001b[2J\n  nothing</h1>');
+    const { code, stderr } = await runCli(['call', target, 'a']);
     assert.equal(code, 1);
     assert.match(stderr, /^tandem: POST http:\S+ \(200 text\/html\): [^\n]*nothing[^\n]*\n$/);
     assert.ok(!stderr.includes('\u001b'));
@@ -164,16 +179,64 @@ describe('what call sends', () => {
   });
 });
 
+describe('what call prints', () => {
+  /** JSON.parse and JSON.stringify, where these lose nothing. */
+  const values = [
+    0,
+    'a"\\,:{}[]',
+    null,
+    [],
+    {},
+    [[]],
+    [{}],
+    { '': [] },
+    { a: { b: [1, 'x', {}] } },
+  ];
+  it('is JSON as JSON.stringify has it', () => {
+    for (const value of values) {
+      for (const text of [JSON.stringify(value), ` ${JSON.stringify(value, null, '\t\r\n ')} `]) {
+        assert.equal(compactJson(text), JSON.stringify(value));
+        assert.equal(prettyJson(text, false), JSON.stringify(value, null, 2));
+      }
+    }
+  });
+
+  it('keeps values as they were written', () => {
+    const text = '{"id":9007199254740993, "x" : [1.0,1e3,-0,"\\u0041/"]}';
+    assert.equal(compactJson(text), '{"id":9007199254740993,"x":[1.0,1e3,-0,"\\u0041/"]}');
+  });
+
+  it('is as long as it is deep', () => {
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    assert.equal(compactJson(deep), deep);
+    assert.ok(prettyJson(deep, true).length < 50_000_000);
+  });
+
+  it('is the last member of that name', () => {
+    const text =
+      '{"a":{"result":1},"result":[{"result":2}],"b":"result","res\\u0075lt": {"result": 3 } }';
+    assert.equal(memberText(text, 'result'), '{"result": 3 }');
+    assert.equal(memberText(text, 'a'), '{"result":1}');
+    assert.equal(memberText(text, 'none'), undefined);
+  });
+});
+
 describe('what a terminal shows', () => {
   it('is indented, coloured, and drives nothing', () => {
     const value = { a: [1.5e-7, 'x\u009b"'], 'b:': true };
     const plain = '{\n  "a": [\n    1.5e-7,\n    "x\\u009b\\""\n  ],\n  "b:": true\n}';
-    assert.equal(prettyJson(value, false), plain);
-    const coloured = prettyJson(value, true);
+    const text = JSON.stringify(value);
+    assert.equal(prettyJson(text, false), plain);
+    const coloured = prettyJson(text, true);
     assert.equal(stripVTControlCharacters(coloured), plain);
     assert.ok(coloured.includes('\u001b[36m"a"\u001b[39m: ['));
     assert.ok(coloured.includes('\u001b[35mtrue\u001b[39m'));
     assert.ok(coloured.includes('\u001b[33m1.5e-7\u001b[39m'));
+  });
+
+  it('in one line has no end of long blanks', () => {
+    const blanks = ' '.repeat(1_000_000);
+    assert.equal(joinLines(`\n a${blanks}b \r\n\n ${blanks}c\n`), `a${blanks}b c`);
   });
 
   it('as a table has columns of one width, and one line a row', () => {

@@ -6,7 +6,17 @@ import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { runCli } from './process.ts';
 
-const commands = ['serve', 'codegen', 'schema', 'call', 'list', 'init', 'completion', 'help'];
+const commands = [
+  'serve',
+  'codegen',
+  'schema',
+  'call',
+  'list',
+  'top',
+  'init',
+  'completion',
+  'help',
+];
 
 describe('tandem completion', () => {
   let folder = '';

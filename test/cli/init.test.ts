@@ -12,8 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { installPacked } from './packed.ts';
-import { Running } from './process.ts';
+import { Running, startNode } from './process.ts';
 
 const files = [
   '.gitignore',
@@ -25,6 +26,18 @@ const files = [
   'procedures.ts',
   'tsconfig.json',
 ];
+
+/** The commands of README.md's second terminal, each with what it prints. */
+function story(): { command: string; remark: string; printed: string }[] {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const section = /^## Typed calls\n(.*?)^## /ms.exec(readme)?.[1] ?? '';
+  const [, second = ''] = [...section.matchAll(/^```\n(.*?)^```$/gms)].map(([, text]) => text);
+  const commands = [...second.matchAll(/^\$ (.*?)(?: +# (.*))?\n((?:(?!\$ ).*\n)*)/gm)];
+  assert.equal(commands.length, 4, 'the commands of the story');
+  return commands.map(([, command = '', remark = '', printed = '']) => {
+    return { command, remark, printed };
+  });
+}
 
 describe('tandem init, from the packed package', () => {
   let folder = '';
@@ -80,6 +93,70 @@ describe('tandem init, from the packed package', () => {
     const called = await npmRun('client', project, { RPC_URL: url });
     assert.deepEqual([called.code, called.stderr], [0, '']);
     assert.equal(called.stdout, 'Hello, Ada!\n{ count: 3, mean: 2 }\n');
+
+    // What README.md tells of its second terminal, typed as it stands there.
+    for (const { command, remark, printed } of story()) {
+      if (remark.includes('became a Type.String')) {
+        const file = join(project, 'procedures.ts');
+        const text = readFileSync(file, 'utf8');
+        writeFileSync(file, text.replace('mean: Type.Number', 'mean: Type.String'));
+      }
+      const line = command
+        .replace('npx tandem', `'${process.execPath}' '${main}'`)
+        .replace('http://127.0.0.1:8000/rpc', url);
+      const { stdout } = await start('sh', ['-c', `${line} 2>&1`], project, { RPC_URL: url }).exit;
+      assert.equal(stdout, printed, command);
+    }
+  });
+
+  describe('depends on', () => {
+    const specifierIn = async (project: string): Promise<string | undefined> => {
+      const { code, stderr } = await tandem(['init', project]).exit;
+      assert.deepEqual([code, stderr], [0, '']);
+      const text = readFileSync(join(folder, project, 'package.json'), 'utf8');
+      const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };
+      return dependencies['tandem-rpc'];
+    };
+    /** What npm notes of an installed package. */
+    const note = (resolved: string): void => {
+      const lock = { lockfileVersion: 3, packages: { 'node_modules/tandem-rpc': { resolved } } };
+      writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify(lock));
+    };
+    after(() => rmSync(join(folder, 'node_modules/.package-lock.json')));
+
+    it('the tarball that this copy was installed from', async () => {
+      const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
+      note(`file:${tarball}`);
+      assert.equal(await specifierIn('a'), `file:../${tarball}`);
+      assert.equal(await specifierIn('deep/er'), `file:../../${tarball}`);
+    });
+
+    it('the version, where that is gone or it came from the registry', async () => {
+      const own = readFileSync(join(folder, 'node_modules/tandem-rpc/package.json'), 'utf8');
+      const { version } = JSON.parse(own) as { version: string };
+      note('file:gone.tgz');
+      assert.equal(await specifierIn('b'), `^${version}`);
+      note('https://registry.npmjs.org/tandem-rpc/-/tandem-rpc-0.1.0.tgz');
+      assert.equal(await specifierIn('c'), `^${version}`);
+    });
+
+    it('the folder, in a clone', async () => {
+      const project = join(folder, 'of a "clone"');
+      const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+      assert.equal((await startNode([main, 'init', project]).exit).code, 0);
+      const text = readFileSync(join(project, 'package.json'), 'utf8');
+      const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };
+      const specifier = dependencies['tandem-rpc'] ?? '';
+      assert.match(specifier, /^file:/);
+      const root = fileURLToPath(new URL('../..', import.meta.url));
+      assert.equal(join(project, specifier.slice('file:'.length)), join(root, '.'));
+    });
+  });
+
+  it('takes no name that npm refuses', async () => {
+    assert.equal((await tandem(['init', 'tandem-rpc']).exit).code, 0);
+    const text = readFileSync(join(folder, 'tandem-rpc/package.json'), 'utf8');
+    assert.equal((JSON.parse(text) as { name: string }).name, 'tandem-service');
   });
 
   it('overwrites nothing', async () => {

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { builtMain, needsSources } from './built.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -65,17 +66,19 @@ function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(inherited), ...env };
 }
 
+function start(args: string[], env: NodeJS.ProcessEnv): Running {
+  return new Running(spawn(process.execPath, args, { cwd: root, env: cleanEnvironment(env) }));
+}
+
+/** A file in TypeScript. */
 export function startNode(args: string[], env: NodeJS.ProcessEnv = {}): Running {
-  return new Running(
-    spawn(process.execPath, ['--import', 'tsx', ...args], {
-      cwd: root,
-      env: cleanEnvironment(env),
-    }),
-  );
+  return start(['--import', 'tsx', ...args], env);
 }
 
 export function startCli(args: string[], env: NodeJS.ProcessEnv = {}): Running {
-  return startNode([main, ...args], env);
+  const built = builtMain();
+  if (built === undefined || needsSources(args)) return startNode([main, ...args], env);
+  return start([built, ...args], env);
 }
 
 export function runCli(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Exit> {

@@ -173,7 +173,7 @@ describe('what a procedure leaves behind', () => {
   });
 
   it('ends the process, with its stack in the log, when it is an exception', async () => {
-    const { server, url } = await startServer([lifecycle]);
+    const { server, url } = await startServer([lifecycle, '--no-supervisor']);
     const reply = await post(url, { id: 1, method: 'leaveException' });
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: null });
     const { code, stderr } = await server.exit;

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { HTTPTransport, Client as OpenRpcClient, RequestManager } from '@open-rpc/client-js';
+import { JsonRpcProvider } from 'ethers';
 import jayson from 'jayson/promise/index.js';
 import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
+import { type HttpTransportConfig, http } from 'viem';
 import { serve } from './serve.ts';
 
 /** Clients that others wrote, as their own documents say to use them. */
@@ -130,6 +132,76 @@ describe('foreign clients', () => {
       const calls = [1, 2, 3].map((n) => client.request({ method: 'math.add', params: [n, n] }));
       client.stopBatch();
       assert.deepEqual(await Promise.all(calls), [2, 4, 6]);
+    });
+  });
+
+  describe('ethers, JsonRpcProvider', () => {
+    /** One that batches, as it does unless told otherwise; the requests it sends are counted. */
+    const connect = (t: TestContext) => {
+      const provider = new JsonRpcProvider(url, 1, { staticNetwork: true });
+      t.after(() => provider.destroy());
+      const sent: unknown[] = [];
+      void provider.on('debug', ({ action, payload }: { action: string; payload: unknown }) => {
+        if (action === 'sendRpcPayload') sent.push(payload);
+      });
+      return { provider, sent };
+    };
+
+    it('batches calls by name and by position', async (t) => {
+      const { provider, sent } = connect(t);
+      const calls = [
+        provider.send('math.add', [1, 2]),
+        provider.send('math.add', { a: 3, b: 4 }),
+        provider.send('math.add', [5, 6]),
+      ];
+      assert.deepEqual(await Promise.all(calls), [3, 7, 11]);
+      assert.equal(sent.length, 1);
+    });
+
+    it('gets errors, each that of its call', async (t) => {
+      const { provider, sent } = connect(t);
+      const bad = provider.send('users.pooled', ['none']);
+      const good = provider.send('math.add', [1, 2]);
+      await assert.rejects(bad, {
+        code: 'UNKNOWN_ERROR',
+        error: { code: 404, message: 'No such user', data: { id: 'none' } },
+      });
+      assert.equal(await good, 3);
+      assert.equal(sent.length, 1);
+    });
+  });
+
+  describe('viem, http', () => {
+    const connect = (config: HttpTransportConfig = {}) => {
+      const { request } = http(url, config)({ retryCount: 0 });
+      return (method: string, params?: unknown): Promise<unknown> => request({ method, params });
+    };
+
+    it('calls by name and by position', async () => {
+      assert.equal(await connect()('math.add', { a: 1, b: 2 }), 3);
+      assert.equal(await connect()('math.add', [1, 2]), 3);
+    });
+
+    it('batches, and gets the errors, each that of its call', async () => {
+      let bodies = 0;
+      const request = connect({
+        batch: true,
+        onFetchRequest: () => {
+          bodies += 1;
+        },
+      });
+      const calls = [
+        request('math.add', [1, 2]),
+        request('users.pooled', { id: 'none' }),
+        request('math.add', [3, 4]),
+      ];
+      const [first, second, third] = await Promise.allSettled(calls);
+      assert.deepEqual(first, { status: 'fulfilled', value: 3 });
+      assert.deepEqual(third, { status: 'fulfilled', value: 7 });
+      assert.ok(second?.status === 'rejected');
+      const { code, data, details } = second.reason as Record<string, unknown>;
+      assert.deepEqual([code, data, details], [404, { id: 'none' }, 'No such user']);
+      assert.equal(bodies, 1);
     });
   });
 });

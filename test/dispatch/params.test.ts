@@ -7,27 +7,34 @@ import { isInvalid } from '../../src/jsonrpc/envelope.ts';
 import { readBody } from '../../src/jsonrpc/read.ts';
 import { errorReply } from '../../src/jsonrpc/reply.ts';
 import { scanEnvelope } from '../../src/jsonrpc/scan.ts';
-import { pushCall } from '../../src/pool/encode.ts';
+import { FrameBuilder, largeText, readFrame } from '../../src/pool/frame.ts';
 import { type ReadParams, readParams } from '../../src/pool/params.ts';
-import { type Frame, largeText } from '../../src/pool/wire.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { mutate, randomOf, request, seed } from '../jsonrpc/bodies.ts';
 
 const scope = new RequestScope();
 const called = procedure({ name: 'called' }, () => null);
 const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
-const options = { ...limits, checkResults: true, maxReplyBytes: 1000 };
+const options = {
+  ...limits,
+  checkResults: true,
+  maxReplyBytes: 1000,
+  maxWorkerMemory: 0,
+  tracing: false,
+};
 
 /** What a worker makes of a body of which the front end has read the envelope alone. */
 function readInWorker(source: string | Uint8Array, text: string): ReadParams | undefined {
   const quick = scanEnvelope(text, text, 0, false);
   if (quick === undefined || quick.method === '') return undefined;
   const { id, start, end } = quick;
-  const frame: Frame = [];
+  const frame = new FrameBuilder();
   const params = start === -1 ? undefined : unparsed;
   const call: Call = { procedure: called, id, params, source, start, end, scope };
-  pushCall(frame, call, 1, 0, 1000);
-  return readParams(frame, 0, options);
+  frame.add(call, 1, false, 1000);
+  const [entry] = readFrame(frame.take());
+  assert.ok(entry !== undefined);
+  return readParams(entry, options);
 }
 
 /** What the exact reader makes of it. */
@@ -36,7 +43,7 @@ function readExactly(text: string): ReadParams {
   if (body.kind === 'reply') return body;
   assert.ok(body.kind === 'single');
   const { entry } = body;
-  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code) };
+  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
   return { reply: undefined, params: entry.params, id: entry.id };
 }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
+import { MessageChannel } from 'node:worker_threads';
 import type { Call } from '../../src/dispatch/call.ts';
 import { RequestScope } from '../../src/dispatch/scope.ts';
-import { pushCall } from '../../src/pool/encode.ts';
+import { FrameBuilder } from '../../src/pool/frame.ts';
 import { Ledger, slotCount } from '../../src/pool/ledger.ts';
+import { Outbox } from '../../src/pool/outbox.ts';
+import { Postbox } from '../../src/pool/postbox.ts';
 import { Replica } from '../../src/pool/replica.ts';
-import type { Frame } from '../../src/pool/wire.ts';
 import { Router, tableOf } from '../../src/router/router.ts';
 
 /** A replica without a thread: its frames are made and its results are read here. */
@@ -14,9 +15,10 @@ class Bench {
   readonly ran: string[] = [];
   readonly ledger = new Ledger();
   readonly #channel = new MessageChannel();
+  readonly #outbox = new Outbox();
   readonly #router = new Router();
   readonly #replica: Replica;
-  readonly #frame: Frame = [];
+  readonly #frame = new FrameBuilder();
   #end: (() => void) | undefined;
 
   constructor() {
@@ -29,8 +31,16 @@ class Bench {
         this.#end = resolve;
       });
     });
-    const options = { maxDepth: 64, strict: false, checkResults: true, maxReplyBytes: 1000 };
-    this.#replica = new Replica(this.#channel.port1, this.ledger, tableOf(this.#router), options);
+    const options = {
+      maxDepth: 64,
+      strict: false,
+      checkResults: true,
+      maxReplyBytes: 1000,
+      maxWorkerMemory: 0,
+      tracing: false,
+    };
+    const postbox = new Postbox(this.#channel.port1, new Outbox(this.#outbox.buffer));
+    this.#replica = new Replica(postbox, this.ledger, tableOf(this.#router), options);
   }
 
   /** Puts a call into the next frame, and gives its ticket. */
@@ -48,13 +58,13 @@ class Bench {
       end: source.length,
       scope,
     };
-    pushCall(this.#frame, call, ticket, follows, 1000);
+    this.#frame.add(call, ticket, follows === 1, 1000);
     this.ledger.send(ticket);
     return ticket;
   }
 
   run(): void {
-    this.#replica.run(this.#frame.splice(0));
+    this.#replica.run(this.#frame.take());
   }
 
   async endWait(): Promise<void> {
@@ -65,11 +75,8 @@ class Bench {
   /** Tickets of the results that were posted, in their order. */
   posted(): number[] {
     const tickets: number[] = [];
-    for (;;) {
-      const received = receiveMessageOnPort(this.#channel.port2);
-      if (received === undefined) return tickets;
-      if (Array.isArray(received.message)) tickets.push(received.message[0] as number);
-    }
+    this.#outbox.drain((ticket) => tickets.push(ticket));
+    return tickets;
   }
 
   close(): void {

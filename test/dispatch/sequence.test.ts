@@ -33,7 +33,8 @@ function callOf(id: string | undefined): Call {
 
 /** Runs nothing, and notes when each call begins and ends. */
 class FakeExecutor implements Executor {
-  readonly takesUnparsed: boolean;
+  readonly takesUnparsed = true;
+  readonly executeInOrder?: NonNullable<Executor['executeInOrder']>;
   readonly #journal: string[];
   readonly #isSync: (call: Call) => boolean;
   readonly #replyTo: (call: Call) => Reply;
@@ -44,9 +45,9 @@ class FakeExecutor implements Executor {
     journal: string[],
     isSync: (call: Call) => boolean,
     replyTo: (call: Call) => Reply = (call) => call.id,
-    takesUnparsed = true,
+    takesSeveral = true,
   ) {
-    this.takesUnparsed = takesUnparsed;
+    if (takesSeveral) this.executeInOrder = (calls) => this.#run(calls);
     this.#journal = journal;
     this.#isSync = isSync;
     this.#replyTo = replyTo;
@@ -63,7 +64,7 @@ class FakeExecutor implements Executor {
       .then(() => this.#end(call));
   }
 
-  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
+  #run(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
     this.runs++;
     return this.#next(calls, []);
   }

@@ -21,10 +21,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   composition: [...core, 'dispatch', 'pool', 'composition'],
   app: [...core, 'dispatch', 'pool', 'http', 'composition'],
   index: [...core, 'dispatch', 'pool', 'http', 'composition', 'app'],
-  cli: [...core, 'dispatch', 'pool', 'http', 'composition', 'app'],
+  supervisor: [...leaves, 'http'],
+  cli: [...core, 'dispatch', 'pool', 'http', 'composition', 'app', 'supervisor'],
 };
 
-const apps = ['app', 'rpc-app'];
+const apps = ['app', 'listening', 'rpc-app'];
 
 function partOf(file: string): string {
   const [first = ''] = file.split('/');

@@ -12,6 +12,7 @@ export const pages = [
   'docs/testing.md',
   'docs/client.md',
   'docs/codegen.md',
+  'docs/operations.md',
   'docs/reliability.md',
   'docs/benchmark.md',
   'examples/README.md',

@@ -71,7 +71,7 @@ describe('README.md', () => {
         .filter((page) => page !== 'docs/codegen.md')
         .map(read)
         .join('\n')
-        .matchAll(/npm run ([\w:]+)/g),
+        .matchAll(/npm run ([\w:-]+)/g),
     ];
     assert.ok(run.length > 0);
     for (const [, name = ''] of run) assert.ok(name in scripts, name);

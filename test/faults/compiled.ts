@@ -30,8 +30,8 @@ export class Compiled {
         files: files.map((file) => join(root, file)),
       }),
     );
-    const exports = { '.': './src/index.js' };
-    const manifest = { name: 'tandem-rpc', type: 'module', exports };
+    const exports = { '.': './src/index.js', './package.json': './package.json' };
+    const manifest = { name: 'tandem-rpc', version: '0.0.0', type: 'module', exports };
     writeFileSync(join(this.folder, 'package.json'), JSON.stringify(manifest));
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'), 'junction');
     const tsc = join(root, 'node_modules/typescript/bin/tsc');

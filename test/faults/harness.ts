@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, type TestContext } from 'node:test';
+import { after, before } from 'node:test';
 import {
   Dispatcher,
   type DispatcherOptions,
@@ -10,6 +10,11 @@ import { Board } from '../fixtures/faults/board.ts';
 import { randomFrom, seed } from './random.ts';
 
 export const board = Board.get();
+
+/** Cleans up at the end, as a test's context does. */
+export interface Owner {
+  after(clean: () => void | Promise<void>): void;
+}
 
 export function fixture(name: string): string {
   return new URL(`../fixtures/faults/${name}`, import.meta.url).href;
@@ -164,7 +169,7 @@ export class Service {
   }
 
   /** Started, for one test. */
-  static async start(t: TestContext, options: DispatcherOptions = {}): Promise<Service> {
+  static async start(t: Owner, options: DispatcherOptions = {}): Promise<Service> {
     const service = new Service(options);
     t.after(() => service.dispatcher.close(0));
     await service.dispatcher.ready();

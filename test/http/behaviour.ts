@@ -5,6 +5,7 @@ import { connections } from './behaviour/connections.ts';
 import { cors } from './behaviour/cors.ts';
 import { drain } from './behaviour/drain.ts';
 import { framing } from './behaviour/framing.ts';
+import { hosts } from './behaviour/hosts.ts';
 import { largeReplies } from './behaviour/large-replies.ts';
 import { rejections } from './behaviour/rejections.ts';
 import { routes } from './behaviour/routes.ts';
@@ -20,6 +21,7 @@ export function behaviour(transport: 'uws' | 'node'): void {
     framing(start, transport);
     bodies(start, transport);
     cors(start);
+    hosts(start);
     connections(start, transport);
     largeReplies(start);
     drain(start);

@@ -3,19 +3,30 @@ import type { TestContext } from 'node:test';
 import type { HttpServer } from '../../src/http/http-server.ts';
 import type { HttpOptions } from '../../src/http/options.ts';
 import { listen } from '../../src/http/server.ts';
+import type { Certificate } from './certificate.ts';
 import { RawClient } from './raw-client.ts';
 import { StubService } from './stub-service.ts';
 
 export const defaults: HttpOptions = {
   host: '127.0.0.1',
   port: 0,
+  sharedPort: false,
   path: '/rpc',
   corsOrigin: '*',
+  allowedHosts: [],
+  tlsKey: '',
+  tlsCert: '',
+  authenticate: undefined,
   maxBodyBytes: 10 * 1024 * 1024,
+  maxHeaderBytes: 16 * 1024,
+  maxHeaders: 96,
+  writeTimeoutMs: 10_000,
   introspection: true,
   health: true,
   forwardHeaders: [],
+  serves: 'all',
   maxConnections: 10_000,
+  onConnectionRefused: () => {},
   // Longer than any test may take: a request that is never counted out fails its test.
   shutdownGraceMs: 300_000,
   warn: (message) => assert.fail(`unexpected warning: ${message}`),
@@ -30,11 +41,19 @@ export interface Running {
 
 export type Start = (t: TestContext, options?: Partial<HttpOptions>) => Promise<Running>;
 
-/** Starts servers on one transport, and fails where another one answered. */
-export function starter(transport: 'uws' | 'node'): Start {
+/**
+ * Starts servers on one transport, and fails where another one answered.
+ *
+ * @param certificate what connections are encrypted with; undefined: they are not
+ */
+export function starter(
+  transport: 'uws' | 'node',
+  certificate?: Pick<Certificate, 'keyPath' | 'certPath' | 'cert'>,
+): Start {
+  const tls = certificate && { tlsKey: certificate.keyPath, tlsCert: certificate.certPath };
   return async (t, options = {}) => {
     const service = new StubService();
-    const server = await listen(service, { ...defaults, ...options }, transport);
+    const server = await listen(service, { ...defaults, ...tls, ...options }, transport);
     assert.equal(server.transport, transport);
     const clients: RawClient[] = [];
     t.after(async () => {
@@ -44,7 +63,7 @@ export function starter(transport: 'uws' | 'node'): Start {
     });
     const { port } = server.address;
     const client = () => {
-      const made = new RawClient(port);
+      const made = new RawClient(port, '127.0.0.1', certificate?.cert);
       clients.push(made);
       return made;
     };

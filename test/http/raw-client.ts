@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 
 export interface RawResponse {
   readonly status: number;
@@ -32,8 +33,12 @@ export class RawClient {
   closed = false;
   readonly #changed = new EventEmitter();
 
-  constructor(port: number, host = '127.0.0.1') {
-    this.socket = connect({ port, host, noDelay: true });
+  /** @param ca PEM text of who signed the server's certificate; undefined: no TLS */
+  constructor(port: number, host = '127.0.0.1', ca?: string) {
+    this.socket =
+      ca === undefined
+        ? connect({ port, host, noDelay: true })
+        : connectSecurely({ port, host, ca });
     this.socket.on('data', (chunk) => {
       this.received = Buffer.concat([this.received, chunk]);
       this.#changed.emit('change');

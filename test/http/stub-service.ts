@@ -1,4 +1,6 @@
 import { EventEmitter, once } from 'node:events';
+import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
+import { passGate } from '../../src/dispatch/gate.ts';
 import type { RequestScope } from '../../src/dispatch/scope.ts';
 import type { Service, ServiceState } from '../../src/dispatch/service.ts';
 import type { Reply } from '../../src/jsonrpc/reply.ts';
@@ -58,6 +60,14 @@ export class StubService implements Service {
     }
     return this.#run(call, scope);
   }
+
+  admit(scope: RequestScope) {
+    return scope.verdict === undefined
+      ? undefined
+      : passGate(scope, scope.verdict, new DeadlineSweep());
+  }
+
+  metrics: Service['metrics'] = { text: () => Promise.resolve('stub_calls_total 1\n') };
 
   introspect() {
     return this.document;

@@ -185,34 +185,50 @@ const usual = [
 ];
 const unusual = fc.oneof(...usual, member('extra', value), member('Id', value));
 
+const orders = fc.constantFrom(
+  'v m p i',
+  'v i m p',
+  'm p i',
+  'i m p',
+  'm p i v',
+  'm p',
+  'v m i',
+  'i m',
+  'm p v i',
+);
+const plainName = fc.constantFrom('"m"', '"add"', '"math.add"');
+const plainParams = value.filter((text) => /^[[{]/.test(text));
+const plainId = fc.constantFrom('1', '-20', '"x"', 'null', '9007199254740993', '""');
+const plainBlank = fc.constantFrom('', ' ', '\n');
+
+function written(order: string, name: string, given: string, id: string, blank: string): string {
+  const texts: Record<string, string> = {
+    v: `"jsonrpc":${blank}"2.0"`,
+    m: `"method":${blank}${name}`,
+    p: `"params":${blank}${given}`,
+    i: `"id":${blank}${id}`,
+  };
+  const members = order.split(' ').map((letter) => texts[letter]);
+  return `{${blank}${members.join(`,${blank}`)}${blank}}${blank}`;
+}
+
 /** As clients write them. */
 const plain: fc.Arbitrary<string> = fc
+  .tuple(orders, plainName, plainParams, plainId, plainBlank)
+  .map((parts) => written(...parts));
+
+/** As one client writes them: its requests differ in id and params, now and then in the method. */
+export const plainBatch: fc.Arbitrary<string> = fc
   .tuple(
-    fc.constantFrom(
-      'v m p i',
-      'v i m p',
-      'm p i',
-      'i m p',
-      'm p i v',
-      'm p',
-      'v m i',
-      'i m',
-      'm p v i',
-    ),
-    fc.constantFrom('"m"', '"add"', '"math.add"'),
-    value.filter((text) => /^[[{]/.test(text)),
-    fc.constantFrom('1', '-20', '"x"', 'null', '9007199254740993', '""'),
-    fc.constantFrom('', ' ', '\n'),
+    orders,
+    plainBlank,
+    fc.array(fc.tuple(fc.nat(7), plainName, plainParams, plainId), { minLength: 1, maxLength: 5 }),
   )
-  .map(([order, name, given, number, blank]) => {
-    const texts: Record<string, string> = {
-      v: `"jsonrpc":${blank}"2.0"`,
-      m: `"method":${blank}${name}`,
-      p: `"params":${blank}${given}`,
-      i: `"id":${blank}${number}`,
-    };
-    const members = order.split(' ').map((letter) => texts[letter]);
-    return `{${blank}${members.join(`,${blank}`)}${blank}}${blank}`;
+  .map(([order, blank, requests]) => {
+    const texts = requests.map(([odd, name, given, id]) =>
+      written(order, odd === 0 ? name : '"add"', given, id, blank),
+    );
+    return `[${blank}${texts.join(`,${blank}`)}]`;
   });
 
 /** JSON text of something that is a request, or nearly one; members in any order. */

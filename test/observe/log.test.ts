@@ -9,10 +9,10 @@ function record(options: Partial<LogOptions> & { level: LogLevel }): { log: Log;
 }
 
 function writeAll(log: Log): void {
-  log.debug({}, 'debug');
-  log.info({}, 'info');
-  log.warn({}, 'warn');
-  log.error({}, 'error');
+  log.debug({ event: 'ready' }, 'debug');
+  log.info({ event: 'ready' }, 'info');
+  log.warn({ event: 'ready' }, 'warn');
+  log.error({ event: 'ready' }, 'error');
 }
 
 describe('levels', () => {
@@ -38,13 +38,14 @@ describe('levels', () => {
 describe('JSON lines', () => {
   it('hold time, level by name, fields and message, one line each whatever is in them', () => {
     const { log, lines } = record({ level: 'info' });
-    log.warn({ worker: 3, reason: 'two\nlines' }, 'worker\r\nlost');
+    log.warn({ event: 'worker-lost', worker: 3, reason: 'two\nlines' }, 'worker\r\nlost');
     assert.equal(lines.length, 1);
     const [line = ''] = lines;
     assert.equal(line.indexOf('\n'), line.length - 1);
     const { time, pid, ...rest } = JSON.parse(line) as Record<string, unknown>;
     assert.deepEqual(rest, {
       level: 'warn',
+      event: 'worker-lost',
       worker: 3,
       reason: 'two\nlines',
       msg: 'worker\r\nlost',
@@ -53,12 +54,28 @@ describe('JSON lines', () => {
     assert.equal(pid, process.pid);
   });
 
+  it('hold no character that could drive the terminal of who reads them, and lose none', () => {
+    const { log, lines } = record({ level: 'info' });
+    const hostile = 'x\n\r\u001b[2J\u009b31m\u0007\u202e\u007f\u2028\\u0041';
+    log.warn({ event: 'ready', value: hostile, [hostile]: [hostile] }, hostile);
+    const [line = ''] = lines;
+    assert.doesNotMatch(line.trimEnd(), /[\p{Cc}\u202e\u2028]/u);
+    const read = JSON.parse(line) as Record<string, unknown>;
+    assert.deepEqual([read.msg, read.value, read[hostile]], [hostile, hostile, [hostile]]);
+  });
+
   it('never hold params or secrets', () => {
     const { log, lines } = record({ level: 'info' });
     const secret = 'hunter2';
     const error = Object.assign(new Error('boom'), { params: { secret } });
-    log.info({ params: { secret }, headers: { authorization: secret }, auth: secret }, 'one');
-    log.error({ err: error, request: { cookie: secret, token: secret } }, 'two');
+    log.info(
+      { event: 'ready', params: { secret }, headers: { authorization: secret }, auth: secret },
+      'one',
+    );
+    log.error(
+      { event: 'call-failed', err: error, request: { cookie: secret, token: secret } },
+      'two',
+    );
     assert.equal(lines.length, 2);
     assert.doesNotMatch(lines.join(''), /hunter2/);
   });
@@ -73,7 +90,7 @@ describe('pretty lines', () => {
 
   it('read as time, level, message and name=value', () => {
     const { log, lines } = pretty();
-    log.info({ url: 'http://127.0.0.1:8000/rpc', workers: 3, why: 'a b' }, 'ready');
+    log.info({ event: 'ready', url: 'http://127.0.0.1:8000/rpc', workers: 3, why: 'a b' }, 'ready');
     assert.match(
       lines.join(''),
       /^\[[\d:.]+\] INFO: ready url=http:\/\/127\.0\.0\.1:8000\/rpc workers=3 why="a b"\n$/,
@@ -83,7 +100,7 @@ describe('pretty lines', () => {
   it('escape what could forge a line or drive the terminal', () => {
     const { log, lines } = pretty();
     const hostile = 'x\n[00:00:00.000] INFO: forged\r\u001b[2J\u009b31m\u0007\u202e\u007f';
-    log.warn({ value: hostile, [hostile]: [hostile] }, hostile);
+    log.warn({ event: 'ready', value: hostile, [hostile]: [hostile] }, hostile);
     const text = lines.join('');
     assert.equal(text.split('\n').length, 2, text);
     assert.doesNotMatch(text.trimEnd(), /[\p{Cc}\u202e]/u);
@@ -92,7 +109,14 @@ describe('pretty lines', () => {
 
   it('show a stack, indented below its line', () => {
     const { log, lines } = pretty();
-    log.error({ ref: 'abc', detail: 'Error: boom\u001b[2J\n    at add (file.ts:1:2)' }, 'failed');
+    log.error(
+      {
+        event: 'call-failed',
+        ref: 'abc',
+        detail: 'Error: boom\u001b[2J\n    at add (file.ts:1:2)',
+      },
+      'failed',
+    );
     assert.match(
       lines.join(''),
       /ERROR: failed ref=abc\n {4}Error: boom\\u001b\[2J\n {8}at add \(file\.ts:1:2\)\n$/,

@@ -112,8 +112,18 @@ describe('schemas in components', () => {
   test('hold what has an $id, and what is used more than once', () => {
     const { components } = documentOf(everyKind);
     assert.deepEqual(Object.keys(components?.schemas ?? {}), [
-      'Corner',
+      'Composed',
+      'Keyed',
+      'List',
+      'Member',
+      'MixedItem',
+      'Move',
+      'Number',
+      'Part',
+      'Picked',
       'Shape',
+      'Team',
+      'TupleItem',
       'User',
       'tree-node',
     ]);

@@ -9,7 +9,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CallContext } from '../../src/router/context.ts';
 import type { Router } from '../../src/router/router.ts';
@@ -18,7 +17,8 @@ import type { Router } from '../../src/router/router.ts';
 export class ModuleFolder {
   readonly path: string;
 
-  constructor(t: TestContext) {
+  /** @param t cleans up at the end, as a test's context does */
+  constructor(t: { after(clean: () => void): void }) {
     this.path = mkdtempSync(join(tmpdir(), 'tandem-modules-'));
     t.after(() => rmSync(this.path, { recursive: true, force: true }));
   }

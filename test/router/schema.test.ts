@@ -57,6 +57,24 @@ describe('binding params', () => {
     assert.equal(issues(pair, undefined).length, 2);
   });
 
+  test('a required member must be there whatever its schema takes', () => {
+    for (const open of [
+      Type.Unknown(),
+      Type.Any(),
+      Type.Union([Type.Unknown(), Type.Number()]),
+      Type.Union([Type.Union([Type.String(), Type.Any()]), Type.Null()]),
+      Type.Intersect([Type.Unknown(), Type.Unknown()]),
+    ]) {
+      const schema = Type.Object({ a: open });
+      assert.deepEqual(bind(schema, { a: null }), { a: null });
+      assert.deepEqual(
+        issues(schema, {}).map(({ path, received }) => [path, received]),
+        [['/a', 'undefined']],
+      );
+      assert.notEqual(compileReturns(schema, 'p')?.({}), undefined);
+    }
+  });
+
   test('too many positional ones are refused', () => {
     assert.deepEqual(issues(pair, [1, 2, 3]), [
       {
@@ -474,6 +492,21 @@ describe('refused at registration', () => {
       a: { x: 1 },
       b: { x: 2 },
     });
+  });
+
+  test('one schema with an $id, optional in one place', () => {
+    const point = Type.Object({ x: Type.Number() }, { $id: 'Point' });
+    const list = Type.Recursive((This) => Type.Object({ next: Type.Optional(This) }));
+    for (const [type, value] of [
+      [point, { x: 1 }],
+      [list, { next: { next: {} } }],
+    ] as const) {
+      const schema = Type.Object({ a: type, b: Type.Optional(type), c: Type.Readonly(type) });
+      assert.deepEqual(bind(schema, { a: value, c: value }), { a: value, c: value });
+      assert.deepEqual(bind(schema, { a: value, b: value, c: value }).b, value);
+      assert.equal(issues(schema, { a: value, b: 1, c: value })[0]?.path, '/b');
+      assert.equal(issues(schema, { b: value, c: value })[0]?.path, '/a');
+    }
   });
 
   test('a schema that nests without end', () => {

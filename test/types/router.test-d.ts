@@ -165,3 +165,52 @@ same<ReturnType<typeof router.list>, string[]>(true);
 same<ReturnType<typeof router.reloadModule>, Promise<boolean>>(true);
 same<ReturnType<typeof getRegistrySchema>, RegistrySchema>(true);
 same<ReturnType<typeof getProcedureSchema>['parameters'][number]['required'], boolean>(true);
+
+// authorize gets the context and the params of the schema, and answers with nothing.
+interface Db {
+  readonly db: string;
+}
+rpc(
+  {
+    name: 'authorized',
+    params: Pair,
+    errors: { DENIED: { code: 1, message: 'Denied' } },
+    authorize(context, params) {
+      same<typeof params, { a: number; b?: string }>(true);
+      same<typeof context.auth, unknown>(true);
+      throw context.errors.DENIED();
+    },
+  },
+  ({ a }) => a,
+);
+rpc({ name: 'authorizedLater', params: Pair, authorize: async () => {} }, ({ a }) => a);
+// The state that it names is the handler's, too.
+rpc(
+  { name: 'authorizedByState', authorize: ({ state }: CallContext<Db>) => void state.db },
+  (_params, context) => {
+    same<typeof context.state, Db>(true);
+  },
+);
+procedure(
+  { name: 'p', params: Pair, authorize: ({ state }: CallContext<Db>) => void state.db },
+  ({ a }) => a,
+);
+class Authorized {
+  @rpc({
+    name: 'authorizedMethod',
+    params: Pair,
+    authorize(_context, params) {
+      same<typeof params, { a: number; b?: string }>(true);
+    },
+  })
+  static method({ a }: { a: number }) {
+    return a;
+  }
+}
+void Authorized;
+// @ts-expect-error true and false are no answers
+rpc({ name: 'wrongAuthorize', authorize: () => true }, () => 1);
+// @ts-expect-error not later either
+rpc({ name: 'wrongAuthorizeLater', authorize: async () => false }, () => 1);
+// @ts-expect-error a is a number
+rpc({ name: 'wrongParams', params: Pair, authorize: (_, { a }: { a: string }) => void a }, () => 1);

@@ -99,7 +99,8 @@ export class SchemaTypes {
   #writeTypes(schema: JsonObject, at: Place): Piece {
     const type = own(schema, 'type') ?? shapeOf(schema);
     if (!Array.isArray(type)) return this.#writeType(type, schema, at);
-    return union(type.map((one) => this.#writeType(one, schema, at)));
+    // Each once: what is in it would be written again, and in that again, for every time it is named.
+    return union([...new Set(type)].map((one) => this.#writeType(one, schema, at)));
   }
 
   #writeType(type: unknown, schema: JsonObject, at: Place): Piece {
@@ -187,8 +188,18 @@ export class SchemaTypes {
   }
 }
 
-/** The member for all other names; TypeScript wants it to cover the named ones too. */
+/** Of the types of named members, what a member for all others says again. */
+const longestRepeated = 400;
+
+/**
+ * The member for all other names; TypeScript wants it to cover the named ones too. Where these are long it is
+ * `unknown`: nobody would read them twice, and each level of nesting would double them.
+ */
 export function indexMember(members: readonly Member[], rest: readonly Piece[]): Member {
+  const length = members.reduce((sum, { type }) => sum + type.length, 0);
+  if (length > longestRepeated) {
+    return { name: '[name: string]', optional: false, type: 'unknown', doc: [] };
+  }
   const named = members.flatMap(({ type, optional }) => [
     tight(type.startsWith('\n') ? `(${type}\n)` : type),
     ...(optional ? [tight('undefined')] : []),

@@ -38,9 +38,9 @@ export function commentLine(text: string): string {
 
 /** A doc comment of these lines, '' for none. */
 export function docComment(lines: readonly string[]): string {
-  const text = lines.flatMap((line) => line.split(/\r\n|[\n\r\u2028\u2029]/)).map(commentLine);
-  while (text.at(-1) === '') text.pop();
-  while (text[0] === '') text.shift();
+  const all = lines.flatMap((line) => line.split(/\r\n|[\n\r\u2028\u2029]/)).map(commentLine);
+  const isText = (line: string): boolean => line !== '';
+  const text = all.slice(Math.max(0, all.findIndex(isText)), all.findLastIndex(isText) + 1);
   if (text.length === 0) return '';
   if (text.length === 1 && (text[0] ?? '').length < 90) return `/** ${text[0]} */\n`;
   return `/**\n${text.map((line) => ` * ${line}`.trimEnd()).join('\n')}\n */\n`;

@@ -35,7 +35,7 @@ export function routes(start: Start): void {
     });
   }
 
-  for (const path of ['/rpc', '/healthz', '/readyz', '/nowhere']) {
+  for (const path of ['/rpc', '/healthz', '/readyz', '/metrics', '/nowhere']) {
     test(`HEAD ${path} answers with the headers of GET alone`, async (t) => {
       const { client } = await start(t);
       const one = client();
@@ -51,6 +51,35 @@ export function routes(start: Start): void {
       assert.equal((await one.ask(post(rpc('echo')))).status, 200);
     });
   }
+
+  test('GET /metrics shows the figures of the service, as they are then', async (t) => {
+    const { client, service } = await start(t);
+    const one = client();
+    const reply = await one.ask(request('GET', '/metrics'));
+    assert.equal(reply.status, 200);
+    assert.equal(header(reply, 'content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+    assert.equal(header(reply, 'cache-control'), 'no-store');
+    assert.equal(reply.body.toString(), 'stub_calls_total 1\n');
+    const posted = await one.ask(request('POST', '/metrics', ['content-length: 0']));
+    assert.equal(posted.status, 405);
+    assert.equal(header(posted, 'allow'), 'GET, HEAD');
+    service.metrics = undefined;
+    assert.equal((await one.ask(request('GET', '/metrics'))).status, 404);
+  });
+
+  test('a server for operators has no calls, and one for calls nothing for operators', async (t) => {
+    const operators = (await start(t, { serves: 'operations' })).client();
+    const callers = (await start(t, { serves: 'calls' })).client();
+    const operations = ['/metrics', '/healthz', '/readyz'];
+    for (const path of operations) {
+      assert.equal((await operators.ask(request('GET', path))).status, 200, path);
+      assert.equal((await callers.ask(request('GET', path))).status, 404, path);
+    }
+    for (const asked of [post(rpc('echo')), request('GET', '/rpc')]) {
+      assert.equal((await operators.ask(asked)).status, 404);
+      assert.equal((await callers.ask(asked)).status, 200);
+    }
+  });
 
   test('introspection turned off: GET and HEAD are 405', async (t) => {
     const { client } = await start(t, { introspection: false });

@@ -1,0 +1,65 @@
+/**
+ * `npm run soak:drain -- --rounds 200 --replacements 20 --kills 20 --processes 2`: SIGTERMs under load,
+ * each to a server of its own; then rolling replacements (SIGUSR2) of one server under load; then kills of
+ * the only process of a server. Counts what handlers accepted against what callers were answered, and the
+ * connections that were reset before anything accepted them; measures the time until a killed process is
+ * back. Ends with 1 if an accepted call was lost.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { CompiledCli } from '../test/processes/cli.ts';
+import { drainRound, emptyReport } from '../test/processes/drain.ts';
+import { recoveryTimes } from '../test/processes/recovery.ts';
+import { replacementRounds } from '../test/processes/replacements.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '200' },
+    replacements: { type: 'string', default: '20' },
+    kills: { type: 'string', default: '20' },
+    processes: { type: 'string', default: '2' },
+  },
+});
+const { processes } = values;
+const rounds = Number(values.rounds);
+const replacements = Number(values.replacements);
+const kills = Number(values.kills);
+const cli = new CompiledCli();
+const args = ['--port', '0', '--processes', processes];
+
+try {
+  const report = emptyReport();
+  for (let round = 0; round < rounds; round++) {
+    // The signal meets the server warm and cold, and its connections at any moment.
+    const before = 20 + ((round * 37) % 400);
+    await drainRound((env) => cli.serve(args, env), before, report);
+    if ((round + 1) % 20 === 0) console.error(`${round + 1} SIGTERMs`);
+  }
+  const { violations, ...counts } = report;
+  if (rounds > 0) {
+    console.log(`${rounds} SIGTERMs, ${processes} processes, ${availableParallelism()} cores\n`);
+    console.log('| accepted | answered | after the signal | answered -32003 | never accepted |');
+    console.log('|--:|--:|--:|--:|--:|');
+    console.log(`| ${Object.values(counts).join(' | ')} |`);
+  }
+  if (replacements > 0) {
+    const { server, url } = await cli.serve(args);
+    const found = await replacementRounds(server, url, Number(processes), replacements);
+    server.child.kill('SIGTERM');
+    await server.exit;
+    violations.push(...found.violations);
+    console.log(`\n${replacements} rolling replacements of ${processes} processes\n`);
+    console.log('| calls | answered | reset | refused |');
+    console.log('|--:|--:|--:|--:|');
+    console.log(`| ${found.calls} | ${found.answered} | ${found.reset} | ${found.refused} |`);
+  }
+  if (kills > 0) {
+    const times = (await recoveryTimes(cli, kills)).map(Math.round);
+    const [median, longest] = [times[Math.floor(times.length / 2)], times.at(-1)];
+    console.log(`\n${kills} kills: the next answer after ${median} / ${longest} ms (median / max)`);
+  }
+  for (const violation of violations.slice(0, 20)) console.error(violation);
+  if (violations.length > 0) process.exitCode = 1;
+} finally {
+  cli.remove();
+}

@@ -1,0 +1,65 @@
+/**
+ * `npm run fuzz -- --minutes 5 [--only bodies|http|schemas|pooled-schemas|pool] [--seed N [--path P]]`: throws hostile
+ * data at the service until the time is over, each kind in its turn. Prints how many cases ran; ends with 1 at the
+ * first that fails, with its seed, its path and the case shrunk. A seed and a path repeat it.
+ */
+import { parseArgs } from 'node:util';
+import { fuzzers } from '../test/hostile/fuzz/fuzzers.ts';
+import { path as pathAsked, seed as seedAsked } from '../test/hostile/fuzz/run.ts';
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '1' },
+    only: { type: 'string' },
+    seed: { type: 'string' },
+    path: { type: 'string' },
+  },
+});
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) fail(`--minutes is a number above 0, not ${values.minutes}`);
+const first = Number(values.seed ?? seedAsked);
+if (!Number.isSafeInteger(first)) fail(`--seed is an integer, not ${values.seed}`);
+const path = values.path ?? pathAsked;
+const known = Object.keys(fuzzers);
+const names = values.only?.split(',') ?? known;
+for (const name of names) {
+  if (!known.includes(name)) fail(`no such fuzzer: ${name}; there are ${known.join(', ')}`);
+}
+if (path !== undefined && names.length !== 1) fail('--path repeats one case: say which by --only');
+
+/** Starts it, runs rounds until the time is over, ends it. */
+async function run(name: string, until: number): Promise<{ cases: number; seed: number }> {
+  const kind = fuzzers[name];
+  if (kind === undefined) throw new Error(`no fuzzer ${name}`);
+  const fuzzer = await kind.start();
+  let cases = 0;
+  let seed = first;
+  try {
+    do {
+      const replay = path === undefined ? {} : { path };
+      await fuzzer.run({ seed, runs: kind.round, ...replay });
+      cases += kind.round;
+      seed = (seed + 1) % 2 ** 31;
+    } while (path === undefined && performance.now() < until);
+  } finally {
+    await fuzzer.close();
+  }
+  return { cases, seed };
+}
+
+console.log(`seed ${first}`);
+const share = (minutes * 60_000) / names.length;
+for (const name of names) {
+  try {
+    const { cases, seed } = await run(name, performance.now() + share);
+    console.log(`${name}: ${cases} cases, seeds ${first} to ${seed - 1}`);
+  } catch (error) {
+    fail(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+process.exit(0);

@@ -1,0 +1,96 @@
+/** Deeper lines are no further to the right: a reply may nest a million levels. */
+const deepestIndent = 100;
+
+export interface Layout {
+  /** One member or element a line; otherwise all on one. */
+  readonly lines: boolean;
+  /** What a value's text, or a name's, becomes. */
+  readonly paint: (text: string, kind: 'name' | 'value') => string;
+}
+
+/**
+ * JSON text laid out anew. Its values stay as they were written, so that numbers keep all their digits, and
+ * nothing recurses.
+ *
+ * @param text valid JSON
+ */
+export function layOut(text: string, { lines, paint }: Layout): string {
+  let output = '';
+  let depth = 0;
+  let wasBegin = false;
+  const line = (): string => (lines ? `\n${'  '.repeat(Math.min(depth, deepestIndent))}` : '');
+  forEachToken(text, (token, end) => {
+    const next = text.charAt(skipSpace(text, end));
+    if (isBegin(token)) {
+      depth += 1;
+      output += isEnd(next) ? token : token + line();
+    } else if (isEnd(token)) {
+      depth -= 1;
+      output += wasBegin ? token : line() + token;
+    } else if (token === ',') output += token + line();
+    else if (token === ':') output += lines ? ': ' : token;
+    else output += paint(token, next === ':' ? 'name' : 'value');
+    wasBegin = isBegin(token);
+  });
+  return output;
+}
+
+/**
+ * The text of an object's member, as it was written; of several of that name the last one, as JSON.parse
+ * has it; undefined for none.
+ *
+ * @param text valid JSON, an object
+ */
+export function memberText(text: string, name: string): string | undefined {
+  let depth = 0;
+  let from: number | undefined;
+  let found: string | undefined;
+  let last = '';
+  forEachToken(text, (token, end) => {
+    if (token === ':' && depth === 1) from = JSON.parse(last) === name ? end : undefined;
+    if (isEnd(token)) depth -= 1;
+    if (from !== undefined && (depth === 0 || (depth === 1 && token === ','))) {
+      found = text.slice(from, end - 1).trim();
+      from = undefined;
+    }
+    if (isBegin(token)) depth += 1;
+    last = token;
+  });
+  return found;
+}
+
+function isBegin(token: string): boolean {
+  return token === '{' || token === '[';
+}
+
+function isEnd(token: string): boolean {
+  return token === '}' || token === ']';
+}
+
+const punctuation = '{}[],:';
+
+/** By hand: a pattern that matches strings overflows the stack on long ones. */
+function forEachToken(text: string, visit: (token: string, end: number) => void): void {
+  for (let start = skipSpace(text, 0); start < text.length; ) {
+    const end = endOfToken(text, start);
+    visit(text.slice(start, end), end);
+    start = skipSpace(text, end);
+  }
+}
+
+function endOfToken(text: string, start: number): number {
+  let end = start + 1;
+  if (text[start] === '"') {
+    while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+    return end + 1;
+  }
+  if (punctuation.includes(text.charAt(start))) return end;
+  while (end < text.length && !/[\s{}[\],:"]/.test(text.charAt(end))) end += 1;
+  return end;
+}
+
+function skipSpace(text: string, start: number): number {
+  let end = start;
+  while (' \t\r\n'.includes(text[end] ?? '-')) end += 1;
+  return end;
+}

@@ -1,0 +1,47 @@
+import { RpcApp } from '../app.ts';
+import type { Config } from '../config.ts';
+import { hooksOf } from '../hooks.ts';
+import type { Log } from '../observe/log.ts';
+import { banner } from './banner.ts';
+import { reloadOnHangUp, stopOnSignals } from './signals.ts';
+import { surviveFaults } from './survive-faults.ts';
+
+export interface Service {
+  readonly modules: readonly string[];
+  readonly config: Config;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** Serves in this process: nobody restarts it. */
+export async function serveHere({ modules, config, version, log }: Service): Promise<void> {
+  const app = new RpcApp({ modules, log, ...config, ...(await hooksOf(config)) });
+  const stop = async (): Promise<number> => {
+    await app.close();
+    return 0;
+  };
+  const stopping = stopOnSignals({ stop, kill: () => {} }, log);
+  try {
+    const { url } = await app.listen();
+    surviveFaults(log);
+    reloadOnHangUp(() => void reload(app, log));
+    const { processes, workers } = config;
+    process.stdout.write(banner(app, { url, version, processes, workers }));
+  } catch (error) {
+    // A signal during the start makes listen() fail: that is no failure.
+    if (!stopping.aborted) throw error;
+  }
+}
+
+async function reload(app: RpcApp, log: Log): Promise<void> {
+  try {
+    if (await app.reload()) return;
+    log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    log.error(
+      { event: 'reload-failed' },
+      `not reloaded, the modules serve as they were: ${detail}`,
+    );
+  }
+}

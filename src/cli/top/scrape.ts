@@ -1,0 +1,118 @@
+import { readSamples, type Sample } from './samples.ts';
+
+/** A histogram as it is scraped: how many were at most so many seconds. */
+export interface Buckets {
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+}
+
+export interface ProcedureFigures {
+  readonly places: ReadonlySet<string>;
+  readonly calls: number;
+  readonly errors: number;
+  readonly duration: Buckets;
+  readonly wait: Buckets;
+}
+
+/** What one scrape says; of several processes the sums. */
+export interface Scrape {
+  /** On the clock of performance.now(). */
+  readonly at: number;
+  readonly procedures: ReadonlyMap<string, ProcedureFigures>;
+  /** Sums of all other samples, by name and the one label that tells them apart. */
+  readonly sums: ReadonlyMap<string, number>;
+  /** The worst of the processes. */
+  readonly delays: ReadonlyMap<string, number>;
+  readonly processes: number;
+}
+
+const callCounter = 'tandem_calls_total';
+const delayGauge = /^tandem_event_loop_delay_(\w+)_seconds$/;
+const histograms = {
+  duration: 'tandem_call_duration_seconds_bucket',
+  wait: 'tandem_call_wait_seconds_bucket',
+};
+
+/** undefined: these are not the metrics of such a service. */
+export function readScrape(text: string, at: number): Scrape | undefined {
+  const samples = readSamples(text);
+  if (!samples.some(({ name }) => name.startsWith('tandem_'))) return undefined;
+  const sums = new Map<string, number>();
+  const delays = new Map<string, number>();
+  const processes = new Set<string>();
+  for (const { name, labels, value } of samples) {
+    if (labels.process !== undefined) processes.add(labels.process);
+    const key = delayGauge.exec(name)?.[1];
+    if (key !== undefined) {
+      delays.set(key, Math.max(delays.get(key) ?? 0, value));
+    } else if (labels.procedure === undefined) {
+      const sumKey = keyOf(name, labels.state ?? labels.place);
+      sums.set(sumKey, (sums.get(sumKey) ?? 0) + value);
+    }
+  }
+  return { at, procedures: proceduresOf(samples), sums, delays, processes: processes.size };
+}
+
+export function keyOf(name: string, label?: string): string {
+  return label === undefined ? name : `${name} ${label}`;
+}
+
+function proceduresOf(samples: readonly Sample[]): Map<string, ProcedureFigures> {
+  const byName = new Map<string, Sample[]>();
+  for (const sample of samples) {
+    const { procedure } = sample.labels;
+    if (procedure === undefined) continue;
+    const own = byName.get(procedure);
+    if (own === undefined) byName.set(procedure, [sample]);
+    else own.push(sample);
+  }
+  return new Map(Array.from(byName, ([name, own]) => [name, figuresOf(own)]));
+}
+
+function figuresOf(samples: readonly Sample[]): ProcedureFigures {
+  const counts = samples.filter(({ name }) => name === callCounter);
+  const sum = (list: readonly Sample[]): number =>
+    list.reduce((total, { value }) => total + value, 0);
+  return {
+    places: new Set(counts.map(({ labels }) => labels.place ?? '')),
+    calls: sum(counts),
+    errors: sum(counts.filter(({ labels }) => labels.code !== '0')),
+    duration: bucketsOf(samples, histograms.duration),
+    wait: bucketsOf(samples, histograms.wait),
+  };
+}
+
+function bucketsOf(samples: readonly Sample[], metric: string): Buckets {
+  const found = samples
+    .filter(({ name }) => name === metric)
+    .map(({ labels, value }) => ({ bound: toBound(labels.le), value }))
+    .sort((a, b) => a.bound - b.bound);
+  return { bounds: found.map(({ bound }) => bound), counts: found.map(({ value }) => value) };
+}
+
+function toBound(le: string | undefined): number {
+  return le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le);
+}
+
+/** What came to a histogram since an earlier scrape; all of it where there is none, or it began anew. */
+export function since(now: Buckets, before: Buckets | undefined): Buckets {
+  const counts = now.counts.map((count, i) => count - (before?.counts[i] ?? 0));
+  return counts.some((count) => count < 0) ? now : { bounds: now.bounds, counts };
+}
+
+/**
+ * The time that a share of the calls did not exceed, seconds: estimated along the bucket it lies in.
+ * undefined: there were none; Infinity: above the last bound.
+ */
+export function quantile({ bounds, counts }: Buckets, share: number): number | undefined {
+  const total = counts.at(-1) ?? 0;
+  if (total <= 0) return undefined;
+  const rank = share * total;
+  const index = counts.findIndex((count) => count >= rank);
+  const upper = bounds[index] ?? Number.POSITIVE_INFINITY;
+  if (upper === Number.POSITIVE_INFINITY) return upper;
+  const lower = bounds[index - 1] ?? 0;
+  const below = counts[index - 1] ?? 0;
+  const within = (counts[index] ?? 0) - below;
+  return within === 0 ? upper : lower + ((upper - lower) * (rank - below)) / within;
+}

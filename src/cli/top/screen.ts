@@ -1,0 +1,66 @@
+import type { Room } from './view.ts';
+
+const alternate = '\u001b[?1049h\u001b[?25l';
+const usual = '\u001b[?25h\u001b[?1049l';
+const home = '\u001b[H';
+const clearToLineEnd = '\u001b[K';
+const clearBelow = '\u001b[J';
+
+const endKeys = new Set(['q', 'Q', '\u0003']);
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * The terminal while a view is shown on it: another screen without a cursor, keys read one by one. `close`
+ * puts back what was there, and so does whatever ends the process.
+ */
+export class Screen {
+  readonly #onEnd: () => void;
+  readonly #onResize: () => void;
+  #isOpen = true;
+
+  /** @param onEnd called when q or Ctrl-C is pressed, or a signal comes */
+  constructor(onEnd: () => void, onResize: () => void) {
+    this.#onEnd = onEnd;
+    this.#onResize = onResize;
+    process.stdout.write(alternate);
+    process.stdout.on('resize', this.#onResize);
+    process.once('exit', this.#restore);
+    for (const signal of endSignals) process.on(signal, this.#onEnd);
+    if (process.stdin.isTTY) {
+      process.stdin.setRawMode(true);
+      process.stdin.setEncoding('utf8').on('data', this.#onKey);
+    }
+  }
+
+  get room(): Room {
+    const { rows, columns } = process.stdout;
+    return { rows, columns };
+  }
+
+  /** In place of what is shown. */
+  draw(lines: readonly string[]): void {
+    const text = lines.map((line) => `${line}${clearToLineEnd}`).join('\r\n');
+    process.stdout.write(`${home}${text}${clearBelow}`);
+  }
+
+  close(): void {
+    process.stdout.off('resize', this.#onResize);
+    process.off('exit', this.#restore);
+    for (const signal of endSignals) process.off(signal, this.#onEnd);
+    process.stdin.off('data', this.#onKey);
+    this.#restore();
+    process.stdin.pause();
+  }
+
+  readonly #onKey = (key: string): void => {
+    // Keys that were typed fast come together.
+    if (Array.from(key).some((character) => endKeys.has(character))) this.#onEnd();
+  };
+
+  readonly #restore = (): void => {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    if (process.stdin.isTTY) process.stdin.setRawMode(false);
+    process.stdout.write(usual);
+  };
+}

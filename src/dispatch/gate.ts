@@ -1,0 +1,47 @@
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import { errorOutcome, type Outcome } from '../jsonrpc/reply.ts';
+import type { Verdict } from './authenticate.ts';
+import type { Deadline, DeadlineSweep } from './deadline.ts';
+import type { CancelListener, RequestScope } from './scope.ts';
+
+/**
+ * Where a request waits for the verdict on its caller: no longer than its deadline, than its caller, or
+ * than the service.
+ *
+ * @returns why nothing of it runs; undefined: it may, and its scope knows who calls. Synchronous where
+ *   the verdict is there. Never rejects.
+ */
+export function passGate(
+  scope: RequestScope,
+  verdict: Verdict | Promise<Verdict>,
+  deadlines: DeadlineSweep,
+): Outcome | undefined | Promise<Outcome | undefined> {
+  if (!(verdict instanceof Promise)) return read(scope, verdict);
+  return new Promise((resolve) => {
+    const settle = (refusal: Outcome | undefined): void => {
+      deadlines.delete(deadline);
+      scope.removeListener(cancel);
+      resolve(refusal);
+    };
+    const deadline: Deadline = {
+      at: scope.expiresAt,
+      expire: () => {
+        settle(errorOutcome(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }));
+      },
+      shutdown: () => settle(errorOutcome(ErrorCode.Cancelled)),
+    };
+    const cancel: CancelListener = {
+      onCancelled: () => settle(errorOutcome(ErrorCode.Cancelled)),
+    };
+    deadlines.add(deadline);
+    scope.addListener(cancel);
+    if (scope.cancelled) cancel.onCancelled();
+    void verdict.then((value) => settle(read(scope, value)));
+  });
+}
+
+function read(scope: RequestScope, verdict: Verdict): Outcome | undefined {
+  if (verdict.refusal !== undefined) return verdict.refusal;
+  scope.admit(verdict.auth);
+  return undefined;
+}

@@ -1,0 +1,52 @@
+import type { Reply } from '../jsonrpc/reply.ts';
+import type { Call } from './call.ts';
+import type { CallPlace } from './placement.ts';
+import type { RequestScope } from './scope.ts';
+
+/** In place of the time it ran: a call that was refused, dropped or lost before its handler was entered. */
+export const neverRan = -1;
+
+/** In place of it: the call ran, and one that was timed stands for it. */
+export const notTimed = -2;
+
+/**
+ * Which calls somebody wants to know the time of. `sampled`: of those that run inline from start to end
+ * at once, which may take less time than two looks at the clock are worth, some.
+ */
+export type Timing = 'none' | 'sampled' | 'all';
+
+/**
+ * Told of what happens, at the one point where it is known; arguments by position, so that telling makes
+ * nothing. Neither throws.
+ */
+export interface CallObserver {
+  readonly timing: Timing;
+  /**
+   * A call of a procedure has its answer. Once for each, notifications included.
+   *
+   * @param code of its error; 0: a result
+   * @param waitUs microseconds from its arrival that it did not run: queue, and the way there and back
+   * @param runUs microseconds in its handler, waiting there included; `neverRan`, `notTimed`
+   * @param reply as it goes out, undefined for a notification
+   */
+  onCall(
+    call: Call,
+    code: number,
+    place: CallPlace,
+    waitUs: number,
+    runUs: number,
+    reply: Reply,
+  ): void;
+  /**
+   * What is no call of a procedure was refused: a body, an entry of a batch, a method nobody has.
+   *
+   * @param method as it was sent, undefined where none could be read
+   * @param id JSON text, undefined for a notification and where none could be read
+   */
+  onRefused(
+    code: number,
+    method: string | undefined,
+    id: string | undefined,
+    scope: RequestScope,
+  ): void;
+}

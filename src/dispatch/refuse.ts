@@ -1,0 +1,65 @@
+import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envelope.ts';
+import { type Body, decodeUtf8, readBody, unreadableBody } from '../jsonrpc/read.ts';
+import { readPayload } from '../jsonrpc/read-value.ts';
+import { cappedReply, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import { scanEnvelope } from '../jsonrpc/scan.ts';
+import { idIsKnown, type KernelLimits } from './kernel.ts';
+import { largeBody, scanLargeBody } from './large-body.ts';
+
+/**
+ * The reply to a body of which nothing may run: the refusal with the request's id, one object with id null
+ * for a batch, nothing for notifications. What is no request keeps the error it would have had.
+ *
+ * Of a large body only the envelope is read, from both ends: who is refused must not buy the parsing of
+ * megabytes. Where that does not tell the id, it is null.
+ */
+export function refuseBody(
+  body: string | Uint8Array,
+  refusal: Outcome,
+  limits: KernelLimits,
+): Reply {
+  if (body.length > largeBody) {
+    const quick =
+      typeof body === 'string'
+        ? scanEnvelope(body, body, 0, limits.strict)
+        : scanLargeBody(body, limits.strict);
+    if (quick !== undefined && quick.id === undefined && idIsKnown(quick, body)) return undefined;
+    return replyTo(quick?.id ?? 'null', refusal, limits);
+  }
+  const text = typeof body === 'string' ? body : decodeUtf8(body);
+  if (text === undefined) return unreadableBody().reply;
+  return refuse(readBody(text, anyBatch(limits)), refusal, limits);
+}
+
+/** The same for a payload that is parsed already. */
+export function refusePayload(payload: unknown, refusal: Outcome, limits: KernelLimits): Reply {
+  return refuse(readPayload(payload, anyBatch(limits)), refusal, limits);
+}
+
+/** The length of a batch is no question where none of it runs. */
+function anyBatch(limits: KernelLimits): KernelLimits {
+  return { ...limits, maxBatch: Number.POSITIVE_INFINITY };
+}
+
+function refuse(body: Body, refusal: Outcome, limits: KernelLimits): Reply {
+  switch (body.kind) {
+    case 'reply':
+      return body.reply;
+    case 'single': {
+      const { entry } = body;
+      if (isNotification(entry)) return undefined;
+      if (isInvalid(entry)) return errorReply(entry.id, entry.code);
+      return replyTo(entry.id ?? 'null', refusal, limits);
+    }
+    case 'batch':
+      return body.entries.every(isNotification) ? undefined : replyTo('null', refusal, limits);
+  }
+}
+
+function isNotification(entry: Envelope | InvalidEnvelope): boolean {
+  return !isInvalid(entry) && entry.id === undefined;
+}
+
+function replyTo(id: string, outcome: Outcome, { maxReplyBytes }: KernelLimits): string {
+  return cappedReply(id, outcome, maxReplyBytes);
+}

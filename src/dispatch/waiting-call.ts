@@ -1,0 +1,71 @@
+import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
+import type { Outcome, Reply } from '../jsonrpc/reply.ts';
+import type { LazyContext } from '../router/lazy-context.ts';
+import type { Call } from './call.ts';
+import type { Deadline } from './deadline.ts';
+import type { TimeLimit } from './limit.ts';
+import type { CancelListener } from './scope.ts';
+
+/** Where a call waits. */
+export interface WaitingOwner {
+  /** It has ended. */
+  finish(waiting: WaitingCall, outcome: Outcome): Reply;
+  /** It is ended before it ended itself. */
+  giveUp(waiting: WaitingCall, code: ErrorCode, data: unknown): Reply;
+}
+
+/** An inline call that waits: answered when it ends or at its deadline, its signal aborted when nobody waits. */
+export class WaitingCall implements Deadline, CancelListener {
+  readonly call: Call;
+  readonly at: number;
+  /** When it began, on the clock of performance.now(). */
+  readonly began: number;
+  readonly #context: LazyContext;
+  readonly #timeoutMs: number;
+  readonly #owner: WaitingOwner;
+  readonly #resolve: (reply: Reply) => void;
+  #isAnswered = false;
+
+  constructor(
+    call: Call,
+    began: number,
+    context: LazyContext,
+    limit: TimeLimit,
+    owner: WaitingOwner,
+    resolve: (reply: Reply) => void,
+  ) {
+    this.call = call;
+    this.at = limit.at;
+    this.began = began;
+    this.#context = context;
+    this.#timeoutMs = limit.timeoutMs;
+    this.#owner = owner;
+    this.#resolve = resolve;
+  }
+
+  /** Its handler has ended: nobody waits for it where its deadline came before. */
+  end(outcome: Outcome): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#resolve(this.#owner.finish(this, outcome));
+  }
+
+  expire(): void {
+    this.#giveUp(ErrorCode.DeadlineExceeded, { timeoutMs: this.#timeoutMs });
+  }
+
+  shutdown(): void {
+    this.#giveUp(ErrorCode.WorkerLost, { reason: 'shutdown' });
+  }
+
+  onCancelled(): void {
+    this.#context.abort(standardError(ErrorCode.Cancelled));
+  }
+
+  #giveUp(code: ErrorCode, data: unknown): void {
+    this.#context.abort(standardError(code, data));
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#resolve(this.#owner.giveUp(this, code, data));
+  }
+}

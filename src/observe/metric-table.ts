@@ -1,0 +1,140 @@
+/** One series without labels that vary: what docs/operations.md and /metrics say of it. */
+interface Row {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** The metrics of calls, each with labels of its own. */
+export const callMetrics = {
+  calls: {
+    name: 'tandem_calls_total',
+    help: 'Calls that ended, by procedure, error code (0: a result) and place.',
+  },
+  wait: {
+    name: 'tandem_call_wait_seconds',
+    help: 'Time of a call before its handler ran: in the queue and on the way to the worker and back.',
+  },
+  run: {
+    name: 'tandem_call_run_seconds',
+    help: 'Time of a call in its handler, from validation to the finished result.',
+  },
+  duration: {
+    name: 'tandem_call_duration_seconds',
+    help: 'Time of a call from its arrival to its answer.',
+  },
+} as const satisfies Record<string, Row>;
+
+const deaths = {
+  name: 'tandem_worker_deaths_total',
+  help: 'Worker threads that ended by themselves, by reason.',
+};
+
+/** What only grows: summed over the processes of a service, those that have ended included. */
+export const counterTable = {
+  shed: {
+    name: 'tandem_calls_shed_total',
+    help: 'Calls refused with -32000 because too many waited, or they waited too long.',
+  },
+  frames: {
+    name: 'tandem_frames_total',
+    help: 'Messages with calls sent to workers.',
+  },
+  framedCalls: {
+    name: 'tandem_frame_calls_total',
+    help: 'Calls sent to workers in those messages.',
+  },
+  deathsByExit: { ...deaths, labels: { reason: 'exit' } },
+  deathsByMemory: { ...deaths, labels: { reason: 'memory' } },
+  deathsByError: { ...deaths, labels: { reason: 'error' } },
+  kills: {
+    name: 'tandem_worker_kills_total',
+    help: 'Worker threads ended because a call did not return at its deadline.',
+  },
+  retirements: {
+    name: 'tandem_worker_retirements_total',
+    help: 'Worker threads replaced because they had grown old (maxCallsPerWorker, maxWorkerMemory).',
+  },
+  restarts: {
+    name: 'tandem_worker_restarts_total',
+    help: 'Worker threads started to replace one that was lost.',
+  },
+  zombies: {
+    name: 'tandem_worker_zombies_total',
+    help: 'Terminated worker threads that native code did not let go within 2 s.',
+  },
+  reloads: {
+    name: 'tandem_reloads_total',
+    help: 'Reloads of the modules that took effect.',
+  },
+  failedReloads: {
+    name: 'tandem_reload_failures_total',
+    help: 'Reloads of the modules that failed; the old ones went on serving.',
+  },
+  refusedConnections: {
+    name: 'tandem_connections_refused_total',
+    help: 'Connections closed because maxConnections were open.',
+  },
+} as const satisfies Record<string, Row>;
+
+const inFlight = {
+  name: 'tandem_calls_in_flight',
+  help: 'Calls that have not ended: inline ones that wait, and those that workers hold.',
+};
+const workers = {
+  name: 'tandem_workers',
+  help: 'Worker threads by state: active ones serve, spares stand ready, starting ones load modules.',
+};
+
+/** What is now: one series for each process that runs, named by its label `process`. */
+export const gaugeTable = {
+  requestsInFlight: {
+    name: 'tandem_requests_in_flight',
+    help: 'Requests with calls that have not been answered.',
+  },
+  inlineInFlight: { ...inFlight, labels: { place: 'inline' } },
+  workerInFlight: { ...inFlight, labels: { place: 'worker' } },
+  queued: {
+    name: 'tandem_queue_calls',
+    help: 'Calls that wait for a worker.',
+  },
+  activeWorkers: { ...workers, labels: { state: 'active' } },
+  spareWorkers: { ...workers, labels: { state: 'spare' } },
+  startingWorkers: { ...workers, labels: { state: 'starting' } },
+  connections: {
+    name: 'tandem_connections',
+    help: 'Open client connections.',
+  },
+  eventLoopDelayP50: {
+    name: 'tandem_event_loop_delay_p50_seconds',
+    help: 'How late timers of the main thread fired, over some seconds before the scrape: median.',
+  },
+  eventLoopDelayP99: {
+    name: 'tandem_event_loop_delay_p99_seconds',
+    help: 'How late timers of the main thread fired: 99th percentile.',
+  },
+  eventLoopDelayMax: {
+    name: 'tandem_event_loop_delay_max_seconds',
+    help: 'How late timers of the main thread fired: longest.',
+  },
+  residentMemory: {
+    name: 'tandem_process_resident_memory_bytes',
+    help: 'Resident memory of the process, all its threads.',
+  },
+  heapUsed: {
+    name: 'tandem_process_heap_used_bytes',
+    help: 'JavaScript heap of the main thread in use.',
+  },
+  cpu: {
+    name: 'tandem_process_cpu_seconds_total',
+    help: 'CPU time of the process, user and system, all its threads.',
+    type: 'counter',
+  },
+  startTime: {
+    name: 'tandem_process_start_time_seconds',
+    help: 'When the process started, Unix seconds.',
+  },
+} as const satisfies Record<string, Row & { type?: 'counter' }>;
+
+export type CounterName = keyof typeof counterTable;
+export type GaugeName = keyof typeof gaugeTable;

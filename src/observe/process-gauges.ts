@@ -1,0 +1,52 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Gauges } from './snapshot.ts';
+
+/** How often the delay of the event loop is sampled: often enough for a stall, too rarely to be one. */
+const resolutionMs = 20;
+
+/** The shortest time that a scrape tells of: several scrapers must not empty each other's figures. */
+const windowMs = 5000;
+
+/** Figures of this process that nobody else keeps. */
+export class ProcessGauges {
+  readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs });
+  #since = Date.now();
+  #last: Gauges | undefined;
+
+  constructor() {
+    this.#delay.enable();
+  }
+
+  read(): Gauges {
+    const { rss, heapUsed } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    return {
+      residentMemory: rss,
+      heapUsed,
+      cpu: (user + system) / 1e6,
+      startTime: Date.now() / 1000 - process.uptime(),
+      ...this.#delays(),
+    };
+  }
+
+  close(): void {
+    this.#delay.disable();
+  }
+
+  #delays(): Gauges {
+    if (this.#last !== undefined && Date.now() - this.#since < windowMs) return this.#last;
+    this.#last = {
+      eventLoopDelayP50: secondsLate(this.#delay.percentile(50)),
+      eventLoopDelayP99: secondsLate(this.#delay.percentile(99)),
+      eventLoopDelayMax: secondsLate(this.#delay.max),
+    };
+    this.#delay.reset();
+    this.#since = Date.now();
+    return this.#last;
+  }
+}
+
+/** Node's figure is the time between two samples, the interval they should have included. */
+function secondsLate(nanoseconds: number): number {
+  return Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000);
+}

@@ -1,0 +1,145 @@
+import { addHistograms, bucketBounds, countOf, type HistogramTotals } from './histogram.ts';
+import {
+  type CounterName,
+  callMetrics,
+  counterTable,
+  type GaugeName,
+  gaugeTable,
+} from './metric-table.ts';
+import { addTotals, type CallTotals, type MetricsSnapshot } from './snapshot.ts';
+
+type Labels = Readonly<Record<string, string | number>>;
+
+interface Value {
+  /** Where it is not the metric's own. */
+  readonly metricName?: string;
+  readonly value: number;
+  readonly labels: Labels;
+}
+
+/** A metric as `getMetricsAsJSON` of prom-client gives it. */
+interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: MetricType;
+  readonly aggregator: 'sum';
+  readonly values: Value[];
+}
+
+type MetricType = 'counter' | 'gauge' | 'histogram';
+
+/** Loads the renderer ahead of the first scrape, which calls would otherwise wait for (30 ms). */
+export async function loadRenderer(): Promise<void> {
+  await import('prom-client');
+}
+
+/**
+ * The figures of the processes of one service in the text format of Prometheus: what they counted is
+ * summed, what is now has a series for each process, told apart by the label `process`.
+ */
+export async function renderMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+  // Loaded by the first scrape: every replica imports this package, and none of them is scraped.
+  const { AggregatorRegistry } = await import('prom-client');
+  const texts: string[] = [];
+  for (const metric of toMetrics(snapshots)) {
+    const registry = AggregatorRegistry.aggregate([[metric]]);
+    texts.push(await registry.metrics());
+    // Calls go between: all series of a hundred procedures at once would hold them up for 10 ms.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return texts.join('\n');
+}
+
+function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
+  const { calls, counters } = addTotals(snapshots);
+  const names = Object.keys(counterTable) as CounterName[];
+  const totals = names.map((name): [(typeof counterTable)[CounterName], Value[]] => {
+    const row = counterTable[name];
+    return [row, [{ value: counters[name], labels: labelsOf(row) }]];
+  });
+  return [
+    callCounts(calls),
+    histogram(callMetrics.wait, calls, ({ wait }) => wait),
+    histogram(callMetrics.run, calls, ({ run }) => run),
+    histogram(callMetrics.duration, calls, ({ duration }) => duration),
+    ...grouped(totals, 'counter'),
+    ...grouped(gaugesOf(snapshots), 'gauge'),
+  ];
+}
+
+function callCounts(calls: readonly CallTotals[]): Metric {
+  const values = calls.flatMap(({ procedure, place, codes }) =>
+    Object.entries(codes).map(([code, value]) => ({ value, labels: { procedure, code, place } })),
+  );
+  return metric(callMetrics.calls, 'counter', values);
+}
+
+/** By procedure alone: times the places, the series of every bucket would be too many. */
+function histogram(
+  row: { readonly name: string; readonly help: string },
+  calls: readonly CallTotals[],
+  timesOf: (totals: CallTotals) => HistogramTotals,
+): Metric {
+  const byProcedure = new Map<string, HistogramTotals>();
+  for (const one of calls) {
+    // What was refused before it had a place took no time that is worth a series.
+    if (one.place === 'none') continue;
+    const before = byProcedure.get(one.procedure);
+    const times = timesOf(one);
+    byProcedure.set(one.procedure, before === undefined ? times : addHistograms(before, times));
+  }
+  const values: Value[] = [];
+  for (const [procedure, times] of byProcedure) {
+    const add = (suffix: string, value: number, labels: Labels): void => {
+      values.push({ metricName: `${row.name}_${suffix}`, value, labels });
+    };
+    let below = 0;
+    for (const [i, bound] of bucketBounds.entries()) {
+      below += times.buckets[i] ?? 0;
+      add('bucket', below, { procedure, le: bound });
+    }
+    add('bucket', countOf(times), { procedure, le: '+Inf' });
+    add('sum', times.sum, { procedure });
+    add('count', countOf(times), { procedure });
+  }
+  return metric(row, 'histogram', values);
+}
+
+type GaugeRow = (typeof gaugeTable)[GaugeName];
+
+function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] {
+  return (Object.keys(gaugeTable) as GaugeName[]).map((name) => {
+    const row = gaugeTable[name];
+    const values = snapshots.flatMap(({ process, gauges }) => {
+      const value = gauges?.[name];
+      return value === undefined ? [] : [{ value, labels: { ...labelsOf(row), process } }];
+    });
+    return [row, values];
+  });
+}
+
+interface Row {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly type?: 'counter';
+}
+
+function labelsOf(row: Row): Readonly<Record<string, string>> {
+  return row.labels ?? {};
+}
+
+/** Rows of one name are the series of one metric. */
+function grouped(rows: readonly (readonly [Row, Value[]])[], type: MetricType): Metric[] {
+  const metrics = new Map<string, Metric>();
+  for (const [row, values] of rows) {
+    const before = metrics.get(row.name);
+    if (before === undefined) metrics.set(row.name, metric(row, row.type ?? type, [...values]));
+    else before.values.push(...values);
+  }
+  return [...metrics.values()].filter(({ values }) => values.length > 0);
+}
+
+function metric({ name, help }: Row, type: MetricType, values: Value[]): Metric {
+  return { name, help, type, aggregator: 'sum', values };
+}

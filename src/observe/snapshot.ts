@@ -1,0 +1,69 @@
+import { addHistograms, type HistogramTotals } from './histogram.ts';
+import type { CounterName, GaugeName } from './metric-table.ts';
+
+/** The calls of one procedure in one place, since the process started. */
+export interface CallTotals {
+  readonly procedure: string;
+  readonly place: string;
+  /** How many ended with each code; 0: a result. */
+  readonly codes: Readonly<Record<string, number>>;
+  readonly wait: HistogramTotals;
+  /** Of those that ran. */
+  readonly run: HistogramTotals;
+  readonly duration: HistogramTotals;
+}
+
+export type Counters = Readonly<Record<CounterName, number>>;
+
+/** Undefined values are left out: what a process has not got (a port, workers). */
+export type Gauges = Readonly<Partial<Record<GaugeName, number | undefined>>>;
+
+/** The figures of one process at one moment, as a JSON value: they cross to the process that renders them. */
+export interface MetricsSnapshot {
+  /** Names the process among those of its service: the label `process` of its gauges. */
+  readonly process: string;
+  readonly calls: readonly CallTotals[];
+  readonly counters: Counters;
+  /** undefined: the process has ended, and only what it counted is left. */
+  readonly gauges: Gauges | undefined;
+}
+
+/** What several processes have counted, as one: the sum over them. */
+export interface Totals {
+  readonly calls: readonly CallTotals[];
+  readonly counters: Counters;
+}
+
+/**
+ * Sums what processes have counted. For one that ends: add its last snapshot to those of the others that
+ * have ended before it, and render the sum on, with gauges undefined, so that no counter ever falls.
+ */
+export function addTotals(all: readonly Totals[]): Totals {
+  const calls = new Map<string, CallTotals>();
+  const counters: Record<string, number> = {};
+  for (const totals of all) {
+    for (const one of totals.calls) {
+      const key = `${one.place} ${one.procedure}`;
+      const before = calls.get(key);
+      calls.set(key, before === undefined ? one : addCalls(before, one));
+    }
+    for (const [name, count] of Object.entries(totals.counters)) {
+      counters[name] = (counters[name] ?? 0) + count;
+    }
+  }
+  // Each process counts all of them.
+  return { calls: [...calls.values()], counters: counters as Counters };
+}
+
+function addCalls(a: CallTotals, b: CallTotals): CallTotals {
+  const codes: Record<string, number> = { ...a.codes };
+  for (const [code, count] of Object.entries(b.codes)) codes[code] = (codes[code] ?? 0) + count;
+  return {
+    procedure: a.procedure,
+    place: a.place,
+    codes,
+    wait: addHistograms(a.wait, b.wait),
+    run: addHistograms(a.run, b.run),
+    duration: addHistograms(a.duration, b.duration),
+  };
+}

@@ -1,0 +1,197 @@
+import { type Call, unparsed } from '../dispatch/call.ts';
+import { noHeaders } from '../dispatch/scope.ts';
+import type { RequestFacts } from '../router/lazy-context.ts';
+
+/** Text longer than this crosses as bytes: cloning a large string stalls the thread that reads it. */
+export const largeText = 64 * 1024;
+
+/** A call as it crosses to a replica. */
+export interface FrameEntry {
+  /** Names the call in the ledger and in its result. */
+  readonly ticket: number;
+  /** Begins when the entry before it has ended (its predecessor in a batch). */
+  readonly follows: boolean;
+  readonly method: string;
+  /** JSON text of the id, undefined for a notification. */
+  readonly id: string | undefined;
+  /** Text the params stand in (shared bytes for a large one), undefined where there are no params. */
+  readonly source: string | SharedArrayBuffer | undefined;
+  /** Where the params stand in `source`; `end` -1: `source` is the params. */
+  readonly start: number;
+  readonly end: number;
+  /** Milliseconds the call may run. */
+  readonly timeoutMs: number;
+  /** Unix milliseconds by which the caller stops waiting, Infinity: never. */
+  readonly expiresAt: number;
+  readonly facts: RequestFacts | undefined;
+}
+
+/**
+ * The calls of one message to a replica: all numbers in one array, all texts in one string. Cloning these
+ * two costs a fraction of cloning an object, or an array item, for each field.
+ */
+export interface Frame {
+  readonly type: 'frame';
+  /** `numbersPerCall` for each call. */
+  readonly numbers: Float64Array;
+  /** Method, id, source and address of each call, one behind another. */
+  readonly text: string;
+  /** Sources that cross as shared bytes, and facts beyond an address, in the order of their calls. */
+  readonly shared: readonly SharedArrayBuffer[] | undefined;
+  readonly facts: readonly RequestFacts[] | undefined;
+}
+
+const numbersPerCall = 11;
+
+/** In place of a length: there is no such text, or it is the next in the frame's list. */
+const none = -1;
+const listed = -2;
+
+/** Puts calls into a frame: params as they came, small ones as text, large ones as bytes. */
+export class FrameBuilder {
+  /** Calls put in. */
+  count = 0;
+  #numbers: number[] = [];
+  #text = '';
+  #shared: SharedArrayBuffer[] | undefined;
+  #facts: RequestFacts[] | undefined;
+
+  add(call: Call, ticket: number, follows: boolean, timeoutMs: number): void {
+    const { procedure, id, scope } = call;
+    this.count++;
+    this.#text += procedure.name;
+    if (id !== undefined) this.#text += id;
+    this.#numbers.push(
+      ticket,
+      follows ? 1 : 0,
+      timeoutMs,
+      scope.expiresAt,
+      procedure.name.length,
+      id === undefined ? none : id.length,
+    );
+    this.#addParams(call);
+    this.#addFacts(call);
+  }
+
+  /** The frame, and starts the next one. */
+  take(): Frame {
+    const frame: Frame = {
+      type: 'frame',
+      numbers: new Float64Array(this.#numbers),
+      text: this.#text,
+      shared: this.#shared,
+      facts: this.#facts,
+    };
+    this.count = 0;
+    this.#numbers = [];
+    this.#text = '';
+    this.#shared = undefined;
+    this.#facts = undefined;
+    return frame;
+  }
+
+  #addParams({ params, source, start, end }: Call): void {
+    if (params === undefined) {
+      this.#numbers.push(none, -1, -1);
+    } else if (source === undefined) {
+      this.#addSource(shareIfLarge(JSON.stringify(params)), -1, -1);
+    } else if (typeof source !== 'string') {
+      this.#addSource(share(source), start, end);
+    } else if (params !== unparsed) {
+      // Parsed already, so a part of a body that is known to be JSON: that part is enough.
+      this.#addSource(shareIfLarge(source.slice(start, end)), -1, -1);
+    } else if (source.length <= largeText || !source.isWellFormed()) {
+      this.#addSource(source, start, end);
+    } else {
+      // What surrounds the params of an unparsed call is ASCII (the quick reader saw to it).
+      const bytes = share(source);
+      this.#addSource(bytes, start, bytes.byteLength - (source.length - end));
+    }
+  }
+
+  #addSource(source: string | SharedArrayBuffer, start: number, end: number): void {
+    if (typeof source === 'string') {
+      this.#text += source;
+      this.#numbers.push(source.length, start, end);
+    } else {
+      this.#shared ??= [];
+      this.#shared.push(source);
+      this.#numbers.push(listed, start, end);
+    }
+  }
+
+  /** Nearly always an address, or nothing. */
+  #addFacts({ scope, trace }: Call): void {
+    const { headers, remoteAddress, auth } = scope;
+    const { traceparent, tracestate } = trace ?? scope;
+    if (traceparent !== undefined || headers !== noHeaders || auth !== undefined) {
+      this.#facts ??= [];
+      this.#facts.push({ headers, remoteAddress, auth, traceparent, tracestate });
+      this.#numbers.push(none, listed);
+    } else {
+      if (remoteAddress !== undefined) this.#text += remoteAddress;
+      this.#numbers.push(remoteAddress === undefined ? none : remoteAddress.length, none);
+    }
+  }
+}
+
+export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[] {
+  const entries: FrameEntry[] = [];
+  let offset = 0;
+  let nextShared = 0;
+  let nextFacts = 0;
+  const cut = (length: number): string => {
+    const start = offset;
+    offset += length;
+    return text.slice(start, offset);
+  };
+  for (let at = 0; at < numbers.length; at += numbersPerCall) {
+    const idLength = numbers[at + 5] as number;
+    const sourceLength = numbers[at + 6] as number;
+    const addressLength = numbers[at + 9] as number;
+    const hasFacts = numbers[at + 10] === listed;
+    const method = cut(numbers[at + 4] as number);
+    const id = idLength === none ? undefined : cut(idLength);
+    let source: string | SharedArrayBuffer | undefined;
+    if (sourceLength === listed) source = shared?.[nextShared++];
+    else if (sourceLength !== none) source = cut(sourceLength);
+    const address = addressLength === none ? undefined : { remoteAddress: cut(addressLength) };
+    entries.push({
+      ticket: numbers[at] as number,
+      follows: numbers[at + 1] === 1,
+      method,
+      id,
+      source,
+      start: numbers[at + 7] as number,
+      end: numbers[at + 8] as number,
+      timeoutMs: numbers[at + 2] as number,
+      expiresAt: numbers[at + 3] as number,
+      facts: hasFacts ? facts?.[nextFacts++] : address,
+    });
+  }
+  return entries;
+}
+
+function shareIfLarge(text: string): string | SharedArrayBuffer {
+  // A lone surrogate, which UTF-8 can't hold, crosses in a string only.
+  return text.length > largeText && text.isWellFormed() ? share(text) : text;
+}
+
+/**
+ * Shared, not transferred: the front end keeps hold of the bytes, so that a call which comes back from a
+ * lost worker before it started can be sent to another.
+ */
+function share(data: string | Uint8Array): SharedArrayBuffer {
+  if (typeof data === 'string') {
+    const shared = new SharedArrayBuffer(Buffer.byteLength(data));
+    Buffer.from(shared).write(data);
+    return shared;
+  }
+  const { buffer, byteOffset, byteLength } = data;
+  if (buffer instanceof SharedArrayBuffer && byteOffset === 0 && byteLength === buffer.byteLength) {
+    return buffer;
+  }
+  const shared = new SharedArrayBuffer(byteLength);
+  new Uint8Array(shared).set(data);
+  return shared;
+}

@@ -1,0 +1,22 @@
+/** Timers that can be cleared together. They keep the process alive unless told otherwise: there may be no thread that does. */
+export class Timers {
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  set(delayMs: number, run: () => void): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, delayMs);
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  clear(timer: NodeJS.Timeout): void {
+    clearTimeout(timer);
+    this.#timers.delete(timer);
+  }
+
+  clearAll(): void {
+    for (const timer of this.#timers) this.clear(timer);
+  }
+}

@@ -1,0 +1,165 @@
+import type { Config } from '../config.ts';
+import type { Log } from '../observe/log.ts';
+import type { MetricsSnapshot } from '../observe/snapshot.ts';
+import { StartupError } from '../startup-error.ts';
+import { freePorts } from './free-ports.ts';
+import type { ReadyReport } from './messages.ts';
+import type { ServerEnd } from './server-process.ts';
+import { Slot, type SlotOptions } from './slot.ts';
+import { Tally } from './tally.ts';
+
+export interface SupervisorOptions {
+  /** The file that a server process runs; it opens a SupervisorLink. */
+  readonly entry: URL;
+  readonly modules: readonly string[];
+  readonly config: Config;
+  readonly version: string;
+  readonly log: Log;
+}
+
+/** What a process needs beyond the grace time: last replies, ends of threads, teardowns. */
+const endingMs = 5000;
+
+/**
+ * The parent of the server processes, which share one port. It serves nothing itself: it keeps as many of
+ * them as there should be, and passes on what they are all told.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #tally = new Tally();
+  #slots: readonly Slot[] = [];
+  /** Reloads and replacements, one at a time: the other processes serve meanwhile. */
+  #rolling: Promise<void> = Promise.resolve();
+  #isStopping = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts all processes: the first alone, so that a mistake is told once, then the others together.
+   *
+   * @returns what the first one reports; undefined where it was stopped meanwhile
+   * @throws StartupError, or the operating system's error (EADDRINUSE and others), with one line
+   */
+  async start(): Promise<ReadyReport | undefined> {
+    const { config } = this.#options;
+    assertCanShare(config);
+    const ports = await freePorts(config);
+    if (this.#isStopping) return undefined;
+    this.#slots = this.#createSlots({ ...config, ...ports });
+    const [first, ...others] = this.#slots;
+    const report = await this.#startOf(first, true);
+    if (report === undefined) return undefined;
+    const rest = await Promise.all(others.map((slot) => this.#startOf(slot, false)));
+    return rest.includes(undefined) ? undefined : report;
+  }
+
+  /** Reloads the modules, one process after another; at the first that can't the rest stay as they are. */
+  reload(): Promise<void> {
+    return this.#roll(() => this.#reload());
+  }
+
+  /** Replaces every process by a new one, one after another. */
+  async replace(): Promise<void> {
+    const cause = { reason: 'asked' };
+    await Promise.all(this.#slots.map((slot) => this.#roll(() => slot.replace(cause))));
+  }
+
+  /** Drains and ends every process. Resolves with whether all of them answered everything. Idempotent. */
+  async stop(signal: NodeJS.Signals): Promise<boolean> {
+    this.#isStopping = true;
+    // A hang-up asks a server process for nothing.
+    const passedOn = signal === 'SIGHUP' ? 'SIGTERM' : signal;
+    const ends = await Promise.all(this.#slots.map((slot) => slot.stop(passedOn)));
+    return ends.every(Boolean);
+  }
+
+  /** Ends every process at once. */
+  kill(): void {
+    this.#isStopping = true;
+    for (const slot of this.#slots) slot.kill();
+  }
+
+  #createSlots(config: Config): Slot[] {
+    const { entry, modules, version, log } = this.#options;
+    const { processes, startTimeoutMs, shutdownGraceMs, maxZombies, maxProcessMb } = config;
+    const options: SlotOptions = {
+      entry,
+      maxZombies,
+      maxProcessMb,
+      // Once for the front end, once for the workers.
+      startLimitMs: 2 * startTimeoutMs,
+      stopLimitMs: shutdownGraceMs + endingMs,
+    };
+    return Array.from({ length: processes }, (_, i) => {
+      const order = { number: i + 1, of: processes, modules, config, version };
+      return new Slot(order, options, log, {
+        onExcess: (slot, cause) => void this.#roll(() => slot.replace(cause)),
+        onLaunch: (server) => this.#tally.add(server),
+        collect: () => this.#collect(),
+      });
+    });
+  }
+
+  async #startOf(slot: Slot | undefined, isFirst: boolean): Promise<ReadyReport | undefined> {
+    if (slot === undefined || this.#isStopping) return undefined;
+    const result = await slot.start(isFirst);
+    if ('banner' in result) return result;
+    if (this.#isStopping) return undefined;
+    this.kill();
+    throw startError(result);
+  }
+
+  #roll(run: () => Promise<void>): Promise<void> {
+    const done = this.#rolling.then(() => (this.#isStopping ? undefined : run()));
+    this.#rolling = done;
+    return done;
+  }
+
+  async #reload(): Promise<void> {
+    const { log } = this.#options;
+    let changed = 0;
+    for (const [i, slot] of this.#slots.entries()) {
+      const outcome = await slot.reload();
+      // None is there: the next one of that slot loads the files as they are.
+      if (outcome === undefined) continue;
+      if ('error' in outcome) {
+        const fields = this.#slots.length > 1 ? { process: i + 1, reloaded: changed } : {};
+        const who = changed === 0 ? 'the modules serve' : 'this process and those after it serve';
+        log.error(
+          { event: 'reload-failed', ...fields },
+          `not reloaded, ${who} as they were: ${outcome.error}`,
+        );
+        return;
+      }
+      if (outcome.changed) changed++;
+    }
+    if (changed === 0) log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
+  }
+
+  #collect(): Promise<readonly MetricsSnapshot[]> {
+    const alive = this.#slots.flatMap((slot) => [...slot.alive]);
+    const serving = this.#slots.flatMap(({ current }) => current ?? []);
+    return this.#tally.collect(alive, new Set(serving));
+  }
+}
+
+function assertCanShare({ processes, transport }: Config): void {
+  if (processes === 1) return;
+  const because =
+    transport === 'node'
+      ? 'transport node does not share a port'
+      : process.platform !== 'linux' && `${process.platform} does not share a port among processes`;
+  if (because === false) return;
+  throw new StartupError(`option processes: ${because}, so ${processes} can't be had; set it to 1`);
+}
+
+/** Why a first process did not come to serve. */
+function startError({ code, signal, failure }: ServerEnd): StartupError {
+  const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+  const message = failure?.message ?? `a server process ended ${how} before it was ready`;
+  const error = new StartupError(message);
+  if (failure?.stack !== undefined) error.stack = failure.stack;
+  return error;
+}

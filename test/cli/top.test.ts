@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { quantile, readScrape, since } from '../../src/cli/top/scrape.ts';
+import { fixture, Running, runCli, startServer } from './process.ts';
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+async function call(url: string, body: unknown): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  await response.text();
+}
+
+describe('tandem top', () => {
+  let url = '';
+  let server: Running;
+
+  before(async () => {
+    ({ server, url } = await startServer([fixture('cli/procedures.ts')]));
+    const add = { method: 'math.add', params: { a: 1, b: 2 }, id: 1 };
+    await call(url, [add, add, add, { method: 'math.add', params: {}, id: 2 }]);
+    await call(url, { method: 'no\u001b[2Jbody', id: 3 });
+  });
+
+  after(async () => {
+    server.child.kill('SIGTERM');
+    await server.exit;
+  });
+
+  it('--once prints the figures as text, whichever address of the server it is given', async () => {
+    const { origin, host } = new URL(url);
+    for (const address of [origin, url, host, `${origin}/metrics`]) {
+      const { code, stdout, stderr } = await runCli(['top', address, '--once']);
+      assert.equal(code, 0, stderr);
+      const lines = stdout.split('\n');
+      assert.equal(lines[0], `tandem top ${origin}/metrics`);
+      assert.match(
+        stdout,
+        /^calls 5 {2}errors 2 {2}shed 0 {2}queue 0 {2}in flight 0 inline, 0 in workers$/m,
+      );
+      assert.match(stdout, /^workers 1 active, \d spare, \d starting {2}deaths 0 {2}kills 0 /m);
+      assert.match(stdout, /^event loop late by .* p50, .* p99, .* at most$/m);
+      assert.match(stdout, /^memory \d+ MB, heap \d+ MB {2}processes 1 {2}up \d+s$/m);
+      assert.match(stdout, /^math\.add +worker +4 +1 +\S+ (us|ms|s) +\S+ (us|ms|s) /m);
+      assert.match(stdout, /^\(unknown\) +none +1 +1 +- +- +-$/m);
+      assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u);
+    }
+  });
+
+  it('prints the same where its output is no terminal', async () => {
+    const { code, stdout } = await runCli(['top', url]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^calls 5 /m);
+  });
+
+  const isThere = spawnSync('script', ['--version']).status === 0;
+  it('on a terminal shows them until q, and gives the terminal back', {
+    skip: isThere ? false : 'needs script of util-linux',
+  }, async () => {
+    const command = `stty rows 30 cols 100; ${process.execPath} --import tsx ${main} top ${url} --interval 250ms; stty -a`;
+    const terminal = new Running(spawn('script', ['-qec', command, '/dev/null']));
+    // Another screen, its cursor hidden; drawn again and again.
+    await terminal.seen('stdout', /\p{Cc}\[\?1049h\p{Cc}\[\?25l(?:.*?\p{Cc}\[H){3}/su);
+    assert.match(terminal.stdout, /tandem top http:\S+ {2}q ends/);
+    await terminal.seen('stdout', /calls 0\/s/);
+    terminal.child.stdin?.write('q');
+    const { code, stdout } = await terminal.exit;
+    assert.equal(code, 0);
+    const end = stdout.lastIndexOf('\u001b[?25h\u001b[?1049l');
+    assert.ok(end > 0, 'the cursor and the screen are back');
+    // What stty says after it: lines and echo as before.
+    assert.match(stdout.slice(end), /[ ;]icanon\b/);
+    assert.match(stdout.slice(end), /[ ;]echo\b/);
+    assert.doesNotMatch(stdout.slice(end), /tandem:/);
+  });
+
+  for (const [what, args, line] of [
+    ['no URL', ['ftp://x'], /^tandem: ftp:\/\/x is no URL of a server, such as \S+\n$/],
+    ['nobody there', ['127.0.0.1:9'], /^tandem: GET http:\/\/127\.0\.0\.1:9\/metrics: .+\n$/],
+    ['too short an interval', ['127.0.0.1', '--interval', '1ms'], /^tandem: .*at least 250ms.*\n$/],
+  ] as const) {
+    it(`tells ${what} in one line`, async () => {
+      const { code, stdout, stderr } = await runCli(['top', ...args]);
+      assert.equal(code, 1);
+      assert.equal(stdout, '');
+      assert.match(stderr, line);
+    });
+  }
+
+  it('tells of a server without such metrics in one line', async () => {
+    const { server: other, url: address } = await startServer([
+      fixture('cli/procedures.ts'),
+      '--no-metrics',
+    ]);
+    const { code, stderr } = await runCli(['top', address]);
+    other.child.kill('SIGTERM');
+    await other.exit;
+    assert.equal(code, 1);
+    assert.match(stderr, /^tandem: GET http:\S+\/metrics: the status 404\n$/);
+  });
+});
+
+describe('the figures of a scrape', () => {
+  const text = `# TYPE tandem_calls_total counter
+tandem_calls_total{procedure="a\\"b\\\\c\\nd",code="0",place="inline"} 3
+tandem_calls_total{procedure="a\\"b\\\\c\\nd",code="-32603",place="worker"} 1
+tandem_queue_calls{process="1"} 2
+tandem_queue_calls{process="2"} 5
+tandem_event_loop_delay_p99_seconds{process="1"} 0.2
+tandem_event_loop_delay_p99_seconds{process="2"} 0.1
+this is no sample
+`;
+
+  it('are summed over processes, the worst of their delays', () => {
+    const scrape = readScrape(text, 0);
+    assert.ok(scrape !== undefined);
+    const [[name, figures] = []] = scrape.procedures;
+    assert.equal(name, 'a"b\\c\nd');
+    assert.deepEqual(
+      [figures?.calls, figures?.errors, [...(figures?.places ?? [])]],
+      [4, 1, ['inline', 'worker']],
+    );
+    assert.equal(scrape.sums.get('tandem_queue_calls'), 7);
+    assert.equal(scrape.delays.get('p99'), 0.2);
+    assert.equal(scrape.processes, 2);
+  });
+
+  it("are none of another service's metrics", () => {
+    assert.equal(readScrape('# TYPE x counter\nx 1\n', 0), undefined);
+  });
+
+  it('give quantiles as Prometheus estimates them', () => {
+    const bounds = [0.125, 0.25, 0.5, Number.POSITIVE_INFINITY];
+    const counts = [10, 20, 20, 25];
+    assert.equal(quantile({ bounds, counts }, 0.2), 0.0625);
+    assert.equal(quantile({ bounds, counts }, 0.6), 0.1875);
+    assert.equal(quantile({ bounds, counts }, 0.8), 0.25);
+    assert.equal(quantile({ bounds, counts }, 0.99), Number.POSITIVE_INFINITY);
+    assert.equal(quantile({ bounds, counts: [0, 0, 0, 0] }, 0.5), undefined);
+    const later = { bounds, counts: [10, 20, 30, 35] };
+    assert.deepEqual(since(later, { bounds, counts }).counts, [0, 0, 10, 10]);
+    // It has begun anew meanwhile.
+    assert.deepEqual(since({ bounds, counts }, later).counts, counts);
+  });
+});

@@ -1,0 +1,14 @@
+// The replica's side of the two threads in outbox.test.ts. Plain JavaScript: a thread has no TypeScript of its own.
+import { parentPort, workerData } from 'node:worker_threads';
+import { register } from 'tsx/esm/api';
+
+register();
+const { Outbox } = await import('../../src/pool/outbox.ts');
+
+const { buffer, count } = workerData;
+const outbox = new Outbox(buffer);
+for (let n = 0; n < count; n++) {
+  const reply = `${n}${n % 3 === 0 ? 'é' : ''}${'x'.repeat(n % 97)}`;
+  while (!outbox.put(n, n % 7, n / 2, n, reply)); // until the main thread has made room
+  if (outbox.takeWake()) parentPort.postMessage('wake');
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dispatcher } from '../../src/index.ts';
+import { fixture } from './harness.ts';
+
+/** Messages with calls, and the calls in them, so far. */
+function sent(dispatcher: Dispatcher): { frames: number; calls: number } {
+  const { counters } = dispatcher.metrics!.snapshot();
+  return { frames: counters.frames, calls: counters.framedCalls };
+}
+
+test('a stream of calls shares messages, however their results come back', async (t) => {
+  const dispatcher = new Dispatcher({
+    modules: [fixture('aging.ts')],
+    workers: 1,
+    niceIncrement: 0,
+    logLevel: 'error',
+  });
+  t.after(() => dispatcher.close());
+  await dispatcher.ready();
+  const call = (): Promise<unknown> => dispatcher.dispatch({ method: 'where', id: 1 });
+  // Until its cost is known, a procedure travels alone.
+  for (let n = 0; n < 50; n++) await call();
+  const lone = sent(dispatcher);
+  assert.equal(lone.calls, lone.frames);
+  for (const inFlight of [64, 512]) {
+    const before = sent(dispatcher);
+    const perLane = 100;
+    // Each answer brings one new call, so that nothing but the pool makes them travel together.
+    const lane = async (): Promise<void> => {
+      for (let n = 0; n < perLane; n++) await call();
+    };
+    await Promise.all(Array.from({ length: inFlight }, lane));
+    const after = sent(dispatcher);
+    const calls = after.calls - before.calls;
+    const frames = after.frames - before.frames;
+    // More where a busy machine held the worker up, and some were taken back and sent again.
+    assert.ok(calls >= inFlight * perLane);
+    // Half of what is in flight where the front end sees each result at once, more where it does not.
+    assert.ok(calls / frames > inFlight / 8, `${calls} calls in ${frames} frames`);
+  }
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
+import { fixture, type LogLine, recorder } from './harness.ts';
+import { until } from './journal.ts';
+
+interface Aging {
+  readonly dispatcher: Dispatcher;
+  readonly lines: readonly LogLine[];
+  /** Threads whose teardown has run. */
+  readonly tornDown: () => number[];
+  /** The thread that answered. @throws for an error */
+  readonly call: (method: string, params?: unknown) => Promise<number>;
+}
+
+async function start(t: TestContext, options: DispatcherOptions): Promise<Aging> {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-aging-'));
+  const journal = join(folder, 'journal');
+  process.env.AGING_JOURNAL = journal;
+  const { log, lines } = recorder();
+  const dispatcher = new Dispatcher({
+    modules: [fixture('aging.ts')],
+    workers: 1,
+    niceIncrement: 0,
+    log,
+    ...options,
+  });
+  t.after(async () => {
+    await dispatcher.close();
+    rmSync(folder, { recursive: true, force: true });
+    delete process.env.AGING_JOURNAL;
+  });
+  await dispatcher.ready();
+  let id = 0;
+  return {
+    dispatcher,
+    lines,
+    tornDown: () =>
+      existsSync(journal) ? readFileSync(journal, 'utf8').trim().split('\n').map(Number) : [],
+    call: async (method, params) => {
+      const reply = await dispatcher.dispatch({
+        id: ++id,
+        method,
+        ...(params !== undefined && { params }),
+      });
+      const { result } = reply as { result?: number };
+      assert.ok(result !== undefined, JSON.stringify(reply));
+      return result;
+    },
+  };
+}
+
+for (const spareWorkers of [1, 0]) {
+  test(`a worker that has had its calls makes room for a fresh one, with ${spareWorkers} spare`, async (t) => {
+    const aging = await start(t, { maxCallsPerWorker: 10, spareWorkers });
+    const { dispatcher, call } = aging;
+    const threads = new Set<number>();
+    // One after another: each thread is seen, and none is asked for more than its share and a sweep.
+    while (threads.size < 4) threads.add(await call('where'));
+    const [first] = threads;
+    await until(() => aging.tornDown().includes(first as number));
+    await until(() => dispatcher.stats().pool?.workers.length === 1);
+    const retired = aging.lines.filter(({ fields }) => fields.event === 'worker-retired');
+    assert.ok(retired.length >= 3);
+    assert.ok(retired.every(({ fields }) => Number(fields.calls) >= 10));
+    const { deaths, kills } = dispatcher.stats().pool!;
+    assert.deepEqual({ deaths, kills }, { deaths: 0, kills: 0 });
+  });
+}
+
+test('calls in flight on the old one end there, and nothing is lost while workers come and go', async (t) => {
+  const aging = await start(t, { maxCallsPerWorker: 200, workers: 2, maxQueueMs: 60_000 });
+  const count = 2000;
+  const answers = await Promise.all(
+    Array.from({ length: count }, (_, n) => aging.call(n % 10 === 0 ? 'whereLater' : 'where')),
+  );
+  assert.equal(answers.length, count);
+  while (new Set(answers).size < 5) answers.push(await aging.call('whereLater'));
+  await until(() => aging.dispatcher.stats().pool?.workers.length === 2);
+});
+
+test('a worker that holds too much is replaced', async (t) => {
+  const aging = await start(t, { maxWorkerMemory: 200 * 1024 ** 2 });
+  const first = await aging.call('where');
+  assert.equal(await aging.call('hold', { mb: 250 }), first);
+  // The size is looked at behind calls, ten times a second.
+  let now = first;
+  while (now === first) now = await aging.call('whereLater');
+  await until(() => aging.tornDown().includes(first));
+  const line = aging.lines.find(({ fields }) => fields.event === 'worker-retired');
+  assert.ok(Number(line?.fields.memory) > 200 * 1024 ** 2);
+});
+
+test('by default none is ever replaced', async (t) => {
+  const aging = await start(t, {});
+  const threads = new Set(
+    await Promise.all(Array.from({ length: 3000 }, () => aging.call('where'))),
+  );
+  threads.add(await aging.call('whereLater'));
+  assert.equal(threads.size, 1);
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BodyFuzzer } from './fuzz/bodies.ts';
+import { HttpFuzzer } from './fuzz/http.ts';
+import { type Fuzzer, path, seed } from './fuzz/run.ts';
+import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
+
+/** A fixed number of cases. `npm run fuzz` goes on for as long as it is told. */
+const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
+  ['bodies have the answer of the reference by every way', 80, () => BodyFuzzer.start()],
+  ['bytes on a socket: no crash, no hang, no second answer', 150, () => HttpFuzzer.start()],
+  ['what validates comes back, what does not is refused', 150, () => SchemaFuzzer.start()],
+  ['in a worker too', 1, () => PooledSchemaFuzzer.start()],
+];
+
+describe(`hostile data at random (FUZZ_SEED=${seed})`, () => {
+  for (const [name, runs, start] of kinds) {
+    test(name, async () => {
+      const fuzzer = await start();
+      try {
+        await fuzzer.run({ seed, runs, ...(path !== undefined && { path }) });
+      } finally {
+        await fuzzer.close();
+      }
+    });
+  }
+
+  test('a fuzzer that never fails proves nothing: the reference is held against a wrong one', async () => {
+    // The same bodies, where the service is asked for another version of the protocol.
+    const fuzzer = await BodyFuzzer.start({ strict: true });
+    try {
+      await assert.rejects(fuzzer.run({ seed, runs: 200 }), /FUZZ_SEED=\d+ FUZZ_PATH=[\d:]+\n/);
+    } finally {
+      await fuzzer.close();
+    }
+  });
+});

@@ -1,0 +1,20 @@
+import { BodyFuzzer } from './bodies.ts';
+import { HttpFuzzer } from './http.ts';
+import { PoolFuzzer } from './pool.ts';
+import type { Fuzzer } from './run.ts';
+import { PooledSchemaFuzzer, SchemaFuzzer } from './schemas.ts';
+
+interface Kind {
+  readonly start: () => Promise<Fuzzer>;
+  /** Cases of one round: some seconds of work, so that the kinds take turns. */
+  readonly round: number;
+}
+
+/** By the name that --only takes. */
+export const fuzzers: Readonly<Record<string, Kind>> = {
+  bodies: { start: () => BodyFuzzer.start(), round: 300 },
+  http: { start: () => HttpFuzzer.start(), round: 1000 },
+  schemas: { start: () => SchemaFuzzer.start(), round: 1000 },
+  'pooled-schemas': { start: () => PooledSchemaFuzzer.start(), round: 3 },
+  pool: { start: () => PoolFuzzer.start(), round: 3 },
+};

@@ -1,0 +1,53 @@
+/** The first request of some bytes, where nobody can read it in two ways (RFC 9112). */
+export interface StrictRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+  /** Something stands behind it. */
+  readonly isFollowed: boolean;
+}
+
+const requestLine = /^(GET|POST|PUT|OPTIONS) (\/[!-"$-~]*) HTTP\/1\.1$/;
+// Names with other marks are allowed, and rare: uWebSockets.js refuses them.
+const headerLine = /^([0-9A-Za-z-]+):[ \t]*([!-~](?:[ -~]*[!-~])?)?[ \t]*$/;
+
+/** Those that change how a request is read, or when it is answered. */
+const leftAlone = new Set([
+  'transfer-encoding',
+  'connection',
+  'expect',
+  'upgrade',
+  'te',
+  'trailer',
+  'keep-alive',
+  'proxy-connection',
+]);
+
+/** undefined: anything about it is in doubt, or it is not all there. */
+export function strictRequest(bytes: Buffer): StrictRequest | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end === -1 || end > 8000) return undefined;
+  const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
+  const [, method, target] = requestLine.exec(first) ?? [];
+  if (method === undefined || target === undefined || lines.length > 90) return undefined;
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const [, name, value = ''] = headerLine.exec(line) ?? [];
+    const key = name?.toLowerCase();
+    if (key === undefined || headers.has(key) || leftAlone.has(key)) return undefined;
+    headers.set(key, value);
+  }
+  if ((headers.get('host') ?? '') === '') return undefined;
+  const length = headers.get('content-length') ?? '0';
+  const body = bytes.subarray(end + 4);
+  if (!/^\d{1,6}$/.test(length) || body.length < Number(length)) return undefined;
+  return {
+    method,
+    path: target.split('?', 1)[0] ?? '',
+    headers,
+    body: body.subarray(0, Number(length)),
+    isFollowed: body.length > Number(length),
+  };
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { header, json, post, type RawClient, type RawResponse } from '../http/raw-client.ts';
+import { settled } from '../protocol/case.ts';
+import { batch } from './inputs/batch.ts';
+import { envelope } from './inputs/envelope.ts';
+import { headerLines } from './inputs/header-lines.ts';
+import { headers } from './inputs/headers.ts';
+import type { Input, Rejection, Wanted } from './inputs/input.ts';
+import { json as notJson } from './inputs/json.ts';
+import { lengths } from './inputs/lengths.ts';
+import { params } from './inputs/params.ts';
+import { startLines } from './inputs/start-lines.ts';
+import { targets } from './inputs/targets.ts';
+import { Target, transports } from './target.ts';
+
+const families: Readonly<Record<string, readonly Input[]>> = {
+  'what is not JSON': notJson,
+  'what is no request': envelope,
+  params,
+  batch,
+  headers,
+  'methods and targets': targets,
+  framing: [...lengths, ...headerLines, ...startLines],
+};
+const all = Object.values(families).flat();
+
+const places = ['in.', 'out.'];
+
+/** Asks how many calls have run, in either place: a good call, whose answer shows that no other one ran. */
+const probe = post('[{"method":"in.runs","id":"in"},{"method":"out.runs","id":"out"}]');
+
+class Runs {
+  readonly #counts = new Map<string, number>();
+
+  /** From here on: the front end of this process may have served another test. */
+  async start(client: RawClient): Promise<void> {
+    const replies = JSON.parse((await client.ask(probe)).body.toString()) as { result: number }[];
+    for (const [i, place] of places.entries()) this.#counts.set(place, replies[i]?.result ?? 0);
+    client.destroy();
+  }
+
+  add(place: string, count: number): void {
+    this.#counts.set(place, (this.#counts.get(place) ?? 0) + count);
+  }
+
+  async assertOn(client: RawClient): Promise<void> {
+    const { status, body } = await client.ask(probe);
+    const [inline, pooled] = places.map((place) => this.#counts.get(place));
+    const wanted = `[{"jsonrpc":"2.0","id":"in","result":${inline}},{"jsonrpc":"2.0","id":"out","result":${pooled}}]`;
+    assert.deepEqual([status, body.toString()], [200, wanted], 'a good call on this connection');
+  }
+}
+
+function assertAnswer(response: RawResponse, wanted: Wanted, place: string): void {
+  const text = response.body.toString();
+  if (wanted.how === 'reply') {
+    assert.equal(settled(text), wanted.text.replaceAll('@', place));
+    assert.equal(response.status, 200);
+    assert.equal(header(response, 'content-type'), 'application/json');
+  } else if (wanted.how === 'document') {
+    assert.equal(response.status, 200);
+    assert.ok(text.startsWith('{"in.runs":'));
+  } else if (wanted.how === 'nothing') {
+    assert.deepEqual([response.status, text], [204, '']);
+  } else if (wanted.how === 'rejection') {
+    assertRejection(response, wanted);
+  } else if (wanted.how === 'parser') {
+    const statusClass = Math.floor(response.status / 100);
+    assert.ok(wanted.classes.includes(statusClass), `status ${response.status}`);
+  } else {
+    assert.fail(`answered with ${response.status} ${text}`);
+  }
+}
+
+function assertRejection(response: RawResponse, wanted: Rejection): void {
+  assert.equal(response.status, wanted.status);
+  assert.equal(header(response, 'content-type'), 'application/json');
+  assert.equal(header(response, 'access-control-allow-origin'), '*');
+  assert.equal(header(response, 'allow'), wanted.allow);
+  if (wanted.closes) assert.equal(header(response, 'connection')?.toLowerCase(), 'close');
+  if (wanted.isHead === true) return;
+  const { jsonrpc, id, error } = json(response);
+  assert.deepEqual(
+    { jsonrpc, id, code: error.code },
+    { jsonrpc: '2.0', id: null, code: wanted.code },
+  );
+  const data = error.data as { reason?: string; limit?: number };
+  assert.ok(wanted.status === 413 ? data.limit === 10_485_760 : (data.reason ?? '') !== '');
+}
+
+async function check(target: Target, input: Input, place: string, runs: Runs): Promise<void> {
+  const wanted = input.wanted[target.transport];
+  const one = target.client();
+  await one.write(input.bytes(place));
+  if (input.ends) one.socket.end();
+  runs.add(place, input.runs);
+  if (wanted.how === 'cut') {
+    await one.untilClosed();
+    assert.equal(one.received.toString(), '');
+  } else if (wanted.how === 'parser' || (wanted.how === 'rejection' && wanted.closes)) {
+    await one.untilClosed();
+    assertAnswer(await one.response(), wanted, place);
+    // The parser's own complaint may stand behind the reply; an answer to what was hidden there may not.
+    assert.match(one.received.toString(), /^(HTTP\/1\.1 400 |$)/);
+  } else {
+    assertAnswer(
+      await one.response(wanted.how === 'rejection' && wanted.isHead === true),
+      wanted,
+      place,
+    );
+    await runs.assertOn(one);
+    assert.equal(one.received.length, 0, 'one answer and no other');
+  }
+  one.destroy();
+  const other = target.client();
+  await runs.assertOn(other);
+  other.destroy();
+}
+
+for (const transport of transports) {
+  describe(`bad inputs on ${transport}`, () => {
+    let target: Target;
+    const runs = new Runs();
+    before(async () => {
+      target = await Target.start(transport, 'both');
+      await runs.start(target.client());
+    });
+    after(() => target.close());
+
+    for (const [family, inputs] of Object.entries(families)) {
+      test(family, async (t) => {
+        for (const input of inputs) {
+          // What holds no call is the same in both places.
+          const [first = '', ...others] = places;
+          const differs = (place: string) => !input.bytes(place).equals(input.bytes(first));
+          for (const place of [first, ...others.filter(differs)]) {
+            await t.test(`${input.cause}, ${place}`, () => check(target, input, place, runs));
+          }
+        }
+      });
+    }
+  });
+}
+
+test('each bad input has a cause and bytes of its own', () => {
+  const repeated = (keys: readonly string[]) =>
+    keys.filter((key, i) => keys.indexOf(key) !== i).map((key) => key.slice(0, 200));
+  assert.deepEqual(repeated(all.map(({ cause }) => cause)), []);
+  assert.deepEqual(repeated(all.map((input) => input.bytes('in.').toString('latin1'))), []);
+  assert.ok(all.length >= 120, String(all.length));
+});
+
+test('the transports differ about framing alone, and each time it is said why', () => {
+  for (const [family, inputs] of Object.entries(families)) {
+    for (const { cause, wanted, differs } of inputs) {
+      const same = JSON.stringify(wanted.uws) === JSON.stringify(wanted.node);
+      assert.equal(same, differs === undefined, cause);
+      if (!same) assert.equal(family, 'framing', cause);
+    }
+  }
+});

@@ -1,0 +1,160 @@
+import { post } from '../../http/raw-client.ts';
+import {
+  cut,
+  differing,
+  goodCall,
+  type Input,
+  parser,
+  placed,
+  raw,
+  refusedAndClosed,
+  type Wanted,
+} from './input.ts';
+
+/** Runs on a server that lost its place: it stands where another request's body is, or behind its end. */
+function smuggled(place: string): Buffer {
+  return post(placed('{"method":"@any","id":"smuggled"}', place));
+}
+
+const length = placed(goodCall, 'in.').length;
+
+/** A call whose head is given line by line, with a request hidden behind it. */
+export function hiding(
+  cause: string,
+  lines: readonly string[],
+  body: string,
+  wanted: Wanted,
+): Input {
+  const head = ['POST /rpc HTTP/1.1', 'host: test', 'content-type: application/json', ...lines];
+  const bytes = (place: string): Buffer =>
+    Buffer.concat([
+      Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'),
+      placed(body, place),
+      smuggled(place),
+    ]);
+  return raw(cause, bytes, wanted);
+}
+
+const own = 'uWebSockets.js hands it to us, node:http refuses it in its own words';
+
+/** Refused by us on uWebSockets.js, by the parser itself on node:http. */
+function ours(input: Input, status: number): Input {
+  return differing(input, { uws: refusedAndClosed(status), node: parser(4) }, own);
+}
+
+const length400 = (cause: string, ...values: readonly string[]) =>
+  ours(
+    hiding(
+      cause,
+      values.map((value) => `content-length:${value}`),
+      goodCall,
+      parser(4),
+    ),
+    400,
+  );
+
+const transfer411 = (cause: string, lines: readonly string[], body = '0\r\n\r\n') =>
+  hiding(cause, lines, body, refusedAndClosed(411));
+
+const chunked = 'transfer-encoding: chunked';
+
+/**
+ * What leaves in doubt where a request ends: never served, and nothing behind it is either (docs/protocol.md,
+ * "POST /rpc" and "What the transport decides").
+ */
+export const lengths: readonly Input[] = [
+  hiding('CL.TE', [`content-length: ${length}`, chunked], '0\r\n\r\n', parser(4)),
+  hiding('TE.CL', [chunked, 'content-length: 3'], '8\r\nSMUGGLED\r\n0\r\n\r\n', parser(4)),
+  hiding('CL.TE with a length of 0', ['content-length: 0', chunked], '0\r\n\r\n', parser(4)),
+  hiding(
+    'CL.TE with a Transfer-Encoding that nobody knows',
+    ['content-length: 0', 'transfer-encoding: tandem'],
+    '',
+    parser(4),
+  ),
+
+  transfer411('a chunked body', [chunked], '2\r\n{}\r\n0\r\n\r\n'),
+  transfer411('a chunked body of nothing', [chunked]),
+  transfer411('chunked in capitals', ['TRANSFER-ENCODING: CHUNKED']),
+  transfer411('a chunk with an extension', [chunked], '2;a=b\r\n{}\r\n0\r\n\r\n'),
+  transfer411(
+    'a trailer that gives a length',
+    [chunked],
+    '2\r\n{}\r\n0\r\nContent-Length: 9\r\n\r\n',
+  ),
+  transfer411('a chunk larger than any', [chunked], 'FFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n'),
+  transfer411('a chunk of a negative size', [chunked], '-2\r\n{}\r\n0\r\n\r\n'),
+  transfer411('a chunk size in hexadecimal notation', [chunked], '0x2\r\n{}\r\n0\r\n\r\n'),
+  transfer411('a chunk longer than it says', [chunked], '1\r\n{}\r\n0\r\n\r\n'),
+  transfer411('a chunk that ends in a line feed alone', [chunked], '2\n{}\n0\n\n'),
+  transfer411('chunked, and the body is not', [chunked], goodCall),
+  transfer411('gzip before chunked', ['transfer-encoding: gzip, chunked'], '0\r\n\r\n'),
+  ours(transfer411('Transfer-Encoding: identity', ['transfer-encoding: identity'], ''), 411),
+  ours(transfer411('Transfer-Encoding: xchunked', ['transfer-encoding: xchunked'], ''), 411),
+  ours(
+    transfer411(
+      'Transfer-Encoding: chunked, identity',
+      ['transfer-encoding: chunked, identity'],
+      '',
+    ),
+    411,
+  ),
+  ours(
+    transfer411('Transfer-Encoding: chunked in quotes', ['transfer-encoding: "chunked"'], ''),
+    411,
+  ),
+  ours(transfer411('an empty Transfer-Encoding', ['transfer-encoding:'], ''), 411),
+  ours(
+    transfer411('two Transfer-Encoding headers', [chunked, 'transfer-encoding: identity'], ''),
+    411,
+  ),
+
+  length400('two lengths that are the same', `${length}`, `${length}`),
+  length400('two lengths, the first shorter', '3', `${length}`),
+  length400('two lengths, the last shorter', `${length}`, '3'),
+  length400('two lengths in a list', `${length}, ${length}`),
+  length400('a length with a plus', `+${length}`),
+  length400('a length with a minus', `-${length}`),
+  length400('a length in hexadecimal', '0x39'),
+  length400('a length with an exponent', '5e1'),
+  length400('a length with a fraction', `${length}.0`),
+  length400('a length with a blank inside', '5 7'),
+  length400('a length with a separator', '5_7'),
+  length400('a length in words', 'all'),
+  length400('an empty length', ''),
+  length400('a length that is no ASCII digit', '\xb2'),
+  length400('a length and a comment', `${length};`),
+  ours(
+    hiding(
+      'a length beyond every integer',
+      [`content-length: ${'9'.repeat(40)}`],
+      goodCall,
+      parser(4),
+    ),
+    413,
+  ),
+  ours(
+    hiding(
+      'a length of 2^64 and a little',
+      ['content-length: 18446744073709551673'],
+      goodCall,
+      parser(4),
+    ),
+    413,
+  ),
+  raw(
+    'a length above eight times the limit',
+    post('', { 'content-length': String(80 * 1024 * 1024 + 1) }),
+    refusedAndClosed(413),
+  ),
+  differing(
+    raw(
+      'a body that ends before its length',
+      (place) => post(placed(goodCall, place)).subarray(0, -1),
+      cut,
+      { ends: true },
+    ),
+    { uws: cut, node: parser(4) },
+    'node:http tells a client that ended its side what is missing',
+  ),
+];

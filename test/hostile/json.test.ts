@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { post, type RawClient } from '../http/raw-client.ts';
+import { error, parseError, result, settled } from '../protocol/case.ts';
+import { fileOf, type JsonCase } from './json/case.ts';
+import { corpus, filesOf } from './json/corpus.ts';
+import { placedProcedures, referenceOf, withoutHints } from './reference.ts';
+import { Target, type Transport, transports } from './target.ts';
+
+const folder = new URL('../fixtures/json/', import.meta.url);
+
+/** What the tests send is what the files hold. */
+const files: readonly JsonCase[] = corpus.map((one) => ({
+  ...one,
+  bytes: readFileSync(new URL(fileOf(one), folder)),
+}));
+
+const pad = 'x'.repeat(70_000);
+
+/** A body around a text, `@` for the place and `#` for the text. */
+interface Form {
+  readonly name: string;
+  readonly body: string;
+  readonly transports: readonly Transport[];
+}
+
+const form = (name: string, body: string, on: readonly Transport[] = transports): Form => ({
+  name,
+  body,
+  transports: on,
+});
+
+const forms: readonly Form[] = [
+  form('as params', '{"jsonrpc":"2.0","method":"@echo","params":{"value":#},"id":1}'),
+  form('as params, the id first', '{"id":"a","method":"@echo","params":{"value":#}}'),
+  form('as params of a notification', '{"method":"@echo","params":{"value":#}}'),
+  form(
+    'as params that the quick reader leaves alone',
+    '{"x":0,"method":"@echo","params":{"value":#},"id":1}',
+  ),
+  form('in a batch', '[{"method":"@any","id":1},{"method":"@echo","params":{"value":#},"id":2}]'),
+  form('as an element of a batch', '[#,{"method":"@any","id":1}]'),
+  form('in a member that is ignored', '{"method":"@any","x":#,"id":1}'),
+  form('as the whole body', '#'),
+  // How a large body is read does not depend on the transport.
+  form('in large params, last', `{"method":"@padded","params":{"pad":"${pad}","value":#},"id":1}`, [
+    'uws',
+  ]),
+  form(
+    'in large params, first',
+    `{"id":1,"method":"@padded","params":{"value":#,"pad":"${pad}"}}`,
+    ['uws'],
+  ),
+  form(
+    'in a large batch',
+    `[{"method":"@padded","params":{"pad":"${pad}","value":#},"id":1},{"method":"@any","id":2}]`,
+    ['uws'],
+  ),
+];
+
+function bodyOf({ body }: Form, place: string, bytes: Buffer): Buffer {
+  const [before = '', after = ''] = body.replaceAll('@', place).split('#');
+  return Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)]);
+}
+
+/** What the stated verdict of a text makes of a call that gives it back. */
+function stated({ verdict, bytes }: JsonCase): string {
+  switch (verdict) {
+    case 'reject':
+    case 'too deep':
+    case 'UTF-16':
+    case 'no byte order mark':
+      return parseError;
+    case 'infinite':
+      return error('1', -32603, 'Internal error', '{"ref":"(any)"}');
+    default:
+      return result('1', JSON.stringify(JSON.parse(bytes.toString())));
+  }
+}
+
+test('the files are those of the corpus: npm run json-corpus makes them', () => {
+  const made = filesOf(corpus);
+  const found = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  assert.deepEqual(found.toSorted(), [...made.keys()].toSorted());
+  for (const [name, bytes] of made)
+    assert.ok(readFileSync(new URL(name, folder)).equals(bytes), name);
+  assert.equal(made.size, corpus.length, 'no name twice');
+  assert.ok(made.size >= 200);
+  const texts = [...made.values()].map((bytes) => bytes.toString('latin1'));
+  assert.equal(new Set(texts).size, texts.length, 'no text twice');
+});
+
+test('the reference gives each text the verdict that is stated', () => {
+  const [asParams] = forms as readonly [Form];
+  for (const one of files) {
+    const { reply } = referenceOf(bodyOf(asParams, 'in.', one.bytes), placedProcedures);
+    assert.equal(reply, stated(one), fileOf(one));
+  }
+});
+
+/** One connection that is asked everything: each answer must leave it open. */
+async function ask(client: RawClient, body: Buffer): Promise<string | undefined> {
+  const { status, body: reply } = await client.ask(post(body));
+  if (status === 204 && reply.length === 0) return undefined;
+  assert.equal(status, 200);
+  return withoutHints(settled(reply.toString()));
+}
+
+/** How many calls have run. */
+async function countOf(client: RawClient, place: string): Promise<number> {
+  const reply = await ask(client, Buffer.from(`{"method":"${place}runs","id":0}`));
+  return (JSON.parse(reply ?? '{}') as { result: number }).result;
+}
+
+for (const transport of transports) {
+  describe(`the JSON corpus on ${transport}`, () => {
+    let target: Target;
+    let client: RawClient;
+    before(async () => {
+      target = await Target.start(transport, 'both');
+      client = target.client();
+    });
+    after(() => target.close());
+
+    for (const place of ['in.', 'out.']) {
+      let runs: number;
+      test(`the count of runs, ${place}`, async () => {
+        // The front end of this process may have served another test.
+        runs = await countOf(client, place);
+      });
+      for (const one of forms.filter((each) => each.transports.includes(transport))) {
+        test(`${one.name}, ${place}`, async () => {
+          for (const file of files) {
+            const body = bodyOf(one, place, file.bytes);
+            const expected = referenceOf(body, placedProcedures);
+            assert.equal(await ask(client, body), expected.reply, fileOf(file));
+            runs += expected.runs;
+          }
+          // What was refused did not run, what was accepted ran once.
+          assert.equal(await countOf(client, place), runs);
+        });
+      }
+    }
+  });
+}
+
+test('the corpus has texts of every kind', () => {
+  const counts = (verdict: string) => files.filter((one) => one.verdict === verdict).length;
+  assert.ok(counts('accept') >= 80 && counts('reject') >= 100, 'accept and reject');
+  for (const verdict of ['rounded', 'infinite', 'last wins', 'as written', 'too deep', 'UTF-16']) {
+    assert.ok(counts(verdict) >= 3, verdict);
+  }
+});

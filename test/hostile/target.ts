@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { type ConfigOptions, Dispatcher, RpcApp } from '../../src/index.ts';
+import { RawClient } from '../http/raw-client.ts';
+
+export type Transport = 'uws' | 'node';
+export const transports: readonly Transport[] = ['uws', 'node'];
+
+/** One of test/fixtures/hostile. */
+export type Fixture = 'both' | 'inline' | 'worker' | 'auto';
+
+function moduleOf(name: Fixture): string {
+  return new URL(`../fixtures/hostile/${name}.ts`, import.meta.url).href;
+}
+
+/** One worker, so that its count of runs is the count of all that ran in the pool. */
+const usual = { workers: 1, spareWorkers: 0, logLevel: 'silent' } as const;
+
+export async function startDispatcher(
+  name: Fixture,
+  options: ConfigOptions = {},
+): Promise<Dispatcher> {
+  const dispatcher = new Dispatcher({ modules: [moduleOf(name)], ...usual, ...options });
+  await dispatcher.ready();
+  return dispatcher;
+}
+
+/** A server that hostile bytes are sent to. */
+export class Target {
+  readonly transport: Transport;
+  readonly #app: RpcApp;
+  readonly #port: number;
+  readonly #clients = new Set<RawClient>();
+
+  private constructor(transport: Transport, app: RpcApp, port: number) {
+    this.transport = transport;
+    this.#app = app;
+    this.#port = port;
+  }
+
+  static async start(
+    transport: Transport,
+    name: Fixture,
+    options: ConfigOptions = {},
+  ): Promise<Target> {
+    const modules = [moduleOf(name)];
+    const app = new RpcApp({ modules, port: 0, transport, ...usual, ...options });
+    const { port } = await app.listen();
+    assert.equal(app.transport, transport);
+    return new Target(transport, app, port);
+  }
+
+  client(): RawClient {
+    const client = new RawClient(this.#port);
+    this.#clients.add(client);
+    client.socket.once('close', () => this.#clients.delete(client));
+    return client;
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) client.destroy();
+    await this.#app.close();
+  }
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Start } from '../harness.ts';
+import { header, json, post, request, rpc } from '../raw-client.ts';
+
+const allowedHosts = ['example.com', 'api.example.com:8443', '127.0.0.1', '[::1]', '[fe80::2]:80'];
+
+const served = [
+  'example.com',
+  'example.com:1',
+  'example.com:65535',
+  'EXAMPLE.com:80',
+  'api.example.com:8443',
+  'API.Example.COM:8443',
+  '127.0.0.1',
+  '127.0.0.1:8000',
+  '[::1]',
+  '[::1]:8000',
+  '[FE80::2]:80',
+];
+
+const foreign = [
+  'evil.example',
+  'example.com.evil.example',
+  'evil-example.com',
+  'www.example.com',
+  'example.com.',
+  'api.example.com',
+  'api.example.com:8444',
+  'api.example.com:8443:8443',
+  'example.com:',
+  'example.com:80:80',
+  'example.com:x',
+  'example.com:123456',
+  'example.com@evil.example',
+  'evil.example@example.com',
+  'example.com, evil.example',
+  'http://example.com',
+  '127.0.0.2',
+  '2130706433',
+  '::1',
+  '[::1',
+  '[0:0:0:0:0:0:0:1]',
+  '[fe80::2]',
+  'localhost',
+];
+
+export function hosts(start: Start): void {
+  for (const host of served) {
+    test(`with allowedHosts, ${host} is served`, async (t) => {
+      const { client } = await start(t, { allowedHosts });
+      assert.equal((await client().ask(post(rpc('echo'), { host }))).status, 200);
+    });
+  }
+
+  for (const host of foreign) {
+    test(`with allowedHosts, ${host} is 403, and its body is passed over`, async (t) => {
+      const { client, service } = await start(t, { allowedHosts });
+      const one = client();
+      const reply = await one.ask(post(rpc('echo'), { host }));
+      assert.equal(reply.status, 403);
+      assert.equal(header(reply, 'content-type'), 'application/json');
+      assert.deepEqual(json(reply), {
+        jsonrpc: '2.0',
+        id: null,
+        error: {
+          code: -32600,
+          message: 'Invalid Request',
+          data: { reason: 'the Host header names a host that is not served here' },
+        },
+      });
+      assert.equal(service.bodies.length, 0);
+      assert.equal((await one.ask(post(rpc('echo'), { host: 'example.com' }))).status, 200);
+    });
+  }
+
+  test('with allowedHosts, a host that is named twice never runs', async (t) => {
+    const { client, service } = await start(t, { allowedHosts });
+    for (const host of ['example.com\r\nHost: evil.example', 'evil.example\r\nHost: example.com']) {
+      assert.equal((await client().ask(post(rpc('echo'), { host }))).status, 403);
+    }
+    assert.equal(service.bodies.length, 0);
+  });
+
+  test('with allowedHosts, every route but the health ones asks for the host', async (t) => {
+    const { client } = await start(t, { allowedHosts });
+    const ask = async (method: string, path: string, host: string) => {
+      const text = request(method, path, ['content-length: 0']).replace(
+        'host: test',
+        `host: ${host}`,
+      );
+      return (await client().ask(text, method === 'HEAD')).status;
+    };
+    for (const [method, path, status] of [
+      ['GET', '/rpc', 200],
+      ['HEAD', '/rpc', 200],
+      ['OPTIONS', '/rpc', 204],
+      ['PUT', '/rpc', 405],
+      ['GET', '/nowhere', 404],
+    ] as const) {
+      assert.equal(await ask(method, path, 'example.com'), status, `${method} ${path}`);
+      assert.equal(await ask(method, path, 'evil.example'), 403, `${method} ${path}`);
+    }
+    for (const path of ['/healthz', '/readyz']) {
+      assert.equal(await ask('GET', path, '10.0.0.7:8000'), 200);
+      assert.equal(await ask('HEAD', path, '10.0.0.7:8000'), 200);
+    }
+  });
+
+  test('with allowedHosts, the host is looked at behind the framing and before the rest', async (t) => {
+    const { client } = await start(t, { allowedHosts });
+    const foreignHost = { host: 'evil.example' };
+    const chunked = {
+      ...foreignHost,
+      'content-length': undefined,
+      'transfer-encoding': 'xchunked',
+    };
+    const one = client();
+    const unframed = await one.ask(post('', chunked));
+    assert.ok(unframed.status === 411 || unframed.status === 400);
+    await one.untilClosed();
+    const typed = { ...foreignHost, 'content-type': 'text/plain' };
+    assert.equal((await client().ask(post(rpc('echo'), typed))).status, 403);
+    const noLength = { ...foreignHost, 'content-length': undefined };
+    assert.equal((await client().ask(post('', noLength))).status, 403);
+  });
+
+  test('without allowedHosts any host is served', async (t) => {
+    const { client } = await start(t);
+    assert.equal((await client().ask(post(rpc('echo'), { host: 'evil.example' }))).status, 200);
+    assert.equal((await client().ask(post(rpc('echo'), { host: '' }))).status, 200);
+  });
+}

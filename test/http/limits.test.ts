@@ -1,0 +1,440 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { table } from '../../src/config/table.ts';
+import { type OptionName, optionNames } from '../../src/config.ts';
+import { type AppOptions, RegistrationError, Router, Type } from '../../src/index.ts';
+import { fixture } from '../dispatcher/harness.ts';
+import { deferred, type Served, serve } from '../hooks/harness.ts';
+import { turns } from './harness.ts';
+import { json, post, type RawResponse, request, rpc } from './raw-client.ts';
+
+/** docs/protocol.md, "Limits": each limit at its bound and one past it, over both transports. */
+
+type Transport = 'uws' | 'node';
+type Given = Omit<AppOptions, 'modules'>;
+
+interface Limit {
+  /** What is bounded: an option, or what the protocol fixes. */
+  readonly of: OptionName | 'id' | 'method' | 'pattern';
+  readonly what: string;
+  run(
+    start: (options: Given) => Promise<Served>,
+    t: TestContext,
+    transport: Transport,
+  ): Promise<void>;
+}
+
+/** Beside those of the group Limits: those that the table keeps with their own kind. */
+const elsewhere = [
+  'allowedHosts',
+  'writeTimeoutMs',
+  'maxQueueMs',
+  'maxRequestMs',
+  'timeoutMs',
+] as const;
+/** Their subject is time: test/faults/admission.test.ts and test/dispatcher/deadline.test.ts. */
+const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
+
+const codeOf = (reply: RawResponse) => json(reply).error?.code;
+const padded = (bytes: number, ...[method, params = {}]: Parameters<typeof rpc>) =>
+  rpc(method, params).padEnd(bytes);
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+/** `text` with as many bytes of result as make the whole reply `bytes` long. */
+const replyOf = (bytes: number, id = 1) => {
+  const empty = JSON.stringify({ jsonrpc: '2.0', id, result: '' });
+  return { length: bytes - empty.length };
+};
+const tooMuch = (limit: number) => ({ code: -32004, message: 'Limit exceeded', data: { limit } });
+
+function router() {
+  const ran: unknown[] = [];
+  const made = new Router();
+  made.rpc({ name: 'text', placement: 'inline' }, ({ length }, { id }) => {
+    ran.push(id);
+    return 'x'.repeat(Number(length ?? 0));
+  });
+  const waiting: (() => void)[] = [];
+  made.rpc({ name: 'wait', placement: 'inline', async: true }, (_params, { id }) => {
+    ran.push(id);
+    return new Promise<string>((resolve) => waiting.push(() => resolve('waited')));
+  });
+  return { router: made, ran, waiting };
+}
+
+const limits: readonly Limit[] = [
+  {
+    of: 'maxBodyBytes',
+    what: '413 with the limit',
+    async run(start) {
+      const { client } = await start({ router: router().router, maxBodyBytes: 200 });
+      assert.equal((await client().ask(post(padded(200, 'text')))).status, 200);
+      const reply = await client().ask(post(padded(201, 'text')));
+      assert.equal(reply.status, 413);
+      assert.deepEqual(json(reply).error, tooMuch(200));
+    },
+  },
+  ...(['in', 'out'] as const).map(
+    (place): Limit => ({
+      of: 'maxDepth',
+      what: `-32700, ${place === 'in' ? 'inline' : 'in a worker'}`,
+      async run(start) {
+        const { client } = await start({ maxDepth: 8 });
+        const body = (depth: number) =>
+          `{"id":1,"method":"${place}.thread","params":{"a":${nested(depth - 2)}}}`;
+        assert.equal(codeOf(await client().ask(post(body(8)))), undefined);
+        assert.equal(codeOf(await client().ask(post(body(9)))), -32700);
+        // In a batch its array is a level, too.
+        assert.ok(Array.isArray(json(await client().ask(post(`[${body(7)}]`)))));
+        assert.equal(codeOf(await client().ask(post(`[${body(8)}]`))), -32700);
+      },
+    }),
+  ),
+  {
+    of: 'maxBatch',
+    what: 'one -32004, nothing has run',
+    async run(start) {
+      const { router: given, ran } = router();
+      const { client } = await start({ router: given, maxBatch: 3 });
+      const batch = (length: number) =>
+        `[${Array.from({ length }, (_, i) => rpc('text', {}, i)).join()}]`;
+      const reply = await client().ask(post(batch(3)));
+      assert.equal((json(reply) as unknown as unknown[]).length, 3);
+      assert.deepEqual(ran, [0, 1, 2]);
+      assert.deepEqual(json(await client().ask(post(batch(4)))), {
+        jsonrpc: '2.0',
+        id: null,
+        error: tooMuch(3),
+      });
+      assert.deepEqual(ran, [0, 1, 2]);
+    },
+  },
+  {
+    of: 'batchConcurrency',
+    what: 'the next call of the batch begins when one has ended',
+    async run(start) {
+      const { router: given, ran, waiting } = router();
+      const { client } = await start({ router: given, batchConcurrency: 2 });
+      const one = client();
+      await one.write(post(`[${[1, 2, 3].map((id) => rpc('wait', {}, id)).join()}]`));
+      while (ran.length < 2) await turns();
+      await turns();
+      assert.deepEqual(ran, [1, 2]);
+      waiting[1]?.();
+      while (ran.length < 3) await turns();
+      waiting[0]?.();
+      waiting[2]?.();
+      const replies = json(await one.response()) as unknown as { id: number }[];
+      assert.deepEqual(
+        replies.map(({ id }) => id),
+        [1, 2, 3],
+      );
+    },
+  },
+  {
+    of: 'id',
+    what: '-32600 with id null',
+    async run(start) {
+      const { client } = await start({ router: router().router });
+      for (const [at, past] of [
+        [`"${'i'.repeat(256)}"`, `"${'i'.repeat(257)}"`],
+        ['7'.repeat(256), '7'.repeat(257)],
+      ]) {
+        const reply = await client().ask(post(`{"id":${at},"method":"text"}`));
+        assert.ok(reply.body.toString().includes(`"id":${at},"result"`));
+        const refused = json(await client().ask(post(`{"id":${past},"method":"text"}`)));
+        assert.deepEqual([refused.id, refused.error.code], [null, -32600]);
+      }
+    },
+  },
+  {
+    of: 'method',
+    what: '-32600 with the id, where one of the length is served',
+    async run(start) {
+      const name = 'm'.repeat(256);
+      const given = router().router;
+      given.rpc({ name, placement: 'inline' }, () => 'long');
+      const { client } = await start({ router: given });
+      assert.equal(json(await client().ask(post(rpc(name)))).result, 'long');
+      const refused = json(await client().ask(post(rpc(`${name}m`, {}, 5))));
+      assert.deepEqual([refused.id, refused.error.code], [5, -32600]);
+      assert.throws(
+        () => given.rpc({ name: `${name}m`, placement: 'inline' }, () => 'longer'),
+        RegistrationError,
+      );
+    },
+  },
+  ...(['in', 'out'] as const).map(
+    (place): Limit => ({
+      of: 'maxReplyBytes',
+      what: `-32004 in place of a reply, ${place === 'in' ? 'inline' : 'from a worker'}`,
+      async run(start) {
+        const { client } = await start({ maxReplyBytes: 500 });
+        const ask = async (bytes: number) => {
+          const times = replyOf(bytes).length;
+          return client().ask(post(rpc(`${place}.repeat`, { text: 'x', times })));
+        };
+        assert.equal((await ask(500)).body.length, 500);
+        assert.deepEqual(json(await ask(501)).error, tooMuch(500));
+      },
+    }),
+  ),
+  {
+    of: 'maxReplyBytes',
+    what: 'of a batch: -32004 in place of what breaks it, and the rest does not run',
+    async run(start) {
+      const { router: given, ran } = router();
+      const { client } = await start({ router: given, maxReplyBytes: 500 });
+      // The brackets, the comma, and two replies.
+      const batch = (second: number) =>
+        `[${rpc('text', replyOf(240, 1), 1)},${rpc('text', replyOf(second, 2), 2)}]`;
+      const whole = await client().ask(post(batch(257)));
+      assert.equal(whole.body.length, 500);
+      assert.deepEqual(ran.splice(0), [1, 2]);
+      const three = `[${batch(258).slice(1, -1)},${rpc('text', {}, 3)}]`;
+      const replies = json(await client().ask(post(three))) as unknown as Record<string, unknown>[];
+      assert.deepEqual(
+        replies.map(({ error }) => error),
+        [undefined, tooMuch(500), tooMuch(500)],
+      );
+      assert.deepEqual(ran, [1, 2]);
+    },
+  },
+  {
+    of: 'maxHeaderBytes',
+    what: '431',
+    async run(start) {
+      const { client } = await start({ router: router().router, maxHeaderBytes: 1024 });
+      const sized = (bytes: number) => {
+        const bare = post(rpc('text'), { 'x-a': '' });
+        const head = bare.indexOf('\r\n\r\n') + 2 - (bare.indexOf('\r\n') + 2);
+        return post(rpc('text'), { 'x-a': 'a'.repeat(bytes - head) });
+      };
+      const one = client();
+      assert.equal((await one.ask(sized(1024))).status, 200);
+      assert.equal((await one.ask(sized(1025))).status, 431);
+      assert.equal((await one.ask(sized(1024))).status, 200);
+    },
+  },
+  {
+    of: 'maxHeaderBytes',
+    what: 'long headers may come in pieces',
+    async run(start) {
+      const { client } = await start({ router: router().router });
+      const one = client();
+      const bytes = post(rpc('text'), { 'x-a': 'a'.repeat(15_000) });
+      for (let at = 0; at < bytes.length; at += 1400) {
+        await one.write(bytes.subarray(at, at + 1400));
+        await turns();
+      }
+      assert.equal((await one.response()).status, 200);
+    },
+  },
+  {
+    of: 'maxHeaders',
+    what: '431',
+    async run(start) {
+      const { client } = await start({ router: router().router, maxHeaders: 10 });
+      const counted = (count: number) =>
+        post(
+          rpc('text'),
+          Object.fromEntries(Array.from({ length: count - 3 }, (_, i) => [`x-${i}`, 'a'])),
+        );
+      const one = client();
+      assert.equal((await one.ask(counted(10))).status, 200);
+      assert.equal((await one.ask(counted(11))).status, 431);
+      const lines = Array.from({ length: 10 }, (_, i) => `x-${i}: a`);
+      assert.equal((await one.ask(request('GET', '/rpc', lines.slice(1)))).status, 200);
+      assert.equal((await one.ask(request('GET', '/rpc', lines))).status, 431);
+    },
+  },
+  {
+    of: 'maxConnections',
+    what: 'closed at once',
+    async run(start) {
+      const { client } = await start({ router: router().router, maxConnections: 2 });
+      const [first, second] = [client(), client()];
+      assert.equal((await first.ask(post(rpc('text')))).status, 200);
+      assert.equal((await second.ask(post(rpc('text')))).status, 200);
+      const third = client();
+      await third.untilClosed();
+      assert.equal(third.received.length, 0);
+    },
+  },
+  {
+    of: 'maxInFlight',
+    what: '-32000 with its id and retryAfterMs, one object for a batch, nothing runs',
+    async run(start) {
+      const { router: given, ran, waiting } = router();
+      const { app, client } = await start({ router: given, maxInFlight: 2 });
+      const [first, second] = [client(), client()];
+      await first.write(post(rpc('wait', {}, 'first')));
+      await second.write(post(`[${rpc('wait', {}, 'second')}]`));
+      while (waiting.length < 2) await turns();
+      assert.equal(app.dispatcher.stats().inFlight, 2);
+      const error = { code: -32000, message: 'Server overloaded', data: { retryAfterMs: 1000 } };
+      const third = client();
+      for (const [body, id] of [
+        [rpc('text', {}, 'third'), 'third'],
+        [`[${rpc('text', {}, 'third')}]`, null],
+      ] as const) {
+        const reply = await third.ask(post(body));
+        assert.equal(reply.status, 200);
+        assert.deepEqual(json(reply), { jsonrpc: '2.0', id, error });
+      }
+      assert.equal((await third.ask(post('{"method":"text"}'))).status, 204);
+      assert.equal(codeOf(await third.ask(post('{'))), -32700);
+      assert.deepEqual(await app.dispatcher.dispatch({ method: 'text', id: 4 }), {
+        jsonrpc: '2.0',
+        id: 4,
+        error,
+      });
+      assert.equal(
+        await app.dispatcher.dispatchText('{"method":"text","id":4.0}'),
+        `{"jsonrpc":"2.0","id":4.0,"error":${JSON.stringify(error)}}`,
+      );
+      assert.deepEqual(ran, ['first', 'second']);
+      waiting[0]?.();
+      await first.response();
+      assert.equal(json(await third.ask(post(rpc('text', {}, 'third')))).result, '');
+      waiting[1]?.();
+      await second.response();
+    },
+  },
+  {
+    of: 'maxInFlight',
+    what: 'what waits for authenticate counts',
+    async run(start) {
+      const { router: given, ran } = router();
+      const verdict = deferred<null>();
+      const { app, client } = await start({
+        router: given,
+        maxInFlight: 1,
+        authenticate: ({ headers }) => (headers['x-slow'] === undefined ? null : verdict.promise),
+      });
+      const one = client();
+      await one.write(post(rpc('text', {}, 'slow'), { 'x-slow': '1' }));
+      while (app.dispatcher.stats().inFlight < 1) await turns();
+      assert.equal(codeOf(await client().ask(post(rpc('text')))), -32000);
+      assert.deepEqual(ran, []);
+      verdict.resolve(null);
+      assert.equal(json(await one.response()).result, '');
+      assert.equal(codeOf(await client().ask(post(rpc('text')))), undefined);
+    },
+  },
+  {
+    of: 'maxQueue',
+    what: '-32000 with retryAfterMs',
+    async run(start, t) {
+      const { app, client } = await start({ maxQueue: 2 });
+      const folder = mkdtempSync(join(tmpdir(), 'tandem-limits-'));
+      t.after(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'journal');
+      const hold = post(rpc('hold', { file, text: 'a' }));
+      const clients = [client(), client(), client()];
+      for (const [i, one] of clients.entries()) {
+        await one.write(hold);
+        const pool = () => app.dispatcher.stats().pool;
+        // The first one runs, the others wait.
+        while ((app.dispatcher.stats().inFlight ?? 0) <= i) await turns();
+        assert.equal(pool()?.queued, Math.max(0, i));
+      }
+      const { error } = json(await client().ask(hold));
+      assert.equal(error.code, -32000);
+      assert.ok((error.data as { retryAfterMs: number }).retryAfterMs >= 1);
+      writeFileSync(`${file}.go`, '');
+      for (const one of clients) assert.equal(json(await one.response()).result, 'a');
+    },
+  },
+  {
+    of: 'writeTimeoutMs',
+    what: 'who does not read is cut, with 1 s more for each 64 KiB',
+    async run(start, t) {
+      const length = 20 * 1024 * 1024;
+      const allowed = 5000 + (length + 36) / 65.536;
+      for (const [ms, isCut] of [
+        [Math.floor(allowed) - 1, false],
+        [Math.ceil(allowed) + 1, true],
+      ] as const) {
+        const { client } = await start({ router: router().router, writeTimeoutMs: 5000 });
+        t.mock.timers.enable({ apis: ['setTimeout'] });
+        const one = client();
+        one.socket.pause();
+        await one.write(post(rpc('text', { length })));
+        assert.equal((await client().ask(post(rpc('text')))).status, 200);
+        t.mock.timers.tick(ms);
+        one.socket.resume();
+        if (isCut) {
+          await one.untilClosed();
+          assert.ok(one.received.length < length);
+        } else {
+          assert.equal(json(await one.response()).result.length, length);
+        }
+        t.mock.timers.reset();
+      }
+    },
+  },
+  {
+    of: 'allowedHosts',
+    what: '403',
+    async run(start) {
+      const { client } = await start({ router: router().router, allowedHosts: 'example.com' });
+      const one = client();
+      assert.equal((await one.ask(post(rpc('text'), { host: 'example.com' }))).status, 200);
+      assert.equal((await one.ask(post(rpc('text'), { host: 'example.org' }))).status, 403);
+    },
+  },
+  {
+    of: 'pattern',
+    what: 'one that takes superlinear time for as long a text is refused at registration',
+    async run(start) {
+      const given = router().router;
+      const register = (name: string, maxLength: number) =>
+        given.rpc(
+          {
+            name,
+            placement: 'inline',
+            params: Type.Object({ text: Type.String({ pattern: '\\s+$', maxLength }) }),
+          },
+          ({ text }) => text.length,
+        );
+      register('at', 3162);
+      assert.throws(() => register('past', 3163), {
+        name: 'RegistrationError',
+        message: /polynomial/,
+      });
+      const { client } = await start({ router: given });
+      const ask = async (length: number) =>
+        client().ask(post(rpc('at', { text: ' '.repeat(length) })));
+      assert.equal(json(await ask(3162)).result, 3162);
+      assert.equal(codeOf(await ask(3163)), -32602);
+    },
+  },
+];
+
+describe('limits', () => {
+  test('every one of the configuration table is tested, with its reason there', () => {
+    const named = optionNames.filter(
+      (name) => table[name].group === 'Limits' || elsewhere.some((other) => other === name),
+    );
+    const tested = new Set<string>([...limits.map((limit) => limit.of), ...timed]);
+    assert.deepEqual(
+      named.filter((name) => !tested.has(name)),
+      [],
+    );
+    for (const name of named) assert.ok(table[name].reason.length > 10, name);
+  });
+
+  for (const transport of ['uws', 'node'] as const) {
+    for (const limit of limits) {
+      test(`${limit.of}, at it and one past it: ${limit.what} (${transport})`, async (t) => {
+        const modules = [fixture('procedures.ts')];
+        const start = (given: Given) =>
+          serve(t, transport, given.router === undefined ? { modules, ...given } : given);
+        await limit.run(start, t, transport);
+      });
+    }
+  }
+});

@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { connect as connectSecurely } from 'node:tls';
+import { loadTls } from '../../src/http/tls.ts';
+import { RpcApp, StartupError } from '../../src/index.ts';
+import { runCli, startCli } from '../cli/process.ts';
+import { recorder } from '../dispatcher/harness.ts';
+import { procedures } from '../hooks/harness.ts';
+import { calls } from './behaviour/calls.ts';
+import { connections } from './behaviour/connections.ts';
+import { framing } from './behaviour/framing.ts';
+import { largeReplies } from './behaviour/large-replies.ts';
+import { makeCertificate } from './certificate.ts';
+import { starter, turns } from './harness.ts';
+import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
+
+const certificate = await makeCertificate();
+after(() => certificate.remove());
+const { keyPath, certPath, cert, key, folder } = certificate;
+const tls = { tlsKey: keyPath, tlsCert: certPath };
+
+for (const transport of ['uws', 'node'] as const) {
+  // What touches the connection itself is different code behind TLS; the rest never sees which it is.
+  describe(`https on ${transport}`, () => {
+    const start = starter(transport, certificate);
+    calls(start);
+    framing(start, transport);
+    connections(start, transport);
+    largeReplies(start);
+
+    test('the url says https, the document is served', async (t) => {
+      const { server, client } = await start(t);
+      assert.match(server.address.url, /^https:\/\/127\.0\.0\.1:\d+\/rpc$/);
+      assert.equal((await client().ask(request('GET', '/rpc'))).status, 200);
+    });
+
+    test('a client that speaks plain HTTP is closed, and others go on', async (t) => {
+      const { client, port, service } = await start(t);
+      const plain = new RawClient(port);
+      await plain.write(post(rpc('echo')));
+      await plain.untilClosed();
+      assert.doesNotMatch(plain.received.toString('latin1'), /jsonrpc/);
+      assert.equal(service.bodies.length, 0);
+      assert.equal((await client().ask(post(rpc('echo')))).status, 200);
+    });
+
+    test('TLS 1.1 is refused, 1.2 and 1.3 are taken', async (t) => {
+      const { port } = await start(t);
+      for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+        const range = { minVersion: version, maxVersion: version };
+        const socket = connectSecurely({ port, host: '127.0.0.1', ca: cert, ...range });
+        await once(socket, 'secureConnect');
+        assert.equal(socket.getProtocol(), version);
+        assert.equal(socket.authorized, true);
+        socket.destroy();
+      }
+      const socket = connectSecurely({
+        port,
+        host: '127.0.0.1',
+        ca: cert,
+        minVersion: 'TLSv1.1',
+        maxVersion: 'TLSv1.1',
+        // Without it this side refuses to offer it.
+        ciphers: 'DEFAULT@SECLEVEL=0',
+      });
+      const [error] = (await once(socket, 'error')) as [Error];
+      assert.match(error.message, /alert|protocol version/i);
+    });
+
+    test('a connection that never ends its handshake counts, and makes room when it goes', async (t) => {
+      const { client, port } = await start(t, { maxConnections: 2 });
+      const silent = connect({ port, host: '127.0.0.1' });
+      await once(silent, 'connect');
+      const one = client();
+      assert.equal((await one.ask(post(rpc('echo')))).status, 200);
+      const third = client();
+      await third.untilClosed();
+      silent.destroy();
+      await one.ask(post(rpc('echo')));
+      await turns();
+      assert.equal((await client().ask(post(rpc('echo')))).status, 200);
+    });
+
+    test('what was accepted is answered while it closes', async (t) => {
+      const { client, server, service } = await start(t);
+      const one = client();
+      await one.write(post(rpc('later', 'x')));
+      await service.entered(1);
+      const closing = server.close();
+      await turns();
+      service.held[0]?.release();
+      const reply = await one.response();
+      assert.equal(json(reply).result, 'x');
+      assert.equal(header(reply, 'connection')?.toLowerCase(), 'close');
+      await closing;
+    });
+
+    test('a certificate that has expired is served, with a warning', async (t) => {
+      const old = await makeCertificate({
+        from: new Date('2001-01-01'),
+        to: new Date('2002-01-01'),
+      });
+      t.after(old.remove);
+      const warnings: string[] = [];
+      const { server } = await starter(transport, old)(t, {
+        warn: (message) => warnings.push(message),
+      });
+      assert.match(server.address.url, /^https:/);
+      assert.equal(warnings.length, 1);
+      assert.match(
+        warnings[0] ?? '',
+        /tls: the certificate in .* has expired: it was valid to .*2002/,
+      );
+    });
+
+    test('an app serves with it before and after a reload', async (t) => {
+      const { log } = recorder();
+      const app = new RpcApp({
+        modules: [procedures],
+        workers: 1,
+        spareWorkers: 0,
+        port: 0,
+        transport,
+        log,
+        ...tls,
+      });
+      t.after(() => app.close());
+      const { port, url } = await app.listen();
+      assert.match(url, /^https:/);
+      const one = new RawClient(port, '127.0.0.1', cert);
+      t.after(() => one.destroy());
+      assert.equal(json(await one.ask(post(rpc('who.worker')))).result, 'nobody');
+      await app.reload();
+      assert.equal(json(await one.ask(post(rpc('who.worker')))).result, 'nobody');
+    });
+  });
+}
+
+describe('files that can not be used for TLS are a start-up error of one line', () => {
+  const file = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pkcs8 = { type: 'pkcs8', format: 'pem' } as const;
+  const otherKey = file('other.pem', String(other.privateKey.export(pkcs8)));
+  const encrypted = file(
+    'encrypted.pem',
+    String(other.privateKey.export({ ...pkcs8, cipher: 'aes-256-cbc', passphrase: 'x' })),
+  );
+  const text = file('text.pem', 'hello\n');
+  const cut = file('cut.pem', cert.slice(0, 200));
+  const der = join(folder, 'cert.der');
+  writeFileSync(der, Buffer.from(cert.replace(/-----[^-]+-----|\s/g, ''), 'base64'));
+  const chain = file(
+    'chain.pem',
+    `${cert}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+  );
+  mkdirSync(join(folder, 'folder'));
+  const unreadable = file('unreadable.pem', key);
+  chmodSync(unreadable, 0);
+
+  for (const [name, tlsKey, tlsCert, message] of [
+    [
+      'no key there',
+      join(folder, 'no.pem'),
+      certPath,
+      /^option tlsKey: can't read .*no\.pem: there is no such file$/,
+    ],
+    [
+      'no certificate there',
+      keyPath,
+      join(folder, 'no.pem'),
+      /^option tlsCert: can't read .*no\.pem: there is no such file$/,
+    ],
+    [
+      'a folder',
+      join(folder, 'folder'),
+      certPath,
+      /^option tlsKey: can't read .*folder: it is a folder$/,
+    ],
+    [
+      'text for a key',
+      text,
+      certPath,
+      /^option tlsKey: .*text\.pem holds no private key in PEM form$/,
+    ],
+    [
+      'the certificate for a key',
+      certPath,
+      certPath,
+      /^option tlsKey: .* holds no private key in PEM form$/,
+    ],
+    [
+      'text for a certificate',
+      keyPath,
+      text,
+      /^option tlsCert: .*text\.pem holds no certificate in PEM form$/,
+    ],
+    [
+      'the key for a certificate',
+      keyPath,
+      keyPath,
+      /^option tlsCert: .* holds no certificate in PEM form$/,
+    ],
+    [
+      'a certificate cut off',
+      keyPath,
+      cut,
+      /^option tlsCert: .* holds no certificate in PEM form$/,
+    ],
+    [
+      'a binary certificate',
+      keyPath,
+      der,
+      /^option tlsCert: .*cert\.der holds no certificate in PEM form$/,
+    ],
+    ['a broken chain', keyPath, chain, /^option tlsCert: .*chain\.pem can't be used: /],
+    [
+      'an encrypted key',
+      encrypted,
+      certPath,
+      /^option tlsKey: .* is encrypted: give it without its passphrase/,
+    ],
+    [
+      'a key of another certificate',
+      otherKey,
+      certPath,
+      /^option tlsKey: the key in .*other\.pem is not that of the certificate in /,
+    ],
+  ] as const) {
+    test(name, async () => {
+      const loading = loadTls(tlsKey, tlsCert, (note) => assert.fail(note));
+      await assert.rejects(loading, (error) => {
+        assert.ok(error instanceof StartupError);
+        assert.match(error.message, message);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      });
+      // As the whole service says it, whatever carries it.
+      for (const transport of ['uws', 'node'] as const) {
+        const app = new RpcApp({
+          modules: [procedures],
+          port: 0,
+          transport,
+          tlsKey,
+          tlsCert,
+          logLevel: 'silent',
+        });
+        await assert.rejects(app.listen(), { name: 'StartupError', message });
+        await app.close();
+      }
+    });
+  }
+
+  test('a file without permission', {
+    skip: process.getuid?.() === 0 && 'root reads it',
+  }, async () => {
+    await assert.rejects(
+      loadTls(unreadable, certPath, () => {}),
+      { message: /^option tlsKey: can't read .*: no permission to read it$/ },
+    );
+  });
+
+  for (const [given, missing] of [
+    ['tlsKey', 'tlsCert'],
+    ['tlsCert', 'tlsKey'],
+  ] as const) {
+    test(`${given} without ${missing}`, () => {
+      assert.throws(() => new RpcApp({ modules: [procedures], [given]: tls[given] }), {
+        name: 'StartupError',
+        message: `option ${given} needs ${missing} beside it: give both, or neither`,
+      });
+    });
+  }
+});
+
+describe('tandem serve with TLS', () => {
+  const args = ['serve', procedures, '--port', '0', '--workers', '1'];
+
+  test('answers over https, after SIGHUP too, and ends on SIGTERM', async () => {
+    const server = startCli([...args, '--tls-key', keyPath, '--tls-cert', certPath]);
+    const [, port = ''] = await server.seen(
+      'stdout',
+      /listens on https:\/\/127\.0\.0\.1:(\d+)\/rpc/,
+    );
+    const one = new RawClient(Number(port), '127.0.0.1', cert);
+    assert.equal(json(await one.ask(post(rpc('who.inline')))).result, 'nobody');
+    server.child.kill('SIGHUP');
+    await server.seen('stderr', /nothing has changed|"reloaded"/);
+    const two = new RawClient(Number(port), '127.0.0.1', cert);
+    assert.equal(json(await two.ask(post(rpc('who.inline')))).result, 'nobody');
+    one.destroy();
+    two.destroy();
+    server.child.kill('SIGTERM');
+    assert.equal((await server.exit).code, 0);
+  });
+
+  test('says in one line what is wrong with its files', async () => {
+    const { code, stderr } = await runCli([...args, '--tls-key', certPath, '--tls-cert', certPath]);
+    assert.equal(code, 1);
+    const said = stderr.trim().split('\n').at(-1) ?? '';
+    assert.match(said, /^tandem: option tlsKey: .* holds no private key in PEM form$/);
+  });
+
+  test('takes both from the environment', async () => {
+    const { code, stderr } = await runCli(args, { TANDEM_TLS_KEY: keyPath });
+    assert.equal(code, 1);
+    assert.equal(stderr, 'tandem: option tlsKey needs tlsCert beside it: give both, or neither\n');
+  });
+});

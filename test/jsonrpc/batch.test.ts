@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { exceedsDepth } from '../../src/jsonrpc/depth.ts';
+import { scanBatch } from '../../src/jsonrpc/scan-batch.ts';
+import { mutate, plainBatch, randomOf, seed } from './bodies.ts';
+import { parseModel, readModel } from './model.ts';
+
+const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
+
+test('the quick reader of batches never contradicts the model', () => {
+  let accepted = 0;
+  let changedAccepted = 0;
+  let gaveUp = 0;
+  fc.assert(
+    fc.property(plainBatch, fc.integer(), fc.boolean(), (body, start, strict) => {
+      const random = randomOf(start);
+      for (let n = 0; n <= 150; n++) {
+        const text = n === 0 ? body : mutate(body, random);
+        // Near the true depth, so that both answers are asked for.
+        const maxDepth = n % 4 === 0 ? 2 + random(4) : limits.maxDepth;
+        const entries = scanBatch(text, { ...limits, maxDepth, strict });
+        if (entries === undefined) {
+          gaveUp++;
+          continue;
+        }
+        accepted++;
+        if (n > 0) changedAccepted++;
+        const model = parseModel(text);
+        assert.ok(model?.kind === 'array', `no JSON array: ${text}`);
+        assert.equal(exceedsDepth(text, maxDepth), false, `deeper than ${maxDepth}: ${text}`);
+        const readings = entries.map(({ method, id, paramsStart, paramsEnd }) => {
+          const params = paramsStart === -1 ? undefined : text.slice(paramsStart, paramsEnd);
+          return { method, id, params };
+        });
+        assert.deepEqual(
+          readings,
+          model.items.map((item) => readModel(text, item, strict)),
+          text,
+        );
+        for (const [index, entry] of entries.entries()) {
+          const params = readings[index]?.params;
+          const value: unknown = params === undefined ? undefined : JSON.parse(params);
+          assert.deepStrictEqual(entry.params, value, text);
+        }
+      }
+    }),
+    { seed, numRuns: 1500 },
+  );
+  assert.ok(accepted > 20_000, `accepted only ${accepted}, gave up on ${gaveUp}`);
+  assert.ok(changedAccepted > 10_000, `accepted only ${changedAccepted} changed ones`);
+});
+
+test('params that are JSON only together are not taken', () => {
+  const request = (params: string) => `{"method":"m","params":${params},"id":1}`;
+  for (const [first, second] of [
+    ['{"a":[1}', '[2]}'],
+    ['{"a":"}', '{","b":"}'],
+    ['[1},{2]', '{}'],
+    ['{"a":1},{"b":2}', '[]'],
+    ['[1', '2]'],
+  ] as const) {
+    const text = `[${request(first)},${request(second)}]`;
+    assert.throws(() => JSON.parse(text), SyntaxError);
+    assert.equal(scanBatch(text, limits), undefined, text);
+  }
+});
+
+test('what the exact reader refuses is left to it', () => {
+  const one = '{"jsonrpc":"2.0","id":1,"method":"m","params":[]}';
+  const batch = (count: number) => `[${Array(count).fill(one).join(',')}]`;
+  assert.equal(scanBatch(batch(1000), limits)?.length, 1000);
+  assert.equal(scanBatch(batch(1001), limits), undefined);
+  for (const text of ['[]', one, `[${one},]`, `[,${one}]`, `[${one}] x`, `[${one}`, `[[${one}]]`]) {
+    assert.equal(scanBatch(text, limits), undefined, text);
+  }
+  const nested = (levels: number) =>
+    `[{"method":"m","params":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
+  assert.equal(scanBatch(nested(62), limits)?.length, 1);
+  assert.equal(scanBatch(nested(63), limits), undefined);
+});

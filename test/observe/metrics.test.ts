@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CallCounters } from '../../src/observe/call-counters.ts';
+import { bucketBounds, LatencyHistogram } from '../../src/observe/histogram.ts';
+import { callMetrics, counterTable, gaugeTable } from '../../src/observe/metric-table.ts';
+import { renderMetrics } from '../../src/observe/render.ts';
+import { addTotals, type Counters, type MetricsSnapshot } from '../../src/observe/snapshot.ts';
+import { Exposition } from './exposition.ts';
+
+function countersOf(value: number): Counters {
+  return Object.fromEntries(Object.keys(counterTable).map((name) => [name, value])) as Counters;
+}
+
+function snapshot(process: string, fill: (counters: CallCounters) => void): MetricsSnapshot {
+  const counters = new CallCounters();
+  fill(counters);
+  return {
+    process,
+    calls: counters.totals(),
+    counters: countersOf(2),
+    gauges: { queued: 3, activeWorkers: 4, spareWorkers: 1 },
+  };
+}
+
+/** As it crosses from one process to another. */
+function crossed<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+describe('a histogram', () => {
+  it('puts a time into the first bucket whose bound it does not exceed', () => {
+    for (const [i, bound] of bucketBounds.entries()) {
+      for (const [us, bucket] of [
+        [bound * 1e6, i],
+        [bound * 1e6 + 0.5, i + 1],
+      ] as const) {
+        const histogram = new LatencyHistogram();
+        histogram.record(us);
+        const { buckets } = histogram.totals();
+        assert.equal(buckets.length, bucketBounds.length + 1);
+        assert.equal(buckets.indexOf(1), bucket, `${us} us`);
+        assert.equal(
+          buckets.reduce((sum, count) => sum + count, 0),
+          1,
+        );
+      }
+    }
+  });
+});
+
+describe('call counters', () => {
+  it('count each call once, also where one that was timed stands for others', () => {
+    const counters = new CallCounters();
+    counters.recordInline('a', 0, 30);
+    for (let i = 0; i < 5; i++) counters.recordInline('a', 0, -2);
+    counters.recordInline('a', -32602, 300);
+    counters.recordInline('a', 0, -2);
+    counters.recordInline('a', -32001, -1);
+    const [a] = counters.totals();
+    assert.deepEqual(a?.codes, { '0': 7, '-32602': 1, '-32001': 1 });
+    // 1 of 30 us, and 7 of 300 us: the one that was, the five before it, the one after it.
+    assert.deepEqual(a?.run.buckets.slice(0, 5), [0, 1, 0, 0, 7]);
+    assert.ok(Math.abs(a.run.sum - (30 + 7 * 300) / 1e6) < 1e-12);
+    // The one that never ran took no time.
+    assert.deepEqual(a?.duration.buckets.slice(0, 5), [1, 1, 0, 0, 7]);
+    assert.equal(a?.wait.buckets[0], 9);
+    // Asked again, they say the same.
+    assert.deepEqual(counters.totals()[0], a);
+  });
+
+  it('hold the codes of one procedure to a number, whatever it throws', () => {
+    const counters = new CallCounters();
+    for (let code = 1; code <= 1000; code++) counters.recordWorker('a', code, 0, 1);
+    const codes: Readonly<Record<string, number>> = counters.totals()[0]?.codes ?? {};
+    assert.equal(Object.keys(codes).length, 33);
+    assert.equal(codes.other, 1000 - 32);
+  });
+});
+
+describe('rendered metrics', () => {
+  it('have a help text and a type for every name of the table, and are what a scraper reads', async () => {
+    const rows = [callMetrics, counterTable, gaugeTable].flatMap((table) =>
+      Object.values<{ name: string; help: string; type?: string }>(table),
+    );
+    const gauges = Object.fromEntries(Object.keys(gaugeTable).map((name) => [name, 1.5]));
+    const full = { ...snapshot('0', (counters) => counters.recordWorker('a', 0, 5, 5)), gauges };
+    const exposition = new Exposition(await renderMetrics([full]));
+    const names = new Set(rows.map(({ name }) => name));
+    assert.deepEqual(new Set(exposition.families.map(({ name }) => name)), names);
+    for (const { name, help } of rows) {
+      const family = exposition.family(name);
+      assert.equal(family.help, help);
+      const counts = name.endsWith('_total');
+      assert.equal(family.type === 'COUNTER', counts, name);
+    }
+  });
+
+  it('sum what processes counted, an ended one included, and show a gauge for each that runs', async () => {
+    const one = snapshot('1', (counters) => {
+      counters.recordWorker('a', 0, 20, 20);
+      counters.recordWorker('a', -32603, 20, 20);
+    });
+    const two = snapshot('2', (counters) => {
+      counters.recordWorker('a', 0, 20, 20);
+      counters.recordInline('b', 0, 5);
+      counters.recordRefused('(unknown)', -32601);
+    });
+    const three = snapshot('3', (counters) => counters.recordInline('a', 0, 70e6));
+    const ended = { process: 'ended', ...addTotals([crossed(three), crossed(three)]) };
+    const all = [crossed(one), crossed(two), { ...ended, gauges: undefined }];
+    const exposition = new Exposition(await renderMetrics(all));
+    assert.deepEqual(exposition.calls(), {
+      'a 0 worker': 2,
+      'a -32603 worker': 1,
+      'a 0 inline': 2,
+      'b 0 inline': 1,
+      '(unknown) -32601 none': 1,
+    });
+    const buckets = 'tandem_call_duration_seconds_bucket';
+    for (const [le, count] of [
+      ['0.00001', 0],
+      ['0.00005', 3],
+      ['60', 3],
+      ['+Inf', 5],
+    ] as const) {
+      assert.equal(exposition.value(buckets, { procedure: 'a', le }), count, le);
+    }
+    assert.equal(exposition.value('tandem_call_duration_seconds_count', { procedure: 'a' }), 5);
+    const seconds = exposition.value('tandem_call_duration_seconds_sum', { procedure: 'a' });
+    assert.ok(Math.abs(seconds - (140 + 3 * 40e-6)) < 1e-9, String(seconds));
+    assert.equal(exposition.value('tandem_reloads_total'), 8);
+    assert.equal(exposition.value('tandem_worker_deaths_total', { reason: 'memory' }), 8);
+    assert.equal(exposition.value('tandem_queue_calls', { process: '1' }), 3);
+    assert.equal(exposition.value('tandem_workers', { process: '2', state: 'active' }), 4);
+    assert.equal(exposition.samples('tandem_queue_calls').length, 2);
+  });
+
+  it('escape what a label may hold', async () => {
+    const hostile = 'a"b\\c\nd{}=,\u001b é';
+    const one = snapshot('0', (counters) => counters.recordRefused(hostile, -32601));
+    const exposition = new Exposition(await renderMetrics([one]));
+    assert.deepEqual(exposition.calls(), { [`${hostile} -32601 none`]: 1 });
+  });
+});

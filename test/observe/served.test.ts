@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { type LogLine, recorder } from '../dispatcher/harness.ts';
+import { RawClient, request } from '../http/raw-client.ts';
+import { Exposition } from './exposition.ts';
+
+/** A server of procedures that run inline, on one of the two transports. */
+async function serve(t: TestContext, transport: 'uws' | 'node', options: AppOptions = {}) {
+  const router = new Router();
+  let release: (() => void) | undefined;
+  const entered = new Promise<void>((resolve) => {
+    router.rpc({ name: 'wait', placement: 'inline' }, () => {
+      resolve();
+      return new Promise<void>((end) => {
+        release = end;
+      });
+    });
+  });
+  router.rpc({ name: 'one', placement: 'inline' }, () => 1);
+  const { log, lines } = recorder();
+  const app = new RpcApp({ router, transport, port: 0, log, ...options });
+  t.after(() => app.close());
+  const { url, port, metricsUrl } = await app.listen();
+  const call = (method: string) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ method, id: 1 }),
+    });
+  const scrape = async () => {
+    const response = await fetch(String(metricsUrl));
+    assert.equal(response.status, 200);
+    return new Exposition(await response.text());
+  };
+  return { app, call, scrape, lines, port, url, metricsUrl, entered, release: () => release?.() };
+}
+
+function events(lines: readonly LogLine[], pattern: RegExp): unknown[] {
+  return lines.map(({ fields }) => fields.event).filter((event) => pattern.test(String(event)));
+}
+
+for (const transport of ['uws', 'node'] as const) {
+  describe(`seen from outside, on ${transport}`, () => {
+    test('calls, connections and refused ones are counted; the log tells of a flood once', async (t) => {
+      const { app, call, scrape, lines, port } = await serve(t, transport, { maxConnections: 3 });
+      for (let i = 0; i < 3; i++) await (await call('one')).text();
+      await (await call('nobody')).text();
+      const kept = new RawClient(port);
+      await kept.ask(request('GET', '/healthz'));
+      const before = await scrape();
+      assert.deepEqual(before.calls(), { 'one 0 inline': 3, '(unknown) -32601 none': 1 });
+      const open = before.value('tandem_connections');
+      assert.ok(open >= 2 && open <= 3, `${open} open`);
+      // As many more as there is room for, and then some that find none.
+      const others = Array.from({ length: 3 - open }, () => connect(port, '127.0.0.1'));
+      for (const socket of others) await once(socket, 'connect');
+      for (let i = 0; i < 4; i++) await new RawClient(port).untilClosed();
+      const after = await scrape();
+      assert.equal(after.value('tandem_connections'), 3);
+      assert.equal(after.value('tandem_connections_refused_total'), 4);
+      kept.destroy();
+      for (const socket of others) socket.destroy();
+      await app.close();
+      assert.deepEqual(events(lines, /^connection-limit/), [
+        'connection-limit-begins',
+        'connection-limit-ends',
+      ]);
+      const end = lines.find(({ fields }) => fields.event === 'connection-limit-ends');
+      assert.equal(end?.fields.count, 4);
+    });
+
+    test('operators have a port of their own where they want one; it tells of the drain to its end', async (t) => {
+      const options = { metricsPort: 0, health: true } as const;
+      const { app, call, url, metricsUrl, scrape, lines, entered, release } = await serve(
+        t,
+        transport,
+        options,
+      );
+      const at = (path: string, base: string) => fetch(new URL(path, base));
+      assert.notEqual(new URL(String(metricsUrl)).port, new URL(url).port);
+      assert.equal((await at('/readyz', String(metricsUrl))).status, 200);
+      assert.equal((await at('/readyz', url)).status, 404);
+      assert.equal((await at('/metrics', url)).status, 404);
+      const reply = call('wait');
+      await entered;
+      assert.equal((await scrape()).value('tandem_calls_in_flight', { place: 'inline' }), 1);
+      const closed = app.close();
+      assert.equal((await at('/readyz', String(metricsUrl))).status, 503);
+      assert.equal((await at('/healthz', String(metricsUrl))).status, 200);
+      release();
+      assert.equal((await reply).status, 200);
+      await closed;
+      await assert.rejects(at('/healthz', String(metricsUrl)));
+      assert.deepEqual(events(lines, /^(start|ready|drain)/), [
+        'start',
+        'ready',
+        'drain-begins',
+        'drain-ends',
+      ]);
+    });
+
+    test('turned off, there is nothing', async (t) => {
+      const { url, metricsUrl } = await serve(t, transport, { metrics: false });
+      assert.equal(metricsUrl, undefined);
+      assert.equal((await fetch(new URL('/metrics', url))).status, 404);
+    });
+  });
+}
+
+describe('the port for operators', () => {
+  test('in use: one line, and nothing listens', async (t) => {
+    const first = await serve(t, 'node');
+    const { log } = recorder();
+    const app = new RpcApp({ router: new Router(), port: 0, metricsPort: first.port, log });
+    await assert.rejects(app.listen(), { code: 'EADDRINUSE' });
+    await app.close();
+  });
+});

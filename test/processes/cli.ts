@@ -1,0 +1,112 @@
+/** The command line as it is installed: compiled, and run by node alone. */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Running } from '../cli/process.ts';
+import { Compiled } from '../faults/compiled.ts';
+
+export const service = fileURLToPath(new URL('../fixtures/processes/service.mjs', import.meta.url));
+
+export interface Started {
+  readonly server: Running;
+  readonly url: string;
+}
+
+export class CompiledCli extends Compiled {
+  constructor() {
+    super(['src/cli/main.ts']);
+  }
+
+  /** Starts `tandem serve`. */
+  run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+    // Without the marks of this test run and of tsx.
+    const { NODE_TEST_CONTEXT: _test, NODE_OPTIONS: _options, PORT: _port, ...rest } = process.env;
+    const main = join(this.folder, 'src/cli/main.js');
+    const common = ['--workers', '1', '--spare-workers', '0', '--cors-origin', 'none'];
+    const options = { env: { ...rest, ...env } };
+    return new Running(spawn(process.execPath, [main, 'serve', ...common, ...args], options));
+  }
+
+  /** Starts it with the procedures of `service`, and waits until all processes serve. */
+  async serve(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Started> {
+    const server = this.run([service, ...args], env);
+    return { server, url: await urlOf(server) };
+  }
+
+  /** Starts it with modules of one test, on any free port. */
+  async serveFor(
+    t: TestContext,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<Started> {
+    const server = this.run(['--port', '0', ...args], env);
+    endWith(t, server);
+    return { server, url: await urlOf(server) };
+  }
+
+  /** One for the tests of a file. */
+  static suite(): CompiledCli {
+    const cli = new CompiledCli();
+    after(() => cli.remove());
+    return cli;
+  }
+}
+
+/** Ends a server with its test, whatever became of that: its processes end with it. */
+export function endWith(t: TestContext, server: Running): void {
+  t.after(async () => {
+    server.child.kill('SIGKILL');
+    await server.exit;
+  });
+}
+
+/** The address, once all processes serve. */
+async function urlOf(server: Running): Promise<string> {
+  const [, url = ''] = await server.seen('stdout', /listens on (http:\S+) .*\n {2}curl .*\n/s);
+  return url;
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly process?: number;
+  readonly serverPid?: number;
+  readonly retryMs?: number;
+  readonly [field: string]: unknown;
+}
+
+/** What has been logged so far. */
+export function logOf(server: Running): LogLine[] {
+  return server.stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as LogLine);
+}
+
+/** The lines of a message, once there are `count` of them. */
+export async function logged(server: Running, message: RegExp, count = 1): Promise<LogLine[]> {
+  for (;;) {
+    const lines = logOf(server).filter(({ msg }) => message.test(msg));
+    if (lines.length >= count) return lines;
+    // Any further output; fails when the server has ended.
+    const { length } = server.stderr;
+    await server.seen('stderr', new RegExp(`^[^]{${length + 1}}`));
+  }
+}
+
+/** Resolves when the condition holds; what holds up a test for ever is ended by the runner. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Whether a process runs: one that has ended may wait for long until somebody takes notice. */
+export function isAlive(pid: number): boolean {
+  try {
+    // Behind the name, which may hold anything: the state.
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { CompiledCli, isAlive, logged, logOf, service, until } from './cli.ts';
+import { ask, call, failuresOf, Load, where, wrongAnswer } from './load.ts';
+
+const cli = CompiledCli.suite();
+const { folder } = cli;
+
+describe('the supervisor', () => {
+  test('keeps one process, too: what no call may end, the next process ends', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service]);
+    const first = await where(url);
+    assert.notEqual(first, server.child.pid);
+    assert.match(server.stdout, /\(uWebSockets\.js, 1 worker\)/);
+    await ask(url, { id: 1, method: 'crash' });
+    await logged(server, /has taken over/);
+    assert.match(server.stderr, /nobody catches this.*uncaught exception/);
+    assert.notEqual(await where(url), first);
+    const [line] = await logged(server, /a server process ended/);
+    assert.equal(line?.code, 1);
+    assert.equal(line?.process, undefined, 'numbered only where there are several');
+  });
+
+  test('waits longer and longer where a process can not be started again, and goes on trying', async (t) => {
+    const BROKEN = join(folder, 'broken');
+    const { server, url } = await cli.serveFor(t, [service], { BROKEN });
+    const first = await where(url);
+    writeFileSync(BROKEN, '');
+    process.kill(first, 'SIGKILL');
+    const ends = await logged(server, /a server process ended/, 5);
+    assert.deepEqual(ends.map(({ retryMs }) => retryMs).slice(0, 5), [0, 0, 0, 100, 200]);
+    assert.deepEqual(ends.map(({ code, signal }) => code ?? signal).slice(0, 5), [
+      'SIGKILL',
+      7,
+      7,
+      7,
+      7,
+    ]);
+    rmSync(BROKEN);
+    await logged(server, /has taken over/);
+    assert.notEqual(await where(url), first);
+  });
+
+  test('replaces a process with stuck threads: the next is ready before the old one ends', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, '--max-zombies', '1']);
+    const first = await where(url);
+    const load = new Load(url, 4);
+    const path = join(folder, 'let-go');
+    t.after(() => writeFileSync(path, ''));
+    const stuck = await ask(url, { id: 1, method: 'stuck', params: { path } });
+    assert.equal(
+      (('body' in stuck && stuck.body) as { error: { code: number } }).error.code,
+      -32001,
+    );
+    await load.next(({ result }) => result !== undefined && result.pid !== first, 20);
+    // Although its thread is not let go.
+    await until(() => !isAlive(first));
+    const ended = await load.stop();
+    assert.deepEqual(ended.map(wrongAnswer).filter(Boolean), []);
+    // A connection that waited to be accepted may be reset; there was always somebody to connect to.
+    assert.deepEqual(
+      failuresOf(ended).filter((code) => code !== 'ECONNRESET'),
+      [],
+    );
+    const messages = logOf(server).map(({ msg }) => msg);
+    const [begun, ready] = [/being replaced/, /taken over/].map((one) =>
+      messages.findIndex((msg) => one.test(msg)),
+    );
+    assert.ok(begun !== -1 && (ready ?? -1) > (begun ?? 0), messages.join('\n'));
+    assert.equal(logOf(server).find(({ msg }) => /replaced/.test(msg))?.reason, 'zombies');
+  });
+
+  test('replaces a process above its memory bound', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, '--max-process-mb', '300']);
+    const first = await where(url);
+    assert.equal(await call(url, 'hold', { mb: 300 }), first);
+    await logged(server, /has taken over/);
+    assert.notEqual(await where(url), first);
+    const line = logOf(server).find(({ msg }) => /being replaced/.test(msg));
+    assert.equal(line?.reason, 'memory');
+    assert.ok((line?.rssMb as number) > 300);
+  });
+
+  test('on node:http replaces a process after its end: the port is its own', async (t) => {
+    const { server, url } = await cli.serveFor(t, [
+      service,
+      '--transport',
+      'node',
+      '--max-process-mb',
+      '400',
+    ]);
+    const first = await where(url);
+    const agent = new Agent({ keepAlive: true });
+    await ask(url, { id: 1, method: 'hold', params: { mb: 300 } }, agent);
+    await logged(server, /has taken over/);
+    agent.destroy();
+    assert.notEqual(await where(url), first);
+    assert.equal(logOf(server).filter(({ level }) => level === 'error').length, 0, server.stderr);
+  });
+
+  test('is left out with --no-supervisor: the process is the server, and its end is the end', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, '--no-supervisor']);
+    assert.equal(await where(url), server.child.pid);
+    await ask(url, { id: 1, method: 'crash' });
+    const { code, stderr } = await server.exit;
+    assert.equal(code, 1);
+    assert.match(stderr, /uncaught exception/);
+  });
+});

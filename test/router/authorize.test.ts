@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Type } from '@sinclair/typebox';
+import { RpcError } from '../../src/jsonrpc/errors.ts';
+import type { CallContext } from '../../src/router/context.ts';
+import { type Fault, type InvokeContext, invoke } from '../../src/router/invoke.ts';
+import { procedure } from '../../src/router/procedure.ts';
+import { Router } from '../../src/router/router.ts';
+
+const params = Type.Object({ id: Type.Number(), note: Type.String({ default: 'none' }) });
+type Params = { id: number; note: string };
+
+function calling(
+  authorize: (context: CallContext, params: Params) => unknown,
+  given: unknown = { id: 1 },
+  handler: (params: Params) => unknown = ({ id }) => id,
+) {
+  const ran: string[] = [];
+  const faults: Fault[] = [];
+  const proc = procedure(
+    {
+      name: 'p',
+      params,
+      authorize: (context, named) => {
+        ran.push(`authorize ${JSON.stringify(named)}`);
+        return authorize(context as CallContext, named) as undefined;
+      },
+    },
+    (named: Params) => {
+      ran.push('handler');
+      return handler(named);
+    },
+  );
+  const controller = new AbortController();
+  const context = { auth: { user: 'ann' }, signal: controller.signal } as unknown as InvokeContext;
+  const outcome = invoke(proc, given, context, {
+    checkResults: true,
+    onFault: (fault) => faults.push(fault),
+  });
+  return { outcome, ran, faults, controller, context };
+}
+
+describe('authorize', () => {
+  test('runs behind the validation, before the handler, with context and named params', () => {
+    let auth: unknown;
+    const { outcome, ran } = calling(
+      (context) => {
+        ({ auth } = context);
+      },
+      [7],
+    );
+    assert.ok(!(outcome instanceof Promise), 'a call that waits for nothing is synchronous');
+    assert.equal(outcome.text, '7');
+    assert.deepEqual(auth, { user: 'ann' });
+    assert.deepEqual(ran, ['authorize {"id":7,"note":"none"}', 'handler']);
+    const refused = calling(() => assert.fail('params come first'), { id: 'x' });
+    assert.deepEqual(refused.ran, []);
+    assert.match(JSON.stringify(refused.outcome), /-32602/);
+  });
+
+  for (const isLater of [false, true]) {
+    const when = isLater ? 'later' : 'at once';
+    const made = (act: () => unknown) => (isLater ? async () => act() : act);
+
+    test(`an RpcError thrown ${when} reaches the caller whole, and the handler does not run`, async () => {
+      const { outcome, ran, faults } = calling(
+        made(() => {
+          throw new RpcError(4030, 'Not yours', { id: 1 });
+        }),
+      );
+      assert.equal(outcome instanceof Promise, isLater);
+      const { code, text } = await outcome;
+      assert.equal(code, 4030);
+      assert.equal(text, '{"code":4030,"message":"Not yours","data":{"id":1}}');
+      assert.deepEqual([ran.length, faults], [1, []]);
+    });
+
+    test(`anything else thrown ${when} is a -32603 with a ref`, async () => {
+      for (const thrown of [new Error('broken'), 'broken', null]) {
+        const { outcome, ran, faults } = calling(
+          made(() => {
+            throw thrown;
+          }),
+        );
+        const { code, text } = await outcome;
+        assert.equal(code, -32603);
+        assert.equal(JSON.parse(text).data.ref, faults[0]?.ref);
+        assert.equal(faults[0]?.method, 'p');
+        assert.equal(ran.length, 1);
+      }
+    });
+
+    for (const value of [true, false, 0, '', null, {}]) {
+      test(`a value returned ${when} lets nobody in: ${JSON.stringify(value)}`, async () => {
+        const { outcome, ran, faults } = calling(made(() => value));
+        assert.equal((await outcome).code, -32603);
+        assert.match(
+          faults[0]?.detail ?? '',
+          /authorize returned a value .* throw an RpcError to refuse/,
+        );
+        assert.equal(ran.length, 1);
+      });
+    }
+  }
+
+  test('a call that was aborted while it waited does not run', async () => {
+    let proceed = () => {};
+    const wait = () => new Promise<void>((resolve) => (proceed = resolve));
+    const { outcome, ran, controller, faults } = calling(wait);
+    controller.abort(new RpcError(-32003, 'Cancelled'));
+    proceed();
+    assert.equal((await outcome).code, -32003);
+    assert.deepEqual([ran.length, faults], [1, []]);
+  });
+
+  test('a synchronous handler behind an asynchronous one is measured where it runs', async () => {
+    const spin = () => {
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+      return 1;
+    };
+    const { outcome, context } = calling(async () => {}, { id: 1 }, spin);
+    assert.equal((await outcome).text, '1');
+    assert.ok((context.resumedMs ?? 0) >= 2);
+  });
+
+  test('an asynchronous handler behind it is awaited, its error too', async () => {
+    assert.equal(
+      (
+        await calling(
+          async () => {},
+          { id: 2 },
+          async ({ id }) => id,
+        ).outcome
+      ).text,
+      '2',
+    );
+    const failed = calling(
+      async () => {},
+      { id: 2 },
+      async () => {
+        throw new RpcError(5, 'five');
+      },
+    );
+    assert.equal((await failed.outcome).code, 5);
+  });
+
+  test('must be a function', () => {
+    for (const authorize of [true, 'admin', null, {}]) {
+      assert.throws(() => procedure({ name: 'p', authorize: authorize as never }, () => 1), {
+        name: 'RegistrationError',
+        message: /^procedure "p": option authorize must be a function of context and params, got /,
+      });
+    }
+  });
+
+  test('leaves the placement to the handler', () => {
+    const later = async () => {};
+    assert.equal(procedure({ name: 'p', authorize: later }, () => 1).isAsync, false);
+    assert.equal(procedure({ name: 'p', authorize: () => {} }, async () => 1).isAsync, true);
+  });
+
+  test('goes with its procedure: merged, registered anew, decorated', async () => {
+    const refuse = () => {
+      throw new RpcError(4030, 'Not yours');
+    };
+    const inner = new Router();
+    inner.rpc({ name: 'a', authorize: refuse }, () => 'a');
+    class Service {
+      @inner.rpc({ name: 'b', authorize: refuse })
+      static b() {
+        return 'b';
+      }
+      @inner.rpc({ name: 'c', authorize: refuse })
+      c() {
+        return 'c';
+      }
+    }
+    void new Service();
+    const outer = new Router();
+    outer.merge(inner, 'x.');
+    const own = outer.get('x.a');
+    assert.ok(own !== undefined);
+    outer.register('y', own);
+    const { handleRequest } = await import('../../src/index.ts');
+    for (const method of ['x.a', 'x.b', 'x.c', 'y']) {
+      const reply = await handleRequest({ method, id: 1 }, outer);
+      assert.deepEqual(reply, {
+        jsonrpc: '2.0',
+        id: 1,
+        error: { code: 4030, message: 'Not yours' },
+      });
+    }
+  });
+});

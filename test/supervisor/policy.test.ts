@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { excessOf } from '../../src/supervisor/replacement.ts';
+import { RestartDelay } from '../../src/supervisor/restart-delay.ts';
+
+describe('the delay of a restart', () => {
+  const policy = { free: 3, firstMs: 100, longestMs: 500, forgetsMs: 1000 };
+
+  test('is none for the first, then doubles up to its bound', () => {
+    const delay = new RestartDelay(policy);
+    const delays = Array.from({ length: 8 }, (_, i) => delay.next(i * 1000));
+    assert.deepEqual(delays, [0, 0, 0, 100, 200, 400, 500, 500]);
+  });
+
+  test('is forgotten when one comes long after the one before', () => {
+    const delay = new RestartDelay(policy);
+    const at = [0, 1, 2, 3, 1003, 2004, 2005, 2006, 2007];
+    assert.deepEqual(
+      at.map((now) => delay.next(now)),
+      [0, 0, 0, 100, 200, 0, 0, 0, 100],
+    );
+  });
+
+  test('may have no free one', () => {
+    assert.equal(new RestartDelay({ ...policy, free: 0 }).next(0), 100);
+  });
+});
+
+describe('what a process has too much of', () => {
+  const mb = 1024 ** 2;
+  const cases: [
+    zombies: number,
+    rss: number,
+    limits: [number, number],
+    expected: string | undefined,
+  ][] = [
+    [0, 0, [0, 0], undefined],
+    [99, 9999 * mb, [0, 0], undefined],
+    [7, 0, [8, 0], undefined],
+    [8, 0, [8, 0], 'zombies'],
+    [0, 100 * mb, [8, 100], undefined],
+    [0, 100 * mb + 1, [8, 100], 'memory'],
+    [8, 101 * mb, [8, 100], 'zombies'],
+  ];
+  for (const [zombies, rssBytes, [maxZombies, maxProcessMb], expected] of cases) {
+    test(`${zombies} zombies and ${rssBytes} bytes under ${maxZombies} and ${maxProcessMb} MB: ${expected}`, () => {
+      assert.equal(excessOf({ zombies, rssBytes }, { maxZombies, maxProcessMb }), expected);
+    });
+  }
+});

@@ -7,7 +7,7 @@ import { wallClock } from './clock.ts';
 import type { DeadlineSweep } from './deadline.ts';
 import type { Executor, RunObserver } from './executor.ts';
 import { errorFor, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
-import { type CallObserver, neverRan, notTimed } from './observer.ts';
+import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
 import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
 
 export interface InlineOptions extends InvokeOptions {
@@ -37,8 +37,11 @@ export class InlineHost {
   }
 }
 
-/** Two looks at the clock cost as much as a fifteenth of a small call: one in so many is looked at. */
+/** Two looks at the clock cost a fifteenth of a small call: of short ones one in so many is timed. */
 const timedOneIn = 8;
+
+/** A procedure whose last timed call took this long or longer has each call timed, microseconds. */
+const shortUs = 100;
 
 /**
  * Runs calls on this thread: right for the cheap ones, and for those that wait for I/O. One for each
@@ -49,6 +52,7 @@ export class InlineExecutor implements Executor, WaitingOwner {
   readonly #host: InlineHost;
   readonly #observer: CallObserver | undefined;
   readonly #onRun: RunObserver | undefined;
+  readonly #timing: Timing;
   /** Every so many calls is timed; Infinity: none. */
   #timedOneIn: number;
   /** The first one is. */
@@ -59,9 +63,8 @@ export class InlineExecutor implements Executor, WaitingOwner {
     this.#host = host;
     this.#observer = host.observer;
     this.#onRun = onRun;
-    const { timing = 'none' } = host.observer ?? {};
-    if (timing === 'all' || onRun !== undefined) this.#timedOneIn = 1;
-    else this.#timedOneIn = timing === 'sampled' ? timedOneIn : Number.POSITIVE_INFINITY;
+    this.#timing = onRun === undefined ? (host.observer?.timing ?? 'none') : 'all';
+    this.#timedOneIn = this.#timing === 'none' ? Number.POSITIVE_INFINITY : 1;
   }
 
   execute(call: Call): Reply | Promise<Reply> {
@@ -78,11 +81,12 @@ export class InlineExecutor implements Executor, WaitingOwner {
       call.trace === undefined
         ? invoke(call.procedure, call.params, context, host.options)
         : call.trace.run(() => invoke(call.procedure, call.params, context, host.options));
-    if (outcome instanceof Promise) return this.#supervise(call, context, outcome, limit, began);
-    if (!isTimed) return this.#end(call, outcome, notTimed);
-    this.#sinceTimed = 0;
-    const runUs = (performance.now() - began) * 1000;
-    if (outcome.ok) this.#onRun?.(call, runUs);
+    if (isTimed) this.#sinceTimed = 0;
+    if (outcome instanceof Promise) {
+      return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined);
+    }
+    const runUs = isTimed ? this.#timeSince(began) : notTimed;
+    if (isTimed && outcome.ok) this.#onRun?.(call, runUs);
     return this.#end(call, outcome, runUs);
   }
 
@@ -111,14 +115,11 @@ export class InlineExecutor implements Executor, WaitingOwner {
     context: LazyContext,
     outcome: Promise<Outcome>,
     limit: TimeLimit,
-    began: number,
+    began: number | undefined,
   ): Promise<Reply> {
     this.#host.inFlight++;
-    // Beside a promise a look at the clock is cheap: from here on each call is timed.
-    if (this.#timedOneIn !== Number.POSITIVE_INFINITY) this.#timedOneIn = 1;
-    const since = began === 0 && this.#timedOneIn === 1 ? performance.now() : began;
     return new Promise((resolve) => {
-      const waiting = new WaitingCall(call, since, context, limit, this, resolve);
+      const waiting = new WaitingCall(call, began, context, limit, this, resolve);
       this.#host.deadlines.add(waiting);
       call.scope.addListener(waiting);
       // Its own synchronous part may have ended the caller's wait.
@@ -141,7 +142,10 @@ export class InlineExecutor implements Executor, WaitingOwner {
   giveUp(waiting: WaitingCall, code: ErrorCode, data: unknown): Reply {
     const { call } = waiting;
     const reply = errorFor(call, code, data);
-    this.#observer?.onCall(call, code, 'inline', 0, this.#leave(waiting), reply);
+    const timedUs = this.#leave(waiting);
+    // One that is given up was no short one: no other stands for it.
+    const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
+    this.#observer?.onCall(call, code, 'inline', 0, runUs, reply);
     return reply;
   }
 
@@ -150,7 +154,14 @@ export class InlineExecutor implements Executor, WaitingOwner {
     this.#host.inFlight--;
     this.#host.deadlines.delete(waiting);
     waiting.call.scope.removeListener(waiting);
-    return waiting.began === 0 ? notTimed : (performance.now() - waiting.began) * 1000;
+    return waiting.began === undefined ? notTimed : this.#timeSince(waiting.began);
+  }
+
+  /** How long a call took, microseconds, and with it which of those to come are timed. */
+  #timeSince(began: number): number {
+    const runUs = (performance.now() - began) * 1000;
+    if (this.#timing === 'sampled') this.#timedOneIn = runUs < shortUs ? timedOneIn : 1;
+    return runUs;
   }
 }
 

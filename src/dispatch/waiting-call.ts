@@ -18,8 +18,8 @@ export interface WaitingOwner {
 export class WaitingCall implements Deadline, CancelListener {
   readonly call: Call;
   readonly at: number;
-  /** When it began, on the clock of performance.now(). */
-  readonly began: number;
+  /** When it began, on the clock of performance.now(); undefined: it is not timed. */
+  readonly began: number | undefined;
   readonly #context: LazyContext;
   readonly #timeoutMs: number;
   readonly #owner: WaitingOwner;
@@ -28,7 +28,7 @@ export class WaitingCall implements Deadline, CancelListener {
 
   constructor(
     call: Call,
-    began: number,
+    began: number | undefined,
     context: LazyContext,
     limit: TimeLimit,
     owner: WaitingOwner,
@@ -41,6 +41,11 @@ export class WaitingCall implements Deadline, CancelListener {
     this.#timeoutMs = limit.timeoutMs;
     this.#owner = owner;
     this.#resolve = resolve;
+  }
+
+  /** Milliseconds since it began, about: from its deadline and the clock of days. */
+  get waitedMs(): number {
+    return Math.max(0, Date.now() - (this.at - this.#timeoutMs));
   }
 
   /** Its handler has ended: nobody waits for it where its deadline came before. */

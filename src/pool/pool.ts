@@ -1,4 +1,5 @@
 import { type Call, paramsLength } from '../dispatch/call.ts';
+import { wallClock } from '../dispatch/clock.ts';
 import type { Executor } from '../dispatch/executor.ts';
 import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { type CallObserver, neverRan } from '../dispatch/observer.ts';
@@ -59,10 +60,11 @@ export class Pool implements Executor, UnitOwner {
   }
 
   execute(call: Call): Reply | Promise<Reply> {
-    const refusal = this.#refusal(call.scope, 1);
+    const now = performance.now();
+    const refusal = this.#refusal(call.scope, 1, now);
     if (refusal !== undefined) return this.#refuse(call, refusal);
     return new Promise((resolve) => {
-      this.#enqueue([call], (unit) => resolve(unit.calls[0]?.reply));
+      this.#enqueue([call], now, (unit) => resolve(unit.calls[0]?.reply));
     });
   }
 
@@ -73,10 +75,11 @@ export class Pool implements Executor, UnitOwner {
     if (calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)) {
       return this.#executeOneByOne(calls);
     }
-    const refusal = this.#refusal(first.scope, calls.length);
+    const now = performance.now();
+    const refusal = this.#refusal(first.scope, calls.length, now);
     if (refusal !== undefined) return calls.map((call) => this.#refuse(call, refusal));
     return new Promise((resolve) => {
-      this.#enqueue(calls, (unit) => resolve(unit.calls.map(({ reply }) => reply)));
+      this.#enqueue(calls, now, (unit) => resolve(unit.calls.map(({ reply }) => reply)));
     });
   }
 
@@ -160,10 +163,10 @@ export class Pool implements Executor, UnitOwner {
   }
 
   /** Why calls of a request are not taken in at all. */
-  #refusal(scope: RequestScope, count: number): Refusal | undefined {
+  #refusal(scope: RequestScope, count: number, now: number): Refusal | undefined {
     if (this.#closing) return { code: ErrorCode.Cancelled };
     if (this.#intake.isFlooded(count)) return this.#overload();
-    return refusalBeforeStart(scope, Date.now());
+    return refusalBeforeStart(scope, wallClock(now));
   }
 
   #refuse(call: Call, { code, data }: Refusal): Reply {
@@ -172,12 +175,12 @@ export class Pool implements Executor, UnitOwner {
     return reply;
   }
 
-  #enqueue(calls: readonly Call[], resolve: (unit: Unit) => void): void {
+  #enqueue(calls: readonly Call[], now: number, resolve: (unit: Unit) => void): void {
     const items = calls.map((call) => {
       const cost = this.#costOf(call.procedure.name);
       return new UnitCall(call, cost, cost.expectedUs + transferCostUs(paramsLength(call)));
     });
-    const unit = new Unit(items, Date.now(), this, resolve);
+    const unit = new Unit(items, now, this, resolve);
     scopeOf(unit).addListener(unit);
     this.#intake.add(unit);
     this.#plan();

@@ -1,4 +1,5 @@
 import type { Call } from '../dispatch/call.ts';
+import { wallClock } from '../dispatch/clock.ts';
 import { errorFor } from '../dispatch/limit.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CancelListener } from '../dispatch/scope.ts';
@@ -92,15 +93,17 @@ export class Unit implements CancelListener {
   next = 0;
   readonly resolve: (unit: Unit) => void;
   readonly #owner: UnitOwner;
-  /** On the clock of performance.now(), where somebody asks. */
   readonly #arrivedAt: number;
   #answered = 0;
   #replyLength = 0;
 
-  /** @param resolve called by the owner, once every call has an answer */
+  /**
+   * @param arrivedAt on the clock of performance.now()
+   * @param resolve called by the owner, once every call has an answer
+   */
   constructor(
     calls: readonly UnitCall[],
-    now: number,
+    arrivedAt: number,
     owner: UnitOwner,
     resolve: (unit: Unit) => void,
   ) {
@@ -109,9 +112,9 @@ export class Unit implements CancelListener {
       item.unit = this;
       item.index = index;
     }
-    this.waitingSince = now;
+    this.waitingSince = wallClock(arrivedAt);
+    this.#arrivedAt = arrivedAt;
     this.#owner = owner;
-    this.#arrivedAt = (owner.observer?.timing ?? 'none') === 'none' ? 0 : performance.now();
     this.resolve = resolve;
   }
 
@@ -144,7 +147,7 @@ export class Unit implements CancelListener {
   }
 
   #waitUs(runUs: number): number {
-    if (this.#arrivedAt === 0) return 0;
+    if (this.#owner.observer?.timing === 'none') return 0;
     const waitUs = (performance.now() - this.#arrivedAt) * 1000 - Math.max(runUs, 0);
     // What a lost call ran is known in whole milliseconds only.
     return Math.max(waitUs, 0);

@@ -62,12 +62,27 @@ function verdictOf(pattern: string): Verdict {
   return verdict;
 }
 
+/** A class or a plain character, exactly so many times. */
+const exactRepeat = /(\[(?:[^\]\\]|\\.)*\]|\\[dDwWsS]|[A-Za-z0-9_ -])\{\d{1,3}\}/g;
+const mostChoices = 8;
+
+/**
+ * True for a pattern without repeats, which most are that have a fixed form: however long the string, an
+ * attempt at one place ends after as many steps as the pattern is long, for each way to choose. Loading the
+ * checker to find that out takes half a second.
+ */
+function isBounded(pattern: string): boolean {
+  const rest = pattern.replace(exactRepeat, '$1');
+  return !/[*+{]/.test(rest) && (rest.match(/[?|]/g)?.length ?? 0) <= mostChoices;
+}
+
 function analyse(pattern: string): Verdict {
   try {
     new RegExp(pattern);
   } catch (error) {
     return { kind: 'invalid', reason: error instanceof Error ? error.message : String(error) };
   }
+  if (isBounded(pattern)) return { kind: 'safe' };
   // The browser build is the pure JavaScript one: the main build would start a thread, or Java, to answer
   // synchronously. Loaded on demand, since most programs have no pattern.
   recheck ??= createRequire(import.meta.url)('recheck/lib/browser.js') as Recheck;

@@ -75,7 +75,7 @@ describe('what a procedure does to its thread', () => {
 });
 
 describe('heap exhaustion', () => {
-  const running = Running.suite({ workerMemoryMb: 64 });
+  const running = Running.suite({ workerMemoryMb: 64, maxQueueMs: 60_000 });
 
   test('is an error of the call that did it', async () => {
     const before = await thread(running);

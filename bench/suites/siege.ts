@@ -27,7 +27,7 @@ const leastHeld = 0.9;
 /** The server closes idle connections after 10 s: what is measured is that they are held. */
 const usual = 6;
 /** Thousands of connections that end at once are work too, which is not to count as calm. */
-const settlingMs = 2000;
+const settlingMs = 4000;
 
 function plan({ full, duration, rounds }: Options): Plan {
   const seconds = duration ?? usual;

@@ -371,7 +371,7 @@ export const table = {
     kind: onOff(),
     fallback: true,
     about: 'Count calls, and answer GET /metrics in the text format of Prometheus',
-    reason: 'costs 3% of the smallest call; it names procedures, as introspection does',
+    reason: 'costs 4% of the smallest call; it names procedures, as introspection does',
   }),
   metricsPort: option({
     group: 'Log',

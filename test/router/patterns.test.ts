@@ -20,7 +20,7 @@ describe('patternFault', () => {
     for (const pattern of ['^(on|off)-line$', '^p-', '^[A-Z]{2}-[0-9]{3}$', 'a{999}\\d{4}?$', '']) {
       assert.equal(patternFault(pattern), undefined, pattern);
     }
-    for (const pattern of ['(a|a){60}$', '((a?){50}){50}$', 'a\\{2}(b+)+$', '(?:x{1}*)*$']) {
+    for (const pattern of ['(a|a){60}$', '(a?){60}$', 'a\\{2}(b+)+$', '(?:x{1}*)*$']) {
       assert.notEqual(patternFault(pattern), undefined, pattern);
     }
   });

@@ -47,14 +47,15 @@ export function createChecks(
     431,
     `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
   );
-  // Both close: what one server takes for the end of such a request, another takes for its middle.
+  // These close: what one server takes for the end of such a request, another takes for its middle.
   const encodedTransfer = rejection(411, 'transfer-encoding is not accepted, send content-length', {
     close: true,
   });
   const badLength = rejection(400, 'content-length must be sent once and hold digits only', {
     close: true,
   });
-  const lengthRequired = rejection(411, 'content-length is required');
+  // It may stand behind a line that ended the list for the parser: then a body follows that would be a request.
+  const lengthRequired = rejection(411, 'content-length is required', { close: true });
   const unsupportedType = rejection(
     415,
     'content-type must be application/json, with charset utf-8 if any',

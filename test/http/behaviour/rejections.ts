@@ -85,13 +85,19 @@ export function rejections(start: Start): void {
     });
   }
 
-  test('no content-length is 411, and a request without a body ends at its headers', async (t) => {
+  test('no content-length is 411 and closes, so that no body is read as the next request', async (t) => {
     const { client } = await start(t);
     const one = client();
     const reply = await one.ask(post('', { 'content-length': undefined }));
     assert.equal(reply.status, 411);
     assert.equal(json(reply).error.code, -32600);
-    assert.equal((await one.ask(post(call))).status, 200);
+    await one.untilClosed();
+    // uWebSockets.js ends the headers at a line without a name, node:http refuses them.
+    const hidden = post(rpc('echo', 'smuggled'));
+    const other = client();
+    await other.write(post(hidden).toString().replace('content-length:', ': 1\r\ncontent-length:'));
+    await other.untilClosed();
+    assert.doesNotMatch(other.received.toString('latin1'), /smuggled/);
   });
 
   test('96 headers of 16 KB in all are accepted, as that is the limit', async (t) => {

@@ -46,12 +46,16 @@ export class Outbox {
   /** Of this side: the next cell to write, or to read. */
   #position = 0;
 
-  constructor(buffer = new SharedArrayBuffer(headerBytes + cells * cellBytes)) {
+  /** @param shared of the other side; none: the front end's, made first */
+  constructor(shared?: SharedArrayBuffer) {
+    const buffer = shared ?? new SharedArrayBuffer(headerBytes + cells * cellBytes);
     this.buffer = buffer;
     this.#header = new Int32Array(buffer, 0, headerBytes / Int32Array.BYTES_PER_ELEMENT);
     this.#floats = new Float64Array(buffer, headerBytes);
     this.#words = new Int32Array(buffer, headerBytes);
     this.#bytes = Buffer.from(buffer, headerBytes);
+    // Nobody reads before the first message: the first result must bring one.
+    if (shared === undefined) Atomics.store(this.#header, Word.readerSleeps, 1);
   }
 
   /** Replica: publishes a result. False: it does not fit, now or ever, and is to be sent as a message. */

@@ -107,10 +107,14 @@ function histogram(
 
 type GaugeRow = (typeof gaugeTable)[GaugeName];
 
+/** In the order of the processes' names, 10 behind 9, whichever answered first. */
 function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] {
+  const ordered = snapshots.toSorted((a, b) =>
+    a.process.localeCompare(b.process, 'en', { numeric: true }),
+  );
   return (Object.keys(gaugeTable) as GaugeName[]).map((name) => {
     const row = gaugeTable[name];
-    const values = snapshots.flatMap(({ process, gauges }) => {
+    const values = ordered.flatMap(({ process, gauges }) => {
       const value = gauges?.[name];
       return value === undefined ? [] : [{ value, labels: { ...labelsOf(row), process } }];
     });

@@ -114,7 +114,9 @@ function notNamed(expected: string, params: unknown): ParamIssue {
 function tooMany(schema: TObject, count: number): ParamIssue {
   const names = Object.keys(schema.properties);
   const order = names.length === 0 ? 'none' : names.join(', ');
-  const message = `must be at most ${names.length} positional arguments (${order}), got ${count}`;
+  const most =
+    names.length === 1 ? '1 positional argument' : `${names.length} positional arguments`;
+  const message = `must be at most ${most} (${order}), got ${count}`;
   return { path: '', message, expected: typeText(schema), received: 'array' };
 }
 

@@ -84,6 +84,11 @@ describe('binding params', () => {
         received: 'array',
       },
     ]);
+    const one = Type.Object({ a: Type.Number() });
+    assert.equal(
+      issues(one, [1, 2])[0]?.message,
+      'must be at most 1 positional argument (a), got 2',
+    );
   });
 
   test('without a schema any object is taken, and no array', () => {

@@ -120,12 +120,12 @@ export function drawHop(suite: SuiteResult): TopLevelSpec | undefined {
 
 export function drawScaling(suite: SuiteResult): TopLevelSpec | undefined {
   const values = suite.series.map((series) => ({
-    label: 'Tandem',
-    workers: Number(series.subject.replace('workers-', '')),
+    label: series.subject.startsWith('processes-') ? 'processes, inline' : 'workers of one process',
+    count: Number(series.subject.slice(series.subject.indexOf('-') + 1)),
     calls: median(series.samples),
   }));
-  const title = 'CPU-bound calls/s by workers';
-  return lines(values, { title, x: 'workers', y: 'calls', logX: false });
+  const title = 'CPU-bound calls/s by workers, and by processes';
+  return lines(values, { title, x: 'count', y: 'calls', logX: false });
 }
 
 export function drawGrowth(

@@ -1,9 +1,10 @@
 import { Router, Type } from '../../src/index.ts';
-import { add, addParams } from './work.ts';
+import { add, addParams, burn, burnParams } from './work.ts';
 
-/** For a dispatcher without workers. */
+/** All on the thread that takes them. */
 const router = new Router();
-const options = { params: addParams, returns: Type.Number(), placement: 'inline' } as const;
+const options = { returns: Type.Number(), placement: 'inline' } as const;
 
-router.rpc({ name: 'add', ...options }, add);
+router.rpc({ name: 'add', params: addParams, ...options }, add);
+router.rpc({ name: 'burn', params: burnParams, ...options }, burn);
 export default router;

@@ -1,76 +1,136 @@
 import { availableParallelism } from 'node:os';
+import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
 import { rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
+import { burnCalls } from '../subjects/questions.ts';
 import type { ScalingJob } from '../subjects/scaling-process.ts';
-import type { Plan, Session, Subject, Suite } from '../suite.ts';
+import { RunningServer, type ServerSubject } from '../subjects/servers.ts';
+import type { Plan, Reading, Session, Subject, Suite } from '../suite.ts';
 import { atLeast, given, type Target } from '../targets.ts';
 
 const cores = availableParallelism();
-
-function idOf(workers: number): string {
-  return `workers-${workers}`;
-}
 
 /** Every number up to 4, then doubled, and all cores. */
 const counts = Array.from({ length: cores }, (_, i) => i + 1).filter(
   (n) => n <= 4 || (n & (n - 1)) === 0 || n === cores,
 );
 
-const subjects: readonly Subject[] = counts.map((workers) => ({
-  id: idOf(workers),
-  label: `Tandem, ${workers} of ${cores} cores for workers`,
-  role: 'ours',
-}));
-
-const name = 'CPU-bound calls of 5 ms';
-const tool = 'closed loop in process';
-const burnMs = 5;
-
-function plan({ full, duration, rounds }: Options): Plan {
-  const cases = [
-    { name, subjects: subjects.map(({ id }) => id), seconds: duration ?? (full ? 3 : 0.4) },
-  ];
-  return { subjects, cases, rounds: rounds ?? (full ? 7 : 5), openSeconds: 1 };
+interface WorkersSubject extends Subject {
+  readonly workers: number;
 }
 
-async function open(): Promise<Session> {
-  const steps = stepsFor(burnMs);
-  const processes = new Map<string, Child>();
-  for (const workers of counts) {
-    const args = [String(workers)];
-    processes.set(idOf(workers), await Child.start('subjects/scaling-process', { args }));
+interface ProcessesSubject extends ServerSubject {
+  readonly processes: number;
+}
+
+const workersOf = (workers: number): WorkersSubject => ({
+  id: `workers-${workers}`,
+  label: `Tandem, ${workers} of ${cores} cores for workers`,
+  role: 'ours',
+  workers,
+});
+
+const processesOf = (processes: number): ProcessesSubject => ({
+  id: `processes-${processes}`,
+  label: `tandem serve --processes ${processes}, on ${cores} cores`,
+  role: 'ours',
+  processes,
+  module: 'subjects/processes-process',
+  dialect: 'json-rpc',
+  method: 'burn',
+  args: [String(processes)],
+});
+
+const overWorkers = 'CPU-bound calls of 5 ms, over workers';
+const overProcesses = 'CPU-bound calls of 5 ms, inline, over processes';
+const inProcess = 'closed loop in process';
+const overHttp = 'closed loop client';
+const burnMs = 5;
+/** The kernel spreads connections by chance: enough that no process is left without one. */
+const connectionsPerProcess = 16;
+
+function plan({ full, duration, rounds }: Options): Plan {
+  const seconds = duration ?? (full ? 3 : 0.4);
+  const workers = counts.map(workersOf);
+  const processes = counts.map(processesOf);
+  const ids = (subjects: readonly Subject[]): string[] => subjects.map(({ id }) => id);
+  const cases = [
+    { name: overWorkers, subjects: ids(workers), seconds },
+    { name: overProcesses, subjects: ids(processes), seconds },
+  ];
+  const subjects = [...workers, ...processes];
+  return { subjects, cases, rounds: rounds ?? (full ? 7 : 5), openSeconds: 4 };
+}
+
+type Measure = (seconds: number) => Promise<number>;
+
+class ScalingSession implements Session {
+  readonly #steps = stepsFor(burnMs);
+  readonly #measures = new Map<string, Measure>();
+  readonly #running: { stop(): Promise<void> }[] = [];
+
+  static async open(): Promise<ScalingSession> {
+    const session = new ScalingSession();
+    for (const count of counts) await session.#addWorkers(workersOf(count));
+    const load = await Child.start('load/mixed-process');
+    session.#running.push(load);
+    for (const count of counts) await session.#addProcesses(processesOf(count), load);
+    return session;
   }
-  return {
-    measure: async (subject, _case, seconds) => {
-      const job: ScalingJob = { steps, seconds };
-      const perSecond = await processes.get(subject)?.call<number>('run', job);
-      return [rate('calls', tool, perSecond ?? Number.NaN)];
-    },
-    close: async () => {
-      await Promise.all([...processes.values()].map((child) => child.stop()));
-    },
-  };
+
+  async measure(subject: string, name: string, seconds: number): Promise<Reading[]> {
+    const perSecond = await this.#measures.get(subject)?.(seconds);
+    const tool = name === overWorkers ? inProcess : overHttp;
+    return [rate('calls', tool, perSecond ?? Number.NaN)];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#running.map((one) => one.stop()));
+  }
+
+  async #addWorkers({ id, workers }: WorkersSubject): Promise<void> {
+    const child = await Child.start('subjects/scaling-process', { args: [String(workers)] });
+    this.#running.push(child);
+    this.#measures.set(id, (seconds) => {
+      const job: ScalingJob = { steps: this.#steps, seconds };
+      return child.call<number>('run', job);
+    });
+  }
+
+  async #addProcesses(subject: ProcessesSubject, load: Child): Promise<void> {
+    const server = await RunningServer.start(subject);
+    this.#running.push(server);
+    const goal = await server.goal(burnCalls('json-rpc', this.#steps));
+    const connections = connectionsPerProcess * subject.processes;
+    this.#measures.set(subject.id, async (seconds) => {
+      const job: MixedJob = { seconds, closed: { goal, connections } };
+      return (await load.call<MixedResult>('run', job)).closed?.perSecond ?? Number.NaN;
+    });
+  }
 }
 
 function report(series: SeriesSet): readonly Target[] {
-  const one = series.samples(name, idOf(1), 'calls');
-  const two = series.samples(name, idOf(2), 'calls');
-  return given([
-    'CPU-bound calls/s, 2 workers over 1',
-    atLeast(1.85),
-    tool,
-    one && two && ratios(two, one),
-  ]);
+  const gain = (name: string, one: string, two: string): number[] | undefined => {
+    const before = series.samples(name, one, 'calls');
+    const after = series.samples(name, two, 'calls');
+    return before && after && ratios(after, before);
+  };
+  const workers = gain(overWorkers, workersOf(1).id, workersOf(2).id);
+  const processes = gain(overProcesses, processesOf(1).id, processesOf(2).id);
+  return given(
+    ['CPU-bound calls/s, 2 workers over 1', atLeast(1.85), inProcess, workers],
+    ['CPU-bound inline calls/s, 2 processes over 1', atLeast(1.85), overHttp, processes],
+  );
 }
 
 export const scaling: Suite = {
   name: 'scaling',
-  about: 'CPU-bound calls over more and more workers. Several processes: when they exist.',
+  about: 'CPU-bound calls over more and more workers, and inline over more and more processes.',
   plan,
-  open,
+  open: () => ScalingSession.open(),
   report,
 };

@@ -3,11 +3,12 @@ export interface CorsLines {
   /** Flat: name, value, name, value. Never empty. */
   readonly lines: readonly string[];
   /**
-   * The headers of a JSON reply, for a transport that writes text: the first one's name, and its value
-   * with the other headers' lines behind it, since each header written costs a crossing into C++.
+   * The headers of a JSON reply for uWebSockets.js: the first one's name, and its value with the other
+   * headers' lines behind it, since each header written costs a crossing into C++. As bytes, which are
+   * taken as they are, where text is measured and copied.
    */
-  readonly jsonName: string;
-  readonly jsonValue: string;
+  readonly jsonName: ArrayBuffer;
+  readonly jsonValue: ArrayBuffer;
 }
 
 export type Cors = (origin: string | undefined) => CorsLines;
@@ -15,7 +16,11 @@ export type Cors = (origin: string | undefined) => CorsLines;
 function toLines(lines: readonly string[]): CorsLines {
   let jsonValue = 'application/json';
   for (let i = 0; i < lines.length; i += 2) jsonValue += `\r\n${lines[i]}: ${lines[i + 1]}`;
-  return { lines, jsonName: 'content-type', jsonValue };
+  return { lines, jsonName: bytesOf('content-type'), jsonValue: bytesOf(jsonValue) };
+}
+
+function bytesOf(text: string): ArrayBuffer {
+  return new TextEncoder().encode(text).buffer as ArrayBuffer;
 }
 
 /**

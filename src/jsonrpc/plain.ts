@@ -1,4 +1,7 @@
-/** Tokens as nearly every client writes them, found without parsing. What is not plain is left to `readBody`. */
+/**
+ * Tokens as nearly every client writes them, found without parsing. What is not plain is left to `readBody`.
+ * Read from the string: to write the codes of a single small request costs more than it saves.
+ */
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -7,7 +10,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /** Longer ids and methods are left to the exact reader. */
-const quickLength = 256;
+export const quickLength = 256;
 
 /** Index after a string without escapes, control characters or anything beyond ASCII; -1: not one. */
 export function endOfPlainString(text: string, start: number): number {

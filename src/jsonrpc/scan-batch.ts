@@ -1,14 +1,17 @@
+import { CodeBuffer, type Codes, isSame } from './codes.ts';
 import type { Envelope } from './envelope.ts';
-import { endOfPlainId, skipBlanks } from './plain.ts';
+import { endOfPlainId, skipBlanks } from './plain-codes.ts';
 import { endOfBrackets, Found, scanRequest } from './scan-request.ts';
 
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-const CLOSE_BRACE = 0x7d;
+const OPEN_BRACE = 0x7b;
 
 /** The batch and the request. */
 const levelsAboveParams = 2;
+
+const buffer = new CodeBuffer();
 
 export interface BatchLimits {
   readonly maxDepth: number;
@@ -28,20 +31,22 @@ export interface BatchLimits {
  */
 export function scanBatch(text: string, limits: BatchLimits): Envelope[] | undefined {
   const maxDepth = limits.maxDepth - levelsAboveParams;
+  if (text.charCodeAt(0) === OPEN_BRACE) return undefined;
+  const codes = buffer.write(text);
+  let i = skipBlanks(codes, 0);
+  if (codes[i] !== OPEN_BRACKET) return undefined;
   const found = new Found();
   const entries: Envelope[] = [];
   let shape: Shape | undefined;
   let params = '';
-  let i = skipBlanks(text, 0);
-  if (text.charCodeAt(i) !== OPEN_BRACKET) return undefined;
   do {
     if (entries.length === limits.maxBatch) return undefined;
-    const start = skipBlanks(text, i + 1);
-    i = shape === undefined ? -1 : matchShape(text, start, shape, found, maxDepth);
+    const start = skipBlanks(codes, i + 1);
+    i = shape === undefined ? -1 : matchShape(text, codes, start, shape, found, maxDepth);
     if (i === -1) {
-      i = scanRequest(text, start, found.reset(), maxDepth, limits.strict);
+      i = scanRequest(text, codes, start, found.reset(), maxDepth, limits.strict);
       if (i === -1) return undefined;
-      shape = shapeOf(text, start, i, found);
+      shape = shapeOf(start, i, found);
     }
     const { method, idStart, idEnd, paramsStart, paramsEnd } = found;
     const id = idStart === -1 ? undefined : text.slice(idStart, idEnd);
@@ -50,10 +55,10 @@ export function scanBatch(text: string, limits: BatchLimits): Envelope[] | undef
       const stretch = text.slice(paramsStart, paramsEnd);
       params = params === '' ? stretch : `${params},${stretch}`;
     }
-    i = skipBlanks(text, i);
-  } while (text.charCodeAt(i) === COMMA);
-  if (text.charCodeAt(i) !== CLOSE_BRACKET) return undefined;
-  if (skipBlanks(text, i + 1) !== text.length) return undefined;
+    i = skipBlanks(codes, i);
+  } while (codes[i] === COMMA);
+  if (codes[i] !== CLOSE_BRACKET) return undefined;
+  if (skipBlanks(codes, i + 1) !== text.length) return undefined;
   return withParams(entries, params);
 }
 
@@ -80,51 +85,59 @@ function withParams(
 interface Shape {
   readonly method: string;
   readonly idFirst: boolean;
-  readonly head: string;
-  readonly middle: string;
-  readonly tail: string;
+  /** Where it stands: before the first of the two, between them, behind the second. */
+  readonly head: number;
+  readonly headLength: number;
+  readonly middle: number;
+  readonly middleLength: number;
+  readonly tail: number;
+  readonly tailLength: number;
 }
 
 /** undefined: one without id or params, cheap to read as it is. */
-function shapeOf(text: string, start: number, end: number, found: Found): Shape | undefined {
+function shapeOf(start: number, end: number, found: Found): Shape | undefined {
   const { method, idStart, idEnd, paramsStart, paramsEnd } = found;
   if (idStart === -1 || paramsStart === -1) return undefined;
   const idFirst = idStart < paramsStart;
+  const middle = idFirst ? idEnd : paramsEnd;
+  const tail = idFirst ? paramsEnd : idEnd;
   return {
     method,
     idFirst,
-    head: text.slice(start, idFirst ? idStart : paramsStart),
-    middle: idFirst ? text.slice(idEnd, paramsStart) : text.slice(paramsEnd, idStart),
-    tail: text.slice(idFirst ? paramsEnd : idEnd, end),
+    head: start,
+    headLength: (idFirst ? idStart : paramsStart) - start,
+    middle,
+    middleLength: (idFirst ? paramsStart : idStart) - middle,
+    tail,
+    tailLength: end - tail,
   };
 }
 
 /** Index after a request of that shape; -1: it is of another. */
 function matchShape(
   text: string,
+  codes: Codes,
   start: number,
   shape: Shape,
   found: Found,
   maxDepth: number,
 ): number {
-  const { head, middle, tail, idFirst } = shape;
-  if (!text.startsWith(head, start)) return -1;
-  const first = start + head.length;
-  const firstEnd = idFirst ? endOfPlainId(text, first) : endOfBrackets(text, first, maxDepth);
-  if (firstEnd === -1 || !text.startsWith(middle, firstEnd)) return -1;
-  const second = firstEnd + middle.length;
-  const secondEnd = idFirst ? endOfBrackets(text, second, maxDepth) : endOfPlainId(text, second);
-  if (secondEnd === -1 || !endsWith(text, secondEnd, tail)) return -1;
+  const { idFirst, headLength, middleLength, tailLength } = shape;
+  if (!isSame(codes, start, shape.head, headLength)) return -1;
+  const first = start + headLength;
+  const firstEnd = idFirst
+    ? endOfPlainId(codes, first)
+    : endOfBrackets(text, codes, first, maxDepth);
+  if (firstEnd === -1 || !isSame(codes, firstEnd, shape.middle, middleLength)) return -1;
+  const second = firstEnd + middleLength;
+  const secondEnd = idFirst
+    ? endOfBrackets(text, codes, second, maxDepth)
+    : endOfPlainId(codes, second);
+  if (secondEnd === -1 || !isSame(codes, secondEnd, shape.tail, tailLength)) return -1;
   found.method = shape.method;
   found.idStart = idFirst ? first : second;
   found.idEnd = idFirst ? firstEnd : secondEnd;
   found.paramsStart = idFirst ? second : first;
   found.paramsEnd = idFirst ? secondEnd : firstEnd;
-  return secondEnd + tail.length;
-}
-
-/** Mostly the brace alone, which needs no call. */
-function endsWith(text: string, start: number, tail: string): boolean {
-  if (tail.length === 1) return text.charCodeAt(start) === CLOSE_BRACE;
-  return text.startsWith(tail, start);
+  return secondEnd + tailLength;
 }

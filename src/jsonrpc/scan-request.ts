@@ -1,10 +1,20 @@
+import { type Codes, matches } from './codes.ts';
 import { endOfString } from './depth.ts';
-import { endOfPlainId, endOfPlainString, skipBlanks } from './plain.ts';
+import {
+  endOfPlainId,
+  endOfPlainString,
+  idName,
+  jsonrpcName,
+  methodName,
+  paramsName,
+  skipBlanks,
+  valueAfter,
+  version,
+} from './plain-codes.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
@@ -38,6 +48,7 @@ export class Found {
  */
 export function scanRequest(
   text: string,
+  codes: Codes,
   start: number,
   found: Found,
   maxDepth: number,
@@ -45,75 +56,70 @@ export function scanRequest(
 ): number {
   let hasVersion = false;
   let i = start;
-  if (text.charCodeAt(i) !== OPEN_BRACE) return -1;
+  if (codes[i] !== OPEN_BRACE) return -1;
   do {
-    const name = skipBlanks(text, i + 1);
+    const name = skipBlanks(codes, i + 1);
     let end: number;
-    if (text.startsWith('"jsonrpc"', name)) {
-      const value = valueAfter(text, name + 9);
-      if (hasVersion || value === -1 || !text.startsWith('"2.0"', value)) return -1;
+    if (matches(codes, name, jsonrpcName)) {
+      const value = valueAfter(codes, name + jsonrpcName.length);
+      if (hasVersion || value === -1 || !matches(codes, value, version)) return -1;
       hasVersion = true;
-      end = value + 5;
-    } else if (text.startsWith('"id"', name)) {
-      const value = valueAfter(text, name + 4);
-      end = value === -1 || found.idStart !== -1 ? -1 : endOfPlainId(text, value);
+      end = value + version.length;
+    } else if (matches(codes, name, idName)) {
+      const value = valueAfter(codes, name + idName.length);
+      end = value === -1 || found.idStart !== -1 ? -1 : endOfPlainId(codes, value);
       found.idStart = value;
       found.idEnd = end;
-    } else if (text.startsWith('"method"', name)) {
-      const value = valueAfter(text, name + 8);
-      end = value === -1 || found.method !== '' ? -1 : endOfPlainString(text, value);
+    } else if (matches(codes, name, methodName)) {
+      const value = valueAfter(codes, name + methodName.length);
+      end = value === -1 || found.method !== '' ? -1 : endOfPlainString(codes, value);
       if (end === -1) return -1;
       found.method = text.slice(value + 1, end - 1);
       // An empty one is none, and below it would pass for one that has not come yet.
       if (found.method === '') return -1;
-    } else if (text.startsWith('"params"', name)) {
-      const value = valueAfter(text, name + 8);
+    } else if (matches(codes, name, paramsName)) {
+      const value = valueAfter(codes, name + paramsName.length);
       const isRepeated = found.paramsStart !== -1;
-      end = value === -1 || isRepeated ? -1 : endOfBrackets(text, value, maxDepth);
+      end = value === -1 || isRepeated ? -1 : endOfBrackets(text, codes, value, maxDepth);
       found.paramsStart = value;
       found.paramsEnd = end;
     } else {
       return -1;
     }
     if (end === -1) return -1;
-    i = skipBlanks(text, end);
-  } while (text.charCodeAt(i) === COMMA);
+    i = skipBlanks(codes, end);
+  } while (codes[i] === COMMA);
   const isWhole = found.method !== '' && (hasVersion || !strict);
-  return isWhole && text.charCodeAt(i) === CLOSE_BRACE ? i + 1 : -1;
-}
-
-/** Index of the value behind a member's name that ends at `end`; -1: no colon. */
-function valueAfter(text: string, end: number): number {
-  const colon = skipBlanks(text, end);
-  return text.charCodeAt(colon) === COLON ? skipBlanks(text, colon + 1) : -1;
+  return isWhole && codes[i] === CLOSE_BRACE ? i + 1 : -1;
 }
 
 /** Index after the array or object that opens at `start`; -1: none, deeper than `maxDepth`, or no end. */
-export function endOfBrackets(text: string, start: number, maxDepth: number): number {
-  const first = text.charCodeAt(start);
+export function endOfBrackets(text: string, codes: Codes, start: number, maxDepth: number): number {
+  const first = codes[start];
   if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return -1;
   let depth = 0;
-  for (let i = start; i < text.length; i++) {
-    const c = text.charCodeAt(i);
+  for (let i = start; ; i++) {
+    const c = codes[i] as number;
     if (c === QUOTE) {
-      i = endOfShortString(text, i) - 1;
+      i = endOfShortString(text, codes, i) - 1;
     } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
       if (++depth > maxDepth) return -1;
-    } else if ((c === CLOSE_BRACE || c === CLOSE_BRACKET) && --depth === 0) {
-      return i + 1;
+    } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
+      if (--depth === 0) return i + 1;
+    } else if (c === 0) {
+      return -1;
     }
   }
-  return -1;
 }
 
-/** A native search costs as much as a look at ten characters: names are shorter. */
-const shortLength = 10;
+/** A native search costs as much as a look at this many characters. */
+const shortLength = 64;
 
-function endOfShortString(text: string, start: number): number {
+function endOfShortString(text: string, codes: Codes, start: number): number {
   for (let i = start + 1; i < start + shortLength; i++) {
-    const c = text.charCodeAt(i);
+    const c = codes[i] as number;
     if (c === QUOTE) return i + 1;
-    if (c === BACKSLASH) break;
+    if (c === BACKSLASH || c === 0) break;
   }
   return endOfString(text, start);
 }

@@ -79,3 +79,32 @@ test('what the exact reader refuses is left to it', () => {
   assert.equal(scanBatch(nested(62), limits)?.length, 1);
   assert.equal(scanBatch(nested(63), limits), undefined);
 });
+
+test('what an earlier, longer text left behind is not read', () => {
+  const one = '{"id":1,"method":"m","params":[1]}';
+  for (const long of [`[${one},${one}]`, `[{"method":"m","params":["${'é'.repeat(40_000)}"]}]`]) {
+    assert.notEqual(scanBatch(long, limits), undefined);
+    const whole = `[${one},${one}]`;
+    for (let end = 1; end < whole.length; end++) {
+      assert.equal(scanBatch(whole.slice(0, end), limits), undefined);
+    }
+  }
+});
+
+test('texts of any length and of any characters are read', () => {
+  for (const filler of ['x', 'é', '中', '😀', '\ud800']) {
+    // Around the length up to which memory is kept.
+    for (const length of [0, 1, 60, 70, 32_000, 32_700, 32_768, 33_000, 70_000]) {
+      const value = filler.repeat(Math.ceil(length / filler.length)).slice(0, length);
+      const text = `[${JSON.stringify({ id: 'a', method: 'm', params: { value } })},{"method":"n"}]`;
+      const entries = scanBatch(text, limits);
+      assert.deepEqual(
+        entries?.map(({ method, id, params }) => ({ method, id, params })),
+        [
+          { method: 'm', id: '"a"', params: { value } },
+          { method: 'n', id: undefined, params: undefined },
+        ],
+      );
+    }
+  }
+});

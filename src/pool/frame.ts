@@ -11,6 +11,8 @@ export interface FrameEntry {
   readonly ticket: number;
   /** Begins when the entry before it has ended (its predecessor in a batch). */
   readonly follows: boolean;
+  /** Expected to end so soon that results before it need not be told of first. */
+  readonly isShort: boolean;
   readonly method: string;
   /** JSON text of the id, undefined for a notification. */
   readonly id: string | undefined;
@@ -43,6 +45,9 @@ export interface Frame {
 
 const numbersPerCall = 11;
 
+/** What a call's second number is made of. */
+const Flag = { follows: 1, short: 2 } as const;
+
 /** In place of a length: there is no such text, or it is the next in the frame's list. */
 const none = -1;
 const listed = -2;
@@ -56,14 +61,15 @@ export class FrameBuilder {
   #shared: SharedArrayBuffer[] | undefined;
   #facts: RequestFacts[] | undefined;
 
-  add(call: Call, ticket: number, follows: boolean, timeoutMs: number): void {
+  /** See {@link FrameEntry}. */
+  add(call: Call, ticket: number, follows: boolean, isShort: boolean, timeoutMs: number): void {
     const { procedure, id, scope } = call;
     this.count++;
     this.#text += procedure.name;
     if (id !== undefined) this.#text += id;
     this.#numbers.push(
       ticket,
-      follows ? 1 : 0,
+      (follows ? Flag.follows : 0) | (isShort ? Flag.short : 0),
       timeoutMs,
       scope.expiresAt,
       procedure.name.length,
@@ -146,6 +152,7 @@ export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[]
     return text.slice(start, offset);
   };
   for (let at = 0; at < numbers.length; at += numbersPerCall) {
+    const flags = numbers[at + 1] as number;
     const idLength = numbers[at + 5] as number;
     const sourceLength = numbers[at + 6] as number;
     const addressLength = numbers[at + 9] as number;
@@ -158,7 +165,8 @@ export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[]
     const address = addressLength === none ? undefined : { remoteAddress: cut(addressLength) };
     entries.push({
       ticket: numbers[at] as number,
-      follows: numbers[at + 1] === 1,
+      follows: (flags & Flag.follows) !== 0,
+      isShort: (flags & Flag.short) !== 0,
       method,
       id,
       source,

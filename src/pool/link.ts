@@ -13,6 +13,9 @@ const unresponsiveAfterMs = 500;
 /** A synchronous call running longer than this gives back what was sent to wait behind it. */
 const overrunMs = 5;
 
+/** A call expected to take no longer may begin before the results ahead of it are told of, microseconds. */
+const shortUs = 50;
+
 /**
  * A thread that is in no call and has not started what it was sent for so long is held up between calls:
  * by what goes on behind an await, or was left behind by a call that has its answer.
@@ -97,7 +100,8 @@ export class WorkerLink implements WorkerLoad {
       this.#working++;
       this.#loadUs += item.loadUs;
       this.thread.ledger.send(item.ticket);
-      this.#frame.add(item.call, item.ticket, follows, this.#timeoutOf(item));
+      const isShort = item.expectedUs <= shortUs;
+      this.#frame.add(item.call, item.ticket, follows, isShort, this.#timeoutOf(item));
       follows = true;
     }
   }

@@ -272,6 +272,8 @@ export class Pool implements Executor, UnitOwner {
 
   /** Deadlines, waiting times and overruns. False: there is nothing here. */
   #look(now: number): boolean {
+    // What was expected to be short and is not keeps its thread from telling of the results before it.
+    for (const { thread } of this.roster.active) thread.collect();
     // A copy: the roster changes with a kill.
     for (const link of this.roster.active.slice()) this.#lookAt(link, now);
     // After the workers: what they gave back may be overdue.

@@ -60,6 +60,7 @@ export class Replica {
       if (this.#runChain(entries, start, end) !== undefined) waits = true;
       start = end;
     }
+    this.#postbox.tell();
     const last = entries.at(-1);
     // The front end reckons with a call until its result; one that waits must not count as work.
     if (waits && last !== undefined)
@@ -82,27 +83,41 @@ export class Replica {
       // Taken back: it runs elsewhere, and what follows runs behind it there, even if not taken back yet.
       if (!this.#ledger.start(entry.ticket, now)) return undefined;
       const pending = this.#runCall(entry, now);
-      if (pending !== undefined) return pending.then(() => this.#runChain(entries, at + 1, end));
+      if (pending !== undefined) return pending.then(() => this.#resumeChain(entries, at + 1, end));
     }
     return undefined;
   }
 
+  #resumeChain(
+    entries: readonly FrameEntry[],
+    start: number,
+    end: number,
+  ): Promise<void> | undefined {
+    const pending = this.#runChain(entries, start, end);
+    this.#postbox.tell();
+    return pending;
+  }
+
   #runCall(entry: FrameEntry, now: number): Promise<void> | undefined {
-    const { ticket } = entry;
+    const { ticket, isShort } = entry;
     const began = performance.now();
+    this.#postbox.tellBefore(isShort, began);
     const finished = this.#call(entry, now);
     this.#ledger.leave();
-    const micros = (performance.now() - began) * 1000;
+    const ended = performance.now();
+    const micros = (ended - began) * 1000;
     if (!(finished instanceof Promise)) {
-      this.#postbox.result(ticket, finished.code, micros, micros, finished.reply);
+      this.#postbox.result(ended, ticket, finished.code, micros, micros, finished.reply);
       return undefined;
     }
     return finished.then(({ code, reply }) => {
       // Held again where a synchronous handler came behind an asynchronous `authorize`.
       const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
       this.#waiting.delete(ticket);
-      const elapsedUs = (performance.now() - began) * 1000;
-      this.#postbox.result(ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
+      const settled = performance.now();
+      const elapsedUs = (settled - began) * 1000;
+      this.#postbox.result(settled, ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
+      this.#postbox.tell();
     });
   }
 

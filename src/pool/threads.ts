@@ -41,6 +41,8 @@ export interface ThreadExit {
 export interface ReplicaThread {
   readonly ledger: Ledger;
   post(message: ToReplica): void;
+  /** Takes the results that are there, told of or not. */
+  collect(): void;
   /** Terminates the thread, whatever it is doing. */
   kill(): void;
 }
@@ -128,6 +130,7 @@ export class ReplicaThreads {
     return {
       ledger,
       post: (message) => port.postMessage(message),
+      collect: () => outbox.drain(onResult),
       kill: () => abort.abort(),
     };
   }

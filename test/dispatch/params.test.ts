@@ -31,7 +31,7 @@ function readInWorker(source: string | Uint8Array, text: string): ReadParams | u
   const frame = new FrameBuilder();
   const params = start === -1 ? undefined : unparsed;
   const call: Call = { procedure: called, id, params, source, start, end, scope };
-  frame.add(call, 1, false, 1000);
+  frame.add(call, 1, false, false, 1000);
   const [entry] = readFrame(frame.take());
   assert.ok(entry !== undefined);
   return readParams(entry, options);

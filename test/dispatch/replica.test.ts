@@ -58,7 +58,7 @@ class Bench {
       end: source.length,
       scope,
     };
-    this.#frame.add(call, ticket, follows === 1, 1000);
+    this.#frame.add(call, ticket, follows === 1, false, 1000);
     this.ledger.send(ticket);
     return ticket;
   }

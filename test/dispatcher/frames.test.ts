@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Dispatcher } from '../../src/index.ts';
 import { fixture } from './harness.ts';
+import { Journal } from './journal.ts';
 
 /** Messages with calls, and the calls in them, so far. */
 function sent(dispatcher: Dispatcher): { frames: number; calls: number } {
@@ -39,4 +41,34 @@ test('a stream of calls shares messages, however their results come back', async
     // Half of what is in flight where the front end sees each result at once, more where it does not.
     assert.ok(calls / frames > inFlight / 8, `${calls} calls in ${frames} frames`);
   }
+});
+
+test('a result does not wait for a call behind it that was taken for a short one', async (t) => {
+  const dispatcher = new Dispatcher({
+    modules: [fixture('mostly-short.ts')],
+    workers: 1,
+    niceIncrement: 0,
+    logLevel: 'error',
+    // Longer than any test may take: a deadline would bring the result, too.
+    timeoutMs: 600_000,
+    maxQueueMs: 600_000,
+  });
+  const journal = new Journal();
+  t.after(async () => {
+    await dispatcher.close(0);
+    journal.remove();
+  });
+  await dispatcher.ready();
+  const run = (params = {}): Promise<unknown> =>
+    dispatcher.dispatch({ method: 'run', params, id: 1 });
+  for (let n = 0; n < 200; n++) await run();
+  const until = `${journal.file}.go`;
+  const before = sent(dispatcher);
+  const ahead = [run(), run()];
+  const held = run({ until });
+  const reply = (result: boolean) => ({ jsonrpc: '2.0', id: 1, result });
+  assert.deepEqual(await Promise.all(ahead), [reply(true), reply(true)]);
+  assert.equal(sent(dispatcher).frames - before.frames, 1, 'they travelled together');
+  writeFileSync(until, '');
+  assert.deepEqual(await held, reply(false));
 });

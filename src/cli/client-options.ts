@@ -19,6 +19,10 @@ function parseHeader(text: string, before: Headers = {}): Headers {
   if (name === undefined || value === undefined || /[\r\n\0]/.test(value)) {
     throw new InvalidArgumentError("Expected 'name: value'.");
   }
+  // fetch would throw a TypeError that names neither the option nor the header.
+  if (/[^\0-\xff]/.test(value)) {
+    throw new InvalidArgumentError(`The value of ${name} holds a character that no header can.`);
+  }
   return { ...before, [name.toLowerCase()]: value };
 }
 

@@ -107,12 +107,17 @@ ${list.join('\n')}
   fi
   case "\${words[2]}" in
 ${cases.join('\n')}
-    completion) _values shell ${shells.join(' ')}; return ;;
-    help) _describe command commands; return ;;
   esac
+  if [[ "\${words[CURRENT]}" != -* ]]; then
+    # A case of its own: zsh takes the first pattern that fits, and above it is that of the options.
+    case "\${words[2]}" in
+      completion) _values shell ${shells.join(' ')}; return ;;
+      help) _describe command commands; return ;;
+    esac
+  fi
   if [[ "\${words[2]}" == call && CURRENT -eq 4 && "\${words[CURRENT]}" != -* ]]; then
-    names=("\${(@f)$(tandem list --names --timeout 2s -- "\${words[3]}" 2>/dev/null)}")
-    compadd -a names
+    names=(\${(f)"$(tandem list --names --timeout 2s -- "\${words[3]}" 2>/dev/null)"})
+    compadd -a -- names
     return
   fi
   _arguments -s $options '*:file:_files'
@@ -136,6 +141,7 @@ function __tandem_names
 end
 ${lines.join('\n')}
 complete -c tandem -n '__fish_seen_subcommand_from completion' -f -a '${shells.join(' ')}'
+complete -c tandem -n '__fish_seen_subcommand_from help' -f -a '${words(commands)}'
 complete -c tandem -n '__fish_seen_subcommand_from call' -f -a '(__tandem_names)'
 `;
 }

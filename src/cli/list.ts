@@ -3,7 +3,7 @@ import { NamedTypes } from '../client/codegen/named-types.ts';
 import { SchemaTypes } from '../client/codegen/schema-type.ts';
 import { escapeControls } from '../observe/escape.ts';
 import { printAndExit } from './ending.ts';
-import { fitted, joinLines, table } from './output.ts';
+import { fitted, joinLines, narrowed, table } from './output.ts';
 import type { RemoteOptions } from './remote.ts';
 import { explained, readOpenRpc } from './source.ts';
 
@@ -30,9 +30,8 @@ function tableOf({ methods, references }: Api): string[] {
     firstLine(method.doc),
   ]);
   const { columns } = process.stdout;
-  return table([['PROCEDURE', 'PARAMS', 'RESULT', 'DESCRIPTION'], ...rows]).map((line) =>
-    fitted(line, columns),
-  );
+  const head = ['PROCEDURE', 'PARAMS', 'RESULT', 'DESCRIPTION'];
+  return table(narrowed([head, ...rows], columns)).map((line) => fitted(line, columns));
 }
 
 function paramsOf({ params, rest, path }: Method, types: SchemaTypes): string {

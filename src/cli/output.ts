@@ -48,16 +48,59 @@ export function joinLines(text: string): string {
 /** Columns of equal width; the last is as long as it is. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const clean = rows.map((row) => row.map(escapeControls));
-  const count = Math.max(0, ...clean.map((row) => row.length));
-  const widths = Array.from({ length: count }, (_, column) =>
-    Math.max(...clean.map((row) => row[column]?.length ?? 0)),
-  );
+  const widths = widthsOf(clean);
   return clean.map((row) =>
     row
       .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** What the last column of a table keeps of its own, whatever stands before it. */
+const leastOfLast = 20;
+const leastOfOthers = 8;
+
+/**
+ * Rows for a table of this width: where the columns between the first and the last leave no room, their
+ * longest cells are cut. Unchanged where there is no width, or so little that nothing would be left to read.
+ */
+export function narrowed(
+  rows: readonly (readonly string[])[],
+  columns: number | undefined,
+): readonly (readonly string[])[] {
+  if (columns === undefined) return rows;
+  const clean = rows.map((row) => row.map(escapeControls));
+  const widths = widthsOf(clean);
+  const between = widths.slice(1, -1).sort((a, b) => a - b);
+  let room = columns - (widths[0] ?? 0) - 2 * (widths.length - 1);
+  room -= Math.min(widths.at(-1) ?? 0, leastOfLast);
+  let most = Number.POSITIVE_INFINITY;
+  for (const [index, width] of between.entries()) {
+    const share = Math.floor(room / (between.length - index));
+    if (width > share) {
+      most = share;
+      break;
+    }
+    room -= width;
+  }
+  if (most < leastOfOthers) return rows;
+  const cut = (text: string): string =>
+    text.length > most ? `${text.slice(0, most - 3)}...` : text;
+  return clean.map((row) =>
+    row.map((cell, column) => (column === 0 || column === row.length - 1 ? cell : cut(cell))),
+  );
+}
+
+/** Row by row: a call of Math.max with an argument for each of 200,000 rows would overflow the stack. */
+function widthsOf(rows: readonly (readonly string[])[]): number[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    }
+  }
+  return widths;
 }
 
 /** A line cut to the terminal's width; whole where there is none. */

@@ -5,7 +5,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { paramsOf } from '../../src/cli/call.ts';
 import { memberText } from '../../src/cli/json-text.ts';
-import { compactJson, joinLines, prettyJson, table } from '../../src/cli/output.ts';
+import { compactJson, joinLines, narrowed, prettyJson, table } from '../../src/cli/output.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { type Exit, runCli, startCli } from './process.ts';
 
@@ -245,5 +245,32 @@ describe('what a terminal shows', () => {
       'bbb  x\\u000ay',
       '',
     ]);
+    assert.equal(table(Array.from({ length: 200_000 }, () => ['a', 'b'])).length, 200_000);
+  });
+
+  it('as a table is narrowed to a terminal in the columns between the first and the last', () => {
+    const long = 'x'.repeat(200);
+    const rows = [
+      ['name', 'params', 'result', 'description'],
+      ['math.add', long, 'number', 'Adds.'],
+      ['b', '-', long, ''],
+    ];
+    const lines = table(narrowed(rows, 60));
+    assert.deepEqual(lines, [
+      'name      params             result             description',
+      `math.add  ${'x'.repeat(14)}...  number             Adds.`,
+      `b         -                  ${'x'.repeat(14)}...`,
+    ]);
+    // What is short leaves its room to what is long.
+    const [, , cell = ''] = narrowed([['name', 'p', long, 'd']], 60)[0] ?? [];
+    assert.equal(cell.length, 60 - 'name'.length - 'p'.length - 'd'.length - 3 * 2);
+    assert.deepEqual(narrowed(rows, undefined), rows);
+    assert.deepEqual(narrowed(rows, 30), rows);
+  });
+
+  it('refuses a header that HTTP cannot carry, and names it', async () => {
+    const { code, stderr } = await runCli(['call', url, 'echo', '1', '-H', 'x-a: \u65e5']);
+    assert.equal(code, 1);
+    assert.match(stderr, /'x-a: \u65e5' is invalid\. The value of x-a holds a character/);
   });
 });

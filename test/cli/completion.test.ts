@@ -90,4 +90,22 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       assert.deepEqual(quotes, []);
     });
   }
+
+  it('has no case twice in zsh: the second would never be reached', async () => {
+    const { stdout } = await runCli(['completion', 'zsh']);
+    const blocks = [...stdout.matchAll(/^ +case [\s\S]*?^ +esac$/gm)].map(([block]) =>
+      [...block.matchAll(/^ +(\w+)\) /gm)].map(([, pattern]) => pattern),
+    );
+    assert.deepEqual(
+      blocks.map((patterns) => patterns.filter((one, index) => patterns.indexOf(one) !== index)),
+      [[], []],
+    );
+    assert.deepEqual(blocks[1], ['completion', 'help']);
+  });
+
+  it('offers what follows help and completion in fish', async () => {
+    const { stdout } = await runCli(['completion', 'fish']);
+    assert.match(stdout, /_from help' -f -a 'serve codegen .*help'$/m);
+    assert.match(stdout, /_from completion' -f -a 'bash zsh fish'$/m);
+  });
 });

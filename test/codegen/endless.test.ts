@@ -62,6 +62,15 @@ describe('a document that would double at each level', () => {
   });
 });
 
+test('names that are demanded around many alternatives are not copied into each', () => {
+  const names = Array.from({ length: 50_000 }, (_, index) => `n${index}`);
+  const members = (name: string): object => ({ [name]: { type: 'string' } });
+  const oneOf = names.map((name) => ({ required: [`x${name}`], properties: members(name) }));
+  const text = textOf({ required: names, oneOf });
+  assert.match(text, /\| \{ n0: string \}\n/);
+  assert.ok(text.length < 2_000_000, `${text.length} characters`);
+});
+
 test('a million blank lines before a text are left out', () => {
   const methods = [{ name: 'm', description: `${'\n'.repeat(1_000_000)}Text.`, params: [] }];
   assert.match(generate({ openrpc: '1.3.2', methods }).text, /\n {2}\/\*\* Text\. \*\/\n {2}m: \{/);

@@ -103,6 +103,39 @@ const types: readonly (readonly [what: string, schema: unknown, type: string])[]
     { ...User, anyOf: [{ required: ['id'] }, { properties: { b: { type: 'number' } } }] },
     '{ id: string }',
   ],
+  [
+    'members that another part of the allOf demands',
+    { allOf: [{ properties: { a: { type: 'string' }, b: {} } }, { required: ['a'] }] },
+    '{ a: string; b?: unknown }',
+  ],
+  [
+    'members that are demanded beside the alternatives that have them',
+    {
+      required: ['a'],
+      oneOf: [{ properties: { a: { const: 1 } } }, { $ref: '#/components/schemas/User' }],
+    },
+    '{ a: 1 } | User',
+  ],
+  [
+    'members that are demanded of a reference',
+    { allOf: [{ $ref: '#/components/schemas/User' }, { type: 'object', required: ['name'] }] },
+    'User & { name: unknown }',
+  ],
+  [
+    'a reference beside members',
+    { $ref: '#/components/schemas/User', properties: { b: { type: 'number' } }, required: ['b'] },
+    'User & { b: number }',
+  ],
+  [
+    'a reference beside what says no more',
+    { $ref: '#/components/schemas/User', type: 'object', description: 'x', definitions: {} },
+    'User',
+  ],
+  [
+    'one alternative that is any object',
+    { anyOf: [{ type: 'object' }] },
+    'Record<string, unknown>',
+  ],
   ['a type beside alternatives', { type: 'string', anyOf: [{ const: 'a' }] }, "'a'"],
   ['not', { not: {} }, 'never'],
   ['a format', { type: 'array', items: { type: 'string', format: 'date' } }, 'string /* date */[]'],
@@ -216,6 +249,26 @@ describe('methods', () => {
     const odd = method({ params: [{ name: 'a b', schema: {} }], paramStructure: 'by-position' });
     assert.match(odd, /params: \[\(unknown\)\?\];/);
     assert.equal(compiled(t, odd).errors, '');
+  });
+
+  test('by position may have params that are called like keywords', (t) => {
+    const params = ['class', 'default', 'from'].map((name) => ({
+      name,
+      schema: {},
+      required: true,
+    }));
+    const text = method({ params, paramStructure: 'by-position' });
+    assert.match(text, /params: \[class_: unknown, default_: unknown, from: unknown\];/);
+    assert.equal(compiled(t, text).errors, '');
+  });
+
+  test('may be none', () => {
+    const { text } = generate({
+      openrpc: '1.3.2',
+      info: { title: 'x', version: '1' },
+      methods: [],
+    });
+    assert.match(text, /^export interface Contract \{\}$/m);
   });
 
   test('have their errors by name: as they are declared, by their component, or by their message', () => {

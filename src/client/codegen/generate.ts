@@ -2,7 +2,7 @@ import { type Api, type DeclaredError, type Method, readDocument } from './docum
 import { NamedTypes } from './named-types.ts';
 import { block, type Member, memberLines, objectText } from './piece.ts';
 import { indexMember, SchemaTypes } from './schema-type.ts';
-import { docComment, indented, memberName } from './text.ts';
+import { docComment, indented, labelName, memberName } from './text.ts';
 
 export interface Generated {
   /** The file: types only, which leave nothing behind when they are compiled. */
@@ -79,7 +79,7 @@ function tupleText(members: readonly Member[]): string {
     const mark = index > lastRequired ? '?' : '';
     const own = type.startsWith('\n') ? `(${indented(type)}\n)` : type;
     const text = members[index]?.optional && mark === '' ? `${own} | null` : own;
-    if (labelled) return `${name}${mark}: ${text}`;
+    if (labelled) return `${labelName(name)}${mark}: ${text}`;
     return mark === '' ? text : `(${text})?`;
   });
   return `[${elements.join(', ')}]`;

@@ -66,6 +66,7 @@ export function objectText(members: readonly Member[]): string {
 
 /** Lines in braces. */
 export function block(lines: string): string {
+  if (lines === '') return '{}';
   return `{${indented(`\n${lines.trimEnd()}`)}\n}`;
 }
 

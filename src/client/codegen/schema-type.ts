@@ -1,3 +1,4 @@
+import { demandedOfReferences, either, type Names, requiredOf } from './demands.ts';
 import { schemaDoc } from './docs.ts';
 import { isObject, type JsonObject, listOf, own, stringOf } from './json.ts';
 import {
@@ -27,6 +28,8 @@ interface Place extends Located {
   readonly eager: boolean;
   /** A doc comment stands above it, so that its format needs none of its own. */
   readonly documented: boolean;
+  /** The members that the schemas around it demand, which are of the same value. */
+  readonly required?: Names;
 }
 
 /** Writes JSON Schemas (draft 4 to 2020-12, as far as TypeScript goes) as types. */
@@ -60,11 +63,7 @@ export class SchemaTypes {
     const { schema } = at;
     if (schema === false) return tight('never');
     if (!isObject(schema)) return unknownPiece;
-    const $ref = own(schema, '$ref');
-    const piece =
-      typeof $ref === 'string'
-        ? tight(this.#names.nameFor($ref, at, at.eager))
-        : this.#writeBody(schema, at);
+    const piece = this.#writeBody(schema, at);
     return own(schema, 'nullable') === true ? union([piece, tight('null')]) : piece;
   }
 
@@ -75,14 +74,31 @@ export class SchemaTypes {
     const not = own(schema, 'not');
     if (not === true || (isObject(not) && Object.keys(not).length === 0)) return tight('never');
 
-    const alternatives = ['anyOf', 'oneOf'].filter((key) => Array.isArray(own(schema, key)));
-    const parts = alternatives.map((key) => union(this.#each(schema, key, at)));
-    if (Array.isArray(own(schema, 'allOf'))) parts.push(...this.#each(schema, 'allOf', at));
+    const $ref = own(schema, '$ref');
+    const reference =
+      typeof $ref === 'string' ? [tight(this.#names.nameFor($ref, at, at.eager))] : [];
+    // Annotations and a type beside it say nothing more; what has a shape is meant, whatever the draft.
+    if (reference[0] !== undefined && !shapes.some((key) => Object.hasOwn(schema, key))) {
+      return reference[0];
+    }
+    const required = requiredOf(schema);
+    const inner = { ...at, required: either(required, at.required) };
+    const parts = [
+      ...reference,
+      ...['anyOf', 'oneOf']
+        .filter((key) => Array.isArray(own(schema, key)))
+        .map((key) => union(this.#each(schema, key, inner))),
+      ...this.#each(schema, 'allOf', inner),
+      ...demandedPiece(demandedOfReferences(schema, required)),
+    ];
     const known = parts.filter(({ text }) => text !== 'unknown');
-    const base = this.#writeTypes(schema, at);
+    const precise = known.filter(({ text }) => text !== anyObject);
+    const some = precise.length > 0 ? precise : known;
+    const base = this.#writeTypes(schema, inner);
     // "type: object" beside alternatives that are objects says nothing more.
     const isBare = typeof own(schema, 'type') === 'string' && !hasShape(schema);
-    return intersection(known.length > 0 && isBare ? known : [base, ...known]);
+    if (some.length > 0 && isBare) return intersection(some);
+    return intersection(reference.length > 0 ? [...some, base] : [base, ...some]);
   }
 
   #each(schema: JsonObject, key: string, at: Place): Piece[] {
@@ -152,14 +168,17 @@ export class SchemaTypes {
   }
 
   #objectText(schema: JsonObject, at: Place): string {
-    const members = this.#members(schema, at);
+    const members = this.#members(schema, at, at.required);
     if (members.length > 0) return objectText(members);
-    return `Record<string, ${own(schema, 'additionalProperties') === false ? 'never' : 'unknown'}>`;
+    return own(schema, 'additionalProperties') === false ? 'Record<string, never>' : anyObject;
   }
 
-  #members(schema: JsonObject, at: Located): Member[] {
+  #members(
+    schema: JsonObject,
+    at: Located,
+    required: Names = new Set(listOf(schema, 'required')),
+  ): Member[] {
     const properties = own(schema, 'properties');
-    const required = new Set(listOf(schema, 'required'));
     const members: Member[] = Object.entries(isObject(properties) ? properties : {}).map(
       ([name, member]) => this.member(name, member, required.has(name), at),
     );
@@ -206,6 +225,31 @@ export function indexMember(members: readonly Member[], rest: readonly Piece[]):
   ]);
   const { text } = union([...rest, ...named]);
   return { name: '[name: string]', optional: false, type: text, doc: [] };
+}
+
+const anyObject = 'Record<string, unknown>';
+
+/** What makes a schema more than a name beside a `$ref`. */
+const shapes = [
+  'properties',
+  'patternProperties',
+  'required',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'const',
+  'enum',
+];
+
+function demandedPiece(names: readonly string[]): Piece[] {
+  if (names.length === 0) return [];
+  const members = names.map((name) => ({
+    name: memberName(name),
+    optional: false,
+    type: 'unknown',
+    doc: [],
+  }));
+  return [tight(objectText(members))];
 }
 
 function hasShape(schema: JsonObject): boolean {

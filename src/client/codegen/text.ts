@@ -51,13 +51,21 @@ export function indented(text: string): string {
   return text.replace(/\n(?!\n)/g, '\n  ');
 }
 
-// What the generated file uses itself, and what TypeScript does not let a type be called.
-const taken = (
-  'Contract Record any bigint boolean never null number object string symbol undefined unknown void ' +
+const keywords = (
   'break case catch class const continue debugger default delete do else enum export extends false ' +
   'finally for function if import in instanceof new return super switch this throw true try typeof var ' +
   'while with implements interface let package private protected public static yield await'
 ).split(' ');
+// What the generated file uses itself, and what TypeScript does not let a type be called.
+const taken =
+  'Contract Record any bigint boolean never null number object string symbol undefined unknown void'
+    .split(' ')
+    .concat(keywords);
+
+/** The label of a tuple's element: TypeScript 7 takes most keywords for none. */
+export function labelName(name: string): string {
+  return keywords.includes(name) ? `${name}_` : name;
+}
 
 /** Hands out names, each once; without `next` counting, many alike would take quadratic time. */
 export class UniqueNames {

@@ -51,7 +51,7 @@ function countersOf({ observation, poolCounters, connections }: SnapshotSource):
 }
 
 /** Of all generations together: an old one that finishes its calls counts too. */
-function gaugesOf({ serving, processGauges, connections }: SnapshotSource): Gauges {
+function gaugesOf({ serving, poolCounters, processGauges, connections }: SnapshotSource): Gauges {
   const { generations } = serving;
   const pools = generations.flatMap(({ pool }) => pool?.stats() ?? []);
   return {
@@ -62,6 +62,7 @@ function gaugesOf({ serving, processGauges, connections }: SnapshotSource): Gaug
     activeWorkers: sum(pools.map(({ workers }) => workers.length)),
     spareWorkers: sum(pools.map(({ spares }) => spares)),
     startingWorkers: sum(pools.map(({ starting }) => starting)),
+    zombieWorkers: poolCounters.zombiesNow,
     connections: connections?.open,
     ...processGauges.read(),
   };

@@ -49,6 +49,7 @@ describe('defaults', () => {
       supervisor: true,
       maxZombies: 8,
       maxProcessMb: 0,
+      watchdogTimeoutMs: 30_000,
       spareWorkers: 1,
       maxCallsPerWorker: 0,
       maxWorkerMemory: 0,

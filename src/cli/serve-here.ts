@@ -2,7 +2,9 @@ import { RpcApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { hooksOf } from '../hooks.ts';
 import type { Log } from '../observe/log.ts';
+import { StartupError } from '../startup-error.ts';
 import { banner } from './banner.ts';
+import { fail } from './failure.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 import { surviveFaults } from './survive-faults.ts';
 
@@ -15,14 +17,17 @@ export interface Service {
 
 /** Serves in this process: nobody restarts it. */
 export async function serveHere({ modules, config, version, log }: Service): Promise<void> {
+  const limit = failAfter(2 * config.startTimeoutMs);
   const app = new RpcApp({ modules, log, ...config, ...(await hooksOf(config)) });
   const stop = async (): Promise<number> => {
+    clearTimeout(limit);
     await app.close();
     return 0;
   };
   const stopping = stopOnSignals({ stop, kill: () => {} }, log);
   try {
     const { url } = await app.listen();
+    clearTimeout(limit);
     surviveFaults(log);
     reloadOnHangUp(() => void reload(app, log));
     const { processes, workers } = config;
@@ -31,6 +36,12 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
     // A signal during the start makes listen() fail: that is no failure.
     if (!stopping.aborted) throw error;
   }
+}
+
+/** As the supervisor has it: the workers have a limit of their own, what this thread loads has none. */
+function failAfter(limitMs: number): NodeJS.Timeout {
+  const why = `not ready after ${limitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`;
+  return setTimeout(() => fail(new StartupError(why)), limitMs);
 }
 
 async function reload(app: RpcApp, log: Log): Promise<void> {

@@ -11,6 +11,7 @@ import { banner } from './banner.ts';
 import { failureOf } from './failure.ts';
 import { surviveFaults } from './survive-faults.ts';
 
+/** Half of the shortest `watchdogTimeoutMs`, which has to hear of them. */
 const figuresMs = 1000;
 
 const link = new SupervisorLink();
@@ -55,7 +56,7 @@ async function start(order: StartOrder): Promise<void> {
   isReady = true;
   const text = banner(app, { url, version, processes, workers });
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
-  if (config.maxZombies > 0 || config.maxProcessMb > 0) setInterval(tellFigures, figuresMs).unref();
+  setInterval(tellFigures, figuresMs).unref();
 }
 
 /** Elsewhere a successor has to wait until its predecessor has let go of the port. */

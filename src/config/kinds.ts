@@ -66,8 +66,8 @@ export function portOr<const Word extends string>(word: Word): Kind<number | Wor
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Milliseconds; text may carry a unit: 500ms, 30s, 5m. */
-export function duration(min: number): Kind<number> {
-  const range = { min, max: maxTimerMs };
+export function duration(min: number, { orZero = false } = {}): Kind<number> {
+  const range = { min, max: maxTimerMs, orZero };
   return {
     placeholder: 'ms',
     allowed: `milliseconds, ${rangeText(range)} (a flag or variable also takes 500ms, 30s, 5m)`,

@@ -132,6 +132,15 @@ export const table = {
     about: 'Resident memory in MB above which a process is replaced; 0: never',
     reason: 'only the operator knows what the modules need; a new one is ready before the old ends',
   }),
+  watchdogTimeoutMs: option({
+    group: 'Processes',
+    kind: duration(2000, { orZero: true }),
+    fallback: 30_000,
+    flag: 'watchdog-timeout',
+    about:
+      'How long the main thread of a process may be stuck before the process is killed and started anew; 0: for ever',
+    reason: 'a stuck main thread serves nobody; a machine that swaps is late, but not by so much',
+  }),
 
   workers: option({
     group: 'Workers',

@@ -1,12 +1,12 @@
 import { type Answer, rejection, tooLarge } from './answer.ts';
-import { createHostCheck } from './hosts.ts';
+import { createHostCheck, isHost } from './hosts.ts';
 import { discardFactor } from './limits.ts';
 import type { HttpOptions } from './options.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** A request below JSON-RPC, checked by plain data; each transport asks the same questions. */
 export interface Checks {
-  /** For every request: where it ends must not be in doubt. */
+  /** For every request: where it ends, and whom it is for, must not be in doubt. */
   framing(head: RequestHead): Answer | undefined;
   /** For every request but those for a health route. */
   host(head: RequestHead): Answer | undefined;
@@ -18,16 +18,29 @@ export interface Checks {
 
 const jsonTypes = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest']);
 
+/** Without the blanks and tabs around it; `trim` takes more away than HTTP does. A pattern would be quadratic. */
+function trimmed(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09;
+}
+
 /** One of the three types; parameters are free, but a charset must be UTF-8. */
 function isJsonContentType(value: string | undefined): boolean {
   if (value === 'application/json') return true;
   if (value === undefined) return false;
   const [type = '', ...parameters] = value.toLowerCase().split(';');
-  if (!jsonTypes.has(type.trim())) return false;
+  if (!jsonTypes.has(trimmed(type))) return false;
   for (const parameter of parameters) {
     const [name = '', ...rest] = parameter.split('=');
-    if (name.trim() !== 'charset') continue;
-    const charset = rest.join('=').trim();
+    if (trimmed(name) !== 'charset') continue;
+    const charset = trimmed(rest.join('='));
     if (charset !== 'utf-8' && charset !== '"utf-8"') return false;
   }
   return true;
@@ -54,6 +67,9 @@ export function createChecks(
   const badLength = rejection(400, 'content-length must be sent once and hold digits only', {
     close: true,
   });
+  // RFC 9112, 3.2: what stands in front may have gone by the other one.
+  const repeatedHost = rejection(400, 'host must be sent once');
+  const badHost = rejection(400, 'host must be a name or an address, with a port if any');
   // It may stand behind a line that ended the list for the parser: then a body follows that would be a request.
   const lengthRequired = rejection(411, 'content-length is required', { close: true });
   const unsupportedType = rejection(
@@ -68,11 +84,19 @@ export function createChecks(
   function framing(head: RequestHead): Answer | undefined {
     if (head.transferEncoding !== undefined) return encodedTransfer;
     if (Number.isNaN(head.contentLength)) return badLength;
+    if (head.hosts > 1) return repeatedHost;
     if (head.bytes > maxHeaderBytes || head.count > maxHeaders) return headersTooLarge;
     return undefined;
   }
-  function host(head: RequestHead): Answer | undefined {
-    return isServed === undefined || isServed(head.host) ? undefined : foreignHost;
+  // The last one found good: most clients name the same.
+  let knownHost: string | undefined;
+  function host({ host }: RequestHead): Answer | undefined {
+    if (isServed !== undefined) return isServed(host) ? undefined : foreignHost;
+    // None: HTTP/1.0, which needs none.
+    if (host === undefined || host === knownHost) return undefined;
+    if (!isHost(host)) return badHost;
+    knownHost = host;
+    return undefined;
   }
   function bodyLength(bytes: number): Answer | undefined {
     if (bytes <= maxBodyBytes) return undefined;

@@ -42,6 +42,8 @@ class NodeServer implements HttpServer {
       tls === undefined
         ? createServer(own, handler)
         : createSecureServer({ ...own, handshakeTimeout, key: tls.key, cert: tls.cert }, handler);
+    // Without a listener node:http answers 417 to an Expect that it does not know; RFC 9110, 10.1.1 leaves it open.
+    this.#server.on('checkExpectation', handler);
     this.#server.maxConnections = options.maxConnections;
     this.#server.on('drop', () => options.onConnectionRefused());
     this.#server.on('connection', (socket) => {

@@ -26,6 +26,8 @@ export class RequestHead {
   contentLength = -1;
   transferEncoding: string | undefined;
   host: string | undefined;
+  /** How many of them were sent. */
+  hosts = 0;
   origin: string | undefined;
   ifNoneMatch: string | undefined;
   /** Milliseconds of `rpc-timeout-ms`, NaN: no positive integer; undefined: absent. */
@@ -60,6 +62,7 @@ export class RequestHead {
     this.contentLength = -1;
     this.transferEncoding = undefined;
     this.host = undefined;
+    this.hosts = 0;
     this.origin = undefined;
     this.ifNoneMatch = undefined;
     this.timeoutMs = undefined;
@@ -78,7 +81,10 @@ export class RequestHead {
     // By length first: most headers are then passed over without a comparison of text.
     switch (name.length) {
       case 4:
-        if (name === 'host') this.host = join(this.host, value);
+        if (name === 'host') {
+          this.host = join(this.host, value);
+          this.hosts++;
+        }
         break;
       case 6:
         if (name === 'origin') this.origin = join(this.origin, value);

@@ -32,6 +32,7 @@ export const logEvents = {
   'process-replaced': 'the successor of a server process serves',
   'process-replace-failed': 'a successor could not start; the old process serves on',
   'process-stop-failed': 'a server process did not end as it was told to',
+  'process-stuck': 'the main thread of a server process is stuck; the process is killed',
   'process-lost': 'a server process ended by itself; another takes its place',
   call: 'access log: a call has ended',
 } as const;

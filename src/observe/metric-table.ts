@@ -57,7 +57,7 @@ export const counterTable = {
   },
   restarts: {
     name: 'tandem_worker_restarts_total',
-    help: 'Worker threads started to replace one that was lost.',
+    help: 'Worker threads started in place of one that ended, was killed or has grown old.',
   },
   zombies: {
     name: 'tandem_worker_zombies_total',
@@ -83,7 +83,7 @@ const inFlight = {
 };
 const workers = {
   name: 'tandem_workers',
-  help: 'Worker threads by state: active ones serve, spares stand ready, starting ones load modules.',
+  help: 'Worker threads by state: active ones serve, spares stand ready, starting ones load modules, zombies were terminated and native code does not let them go.',
 };
 
 /** What is now: one series for each process that runs, named by its label `process`. */
@@ -101,6 +101,7 @@ export const gaugeTable = {
   activeWorkers: { ...workers, labels: { state: 'active' } },
   spareWorkers: { ...workers, labels: { state: 'spare' } },
   startingWorkers: { ...workers, labels: { state: 'starting' } },
+  zombieWorkers: { ...workers, labels: { state: 'zombie' } },
   connections: {
     name: 'tandem_connections',
     help: 'Open client connections.',

@@ -127,7 +127,7 @@ export class Pool implements Executor, UnitOwner {
       deaths,
       kills,
       // Of the pools before it too: a reload does not make a thread go.
-      zombies: this.#options.counters.zombies,
+      zombies: this.#options.counters.zombiesNow,
     };
   }
 

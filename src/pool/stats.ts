@@ -17,8 +17,10 @@ export class PoolCounters {
   retirements = 0;
   /** Threads started in place of lost ones. */
   restarts = 0;
-  /** Terminated threads that did not go. */
+  /** Terminated threads that did not go, or not for long. */
   zombies = 0;
+  /** Those of them that are still there. */
+  zombiesNow = 0;
 }
 
 export interface PoolStats {
@@ -29,5 +31,6 @@ export interface PoolStats {
   readonly queued: number;
   readonly deaths: number;
   readonly kills: number;
+  /** Terminated threads that native code does not let go. */
   readonly zombies: number;
 }

@@ -147,13 +147,20 @@ export class ReplicaThreads {
 
   /** The exit, when every message the thread posted has been delivered: its port closes after them. */
   async #drained(port: MessagePort, ended: Promise<ThreadExit>): Promise<ThreadExit> {
+    const { counters } = this.#options;
     const closed = new Promise<void>((resolve) => port.once('close', resolve));
     const exit = await ended;
-    const timer = setTimeout(() => {
-      this.#options.counters.zombies++;
-      port.close();
-    }, zombieAfterMs);
-    await closed;
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        counters.zombies++;
+        counters.zombiesNow++;
+        void closed.then(() => counters.zombiesNow--);
+        port.unref();
+        resolve();
+      }, zombieAfterMs);
+    });
+    await Promise.race([closed, limit]);
     clearTimeout(timer);
     return exit;
   }

@@ -27,7 +27,7 @@ export interface StartFailure {
   readonly stack: string | undefined;
 }
 
-/** What may call for a successor. */
+/** What may call for a successor. That they come shows that its main thread is not stuck. */
 export interface Figures {
   /** Threads stuck in native code. */
   readonly zombies: number;

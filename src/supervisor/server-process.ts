@@ -10,6 +10,7 @@ import type {
   ToServer,
 } from './messages.ts';
 import { Pending } from './pending.ts';
+import { Watchdog } from './watchdog.ts';
 
 /** How a process ended. */
 export interface ServerEnd {
@@ -25,6 +26,8 @@ export interface ServerEnd {
 
 export interface ServerEvents {
   onFigures(server: ServerProcess, figures: Figures): void;
+  /** Its main thread is stuck: nothing was heard of it for `watchdogTimeoutMs`. It is being killed. */
+  onSilence(server: ServerProcess): void;
   /** A process asks for the snapshots of all. */
   collect(): Promise<readonly MetricsSnapshot[]>;
 }
@@ -42,6 +45,8 @@ export class ServerProcess {
   readonly #events: ServerEvents;
   readonly #pending = new Pending();
   readonly #onReady: (report: ReadyReport | undefined) => void;
+  readonly #watchdogTimeoutMs: number;
+  #watchdog: Watchdog | undefined;
   #limit: NodeJS.Timeout | undefined;
   #failure: StartFailure | undefined;
   #isStopping = false;
@@ -55,6 +60,7 @@ export class ServerProcess {
    */
   constructor(entry: URL, order: StartOrder, startLimitMs: number, events: ServerEvents) {
     this.number = order.number;
+    this.#watchdogTimeoutMs = order.config.watchdogTimeoutMs;
     this.#events = events;
     let onReady: (report: ReadyReport | undefined) => void = () => {};
     this.ready = new Promise((resolve) => {
@@ -66,7 +72,7 @@ export class ServerProcess {
       execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
       serialization: 'advanced',
     });
-    this.ended = this.#watch();
+    this.ended = this.#untilEnd();
     this.#child.on('message', (message) => this.#receive(message as FromServer));
     this.#send({ type: 'start', order });
     this.#killAfter(startLimitMs, {
@@ -84,6 +90,7 @@ export class ServerProcess {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#stopSignal = signal;
+    this.#watchdog?.stop();
     this.#child.kill(signal);
     this.#killAfter(limitMs, {
       message: `it was killed: it had not ended ${limitMs} ms after it was told to`,
@@ -108,7 +115,7 @@ export class ServerProcess {
     return snapshot as MetricsSnapshot | undefined;
   }
 
-  #watch(): Promise<ServerEnd> {
+  #untilEnd(): Promise<ServerEnd> {
     const child = this.#child;
     return new Promise((resolve) => {
       const end = (code: number | null, signal: NodeJS.Signals | null): void => {
@@ -118,6 +125,7 @@ export class ServerProcess {
           (this.#stopSignal !== undefined && (code === 0 || signal === this.#stopSignal));
         this.#isStopping = true;
         clearTimeout(this.#limit);
+        this.#watchdog?.stop();
         this.#pending.end();
         this.#onReady(undefined);
         resolve({ code, signal, failure: this.#failure, asTold, snapshot: this.#snapshot });
@@ -138,11 +146,15 @@ export class ServerProcess {
 
   #receive(message: FromServer): void {
     if (message.type === 'ready') {
-      if (!this.#isStopping) clearTimeout(this.#limit);
+      if (!this.#isStopping) {
+        clearTimeout(this.#limit);
+        this.#watch();
+      }
       this.#onReady(message.report);
     } else if (message.type === 'failed') {
       this.#failure = message.failure;
     } else if (message.type === 'figures') {
+      this.#watchdog?.heard();
       this.#events.onFigures(this, message.figures);
     } else if (message.type === 'drained') {
       this.#isDrained = true;
@@ -153,6 +165,20 @@ export class ServerProcess {
     } else {
       void this.#collectFor(message.id);
     }
+  }
+
+  /** From when it serves: until then and from when it is stopped other limits hold. */
+  #watch(): void {
+    const limitMs = this.#watchdogTimeoutMs;
+    if (limitMs === 0) return;
+    this.#watchdog = new Watchdog(limitMs, () => {
+      this.#failure ??= {
+        message: `it was killed: its main thread was stuck for ${limitMs} ms: look for an inline procedure that does not return, or raise watchdogTimeoutMs`,
+        stack: undefined,
+      };
+      this.#events.onSilence(this);
+      this.kill();
+    });
   }
 
   async #collectFor(id: number): Promise<void> {

@@ -128,6 +128,7 @@ export class Slot {
     const { entry, startLimitMs } = this.#options;
     const server = new ServerProcess(entry, { ...this.#order, isFirst }, startLimitMs, {
       onFigures: (from, figures) => this.#onFigures(from, figures),
+      onSilence: (from) => this.#onSilence(from),
       collect: () => this.#events.collect(),
     });
     this.#next = server;
@@ -214,6 +215,13 @@ export class Slot {
     this.#isDue = true;
     const { zombies, rssBytes } = figures;
     this.#events.onExcess(this, { reason, zombies, rssMb: Math.round(rssBytes / 1024 ** 2) });
+  }
+
+  #onSilence(server: ServerProcess): void {
+    this.#log.error(
+      { event: 'process-stuck', ...this.#fields(server) },
+      'a server process does not answer: it is killed',
+    );
   }
 
   #fields({ number, pid }: ServerProcess): LogFields {

@@ -29,3 +29,23 @@ test('files and folders that the pages name are there', () => {
   });
   assert.deepEqual(missing, []);
 });
+
+/** A test's file and, behind a comma each, titles in it, or parts of them. */
+const named = /`(test\/[\w./-]+\.ts)`((?:, "[^"]+")*)/g;
+
+test('docs/security.md names a test for each threat, and its titles stand in that file', () => {
+  const page = readFileSync(new URL('docs/security.md', root), 'utf8');
+  const [, threats = ''] = /^## Threats\n(.*?)^## /ms.exec(page) ?? [];
+  const rows = threats.split('\n').filter((line) => /^\| (?!threat |---)/.test(line));
+  assert.ok(rows.length > 25);
+  const missing = rows.flatMap((row) => {
+    const tests = [...row.matchAll(named)];
+    if (tests.length === 0) return [row];
+    return tests.flatMap(([, file = '', titles = '']) => {
+      const text = readFileSync(new URL(file, root), 'utf8');
+      const all = Array.from(titles.matchAll(/"([^"]+)"/g), ([, title = '']) => title);
+      return all.filter((title) => !text.includes(title)).map((title) => `${file}: ${title}`);
+    });
+  });
+  assert.deepEqual(missing, []);
+});

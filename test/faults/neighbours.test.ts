@@ -305,4 +305,15 @@ describe('native code that can not be stopped', () => {
     await service.dispatcher.close();
     assert.equal(service.dispatcher.stats().state, 'closed');
   });
+
+  test('a zombie that goes after all is none any more', async (t) => {
+    const service = await Service.start(t, { workers: 1 });
+    const file = join(tmpdir(), `tandem-native-gone-${process.pid}`);
+    const stuck = plan('native', { tail: file });
+    assert.equal((await service.send(stuck)).outcome, '-32001');
+    await until(() => service.pool.zombies === 1);
+    writeFileSync(file, '');
+    await until(() => service.pool.zombies === 0);
+    assertOk(await service.sendAll(plans(10)));
+  });
 });

@@ -13,6 +13,12 @@ export function header(response: RawResponse, name: string): string | undefined 
   return response.headers.find(([key]) => key === name)?.[1];
 }
 
+/**
+ * More than the sockets of both sides hold: Linux lets them grow to 32 MiB and 4 MiB, as it sees fit. A reply
+ * of so many bytes is never whole before its client reads.
+ */
+export const neverHeld = 64 * 1024 * 1024;
+
 /** What a JSON-RPC reply may hold; a test asserts which of it does. */
 interface Replied {
   readonly jsonrpc: string;
@@ -28,10 +34,12 @@ export function json(response: RawResponse): Replied {
 /** A client that writes bytes as they are and reads replies one by one: nothing is hidden from a test. */
 export class RawClient {
   readonly socket: Socket;
-  /** Everything received and not yet taken as a reply. */
-  received = Buffer.alloc(0);
   closed = false;
   readonly #changed = new EventEmitter();
+  #chunks: Buffer[] = [];
+  #size = 0;
+  /** How long the reply is that comes in, once its head has told. */
+  #wanted = 0;
 
   /** @param ca PEM text of who signed the server's certificate; undefined: no TLS */
   constructor(port: number, host = '127.0.0.1', ca?: string) {
@@ -40,7 +48,8 @@ export class RawClient {
         ? connect({ port, host, noDelay: true })
         : connectSecurely({ port, host, ca });
     this.socket.on('data', (chunk) => {
-      this.received = Buffer.concat([this.received, chunk]);
+      this.#chunks.push(chunk);
+      this.#size += chunk.length;
       this.#changed.emit('change');
     });
     // A reset is one way for a server to close; what came before it counts.
@@ -51,6 +60,12 @@ export class RawClient {
     });
   }
 
+  /** Everything received and not yet taken as a reply. */
+  get received(): Buffer {
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0] as Buffer;
+  }
+
   /** Resolves when the bytes were handed to the system. */
   write(bytes: string | Uint8Array): Promise<void> {
     return new Promise((resolve) => this.socket.write(bytes, () => resolve()));
@@ -59,8 +74,11 @@ export class RawClient {
   /** @param bodyless the request was a HEAD */
   async response(bodyless = false): Promise<RawResponse> {
     for (;;) {
-      const parsed = this.#parse(bodyless);
-      if (parsed !== undefined) return parsed;
+      // Not before it is whole: a large reply would be joined anew for each of its chunks.
+      if (this.#size >= this.#wanted || this.closed) {
+        const parsed = this.#parse(bodyless);
+        if (parsed !== undefined) return parsed;
+      }
       if (this.closed) {
         throw new Error(`closed with ${JSON.stringify(this.received.toString().slice(0, 200))}`);
       }
@@ -83,9 +101,10 @@ export class RawClient {
   }
 
   #parse(bodyless: boolean): RawResponse | undefined {
-    const end = this.received.indexOf('\r\n\r\n');
+    const { received } = this;
+    const end = received.indexOf('\r\n\r\n');
     if (end === -1) return undefined;
-    const [first = '', ...lines] = this.received.subarray(0, end).toString('latin1').split('\r\n');
+    const [first = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(first.split(' ')[1]);
     const headers = lines.map((line): readonly [string, string] => {
       const colon = line.indexOf(':');
@@ -96,10 +115,13 @@ export class RawClient {
     const start = end + 4;
     // Without a length the body goes on to the end of the connection.
     if (!bare && length === undefined && !this.closed) return undefined;
-    const bytes = bare ? 0 : length === undefined ? this.received.length - start : Number(length);
-    if (this.received.length < start + bytes) return undefined;
-    const body = this.received.subarray(start, start + bytes);
-    this.received = this.received.subarray(start + bytes);
+    const bytes = bare ? 0 : length === undefined ? received.length - start : Number(length);
+    this.#wanted = start + bytes;
+    if (received.length < this.#wanted) return undefined;
+    const body = received.subarray(start, this.#wanted);
+    this.#chunks = [received.subarray(this.#wanted)];
+    this.#size -= this.#wanted;
+    this.#wanted = 0;
     return { status, headers, body };
   }
 }

@@ -37,6 +37,12 @@ describe('a service that can not start ends with one line', () => {
       1,
     ],
     [
+      'hooks that never end loading',
+      [service, ...free, '--hooks', '<endless>', '--start-timeout', '100ms'],
+      /it was not ready after 200 ms/,
+      1,
+    ],
+    [
       'a host that is not here',
       [service, '--host', '192.0.2.1', ...pair],
       /no address 192\.0\.2\.1/,
@@ -61,6 +67,23 @@ describe('a service that can not start ends with one line', () => {
       assert.equal(code, expected);
     });
   }
+
+  test('without a supervisor: modules or hooks that never end loading', async (t) => {
+    const waits = join(cli.folder, 'waits.mjs');
+    // Nothing but the limit keeps the process there.
+    writeFileSync(waits, 'await new Promise(() => {});\n');
+    for (const args of [[waits], [service, '--hooks', waits]]) {
+      const alone = ['--no-supervisor', '--start-timeout', '100ms'];
+      const server = cli.run([...args, ...free, ...alone]);
+      endWith(t, server);
+      const { code, stdout, stderr } = await server.exit;
+      const told = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+      assert.equal(told.length, 1, stderr);
+      assert.match(told[0] ?? '', /^tandem: not ready after 200 ms: /);
+      assert.equal(stdout, '');
+      assert.equal(code, 1);
+    }
+  });
 
   test('a port that another service has, shared or not', async (t) => {
     const alone = ['--no-supervisor'];

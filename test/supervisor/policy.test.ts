@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { excessOf } from '../../src/supervisor/replacement.ts';
 import { RestartDelay } from '../../src/supervisor/restart-delay.ts';
+import { Watchdog } from '../../src/supervisor/watchdog.ts';
 
 describe('the delay of a restart', () => {
   const policy = { free: 3, firstMs: 100, longestMs: 500, forgetsMs: 1000 };
@@ -47,4 +48,34 @@ describe('what a process has too much of', () => {
       assert.equal(excessOf({ zombies, rssBytes }, { maxZombies, maxProcessMb }), expected);
     });
   }
+});
+
+describe('the watchdog', () => {
+  test('fires once, when nothing was heard for its limit', (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    let fired = 0;
+    const watchdog = new Watchdog(1000, () => fired++);
+    t.mock.timers.tick(1000);
+    assert.equal(fired, 0);
+    watchdog.heard();
+    t.mock.timers.tick(1000);
+    assert.equal(fired, 0);
+    t.mock.timers.tick(250);
+    assert.equal(fired, 1);
+    t.mock.timers.tick(10_000);
+    assert.equal(fired, 1);
+  });
+
+  test('is still for one that is heard in time, and when it was stopped', (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    let fired = 0;
+    const watchdog = new Watchdog(1000, () => fired++);
+    for (let i = 0; i < 10; i++) {
+      t.mock.timers.tick(1000);
+      watchdog.heard();
+    }
+    watchdog.stop();
+    t.mock.timers.tick(10_000);
+    assert.equal(fired, 0);
+  });
 });

@@ -35,6 +35,7 @@ export const headers: readonly Input[] = [
   type('the right type before another', 'application/json, text/plain'),
   type('two content-type headers', 'application/json\r\nContent-Type: application/json'),
   type('a blank in the type', 'application/ json'),
+  type('a no-break space behind the type', 'application/json\xa0; charset=utf-8'),
   type('the right type in quotes', '"application/json"'),
   type('charset latin1', 'application/json; charset=iso-8859-1'),
   type('charset utf-16', 'application/json; charset=utf-16'),
@@ -74,6 +75,15 @@ export const headers: readonly Input[] = [
     { how: 'reply', text: error('1', -32001, 'Deadline exceeded', '{"timeoutMs":1}') },
     { runs: 1 },
   ),
+
+  headed('a blank in Host', { host: 'te st' }, refused(400)),
+  headed('a user in Host', { host: 'user@test' }, refused(400)),
+  headed('a URL as Host', { host: 'http://test' }, refused(400)),
+  headed('a Host with a port that is no number', { host: 'test:http' }, refused(400)),
+  headed('a Host with two ports', { host: 'test:80:80' }, refused(400)),
+  headed('a Host with a bracket that does not close', { host: '[::1' }, refused(400)),
+  headed('two Host headers', { host: 'test\r\nHost: evil.example' }, refused(400)),
+  headed('two Host headers that are the same', { host: 'test\r\nhost: test' }, refused(400)),
 
   headed('97 headers', filler(94, 'a'), refused(431)),
   headed('one header above 16 KiB', { 'x-a': 'a'.repeat(16 * 1024) }, refused(431)),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { RequestScope } from '../../../src/dispatch/scope.ts';
-import type { Start } from '../harness.ts';
+import { type Start, turns } from '../harness.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
 
 function cancelled(scope: RequestScope): Promise<void> {
@@ -122,6 +122,30 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
       header(await one.ask(post(rpc('echo'))), 'connection')?.toLowerCase() === 'close',
       false,
     );
+  });
+
+  test('who stalls before a request, in its head or behind it is closed, a trickle changes nothing', async (t) => {
+    const { client, service, server } = await start(t);
+    const body = post(rpc('echo', 'x'.repeat(1000)));
+    const silent = client();
+    const idle = client();
+    assert.equal((await idle.ask(post(rpc('echo')))).status, 200);
+    const stalled = client();
+    await stalled.write(body.subarray(0, 40));
+    const trickling = client();
+    await trickling.write('POST /rpc HTTP/1.1\r\nhost: test\r\n');
+    const trickle = setInterval(() => trickling.socket.write('x-a: 1\r\n'), 1000);
+    t.after(() => clearInterval(trickle));
+    const all = [silent, idle, stalled, trickling];
+    // node:http gives a body the time that its request may take, 120 s.
+    if (transport === 'uws') {
+      const inBody = client();
+      await inBody.write(body.subarray(0, body.length - 1));
+      all.push(inBody);
+    }
+    await Promise.all(all.map((one) => one.untilClosed()));
+    assert.equal(service.bodies.length, 1);
+    while (server.connections > 0) await turns();
   });
 
   test('connections above the limit are closed at once, and one that ends makes room', async (t) => {

@@ -130,6 +130,13 @@ export function framing(start: Start, transport: 'uws' | 'node'): void {
     });
   }
 
+  test('an Expect that nobody knows is passed over', async (t) => {
+    const { client } = await start(t);
+    for (const expect of ['200-ok', '', 'x, y']) {
+      assert.equal((await client().ask(post(call, { expect }))).status, 200, expect);
+    }
+  });
+
   test('HTTP/1.0: 505 by uWebSockets.js; node:http answers and closes', async (t) => {
     const { client } = await start(t);
     const bytes = post(call).toString().replace('HTTP/1.1', 'HTTP/1.0');

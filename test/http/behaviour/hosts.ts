@@ -74,13 +74,27 @@ export function hosts(start: Start): void {
     });
   }
 
-  test('with allowedHosts, a host that is named twice never runs', async (t) => {
-    const { client, service } = await start(t, { allowedHosts });
-    for (const host of ['example.com\r\nHost: evil.example', 'evil.example\r\nHost: example.com']) {
-      assert.equal((await client().ask(post(rpc('echo'), { host }))).status, 403);
-    }
-    assert.equal(service.bodies.length, 0);
-  });
+  for (const given of [[], allowedHosts]) {
+    test(`a second Host is 400 on every route, ${given.length > 0 ? 'with' : 'without'} allowedHosts`, async (t) => {
+      const { client, service } = await start(t, { allowedHosts: given });
+      const one = client();
+      for (const host of [
+        'example.com\r\nHost: evil.example',
+        'evil.example\r\nHost: example.com',
+        'example.com\r\nHost: example.com',
+        'example.com\r\nHOST:',
+      ]) {
+        const reply = await one.ask(post(rpc('echo'), { host }));
+        assert.equal(reply.status, 400);
+        assert.deepEqual(json(reply).error.data, { reason: 'host must be sent once' });
+      }
+      for (const path of ['/rpc', '/healthz', '/metrics', '/nowhere']) {
+        assert.equal((await one.ask(request('GET', path, ['Host: example.com']))).status, 400);
+      }
+      assert.equal(service.bodies.length, 0);
+      assert.equal((await one.ask(post(rpc('echo'), { host: 'example.com' }))).status, 200);
+    });
+  }
 
   test('with allowedHosts, every route but the health ones asks for the host', async (t) => {
     const { client } = await start(t, { allowedHosts });
@@ -125,9 +139,17 @@ export function hosts(start: Start): void {
     assert.equal((await client().ask(post('', noLength))).status, 403);
   });
 
-  test('without allowedHosts any host is served', async (t) => {
+  test('without allowedHosts any host is served, and what is none is 400', async (t) => {
     const { client } = await start(t);
-    assert.equal((await client().ask(post(rpc('echo'), { host: 'evil.example' }))).status, 200);
-    assert.equal((await client().ask(post(rpc('echo'), { host: '' }))).status, 200);
+    const one = client();
+    const right = ['evil.example', 'evil.example:1', '127.0.0.1:', '[::1]:80', 'a_b', '%41', ''];
+    right.push('api.example.com:8443', '[fe80::2%25eth0]', 'xn--bcher-kva.example');
+    for (const host of right) {
+      assert.equal((await one.ask(post(rpc('echo'), { host }))).status, 200, host);
+    }
+    for (const host of ['a b', 'a/b', 'a@b', 'a?b', '::1', '[::1', 'a:b', 'a:1:1', '[a]b', 'aéb']) {
+      assert.equal((await one.ask(post(rpc('echo'), { host }))).status, 400, host);
+      assert.equal((await one.ask(`GET /rpc HTTP/1.1\r\nhost: ${host}\r\n\r\n`)).status, 400, host);
+    }
   });
 }

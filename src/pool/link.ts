@@ -1,6 +1,6 @@
 import { neverRan } from '../dispatch/observer.ts';
 import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
-import type { WorkerLoad } from './balance.ts';
+import { frameBudgetUs, type WorkerLoad } from './balance.ts';
 import { FrameBuilder } from './frame.ts';
 import { slotCount } from './ledger.ts';
 import type { PoolCounters } from './stats.ts';
@@ -78,12 +78,14 @@ export class WorkerLink implements WorkerLoad {
   }
 
   /**
-   * Whether more calls should wait until they are at least as many as those here have still to run: frames
-   * then share the price of a message among many, and the worker never runs dry. Else a stream of
-   * calls can come to a state of one call a message, which costs five times the CPU and keeps itself up.
+   * Whether more calls should wait until they are at least as many as those here have still to run, and this
+   * worker has half of what it may have: frames then share the price of a message among many, and the worker
+   * never runs dry. Else a stream of calls can come to a state of one call a message, which costs five times
+   * the CPU and keeps itself up.
    */
   holdsBack(waiting: number): boolean {
-    return this.#frame.count === 0 && this.#working > waiting;
+    if (this.#frame.count > 0) return false;
+    return this.#working > waiting || this.#loadUs > frameBudgetUs / 2;
   }
 
   /** Puts a unit's waiting calls into the next frame. */

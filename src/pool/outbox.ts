@@ -82,14 +82,23 @@ export class Outbox {
     return Atomics.exchange(this.#header, Word.readerSleeps, 0) === 1;
   }
 
-  /** Front end: takes all there is. What comes after that wakes it. */
-  drain(read: ResultReader): void {
+  /**
+   * Front end: takes what there is, up to a limit. What comes after that wakes it.
+   *
+   * @returns whether there is more, of which no wake tells
+   */
+  drain(read: ResultReader, limit = Number.POSITIVE_INFINITY): boolean {
+    let taken = 0;
     do {
       Atomics.store(this.#header, Word.readerSleeps, 0);
       const written = Atomics.load(this.#header, Word.written);
-      while (this.#position !== written) this.#take(read);
+      for (; this.#position !== written; taken++) {
+        if (taken === limit) return true;
+        this.#take(read);
+      }
       Atomics.store(this.#header, Word.readerSleeps, 1);
     } while (Atomics.load(this.#header, Word.written) !== this.#position);
+    return false;
   }
 
   #take(read: ResultReader): void {

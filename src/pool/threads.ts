@@ -53,6 +53,12 @@ export interface ThreadListener {
   readonly onEnd: (exit: ThreadExit) => void;
 }
 
+/**
+ * Results taken in one turn of the event loop. The calls that they bring leave before the next ones are taken:
+ * taken all at once, they would let the worker run dry meanwhile.
+ */
+const resultsPerTurn = 16;
+
 /** A terminated thread that has not gone by then is stuck in native code: a zombie. */
 const zombieAfterMs = 2000;
 
@@ -112,9 +118,19 @@ export class ReplicaThreads {
       fingerprint,
       options,
     };
+    const collect = (): void => {
+      if (outbox.drain(onResult, resultsPerTurn)) setImmediate(afterSending);
+    };
+    // Frames leave in the immediates that come between.
+    const afterSending = (): void => {
+      setImmediate(collect);
+    };
     port.on('message', (message: FromReplica) => {
+      if (message === wake) {
+        collect();
+        return;
+      }
       outbox.drain(onResult);
-      if (message === wake) return;
       if (!Array.isArray(message)) onNotice(message);
       else onResult(...message);
     });
@@ -130,7 +146,9 @@ export class ReplicaThreads {
     return {
       ledger,
       post: (message) => port.postMessage(message),
-      collect: () => outbox.drain(onResult),
+      collect: () => {
+        outbox.drain(onResult);
+      },
       kill: () => abort.abort(),
     };
   }

@@ -195,14 +195,19 @@ export class Pool implements Executor, UnitOwner {
     return cost;
   }
 
-  /** Frames leave after all that this turn of the event loop brings has arrived. */
+  /**
+   * Frames leave after all that this turn of the event loop brings has arrived; but what finds all workers at
+   * rest goes at once, and those that come behind it share the next frame.
+   */
   #plan(): void {
     if (this.#flushPlanned) return;
     this.#flushPlanned = true;
-    setImmediate(() => {
+    const send = (): void => {
       this.#flushPlanned = false;
       this.#send();
-    });
+    };
+    if (this.roster.active.every((link) => link.inFlight === 0)) queueMicrotask(send);
+    else setImmediate(send);
   }
 
   #send(): void {

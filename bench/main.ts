@@ -51,7 +51,7 @@ async function run(options: Options, args: readonly string[]): Promise<Results> 
   }
   return {
     date: new Date().toISOString(),
-    command: ['npm run bench --', ...args].join(' '),
+    command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
     seconds: Math.round((performance.now() - began) / 1000),
     machine: describeMachine(loadBefore),
     suites: results,

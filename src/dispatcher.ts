@@ -19,7 +19,7 @@ import { type OnCall, toObservers } from './observe/call-event.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { PoolCounters, type PoolStats } from './pool/stats.ts';
 import { assertMainSide } from './pool/thread-role.ts';
-import { getRegistrySchema } from './router/introspect.ts';
+import { getRegistrySchema } from './router/document/introspect.ts';
 import { type Router, tableOf, versionOf } from './router/router.ts';
 import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';

@@ -11,11 +11,11 @@ import type { Log } from './observe/log.ts';
 import { Pool } from './pool/pool.ts';
 import type { PoolCounters } from './pool/stats.ts';
 import { logFault, poolEvents } from './pool-log.ts';
-import { fingerprint } from './router/introspect.ts';
-import { type Files, type LoadedModules, loadModules } from './router/modules.ts';
+import { fingerprint } from './router/document/introspect.ts';
+import { type Files, type LoadedModules, loadModules } from './router/modules/modules.ts';
+import { workerExecArgv } from './router/modules/typescript.ts';
 import { type Router, tableOf } from './router/router.ts';
 import type { Procedure } from './router/types.ts';
-import { workerExecArgv } from './router/typescript.ts';
 import { assertRunsInline } from './servable.ts';
 import { StartupError } from './startup-error.ts';
 

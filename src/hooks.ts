@@ -1,6 +1,6 @@
 import type { Authenticate } from './dispatch/authenticate.ts';
 import { type OnCall, toObservers } from './observe/call-event.ts';
-import { loadExports } from './router/loader.ts';
+import { loadExports } from './router/modules/loader.ts';
 import { StartupError } from './startup-error.ts';
 import { suggest } from './suggest.ts';
 

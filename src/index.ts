@@ -20,7 +20,6 @@ export type { MetricsSnapshot } from './observe/snapshot.ts';
 export type { CallContext } from './router/context.ts';
 export type { ErrorDeclaration } from './router/declared-errors.ts';
 export { defaultRouter, rpc } from './router/default.ts';
-export type { ContractFrom } from './router/from.ts';
 export {
   type ErrorSchema,
   getProcedureSchema,
@@ -28,11 +27,12 @@ export {
   type ParameterSchema,
   type ProcedureSchema,
   type RegistrySchema,
-} from './router/introspect.ts';
-export { model } from './router/model.ts';
+} from './router/document/introspect.ts';
+export type { ContractFrom } from './router/from.ts';
 export { procedure } from './router/procedure.ts';
 export { RegistrationError } from './router/registration-error.ts';
 export { DuplicateProcedureError, Router } from './router/router.ts';
+export { model } from './router/schema/model.ts';
 export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
 export { rpcApp } from './rpc-app.ts';
 export { StartupError } from './startup-error.ts';

@@ -1,6 +1,6 @@
 import { type GenerationContext, ServedGeneration } from './generation.ts';
-import { locateModule } from './router/module-file.ts';
-import { haveChanged } from './router/modules.ts';
+import { locateModule } from './router/modules/module-file.ts';
+import { haveChanged } from './router/modules/modules.ts';
 import {
   Router,
   type RouterOwner,

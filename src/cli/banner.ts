@@ -1,5 +1,5 @@
 import { escapeControls } from '../observe/escape.ts';
-import { getRegistrySchema, type ProcedureSchema } from '../router/introspect.ts';
+import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { Router } from '../router/router.ts';
 import { exampleCall } from './example-call.ts';
 

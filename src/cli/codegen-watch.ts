@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { openRpcOf } from '../router/openrpc.ts';
+import { openRpcOf } from '../router/document/openrpc.ts';
 import { tableOf } from '../router/router.ts';
 import { StartupError } from '../startup-error.ts';
 import { type CodegenOptions, generateFrom, writeOut } from './codegen.ts';

@@ -1,5 +1,9 @@
 import { isObject, type JsonObject } from '../client/codegen/json.ts';
-import type { ErrorSchema, ParameterSchema, RegistrySchema } from '../router/introspect.ts';
+import type {
+  ErrorSchema,
+  ParameterSchema,
+  RegistrySchema,
+} from '../router/document/introspect.ts';
 
 /** Whether a document is one that this service answers to GET; of an empty one nobody can tell. */
 export function isRegistry(document: unknown): document is RegistrySchema {

@@ -49,7 +49,7 @@ export async function readOpenRpc(source: string, options: RemoteOptions): Promi
  */
 export async function toOpenRpc(document: unknown, source: string): Promise<unknown> {
   if (isOpenRpc(document)) return document;
-  const { openRpcOfRegistry } = await import('../router/openrpc.ts');
+  const { openRpcOfRegistry } = await import('../router/document/openrpc.ts');
   return explained(source, () => {
     assertDepth(document);
     if (isRegistry(document)) return openRpcOfRegistry(document);

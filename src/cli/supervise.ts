@@ -1,4 +1,4 @@
-import { ownExtension } from '../router/module-url.ts';
+import { ownExtension } from '../router/modules/module-url.ts';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 

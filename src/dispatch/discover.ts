@@ -8,7 +8,7 @@ import {
   replyText,
   resultOutcome,
 } from '../jsonrpc/reply.ts';
-import { openRpcOf } from '../router/openrpc.ts';
+import { openRpcOf } from '../router/document/openrpc.ts';
 import { procedure, renamed } from '../router/procedure.ts';
 import type { Procedure } from '../router/types.ts';
 import type { Call } from './call.ts';

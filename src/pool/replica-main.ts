@@ -1,11 +1,11 @@
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { fingerprint } from '../router/introspect.ts';
+import { fingerprint } from '../router/document/introspect.ts';
 import { describe } from '../router/invoke.ts';
-import { type LoadedModules, loadModules } from '../router/modules.ts';
-import { trustPatterns } from '../router/patterns.ts';
+import { type LoadedModules, loadModules } from '../router/modules/modules.ts';
 import { tableOf } from '../router/router.ts';
+import { trustPatterns } from '../router/schema/patterns.ts';
 import { Ledger } from './ledger.ts';
 import { Outbox } from './outbox.ts';
 import { Postbox } from './postbox.ts';

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { RegistrationError } from './registration-error.ts';
-import { assertSchema } from './schema-rules.ts';
+import { assertSchema } from './schema/schema-rules.ts';
 
 /** An error that a procedure declares: part of its contract. */
 export interface ErrorDeclaration {

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { generate } from '../../src/client/codegen/generate.ts';
-import type { RegistrySchema } from '../../src/router/introspect.ts';
-import { JsonIdentities } from '../../src/router/json-identity.ts';
-import { openRpcOfRegistry } from '../../src/router/openrpc.ts';
+import type { RegistrySchema } from '../../src/router/document/introspect.ts';
+import { JsonIdentities } from '../../src/router/document/json-identity.ts';
+import { openRpcOfRegistry } from '../../src/router/document/openrpc.ts';
 import { compiledAll } from './compile.ts';
 
 function nested(levels: number, wrap: (inner: object) => object): object {

@@ -5,8 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { generate } from '../../src/client/codegen/generate.ts';
 import { CodegenError } from '../../src/client/codegen/text.ts';
-import type { RegistrySchema } from '../../src/router/introspect.ts';
-import { openRpcOfRegistry } from '../../src/router/openrpc.ts';
+import type { RegistrySchema } from '../../src/router/document/introspect.ts';
+import { openRpcOfRegistry } from '../../src/router/document/openrpc.ts';
 import { compiled, compiledAll, temporaryFolder } from './compile.ts';
 
 const code = [

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import shop from '../../examples/procedures.ts';
-import { getRegistrySchema } from '../../src/router/introspect.ts';
-import { type OpenRpcDocument, openRpcOf, openRpcOfRegistry } from '../../src/router/openrpc.ts';
+import { getRegistrySchema } from '../../src/router/document/introspect.ts';
+import {
+  type OpenRpcDocument,
+  openRpcOf,
+  openRpcOfRegistry,
+} from '../../src/router/document/openrpc.ts';
 import { Router, tableOf } from '../../src/router/router.ts';
 import everyKind from '../fixtures/codegen/every-kind.ts';
 import { openRpcFaults } from './validator.ts';

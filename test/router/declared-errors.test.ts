@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { handleRequest } from '../../src/handle-request.ts';
 import { RpcError } from '../../src/jsonrpc/errors.ts';
 import type { ErrorDeclarations } from '../../src/router/declared-errors.ts';
-import { fingerprint, getProcedureSchema } from '../../src/router/introspect.ts';
+import { fingerprint, getProcedureSchema } from '../../src/router/document/introspect.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
 

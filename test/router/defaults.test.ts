@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { RegistrationError } from '../../src/router/registration-error.ts';
-import { compileParams } from '../../src/router/schema.ts';
+import { compileParams } from '../../src/router/schema/schema.ts';
 
 const compile = (members: Record<string, TSchema>) =>
   compileParams(Type.Object(members), 'procedure "p"').bindParams;

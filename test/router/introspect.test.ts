@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { fingerprint, getProcedureSchema, getRegistrySchema } from '../../src/router/introspect.ts';
-import { model } from '../../src/router/model.ts';
+import {
+  fingerprint,
+  getProcedureSchema,
+  getRegistrySchema,
+} from '../../src/router/document/introspect.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
+import { model } from '../../src/router/schema/model.ts';
 import type { ProcedureOptions } from '../../src/router/types.ts';
 
 const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;

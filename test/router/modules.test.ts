@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
-import { loadModules } from '../../src/router/modules.ts';
+import { loadModules } from '../../src/router/modules/modules.ts';
 import { Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { patternFault } from '../../src/router/patterns.ts';
+import { patternFault } from '../../src/router/schema/patterns.ts';
 
 describe('patternFault', () => {
   test('passes patterns that take linear time', () => {
@@ -40,8 +40,8 @@ describe('patternFault', () => {
   });
 
   test('a replica may trust the front end, which has checked', async () => {
-    const url = new URL('../../src/router/patterns.ts?replica', import.meta.url).href;
-    const replica = (await import(url)) as typeof import('../../src/router/patterns.ts');
+    const url = new URL('../../src/router/schema/patterns.ts?replica', import.meta.url).href;
+    const replica = (await import(url)) as typeof import('../../src/router/schema/patterns.ts');
     assert.match(replica.patternFault('^(a+)+$')!, /exponential/);
     replica.trustPatterns();
     assert.equal(replica.patternFault('^(a+)+$'), undefined);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { defaultRouter } from '../../src/router/default.ts';
-import { loadModules, reloadInto } from '../../src/router/modules.ts';
+import { loadModules, reloadInto } from '../../src/router/modules/modules.ts';
 import { createdAt, Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';

@@ -4,9 +4,9 @@ import { type TSchema, Type, TypeRegistry } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { RpcError } from '../../src/jsonrpc/errors.ts';
-import { model } from '../../src/router/model.ts';
 import { RegistrationError } from '../../src/router/registration-error.ts';
-import { compileParams, compileReturns } from '../../src/router/schema.ts';
+import { model } from '../../src/router/schema/model.ts';
+import { compileParams, compileReturns } from '../../src/router/schema/schema.ts';
 import type { ParamIssue } from '../../src/router/types.ts';
 
 const bind = (schema: TSchema | undefined, params: unknown): Record<string, unknown> =>

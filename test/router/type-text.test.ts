@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { type SchemaLike, typeText } from '../../src/router/type-text.ts';
+import { type SchemaLike, typeText } from '../../src/router/schema/type-text.ts';
 
 const Level = { Low: 1, High: 'high' } as const;
 

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Type } from '@sinclair/typebox';
-import { loadModules } from '../../src/router/modules.ts';
+import { loadModules } from '../../src/router/modules/modules.ts';
+import { workerExecArgv } from '../../src/router/modules/typescript.ts';
 import { Router } from '../../src/router/router.ts';
-import { workerExecArgv } from '../../src/router/typescript.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { call, ModuleFolder, routerModule } from './module-folder.ts';
 import { isCompiled, runCompiled } from './plain-node.ts';
@@ -165,7 +165,9 @@ for (const [what, files, expected] of broken) {
 
 /** What a worker thread gets when it loads a module, with the arguments it would be given. */
 async function loadInWorker(folder: ModuleFolder, path: string): Promise<unknown> {
-  const loader = import.meta.resolve(`../../src/router/modules.${isCompiled ? 'js' : 'ts'}`);
+  const loader = import.meta.resolve(
+    `../../src/router/modules/modules.${isCompiled ? 'js' : 'ts'}`,
+  );
   const entry = folder.write(
     'worker.mjs',
     `import { parentPort } from 'node:worker_threads';

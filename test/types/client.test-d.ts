@@ -9,9 +9,9 @@ import {
   type RpcTransportError,
   settle,
 } from '../../src/client/index.ts';
-import { model } from '../../src/router/model.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
+import { model } from '../../src/router/schema/model.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

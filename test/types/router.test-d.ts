@@ -6,10 +6,10 @@ import type {
   getProcedureSchema,
   getRegistrySchema,
   RegistrySchema,
-} from '../../src/router/introspect.ts';
-import { model } from '../../src/router/model.ts';
+} from '../../src/router/document/introspect.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
+import { model } from '../../src/router/schema/model.ts';
 import type { Procedure } from '../../src/router/types.ts';
 
 type Same<A, B> =

@@ -1,13 +1,13 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { ErrorCode, type RpcError, standardError } from '../jsonrpc/errors.ts';
+import { ErrorCode, type RpcError, standardError } from '../../jsonrpc/errors.ts';
+import { RegistrationError } from '../registration-error.ts';
+import type { ParamIssue, Procedure } from '../types.ts';
 import { createChecks, openAsUnknown, thisAsRef } from './checks.ts';
 import { compileDefaults } from './defaults.ts';
 import { explain, receivedType } from './explain.ts';
-import { RegistrationError } from './registration-error.ts';
 import { assertSchema } from './schema-rules.ts';
 import { kindOf, mapChildren } from './schema-tree.ts';
 import { typeText } from './type-text.ts';
-import type { ParamIssue, Procedure } from './types.ts';
 
 export interface CompiledParams {
   /**

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { type JsonSchema, plainSchema } from '../schema/plain-schema.ts';
+import type { Procedure } from '../types.ts';
 import {
   type ErrorSchema,
   getProcedureSchema,
@@ -6,8 +8,6 @@ import {
   type RegistrySchema,
 } from './introspect.ts';
 import { SchemaComponents } from './openrpc-schemas.ts';
-import { type JsonSchema, plainSchema } from './plain-schema.ts';
-import type { Procedure } from './types.ts';
 
 /** An OpenRPC 1.3 document, https://spec.open-rpc.org, with what this package writes of it. */
 export interface OpenRpcDocument {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
+import { RegistrationError } from '../registration-error.ts';
 import type { Checks } from './checks.ts';
-import { RegistrationError } from './registration-error.ts';
 import { escapePointer, holdsDefault, kindOf } from './schema-tree.ts';
 
 /** Fills in a valid value. Returns the value itself when nothing was missing, else a copy; mutates nothing. */

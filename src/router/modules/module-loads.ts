@@ -1,4 +1,4 @@
-import type { Router } from './router.ts';
+import type { Router } from '../router.ts';
 
 export interface ModuleLoad {
   /** URL with generation: its graph is what the router's procedures of that module came from. */

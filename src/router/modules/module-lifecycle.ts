@@ -1,8 +1,8 @@
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../../startup-error.ts';
+import type { ModuleState } from '../types.ts';
 import { frameOf, show, summary } from './load-error.ts';
 import type { ModuleFile } from './module-file.ts';
 import { exportOf } from './module-router.ts';
-import type { ModuleState } from './types.ts';
 
 type Setup = () => unknown;
 type Teardown = (state: unknown) => unknown;

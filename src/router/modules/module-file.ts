@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../../startup-error.ts';
 import { suggestFile } from './load-error.ts';
 
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { TObject } from '@sinclair/typebox';
-import type { ErrorDeclarations } from './declared-errors.ts';
-import { type JsonSchema, plainSchema } from './plain-schema.ts';
-import { type Router, tableOf } from './router.ts';
-import { typeText } from './type-text.ts';
-import type { Procedure } from './types.ts';
+import type { ErrorDeclarations } from '../declared-errors.ts';
+import { type Router, tableOf } from '../router.ts';
+import { type JsonSchema, plainSchema } from '../schema/plain-schema.ts';
+import { typeText } from '../schema/type-text.ts';
+import type { Procedure } from '../types.ts';
 
 /** One parameter of a procedure (docs/protocol.md, "GET /rpc"). */
 export interface ParameterSchema {

@@ -1,7 +1,7 @@
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../../startup-error.ts';
+import { type ProcedureSource, type Router, sourcesOf, tableOf } from '../router.ts';
+import type { Procedure } from '../types.ts';
 import type { ModuleFile } from './module-file.ts';
-import { type ProcedureSource, type Router, sourcesOf, tableOf } from './router.ts';
-import type { Procedure } from './types.ts';
 
 interface Renewed {
   readonly table: ReadonlyMap<string, Procedure>;

@@ -7,10 +7,10 @@ import {
   type TSchema,
   TypeRegistry,
 } from '@sinclair/typebox';
-import { suggest } from '../suggest.ts';
+import { suggest } from '../../suggest.ts';
+import { RegistrationError } from '../registration-error.ts';
 import { knownFormats, registerFormats } from './formats.ts';
 import { patternFault } from './patterns.ts';
-import { RegistrationError } from './registration-error.ts';
 import { forEachChild, kindOf } from './schema-tree.ts';
 
 const jsonKinds = new Set(

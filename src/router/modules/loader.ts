@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../../startup-error.ts';
+import { type ProcedureSource, Router, replaceTable } from '../router.ts';
+import type { ModuleState, Procedure } from '../types.ts';
 import { offerPackage, purgeRequired, requireAnew } from './common-js.ts';
 import { type Files, graphOf, installHooks } from './generations.ts';
 import { locateModule, type ModuleFile } from './module-file.ts';
@@ -10,8 +12,6 @@ import { createLifecycle, type ModuleLifecycle } from './module-lifecycle.ts';
 import { noteLoad } from './module-loads.ts';
 import { DefaultRouterWatch, type ModuleRouter } from './module-router.ts';
 import { packageEntry, packageName, withGeneration } from './module-url.ts';
-import { type ProcedureSource, Router, replaceTable } from './router.ts';
-import type { ModuleState, Procedure } from './types.ts';
 import { ensureTypeScript, isTypeScript } from './typescript.ts';
 
 export interface LoadOptions {

@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
-import { suggest } from '../suggest.ts';
+import { suggest } from '../../suggest.ts';
+import type { ParamIssue } from '../types.ts';
 import type { Checks } from './checks.ts';
 import { escapePointer, kindOf } from './schema-tree.ts';
 import { typeText } from './type-text.ts';
-import type { ParamIssue } from './types.ts';
 
 /** The data of a -32602 stays readable, and small whatever was sent. */
 const maxIssues = 8;

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { JsonSchema } from '../schema/plain-schema.ts';
+import { mapChildren } from '../schema/schema-tree.ts';
 import { JsonIdentities } from './json-identity.ts';
-import type { JsonSchema } from './plain-schema.ts';
-import { mapChildren } from './schema-tree.ts';
 
 /** Where a schema stands, in words for a name: `user`, `users.list result`. */
 type Hint = string;

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { StartupError } from '../startup-error.ts';
-import { suggest } from '../suggest.ts';
+import { StartupError } from '../../startup-error.ts';
+import { suggest } from '../../suggest.ts';
 import { isUserFile, withoutGeneration } from './module-url.ts';
 
 interface Place {

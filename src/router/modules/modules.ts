@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
+import { createdAt, type Router, replaceTable, tableOf } from '../router.ts';
+import type { Procedure } from '../types.ts';
 import { type Files, graphOf, haveChanged } from './generations.ts';
 import { loadModules } from './loader.ts';
 import { locateModule, type ModuleFile } from './module-file.ts';
 import { lastLoad, noteLoad } from './module-loads.ts';
 import { ownNames, renew } from './renewal.ts';
-import { createdAt, type Router, replaceTable, tableOf } from './router.ts';
-import type { Procedure } from './types.ts';
 
 export { type Files, haveChanged } from './generations.ts';
 export { type LoadedModules, loadModules } from './loader.ts';

@@ -1,6 +1,6 @@
-import { StartupError } from '../startup-error.ts';
-import { Router, replaceTable, sourcesOf, tableOf } from './router.ts';
-import type { Procedure } from './types.ts';
+import { StartupError } from '../../startup-error.ts';
+import { Router, replaceTable, sourcesOf, tableOf } from '../router.ts';
+import type { Procedure } from '../types.ts';
 
 type Table = ReadonlyMap<string, Procedure>;
 type Exports = Readonly<Record<string, unknown>>;

@@ -4,6 +4,7 @@
  * closing table. FAULT_SEED repeats a run. Ends with 1 if anything was lost, crossed or ran twice.
  */
 import { parseArgs } from 'node:util';
+import type { Trend } from '../test/faults/memory-trend.ts';
 import { seed } from '../test/faults/random.ts';
 import { soak, spread, tableOf } from '../test/faults/soak.ts';
 
@@ -27,10 +28,21 @@ const report = await soak({
     console.error(`${sent} calls`);
   },
 });
-const { seconds, refused, stormRecoveries, losses, reloads, violations } = report;
+const { seconds, refused, stormRecoveries, losses, reloads, memory, held, violations } = report;
 console.log(tableOf(report));
 console.log(
   `\n${Math.round(seconds)} s, ${losses} threads lost, ${reloads} reloads, ${refused} calls refused as overload; recovery when several were lost at a time: ${spread(stormRecoveries)} ms (median / max)`,
+);
+const perMinute = ({ slope, error }: Trend): string =>
+  `${slope.toFixed(2)} +- ${error.toFixed(2)} MB/min`;
+if (memory !== undefined) {
+  console.log(
+    `memory under load, slope and 95% interval: RSS ${perMinute(memory.rss)}, heap of the main thread ${perMinute(memory.heap)}`,
+  );
+}
+const { before, after } = held;
+console.log(
+  `at rest, before and after: ${before.threads} and ${after.threads} threads, ${before.descriptors} and ${after.descriptors} descriptors, RSS ${Math.round(before.rssMb)} and ${Math.round(after.rssMb)} MB`,
 );
 for (const violation of violations.slice(0, 20)) console.error(violation);
 if (violations.length > 0) {

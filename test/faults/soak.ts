@@ -2,9 +2,10 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { createInterface, type Interface } from 'node:readline';
-import type { Recovery } from '../fixtures/faults/soak-server.ts';
+import type { Recovery, Usage } from '../fixtures/faults/soak-server.ts';
 import { Compiled } from './compiled.ts';
 import { type Ended, type Plan, plan, plans, readAnswer, toRequest } from './harness.ts';
+import { MemoryTrend, type Trend } from './memory-trend.ts';
 import { pick, randomFrom, seed, shuffle } from './random.ts';
 
 export interface SoakRow {
@@ -28,6 +29,10 @@ export interface SoakReport {
   /** Threads that were ended at a deadline or died. */
   readonly losses: number;
   readonly reloads: number;
+  /** Of the server while it was under load; undefined: too short a run to tell. */
+  readonly memory: { readonly rss: Trend; readonly heap: Trend } | undefined;
+  /** What it held at rest, before the load and after it. */
+  readonly held: { readonly before: Usage; readonly after: Usage };
   /** What may not be, each in a line. */
   readonly violations: readonly string[];
 }
@@ -226,6 +231,7 @@ class Soak {
     }
   }
 
+  /** Closes all connections; the next call opens another. */
   end(): void {
     this.#agent.destroy();
   }
@@ -271,6 +277,15 @@ export async function soak({
   const began = performance.now();
   try {
     const run = new Soak((await server.line()) as string);
+    const pool = async () => ((await server.tell('stats')) as { pool: PoolFacts }).pool;
+    const whole = async (): Promise<void> => {
+      for (let facts = await pool(); facts.workers.length < 2 || facts.spares < 1; ) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        facts = await pool();
+      }
+    };
+    await whole();
+    const before = (await server.tell('usage')) as Usage;
     const good = run.row('(good calls)');
     for (const { kind } of faults) run.row(kind);
     const rowOf = ({ method, params }: Plan): SoakRow =>
@@ -335,12 +350,13 @@ export async function soak({
         reloaded++;
       }
     })();
+    const trend = new MemoryTrend(async () => (await server.tell('usage')) as Usage);
     await Promise.all([clients, reloader]);
+    const memory = await trend.end();
     const seconds = (performance.now() - began) / 1000;
     const stormRecoveries = ((await server.tell('recoveries')) as Recovery[]).map(({ ms }) => ms);
 
     // Under light traffic, one loss at a time and with its spare in place: how long a slot is gone.
-    const pool = async () => ((await server.tell('stats')) as { pool: PoolFacts }).pool;
     const beside = run.row('beside');
     let light = true;
     const lightClients = Array.from({ length: 4 }, async () => {
@@ -352,10 +368,7 @@ export async function soak({
     for (let round = 0; round < recoveryRounds; round++) {
       for (const { kind, cause } of faults) {
         if (cause === undefined) continue;
-        for (let facts = await pool(); facts.workers.length < 2 || facts.spares < 1; ) {
-          await new Promise((resolve) => setTimeout(resolve, 5));
-          facts = await pool();
-        }
+        await whole();
         await server.tell('forget');
         await run.send([plan(kind, { method: `fault.${kind}` })], rowOf, isAllowed);
         for (let found: Recovery[] = []; found.length === 0; ) {
@@ -367,6 +380,12 @@ export async function soak({
     }
     light = false;
     await Promise.all(lightClients);
+
+    run.end();
+    await whole();
+    const after = await settled(server, before);
+    if (isMore(after, before))
+      run.violations.push(`left behind: ${JSON.stringify({ before, after })}`);
 
     // Both workers held, and the queue full of what came behind: then the server is told to close.
     const closing = run.row('close');
@@ -395,11 +414,33 @@ export async function soak({
       stormRecoveries,
       losses,
       reloads: reloaded,
+      memory,
+      held: { before, after },
       violations: run.violations,
     };
   } finally {
     server.kill();
     compiled.remove();
+  }
+}
+
+/** Some are opened once, by what is first used under load. */
+const moreDescriptors = 8;
+
+function isMore(after: Usage, before: Usage): boolean {
+  return (
+    after.threads > before.threads ||
+    after.descriptors > before.descriptors + moreDescriptors ||
+    after.warnings.length > 0
+  );
+}
+
+/** What the server holds when threads that were ended, and sockets, have gone; as it is after a minute at most. */
+async function settled(server: Server, before: Usage): Promise<Usage> {
+  for (let tries = 0; ; tries++) {
+    const usage = (await server.tell('usage')) as Usage;
+    if (!isMore(usage, before) || tries === 600) return usage;
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 

@@ -14,8 +14,6 @@ const State = { Free: 0, Sent: 1, Started: 2, Revoked: 3 } as const;
 const sequenceMask = 0x1fff_ffff;
 
 const runningIndex = 0;
-const setupIndex = 1;
-const Setup = { Ahead: 0, Begun: 1, Revoked: 2 } as const;
 const headerWords = 2; // keeps the start times, which follow the words, on an eight byte boundary
 const wordsBytes = (headerWords + slotCount) * Int32Array.BYTES_PER_ELEMENT;
 
@@ -32,19 +30,6 @@ export class Ledger {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, 0, headerWords + slotCount);
     this.#startedAt = new Float64Array(buffer, wordsBytes, slotCount);
-  }
-
-  /** Replica: its modules are loaded and it is about to set them up. False: it is not wanted any more. */
-  beginSetup(): boolean {
-    return this.#advance(setupIndex, Setup.Ahead, Setup.Begun);
-  }
-
-  /**
-   * Front end: true where the replica has not begun to set its modules up, and now never will. There is
-   * nothing for it to tear down.
-   */
-  revokeSetup(): boolean {
-    return this.#advance(setupIndex, Setup.Ahead, Setup.Revoked);
   }
 
   /** Front end: the call of `ticket` is about to be posted. */
@@ -90,11 +75,11 @@ export class Ledger {
   }
 
   #exchange(ticket: number, from: number, to: number): boolean {
-    return this.#advance(wordIndex(ticket), word(ticket, from), word(ticket, to));
-  }
-
-  #advance(index: number, from: number, to: number): boolean {
-    return Atomics.compareExchange(this.#words, index, from, to) === from;
+    const expected = word(ticket, from);
+    return (
+      Atomics.compareExchange(this.#words, wordIndex(ticket), expected, word(ticket, to)) ===
+      expected
+    );
   }
 }
 

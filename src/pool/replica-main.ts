@@ -19,7 +19,6 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   const { port } = task;
   const postbox = new Postbox(port, new Outbox(task.outbox));
   enterReplica();
-  const ledger = new Ledger(task.ledger);
   guardThread((detail) => postbox.notify({ type: 'uncaught', detail }));
   let modules: LoadedModules;
   let runTraced: RunTraced | undefined;
@@ -27,9 +26,6 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     // Before the modules: a tracer provider that they register finds it there.
     if (task.options.tracing) runTraced = await loadRunTraced();
     modules = await loadReplica(task);
-    // Revoked: the front end is closing, and ends this thread.
-    if (!ledger.beginSetup()) return new Promise(() => {});
-    await modules.setup();
   } catch (error) {
     const message = error instanceof Error ? error.message : describe(error);
     postbox.notify({
@@ -40,6 +36,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     // The front end ends this thread: what failed to load stays in its module cache.
     return new Promise(() => {});
   }
+  const ledger = new Ledger(task.ledger);
   const replica = new Replica(postbox, ledger, tableOf(modules.router), task.options, runTraced);
   const ending = new Promise<'close' | 'retire'>((resolve) => {
     port.on('message', (message: ToReplica) => {
@@ -78,6 +75,7 @@ async function loadReplica(task: ReplicaTask): Promise<LoadedModules> {
         'registration must not depend on the thread, the time or chance',
     );
   }
+  await modules.setup();
   return modules;
 }
 

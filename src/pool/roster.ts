@@ -131,8 +131,6 @@ export class Roster {
     this.#onFailed(new Error('closed before the workers were ready'));
     this.#timers.clearAll();
     for (const link of [...this.active, ...this.#spares]) link.thread.post({ type: 'close' });
-    // Nothing of theirs is to be torn down yet, and loading may take long.
-    for (const { thread } of this.#starting) if (thread.ledger.revokeSetup()) thread.kill();
     const gone = Promise.all(this.#ended);
     await Promise.race([
       gone,

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -13,11 +13,6 @@ export class Journal {
 
   clear(): void {
     writeFileSync(this.file, '');
-  }
-
-  /** What a procedure of a test may wait for. */
-  write(line: string): void {
-    appendFileSync(this.file, `${line}\n`);
   }
 
   lines(): string[] {

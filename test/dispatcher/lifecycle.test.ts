@@ -1,59 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
-import { ModuleFolder } from '../router/module-folder.ts';
 import { cancelled, fixture, isSettled, lost, ok, Running, recorder, resultOf } from './harness.ts';
-import { Journal, until } from './journal.ts';
-
-/** A dispatcher with one worker, whose spare waits for the journal's line `open` as it loads or sets up. */
-class Spare {
-  readonly journal = new Journal();
-  readonly dispatcher: Dispatcher;
-
-  constructor(t: TestContext, waits: 'load' | 'setup') {
-    const folder = new ModuleFolder(t);
-    const module = folder.write(
-      'procedures.mjs',
-      `import { appendFileSync, readFileSync } from 'node:fs';
-import { Router } from 'tandem-rpc';
-const journal = ${JSON.stringify(this.journal.file)};
-const lines = () => readFileSync(journal, 'utf8').split('\\n');
-async function note(line) {
-  appendFileSync(journal, line + '\\n');
-  // The main thread and the worker come first.
-  if (line !== '${waits}' || lines().filter((other) => other === line).length < 3) return;
-  while (!lines().includes('open')) await new Promise((resolve) => setTimeout(resolve, 1));
-}
-await note('load');
-const router = new Router();
-router.rpc({ name: 'repeat' }, (text) => text);
-export default router;
-export const setup = () => note('setup');
-export const teardown = () => note('teardown');
-`,
-    );
-    this.dispatcher = new Dispatcher({
-      modules: [module],
-      workers: 1,
-      spareWorkers: 1,
-      logLevel: 'error',
-      // Longer than any test may take.
-      shutdownGraceMs: 600_000,
-      startTimeoutMs: 600_000,
-    });
-    t.after(async () => {
-      await this.dispatcher.close(0);
-      this.journal.remove();
-    });
-  }
-
-  counts(...lines: string[]): number[] {
-    return lines.map((line) => this.journal.count(line));
-  }
-}
+import { until } from './journal.ts';
 
 describe('start', () => {
   test('ready() starts once, and a call before it waits', async (t) => {
@@ -187,25 +139,6 @@ describe('close', () => {
       assert.match((await running.call(`${place}.hang`, place)) ?? '', /-32001/);
     }
     await running.dispatcher.close();
-  });
-
-  test('a spare that still loads its modules is not waited for, and sets nothing up', async (t) => {
-    const spare = new Spare(t, 'load');
-    await spare.dispatcher.ready();
-    await spare.journal.until('load', 3);
-    await spare.dispatcher.close();
-    assert.deepEqual(spare.counts('setup', 'teardown'), [2, 2]);
-  });
-
-  test('a spare that is being set up finishes that, and is torn down', async (t) => {
-    const spare = new Spare(t, 'setup');
-    await spare.dispatcher.ready();
-    await spare.journal.until('setup', 3);
-    const closing = spare.dispatcher.close();
-    assert.equal(await isSettled(closing), false);
-    spare.journal.write('open');
-    await closing;
-    assert.deepEqual(spare.counts('setup', 'teardown'), [3, 3]);
   });
 
   test('nothing keeps the process alive after it', async () => {

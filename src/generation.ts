@@ -154,18 +154,19 @@ export class ServedGeneration implements Generation {
   /** Finishes its requests and ends: another generation takes the new ones. */
   async retire(graceMs: number): Promise<void> {
     await this.idle(graceMs);
-    await this.close(0);
+    // Nobody waits for it: there is time for a spare that still loads.
+    await this.close(0, this.#context.config.startTimeoutMs);
   }
 
   /** Ends the workers and tears the modules down. What still runs after `graceMs` is lost. */
-  close(graceMs: number): Promise<void> {
-    this.#closing ??= this.#close(graceMs);
+  close(graceMs: number, loadingMs = 0): Promise<void> {
+    this.#closing ??= this.#close(graceMs, loadingMs);
     return this.#closing;
   }
 
-  async #close(graceMs: number): Promise<void> {
+  async #close(graceMs: number, loadingMs: number): Promise<void> {
     this.#inline.close();
-    await this.pool?.close(graceMs);
+    await this.pool?.close(graceMs, loadingMs);
     await this.#modules?.teardown();
   }
 

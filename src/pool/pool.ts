@@ -134,8 +134,10 @@ export class Pool implements Executor, UnitOwner {
   /**
    * Finishes what is here, for `graceMs` at most: then what never started gets -32003, what still runs
    * -32002. Resolves when the threads are gone.
+   *
+   * @param loadingMs see {@link Roster.close}
    */
-  async close(graceMs: number): Promise<void> {
+  async close(graceMs: number, loadingMs = 0): Promise<void> {
     const until = Date.now() + graceMs;
     this.#closing = true;
     if (!this.#isAnswered()) {
@@ -153,7 +155,7 @@ export class Pool implements Executor, UnitOwner {
       link.abandon('shutdown');
     }
     for (const unit of this.#intake) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
-    await this.roster.close(Math.max(until - Date.now(), 1000));
+    await this.roster.close(Math.max(until - Date.now(), 1000), loadingMs);
   }
 
   async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {

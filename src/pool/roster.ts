@@ -125,8 +125,13 @@ export class Roster {
     return this.#isReady && !this.#closing && this.#retirement.advance(this.active);
   }
 
-  /** Ends every replica, after its teardown. Resolves when no thread is left. */
-  async close(graceMs: number): Promise<void> {
+  /**
+   * Ends every replica, after its teardown. Resolves when no thread is left.
+   *
+   * @param loadingMs how long replicas may go on that load their modules: one that is ended meanwhile leaves
+   *   the files it had open behind, for as long as the process lives (Node 20)
+   */
+  async close(graceMs: number, loadingMs: number): Promise<void> {
     this.#closing = true;
     this.#onFailed(new Error('closed before the workers were ready'));
     this.#timers.clearAll();
@@ -134,7 +139,10 @@ export class Roster {
     const gone = Promise.all(this.#ended);
     await Promise.race([
       gone,
-      new Promise((resolve) => this.#timers.set(graceMs, () => resolve(undefined))),
+      new Promise((resolve) => {
+        const limitMs = this.#starting.size > 0 ? Math.max(graceMs, loadingMs) : graceMs;
+        this.#timers.set(limitMs, () => resolve(undefined));
+      }),
     ]);
     this.#timers.clearAll();
     await this.threads.destroy();

@@ -45,8 +45,10 @@ export function largeReplies(start: Start): void {
     const { client, server } = await start(t);
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const one = client();
-    one.socket.pause();
     await one.write(post(rpc('large', neverHeld)));
+    // With its first bytes here, the reply was written, and the timer of its end set.
+    await once(one.socket, 'data');
+    one.socket.pause();
     assert.equal((await client().ask(post(rpc('echo')))).status, 200);
     // Long enough for the whole reply and its envelope.
     t.mock.timers.tick(writeDeadlineMs(neverHeld + 1000, 10_000));

@@ -198,10 +198,11 @@ describe('one worker: what a killed thread leaves behind', () => {
     const some = plans(20, 'echo', { method: 'act' });
     const answers = service.sendAll(some);
     await turn();
-    await turn();
-    // From here on no message is received before all deadlines are over.
-    const until = performance.now() + 400;
-    while (performance.now() < until);
+    do await turn();
+    while (service.pool.queued > 0);
+    // From here on no message is received before all deadlines are over, and all calls.
+    const stalledUntil = performance.now() + 400;
+    while (performance.now() < stalledUntil || runsOf(some).includes(0));
     assert.deepEqual(
       runsOf(some),
       some.map(() => 1),

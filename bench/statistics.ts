@@ -48,30 +48,31 @@ function pairs(
 export function exponent(points: readonly (readonly [x: number, y: number])[]): number {
   const usable = points.filter(([x, y]) => x > 0 && y > 0);
   if (usable.length < 2) return Number.NaN;
-  const xs = usable.map(([x]) => Math.log(x));
-  const ys = usable.map(([, y]) => Math.log(y));
-  const meanX = mean(xs);
-  const meanY = mean(ys);
-  let above = 0;
-  let below = 0;
-  for (const [i, x] of xs.entries()) {
-    above += (x - meanX) * (ys[i]! - meanY);
-    below += (x - meanX) ** 2;
-  }
-  return above / below;
+  return slope(usable.map(([x, y]) => [Math.log(x), Math.log(y)]));
 }
 
 /** The slope of y over x: least squares. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  return fit(points).slope;
+}
+
+/** The line y = intercept + slope * x by least squares. */
+export function fit(points: readonly (readonly [x: number, y: number])[]): {
+  readonly slope: number;
+  readonly intercept: number;
+  /** Sum of the squared distances of x from its mean. */
+  readonly spread: number;
+} {
   const meanX = mean(points.map(([x]) => x));
   const meanY = mean(points.map(([, y]) => y));
   let above = 0;
-  let below = 0;
+  let spread = 0;
   for (const [x, y] of points) {
     above += (x - meanX) * (y - meanY);
-    below += (x - meanX) ** 2;
+    spread += (x - meanX) ** 2;
   }
-  return above / below;
+  const slope = above / spread;
+  return { slope, intercept: meanY - slope * meanX, spread };
 }
 
 function mean(values: readonly number[]): number {

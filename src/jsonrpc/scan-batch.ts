@@ -1,12 +1,12 @@
 import { CodeBuffer, type Codes, isSame } from './codes.ts';
 import type { Envelope } from './envelope.ts';
+import { skipBlanks as skipSpace } from './plain.ts';
 import { endOfPlainId, skipBlanks } from './plain-codes.ts';
 import { endOfBrackets, Found, scanRequest } from './scan-request.ts';
 
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
 
 /** The batch and the request. */
 const levelsAboveParams = 2;
@@ -31,10 +31,9 @@ export interface BatchLimits {
  */
 export function scanBatch(text: string, limits: BatchLimits): Envelope[] | undefined {
   const maxDepth = limits.maxDepth - levelsAboveParams;
-  if (text.charCodeAt(0) === OPEN_BRACE) return undefined;
+  let i = skipSpace(text, 0);
+  if (text.charCodeAt(i) !== OPEN_BRACKET) return undefined;
   const codes = buffer.write(text);
-  let i = skipBlanks(codes, 0);
-  if (codes[i] !== OPEN_BRACKET) return undefined;
   const found = new Found();
   const entries: Envelope[] = [];
   let shape: Shape | undefined;

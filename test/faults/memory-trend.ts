@@ -1,3 +1,4 @@
+import { fit } from '../../bench/statistics.ts';
 import type { Usage } from '../fixtures/faults/soak-server.ts';
 
 /** MB per minute, and half the width of its 95% confidence interval. */
@@ -53,14 +54,8 @@ function troughs(points: readonly [number, number][]): [number, number][] {
   });
 }
 
-/** Least squares. */
 export function trendOf(points: readonly (readonly [x: number, y: number])[]): Trend {
-  const mean = (values: readonly number[]): number =>
-    values.reduce((sum, value) => sum + value, 0) / values.length;
-  const meanX = mean(points.map(([x]) => x));
-  const meanY = mean(points.map(([, y]) => y));
-  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  const slope = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / spread;
-  const residual = points.reduce((sum, [x, y]) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
+  const { slope, intercept, spread } = fit(points);
+  const residual = points.reduce((sum, [x, y]) => sum + (y - intercept - slope * x) ** 2, 0);
   return { slope, error: t95 * Math.sqrt(residual / (points.length - 2) / spread) };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createClient, RpcError, RpcTransportError } from '../../src/client/index.ts';
+import { seed } from '../seed.ts';
 
 interface Sent {
   readonly id: number;
@@ -127,7 +128,7 @@ describe('ids', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { seed, numRuns: 500 },
     );
   });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { diffLines } from '../../src/client/codegen/diff.ts';
+import { seed } from '../seed.ts';
 
 const before = `// head
 
@@ -76,6 +77,7 @@ describe('a diff', () => {
           assert.equal(count(a, one) - count(removed, one), count(b, one) - count(added, one));
         }
       }),
+      { seed },
     );
   });
 });

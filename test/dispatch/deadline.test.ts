@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import fc from 'fast-check';
 import { type Deadline, DeadlineSweep } from '../../src/dispatch/deadline.ts';
-import { seed } from '../jsonrpc/bodies.ts';
+import { seed } from '../seed.ts';
 
 const start = 1_000_000;
 /** A sweep may come this much late: deadlines close to each other share one. */

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Ledger, slotCount } from '../../src/pool/ledger.ts';
-import { randomOf, seed } from '../jsonrpc/bodies.ts';
+import { randomOf } from '../jsonrpc/bodies.ts';
+import { seed } from '../seed.ts';
 
 const ticket = (sequence: number, slot: number) => sequence * slotCount + slot;
 

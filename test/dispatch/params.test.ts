@@ -10,7 +10,8 @@ import { scanEnvelope } from '../../src/jsonrpc/scan.ts';
 import { FrameBuilder, largeText, readFrame } from '../../src/pool/frame.ts';
 import { type ReadParams, readParams } from '../../src/pool/params.ts';
 import { procedure } from '../../src/router/procedure.ts';
-import { mutate, randomOf, request, seed } from '../jsonrpc/bodies.ts';
+import { mutate, randomOf, request } from '../jsonrpc/bodies.ts';
+import { seed } from '../seed.ts';
 
 const scope = new RequestScope();
 const called = procedure({ name: 'called' }, () => null);

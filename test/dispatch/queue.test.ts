@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { UnitQueue } from '../../src/pool/queue.ts';
 import type { Unit } from '../../src/pool/unit.ts';
-import { seed } from '../jsonrpc/bodies.ts';
+import { seed } from '../seed.ts';
 
 /** What the queue sees of a unit. */
 interface FakeUnit {

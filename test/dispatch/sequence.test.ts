@@ -12,7 +12,7 @@ import {
 } from '../../src/dispatch/sequence.ts';
 import type { Reply } from '../../src/jsonrpc/reply.ts';
 import { procedure } from '../../src/router/procedure.ts';
-import { seed } from '../jsonrpc/bodies.ts';
+import { seed } from '../seed.ts';
 
 const enough = 1_000_000;
 const scope = new RequestScope();

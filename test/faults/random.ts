@@ -1,5 +1,7 @@
-/** FAULT_SEED repeats a run: every choice the fault suite makes comes from it. */
-export const seed = Number(process.env.FAULT_SEED ?? Math.floor(Math.random() * 2 ** 31));
+import { seed as fixed } from '../seed.ts';
+
+/** Every choice the fault suite makes comes from it. FAULT_SEED takes another than the fixed one. */
+export const seed = Number(process.env.FAULT_SEED ?? fixed);
 
 /** Mulberry32: numbers from 0 to 1 that a seed decides. */
 export function randomFrom(start: number): () => number {

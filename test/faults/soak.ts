@@ -6,7 +6,7 @@ import type { Recovery, Usage } from '../fixtures/faults/soak-server.ts';
 import { Compiled } from './compiled.ts';
 import { type Ended, type Plan, plan, plans, readAnswer, toRequest } from './harness.ts';
 import { MemoryTrend, type Trend } from './memory-trend.ts';
-import { pick, randomFrom, seed, shuffle } from './random.ts';
+import { pick, randomFrom, shuffle } from './random.ts';
 
 export interface SoakRow {
   readonly fault: string;
@@ -38,6 +38,8 @@ export interface SoakReport {
 }
 
 export interface SoakOptions {
+  /** Every choice comes from it. */
+  readonly seed: number;
   readonly calls: number;
   /** Per cent of the calls. */
   readonly hostile: number;
@@ -262,6 +264,7 @@ function isAllowed(plan: Plan, outcome: string): boolean {
 
 /** Runs the soak: counts every answer, one by one, and every execution. */
 export async function soak({
+  seed,
   calls,
   hostile,
   reloads,

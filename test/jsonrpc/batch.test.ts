@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { exceedsDepth } from '../../src/jsonrpc/depth.ts';
 import { scanBatch } from '../../src/jsonrpc/scan-batch.ts';
-import { mutate, plainBatch, randomOf, seed } from './bodies.ts';
+import { seed } from '../seed.ts';
+import { mutate, plainBatch, randomOf } from './bodies.ts';
 import { parseModel, readModel } from './model.ts';
 
 const limits = { maxDepth: 64, maxBatch: 1000, strict: false };

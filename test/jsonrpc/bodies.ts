@@ -1,8 +1,5 @@
 import fc from 'fast-check';
 
-/** The seed of every property, so that a failure comes again: TANDEM_SEED=<printed seed> replays another. */
-export const seed = Number(process.env.TANDEM_SEED ?? 20_240_607);
-
 /** A generator of numbers below a bound that depends on its seed alone. */
 export type Random = (below: number) => number;
 

@@ -6,7 +6,8 @@ import { type Envelope, type InvalidEnvelope, isInvalid } from '../../src/jsonrp
 import { scanMembers, skipSpace } from '../../src/jsonrpc/members.ts';
 import { readBody } from '../../src/jsonrpc/read.ts';
 import { scanEnvelope } from '../../src/jsonrpc/scan.ts';
-import { body, mutate, randomOf, request, seed } from './bodies.ts';
+import { seed } from '../seed.ts';
+import { body, mutate, randomOf, request } from './bodies.ts';
 import { parseModel, type Reading, readModel, type Value } from './model.ts';
 
 const mutationsPerRun = 150;

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { FormatRegistry } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { knownFormats, registerFormats } from '../../src/router/schema/formats.ts';
+import { seed } from '../seed.ts';
 
 registerFormats();
 
@@ -144,6 +145,7 @@ describe('formats', () => {
         assert.ok(FormatRegistry.Get('date-time')!(text));
         assert.ok(FormatRegistry.Get('date')!(text.slice(0, 10)));
       }),
+      { seed },
     );
   });
 

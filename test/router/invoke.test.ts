@@ -8,6 +8,7 @@ import type { CallContext } from '../../src/router/context.ts';
 import { describe as describeError, type Fault, invoke } from '../../src/router/invoke.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import type { ProcedureOptions } from '../../src/router/types.ts';
+import { seed } from '../seed.ts';
 
 const context = {} as CallContext;
 
@@ -208,6 +209,7 @@ describe('what a procedure throws', () => {
           assert.equal(errorOf(await outcome).code, -32603);
         },
       ),
+      { seed },
     );
   });
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { assertName } from '../../src/router/names.ts';
 import { RegistrationError } from '../../src/router/registration-error.ts';
 import { suggest } from '../../src/suggest.ts';
+import { seed } from '../seed.ts';
 
 const refuses = (name: unknown, message: RegExp): void => {
   assert.throws(
@@ -68,6 +69,7 @@ describe('assertName', () => {
         if (valid && !name.startsWith('rpc.') && !name.includes('__proto__')) assertName(name, 'x');
         if (!valid) assert.throws(() => assertName(name, 'x'), RegistrationError);
       }),
+      { seed },
     );
   });
 });
@@ -131,7 +133,7 @@ describe('suggest', () => {
         const near = actual <= limit && actual * 2 <= Math.max(name.length, candidate.length);
         assert.equal(suggest(name, [candidate]), near ? candidate : undefined);
       }),
-      { numRuns: 2000 },
+      { seed, numRuns: 2000 },
     );
   });
 

@@ -16,6 +16,7 @@ import {
   versionOf,
 } from '../../src/router/router.ts';
 import type { Procedure } from '../../src/router/types.ts';
+import { seed } from '../seed.ts';
 
 const one = (): Procedure => procedure({ params: Type.Object({ n: Type.Number() }) }, ({ n }) => n);
 
@@ -158,6 +159,7 @@ describe('merge', () => {
         assert.deepEqual(router.list(), clash ? mine : [...mine, ...added]);
         for (const name of router.list()) assert.equal(router.get(name)?.name, name);
       }),
+      { seed },
     );
   });
 });

@@ -8,6 +8,7 @@ import { RegistrationError } from '../../src/router/registration-error.ts';
 import { model } from '../../src/router/schema/model.ts';
 import { compileParams, compileReturns } from '../../src/router/schema/schema.ts';
 import type { ParamIssue } from '../../src/router/types.ts';
+import { seed } from '../seed.ts';
 
 const bind = (schema: TSchema | undefined, params: unknown): Record<string, unknown> =>
   compileParams(schema, 'procedure "p"').bindParams(params);
@@ -196,6 +197,7 @@ describe('binding params', () => {
         }
         assert.ok(Object.hasOwn(bound.map, '__proto__'));
       }),
+      { seed },
     );
   });
 });
@@ -334,7 +336,7 @@ describe('issues', () => {
           for (const { path } of found) assert.match(path, /^\/value/);
         }
       }),
-      { numRuns: 300 },
+      { seed, numRuns: 300 },
     );
   });
 });

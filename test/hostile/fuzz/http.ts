@@ -128,9 +128,11 @@ function assertResponses(responses: readonly RawResponse[], sent: string): void 
 /** A request that can be read in one way only has the answer that the protocol gives it. */
 function assertAnswer(request: StrictRequest, response: RawResponse | undefined): void {
   assert.ok(response !== undefined, 'no answer');
-  const { method, path, headers, body } = request;
+  const { method, path, headers, body, hasHost } = request;
   if (method !== 'POST' || path !== '/rpc') return;
-  if (!headers.has('content-length')) {
+  if (!hasHost) {
+    assert.equal(response.status, 400);
+  } else if (!headers.has('content-length')) {
     assert.equal(response.status, 411);
   } else if (headers.get('content-type') !== 'application/json') {
     assert.ok([200, 204, 415].includes(response.status), String(response.status));

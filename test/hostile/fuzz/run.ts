@@ -1,14 +1,12 @@
 import fc from 'fast-check';
+import { seed as fixed } from '../../seed.ts';
 
-/**
- * FUZZ_SEED repeats the choices of a run, FUZZ_PATH (printed with a failure) goes straight to the failing
- * case of it. Without them each run is another.
- */
-export const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-export const path = process.env.FUZZ_PATH;
+/** The choices of the fuzz tests come from it. FUZZ_SEED takes another than the fixed one. */
+export const seed = Number(process.env.FUZZ_SEED ?? fixed);
 
 export interface FuzzParameters {
   readonly seed: number;
+  /** Goes straight to one case of that seed; printed with a failure. */
   readonly path?: string;
   /** How many cases. */
   readonly runs: number;
@@ -39,7 +37,7 @@ export async function assertProperty(
   const shown = fc.stringify(counterexample);
   const what = errorInstance instanceof Error ? errorInstance.message : String(errorInstance);
   throw new Error(
-    `FUZZ_SEED=${seed} FUZZ_PATH=${counterexamplePath}\n${what}\ncase: ${shown.slice(0, maxShown)}`,
+    `--seed ${seed} --path ${counterexamplePath}\n${what}\ncase: ${shown.slice(0, maxShown)}`,
     { cause: errorInstance },
   );
 }

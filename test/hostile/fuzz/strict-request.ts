@@ -5,6 +5,8 @@ export interface StrictRequest {
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
+  /** Host names a host; false: nobody could take it for one. */
+  readonly hasHost: boolean;
   /** Something stands behind it. */
   readonly isFollowed: boolean;
 }
@@ -25,6 +27,12 @@ const leftAlone = new Set([
   'proxy-connection',
 ]);
 
+/** RFC 3986, 3.2.2 and 3.2.3: a name or an address, then perhaps a port. */
+const hostGrammar =
+  /^(?:\[[0-9A-Fa-f:.]+\]|(?:[0-9A-Za-z._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
+/** What stands in no host, wherever it stands. */
+const inNoHost = /[^0-9A-Za-z._~!$&'()*+,;=%:[\]-]/;
+
 /** undefined: anything about it is in doubt, or it is not all there. */
 export function strictRequest(bytes: Buffer): StrictRequest | undefined {
   const end = bytes.indexOf('\r\n\r\n');
@@ -39,7 +47,9 @@ export function strictRequest(bytes: Buffer): StrictRequest | undefined {
     if (key === undefined || headers.has(key) || leftAlone.has(key)) return undefined;
     headers.set(key, value);
   }
-  if ((headers.get('host') ?? '') === '') return undefined;
+  const host = headers.get('host') ?? '';
+  const hasHost = hostGrammar.test(host);
+  if (!hasHost && !inNoHost.test(host)) return undefined;
   const length = headers.get('content-length') ?? '0';
   const body = bytes.subarray(end + 4);
   if (!/^\d{1,6}$/.test(length) || body.length < Number(length)) return undefined;
@@ -48,6 +58,7 @@ export function strictRequest(bytes: Buffer): StrictRequest | undefined {
     path: target.split('?', 1)[0] ?? '',
     headers,
     body: body.subarray(0, Number(length)),
+    hasHost,
     isFollowed: body.length > Number(length),
   };
 }

@@ -39,6 +39,58 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
     await server.close();
   });
 
+  test('a client that ends its side has gone: what waits is cancelled, what is answered at once arrives', async (t) => {
+    const { client, service, server } = await start(t);
+    for (const isWithIt of [true, false]) {
+      const quick = client();
+      if (isWithIt) quick.socket.end(post(rpc('echo', 'x')));
+      else {
+        await quick.write(post(rpc('echo', 'x')));
+        quick.socket.end();
+      }
+      assert.equal((await quick.response()).status, 200);
+      await quick.untilClosed();
+      const asking = client();
+      asking.socket.end(request('GET', '/rpc'));
+      assert.equal((await asking.response()).status, 200);
+      const slow = client();
+      await slow.write(post(rpc('later')));
+      const held = service.held.length + 1;
+      if (isWithIt) slow.socket.end();
+      await service.entered(held);
+      if (!isWithIt) slow.socket.end();
+      const { scope, release } = service.held[held - 1]!;
+      await cancelled(scope);
+      release();
+      await slow.untilClosed();
+      assert.equal(slow.received.length, 0);
+    }
+    await server.close();
+  });
+
+  const blank: readonly [what: string, between: string, uws: 'refused' | 'passed over'][] = [
+    ['an empty line between requests', '\r\n', 'refused'],
+    ['a line feed between requests', '\n', 'refused'],
+    ['a carriage return between requests', '\r', 'refused'],
+    ['two empty lines that come alone', '\r\n\r\n', 'passed over'],
+  ];
+  for (const [what, between, onUws] of blank) {
+    test(`${what}: node:http passes over it, uWebSockets.js answers 505 or nothing`, async (t) => {
+      const { client, service } = await start(t);
+      const one = client();
+      assert.equal((await one.ask(post(rpc('echo', 1)))).status, 200);
+      if (transport === 'node') {
+        assert.equal((await one.ask(between + post(rpc('echo', 2)).toString())).status, 200);
+        assert.equal(json(await one.ask(post(rpc('echo', 3)))).result, 3);
+        return;
+      }
+      await one.write(between + post(rpc('echo', 2)).toString());
+      await one.untilClosed();
+      assert.match(one.received.toString(), onUws === 'refused' ? /^HTTP\/1\.1 505 / : /^$/);
+      assert.equal(service.bodies.length, 1);
+    });
+  }
+
   test('an answered call is not cancelled when its client goes', async (t) => {
     const { client, service, server } = await start(t);
     const one = client();

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { diffLines } from '../client/codegen/diff.ts';
 import { type Generated, generate } from '../client/codegen/generate.ts';
@@ -73,6 +73,10 @@ async function compare({ text, methods }: Generated, source: string, out: string
 /** With the line ends that generated text has: version control may have given it others. */
 async function readOut(out: string): Promise<string | undefined> {
   try {
+    // A device may be read for ever.
+    if (!(await stat(out)).isFile()) {
+      throw new StartupError(`${out} is no file: name one, or leave --out away to print the text`);
+    }
     return (await readFile(out, 'utf8')).replaceAll('\r\n', '\n');
   } catch (error) {
     if ((error as { code?: string }).code === 'ENOENT') return undefined;

@@ -2,7 +2,7 @@ import { escapeControls } from '../observe/escape.ts';
 import { StartupError } from '../startup-error.ts';
 import { printAndExit } from './ending.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
-import { kindOf, toOpenRpc } from './source.ts';
+import { explained, kindOf, toOpenRpc } from './source.ts';
 
 export interface SchemaOptions extends RemoteOptions {
   readonly openrpc: boolean;
@@ -11,7 +11,7 @@ export interface SchemaOptions extends RemoteOptions {
 /** `tandem schema`: the introspection document, or the OpenRPC one. */
 export async function schema(source: string, options: SchemaOptions): Promise<void> {
   const document = await describe(source, options);
-  const text = `${JSON.stringify(document, null, 2)}\n`;
+  const text = explained(source, () => `${JSON.stringify(document, null, 2)}\n`);
   await printAndExit(process.stdout.isTTY ? forTerminal(text) : text);
 }
 

@@ -63,7 +63,9 @@ export function explained<Result>(source: string, read: () => Result): Result {
     return read();
   } catch (error) {
     if (!(error instanceof CodegenError || error instanceof RangeError)) throw error;
-    throw new StartupError(`${source}: ${error.message}`, { cause: error });
+    // The engine's own words are of its stack, not of what was read.
+    const why = /call stack/.test(error.message) ? 'the document nests too deep' : error.message;
+    throw new StartupError(`${source}: ${why}`, { cause: error });
   }
 }
 

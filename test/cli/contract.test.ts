@@ -17,13 +17,13 @@ function folderOf(t: TestContext): string {
   return folder;
 }
 
-/** A server that answers GET with this document, and every POST with an error. */
+/** A server that answers GET with this document, or with the text of one, and every POST with an error. */
 async function serveDocument(t: TestContext, answer: (etag: string | undefined) => unknown) {
   const server = createServer((request, response) => {
     if (request.method !== 'GET') return void response.writeHead(405).end();
     const body = answer(request.headers['if-none-match']);
     if (body === 304) return void response.writeHead(304).end();
-    const text = JSON.stringify(body);
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
     response.setHeader('etag', `"${text.length}"`).end(text);
   }).listen(0, '127.0.0.1');
   t.after(() => {
@@ -232,6 +232,21 @@ export default router;`;
   });
 });
 
+/** Of one procedure with one parameter, whose schema has so many levels: as text, which nobody has to recurse for. */
+function introspection(levels: number): string {
+  const parameter = `{"name":"x","type":"x","schema_":${nested(levels)},"required":true}`;
+  return `{"p":{"name":"p","namespace":null,"parameters":[${parameter}],"return_type":"x","return_schema":{},"doc":null,"is_async":false}}`;
+}
+
+function openRpc(levels: number): string {
+  const method = `{"name":"p","params":[{"name":"x","schema":${nested(levels)}}]}`;
+  return `{"openrpc":"1.3.2","info":{"title":"t","version":"1"},"methods":[${method}]}`;
+}
+
+function nested(levels: number): string {
+  return `${'{"not":'.repeat(levels)}{}${'}'.repeat(levels)}`;
+}
+
 describe('a mistake is one line', { concurrency: 3 }, () => {
   const broken = (t: TestContext, text: string): string => {
     const file = join(folderOf(t), 'broken.json');
@@ -263,6 +278,29 @@ describe('a mistake is one line', { concurrency: 3 }, () => {
       'an introspection document that nests for ever',
       (t) => ['codegen', broken(t, `{"a":${'['.repeat(9999)}${']'.repeat(9999)}}`)],
       /broken\.json: the document nests deeper/,
+    ],
+    ...['schema', 'list', 'codegen'].flatMap((command) =>
+      [introspection, openRpc].map((documentOf): (typeof mistakes)[number] => [
+        `a server whose ${documentOf.name} document nests for ever: ${command}`,
+        async (t) => [command, await serveDocument(t, () => documentOf(100_000))],
+        /^tandem: http:\S+: the document nests (?:too deep|deeper than 200 levels)\n$/,
+      ]),
+    ),
+    [
+      'a device for the output',
+      () => ['codegen', module, '--out', '/dev/null'],
+      /is no file: name/,
+    ],
+    ['a folder for the output', () => ['codegen', module, '--out', tmpdir()], /is no file: name/],
+    [
+      'a module whose exports can not be looked at',
+      (t) => {
+        const file = join(folderOf(t), 'trap.mjs');
+        const trap = 'new Proxy({}, { get() { throw new Error("trap"); } })';
+        writeFileSync(file, `export default ${trap};\n`);
+        return ['list', file];
+      },
+      /cannot use \S+trap\.mjs: an export that is looked at throws/,
     ],
     [
       'a $ref to a file',

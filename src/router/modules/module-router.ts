@@ -36,6 +36,18 @@ export class DefaultRouterWatch {
    * @throws StartupError
    */
   find(namespace: Exports, given: string, url: string): ModuleRouter {
+    try {
+      return this.#find(namespace, given, url);
+    } catch (error) {
+      if (error instanceof StartupError) throw error;
+      // A getter, or a proxy.
+      throw new StartupError(`cannot use ${given}: an export that is looked at throws`, {
+        cause: error,
+      });
+    }
+  }
+
+  #find(namespace: Exports, given: string, url: string): ModuleRouter {
     const exported = this.#exported(namespace, given);
     if (exported !== undefined && exported !== this.#router) {
       return { table: tableOf(exported), router: exported };

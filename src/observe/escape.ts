@@ -1,11 +1,19 @@
-// Control characters (Cc) drive a terminal; the bidirectional marks reorder what it shows; line and
-// paragraph separators end a line in some viewers.
-const controls = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+/**
+ * By property, since lists of characters go stale: control characters (Cc), which drive a terminal; format characters
+ * (Cf), which reorder what it shows (all bidirectional controls are among them) or show nothing at all; separators of
+ * lines and paragraphs (Zl, Zp), which end a line in some viewers; halves of surrogate pairs (Cs), which no terminal
+ * is sent whole.
+ */
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** `text` with every character that could forge or hide a line on a terminal written as \uXXXX. */
 export function escapeControls(text: string): string {
-  return text.replace(
-    controls,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  return text.replace(hidden, (character) =>
+    // Beyond U+FFFF two of them, as in JSON.
+    Array.from({ length: character.length }, (_, i) => codeUnit(character.charCodeAt(i))).join(''),
   );
+}
+
+function codeUnit(code: number): string {
+  return `\\u${code.toString(16).padStart(4, '0')}`;
 }

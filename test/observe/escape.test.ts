@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { escapeControls } from '../../src/observe/escape.ts';
+
+/** Whether a character may reach a terminal as it is: said by other properties than the ones it is escaped by. */
+function isHarmless(character: string): boolean {
+  return (
+    /\p{L}|\p{M}|\p{N}|\p{P}|\p{S}|\p{Zs}|\p{Co}|\p{Cn}/u.test(character) &&
+    !/\p{Bidi_Control}/u.test(character)
+  );
+}
+
+describe('text for a terminal', () => {
+  it('has no character of all there are that is not shown, and every other one as it was', () => {
+    for (let code = 0; code <= 0x10ffff; code++) {
+      const character = String.fromCodePoint(code);
+      const escaped = escapeControls(character);
+      if (isHarmless(character)) {
+        if (escaped !== character) assert.fail(`U+${code.toString(16)} is escaped`);
+      } else if (!/^(?:\\u[\da-f]{4}){1,2}$/.test(escaped)) {
+        assert.fail(`U+${code.toString(16)} passes`);
+      } else if (JSON.parse(`"${escaped}"`) !== character) {
+        assert.fail(`U+${code.toString(16)} becomes another in JSON`);
+      }
+    }
+  });
+
+  it('has none of the ways to turn text around', () => {
+    // Marks (one is Arabic), embeddings, overrides, isolates; then a tag beyond U+FFFF and half of a pair.
+    const text =
+      'a\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u{e0041}\ud800b';
+    assert.match(escapeControls(text), /^a(?:\\u[\da-f]{4}){15}b$/);
+  });
+});

@@ -1,11 +1,13 @@
+import type { Config } from './config.ts';
 import { createAuthenticator } from './dispatch/authenticate.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { assertHook, type Hooks } from './hooks.ts';
 import { createNodeHandler, type NodeHandler } from './http/node.ts';
 import { type HttpOptions, startupNotes } from './http/options.ts';
 import { RefusedConnections } from './http-log.ts';
-import { type Listening, listenForAll } from './listening.ts';
+import { type Listening, listenForAll, mostOperators } from './listening.ts';
 import type { Log } from './observe/log.ts';
+import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 import { assertMainSide } from './pool/thread-role.ts';
 import { logHookFault } from './pool-log.ts';
 import { defaultRouter } from './router/default.ts';
@@ -101,14 +103,17 @@ export class RpcApp {
     if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
     if (this.#listening !== undefined) throw new StartupError('this app listens already');
     const { host, port, sharedPort } = this.#options;
+    const { dispatcher } = this;
+    const { config, metrics } = dispatcher;
+    const { maxConnections, note: filesNote } = fittingConnections(config);
+    this.#refused.maxConnections = maxConnections;
     const options = {
       ...this.#options,
       host: at.host ?? host,
       port: at.port ?? port,
       sharedPort: at.sharedPort ?? sharedPort,
+      maxConnections,
     };
-    const { dispatcher } = this;
-    const { config, metrics } = dispatcher;
     const began = Date.now();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
     this.#listening = listenForAll(dispatcher, options, config);
@@ -125,7 +130,7 @@ export class RpcApp {
       await listening.closeOperations();
       throw error;
     }
-    for (const note of startupNotes(options)) options.warn(note);
+    for (const note of [...startupNotes(options), ...filesNote]) options.warn(note);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
     const address = { ...calls.address, metricsUrl };
@@ -191,6 +196,20 @@ async function within(done: Promise<void>, ms: number): Promise<void> {
   });
   await Promise.race([done, late]);
   clearTimeout(timer);
+}
+
+/** As many connections as configured, or as the limit of open files leaves room for, and what to say of it. */
+function fittingConnections(config: Config): {
+  readonly maxConnections: number;
+  readonly note: readonly string[];
+} {
+  const { maxConnections, workers, spareWorkers, metricsPort } = config;
+  const files = readOpenFiles();
+  if (files === undefined) return { maxConnections, note: [] };
+  const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
+  const room = roomFor(maxConnections, { ...files, open }, workers + spareWorkers);
+  const note = openFilesNote(maxConnections, files.limit, room);
+  return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
 }
 
 function toOptions(routerOrOptions: Router | AppOptions): AppOptions {

@@ -4,6 +4,9 @@ import type { HttpServer } from './http/http-server.ts';
 import type { HttpOptions } from './http/options.ts';
 import { listen } from './http/server.ts';
 
+/** Connections to a port of the operators' own: scrapers and probes are few. */
+export const mostOperators = 64;
+
 /** The servers of one app: the one that takes calls, and where operators have a port of their own, that. */
 export interface Listening {
   readonly calls: HttpServer;
@@ -27,7 +30,13 @@ export async function listenForAll(
   }
   const calls = await listen(service, { ...options, serves: 'calls' }, transport);
   try {
-    const own: HttpOptions = { ...options, port: metricsPort, serves: 'operations' };
+    const maxConnections = Math.min(options.maxConnections, mostOperators);
+    const own: HttpOptions = {
+      ...options,
+      port: metricsPort,
+      serves: 'operations',
+      maxConnections,
+    };
     // What the first one had to say, it has said.
     const operations = await listen(service, { ...own, warn: () => {} }, transport);
     return new Servers(calls, operations);

@@ -1,4 +1,5 @@
 import type { Observation } from './observation.ts';
+import { lostOutput } from './observe/lost-output.ts';
 import type { ProcessGauges } from './observe/process-gauges.ts';
 import type { Counters, Gauges, MetricsSnapshot } from './observe/snapshot.ts';
 import type { PoolCounters } from './pool/stats.ts';
@@ -47,6 +48,7 @@ function countersOf({ observation, poolCounters, connections }: SnapshotSource):
     reloads,
     failedReloads,
     refusedConnections: connections?.refused ?? 0,
+    lostOutput: lostOutput(),
   };
 }
 

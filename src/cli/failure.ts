@@ -1,4 +1,5 @@
 import { escapeControls } from '../observe/escape.ts';
+import { openFilesAdvice } from '../open-files.ts';
 import { StartupError } from '../startup-error.ts';
 import { joinLines } from './output.ts';
 
@@ -7,15 +8,16 @@ export function printFailure(message: string): void {
   process.stderr.write(`tandem: ${escapeControls(joinLines(message))}\n`);
 }
 
-function isSystemError(error: Error): boolean {
-  return 'code' in error && typeof error.code === 'string';
+function failureMessage(error: unknown): string {
+  return error instanceof Error && isKnown(error)
+    ? openFilesAdvice(error.message)
+    : `unexpected error: ${String(error)} (set TANDEM_DEBUG=1 to see the stack)`;
 }
 
-function failureMessage(error: unknown): string {
-  if (error instanceof StartupError) return error.message;
+function isKnown(error: Error): boolean {
+  if (error instanceof StartupError) return true;
   // EADDRINUSE, EACCES and the like: the system's own words say what is wrong.
-  if (error instanceof Error && isSystemError(error)) return error.message;
-  return `unexpected error: ${String(error)} (set TANDEM_DEBUG=1 to see the stack)`;
+  return 'code' in error && typeof error.code === 'string';
 }
 
 /** What is told of an error: one line, and with TANDEM_DEBUG=1 its stack. */

@@ -2,6 +2,7 @@ import { RpcApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { hooksOf } from '../hooks.ts';
 import type { Log } from '../observe/log.ts';
+import { openFilesAdvice } from '../open-files.ts';
 import { StartupError } from '../startup-error.ts';
 import { banner } from './banner.ts';
 import { fail } from './failure.ts';
@@ -49,7 +50,7 @@ async function reload(app: RpcApp, log: Log): Promise<void> {
     if (await app.reload()) return;
     log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = openFilesAdvice(error instanceof Error ? error.message : String(error));
     log.error(
       { event: 'reload-failed' },
       `not reloaded, the modules serve as they were: ${detail}`,

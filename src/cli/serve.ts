@@ -1,6 +1,7 @@
 import { type FlagValues, misspeltVariables, optionsFromFlags, resolveConfig } from '../config.ts';
 import { createLog } from '../observe/log.ts';
 import { printFailure } from './failure.ts';
+import { makeOutputLossy } from './lossy-output.ts';
 
 /** Serves `modules` until a signal ends it. */
 export async function serve(modules: string[], flags: FlagValues, version: string): Promise<void> {
@@ -10,6 +11,7 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
       `warning: the environment variable ${name} is not one of mine, did you mean ${meant}?`,
     );
   }
+  makeOutputLossy();
   const service = { modules, config, version, log: createLog({ level: config.logLevel }) };
   // Loaded on demand: a supervisor has no server in its memory.
   if (config.supervisor) {

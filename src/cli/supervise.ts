@@ -1,3 +1,5 @@
+import { Episode } from '../observe/episode.ts';
+import type { Log } from '../observe/log.ts';
 import { ownExtension } from '../router/modules/module-url.ts';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
@@ -15,11 +17,42 @@ export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Prom
   );
   reloadOnHangUp(() => void supervisor.reload());
   process.on('SIGUSR2', () => void supervisor.replace());
+  surviveOwnFaults(service.log);
   try {
     const report = await supervisor.start();
     if (report !== undefined) process.stdout.write(report.banner);
   } catch (error) {
     // A signal during the start makes it fail: that is no failure.
     if (!stopping.aborted) throw error;
+  }
+}
+
+/** Faults a few seconds apart are of one cause. */
+const quietMs = 5000;
+
+/**
+ * No procedure runs here, and nobody keeps a supervisor: if it ended, so would the service. What is thrown outside of
+ * all that it awaits comes from a channel of a server process, whose bytes Node reads before this code does.
+ */
+function surviveOwnFaults(log: Log): void {
+  let last: unknown;
+  const faults = new Episode(quietMs, {
+    begins: () => tell({}),
+    ends: ({ count, ms }) => count > 1 && tell({ count, ms }),
+  });
+  const tell = (fields: { readonly count?: number; readonly ms?: number }): void =>
+    log.error(
+      {
+        event: 'supervisor-fault',
+        ...fields,
+        detail: last instanceof Error ? last.stack : String(last),
+      },
+      'an unexpected error in the supervisor: the processes serve on',
+    );
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (fault: unknown) => {
+      last = fault;
+      faults.note();
+    });
   }
 }

@@ -333,7 +333,8 @@ export const table = {
     kind: integer({ min: 1, max: 1_000_000 }),
     fallback: 10_000,
     about: 'Open connections; the next one is closed',
-    reason: 'stays below usual limits of file descriptors',
+    reason:
+      'enough for most; where the limit of open files has room for fewer, that holds, and the start says so',
   }),
 
   strict: option({

@@ -33,6 +33,9 @@ export const logEvents = {
   'process-replace-failed': 'a successor could not start; the old process serves on',
   'process-stop-failed': 'a server process did not end as it was told to',
   'process-stuck': 'the main thread of a server process is stuck; the process is killed',
+  'process-message-ignored': 'something other than a message came from a server process',
+  'process-start-retried': 'a process ended before it was ready; it is started again',
+  'supervisor-fault': 'an unexpected error in the supervisor, which goes on',
   'process-lost': 'a server process ended by itself; another takes its place',
   call: 'access log: a call has ended',
 } as const;

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { escapeControls } from './escape.ts';
 import type { LogEvent } from './events.ts';
+import { createLineSink } from './line-sink.ts';
 import { prettyLine } from './pretty.ts';
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
@@ -61,12 +62,8 @@ const load = createRequire(import.meta.url);
 export function createLog({ level, base, pretty, write }: LogOptions): Log {
   if (level === 'silent') return silentLog;
   const { pino } = load('pino') as typeof import('pino');
-  // Synchronous: the last line before a crash is the one that matters.
-  const stderr = write === undefined ? pino.destination({ dest: 2, sync: true }) : undefined;
-  // Whoever read the log has gone; the service goes on without it.
-  stderr?.on('error', () => {});
   const toLine = (pretty ?? process.stderr.isTTY) ? prettyLine() : escapeLine;
-  const put = write ?? ((line: string) => void stderr?.write(line));
+  const put = write ?? createLineSink(2);
   const logger = pino(
     {
       level,

@@ -75,6 +75,10 @@ export const counterTable = {
     name: 'tandem_connections_refused_total',
     help: 'Connections closed because maxConnections were open.',
   },
+  lostOutput: {
+    name: 'tandem_output_lost_total',
+    help: 'Writes to stdout and stderr that were lost: nobody reads them, or the disk is full.',
+  },
 } as const satisfies Record<string, Row>;
 
 const inFlight = {

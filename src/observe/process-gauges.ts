@@ -1,4 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+import { residentMemory } from './resident-memory.ts';
 import type { Gauges } from './snapshot.ts';
 
 /** How often the delay of the event loop is sampled: often enough for a stall, too rarely to be one. */
@@ -10,7 +12,9 @@ const windowMs = 5000;
 /** Figures of this process that nobody else keeps. */
 export class ProcessGauges {
   readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs });
-  #since = Date.now();
+  /** Read once: a step of the wall clock must not look like a restart. */
+  readonly #startTime = Date.now() / 1000 - process.uptime();
+  #since = performance.now();
   #last: Gauges | undefined;
 
   constructor() {
@@ -18,13 +22,12 @@ export class ProcessGauges {
   }
 
   read(): Gauges {
-    const { rss, heapUsed } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
     return {
-      residentMemory: rss,
-      heapUsed,
+      residentMemory: residentMemory(),
+      heapUsed: getHeapStatistics().used_heap_size,
       cpu: (user + system) / 1e6,
-      startTime: Date.now() / 1000 - process.uptime(),
+      startTime: this.#startTime,
       ...this.#delays(),
     };
   }
@@ -34,14 +37,14 @@ export class ProcessGauges {
   }
 
   #delays(): Gauges {
-    if (this.#last !== undefined && Date.now() - this.#since < windowMs) return this.#last;
+    if (this.#last !== undefined && performance.now() - this.#since < windowMs) return this.#last;
     this.#last = {
       eventLoopDelayP50: secondsLate(this.#delay.percentile(50)),
       eventLoopDelayP99: secondsLate(this.#delay.percentile(99)),
       eventLoopDelayMax: secondsLate(this.#delay.max),
     };
     this.#delay.reset();
-    this.#since = Date.now();
+    this.#since = performance.now();
     return this.#last;
   }
 }

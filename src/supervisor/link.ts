@@ -6,8 +6,8 @@ import type {
   ReloadOutcome,
   StartFailure,
   StartOrder,
-  ToServer,
 } from './messages.ts';
+import { parseToServer } from './parse-message.ts';
 import { Pending } from './pending.ts';
 
 export interface LinkHandlers {
@@ -16,20 +16,31 @@ export interface LinkHandlers {
   collect(): MetricsSnapshot | undefined;
 }
 
-/** A server process's line to its supervisor. What is sent when that has gone is dropped. */
+/**
+ * A server process's line to its supervisor. What is sent when that has gone is dropped. The line is nobody else's:
+ * modules find a process without a channel, in which `process.send?.('ready')` does nothing.
+ */
 export class SupervisorLink {
   readonly #pending = new Pending();
+  readonly #post: NonNullable<NodeJS.Process['send']>;
+  #key: string | undefined;
   readonly #order: Promise<StartOrder>;
   #onOrder: (order: StartOrder) => void = () => {};
   #handlers: LinkHandlers | undefined;
 
   /** @throws Error in a process that no supervisor has started */
   constructor() {
-    if (!process.connected) throw new Error('this file is started by tandem serve, not by hand');
+    if (process.send === undefined || !process.connected) {
+      throw new Error('this file is started by tandem serve, not by hand');
+    }
+    this.#post = process.send.bind(process);
+    delete process.send;
+    // Typed as always there: it is, where there is a channel.
+    Reflect.deleteProperty(process, 'disconnect');
     this.#order = new Promise((resolve) => {
       this.#onOrder = resolve;
     });
-    process.on('message', (message) => void this.#receive(message as ToServer));
+    process.on('message', (message) => void this.#receive(message));
     process.once('disconnect', () => this.#pending.end());
   }
 
@@ -70,10 +81,15 @@ export class SupervisorLink {
     return snapshots as readonly MetricsSnapshot[] | undefined;
   }
 
-  async #receive(message: ToServer): Promise<void> {
-    if (message.type === 'start') this.#onOrder(message.order);
-    else if (message.type === 'collection') this.#pending.reply(message.id, message.snapshots);
-    else if (this.#handlers !== undefined) {
+  async #receive(received: unknown): Promise<void> {
+    const message = parseToServer(received);
+    if (message === undefined) return;
+    if (message.type === 'start') {
+      this.#key ??= message.key;
+      this.#onOrder(message.order);
+    } else if (message.type === 'collection') {
+      this.#pending.reply(message.id, message.snapshots);
+    } else if (this.#handlers !== undefined) {
       const { id } = message;
       const value =
         message.type === 'reload' ? await this.#handlers.reload() : this.#handlers.collect();
@@ -84,8 +100,9 @@ export class SupervisorLink {
   #send(message: FromServer): Promise<void> {
     return new Promise((resolve) => {
       // The callback takes the error of a channel that has just closed.
-      if (process.connected) process.send?.(message, undefined, undefined, () => resolve());
-      else {
+      if (process.connected) {
+        this.#post({ key: this.#key, ...message }, undefined, undefined, () => resolve());
+      } else {
         this.#pending.end();
         resolve();
       }

@@ -40,7 +40,8 @@ export type ReloadOutcome = { readonly changed: boolean } | { readonly error: st
 
 /** From the supervisor to a server process. Signals go beside it, as the operating system's own. */
 export type ToServer =
-  | { readonly type: 'start'; readonly order: StartOrder }
+  /** `key` goes with each message back: by it they are told from what else reaches the channel. */
+  | { readonly type: 'start'; readonly key: string; readonly order: StartOrder }
   | { readonly type: 'reload'; readonly id: number }
   | { readonly type: 'collect'; readonly id: number }
   | {

@@ -1,14 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 import type {
   Figures,
-  FromServer,
   ReadyReport,
   ReloadOutcome,
   StartFailure,
   StartOrder,
   ToServer,
 } from './messages.ts';
+import { parseFromServer, parseOutcome } from './parse-message.ts';
+import { parseSnapshot } from './parse-snapshot.ts';
 import { Pending } from './pending.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -28,6 +30,8 @@ export interface ServerEvents {
   onFigures(server: ServerProcess, figures: Figures): void;
   /** Its main thread is stuck: nothing was heard of it for `watchdogTimeoutMs`. It is being killed. */
   onSilence(server: ServerProcess): void;
+  /** It sent what is no message: told once in its life. */
+  onStrangeMessage(server: ServerProcess): void;
   /** A process asks for the snapshots of all. */
   collect(): Promise<readonly MetricsSnapshot[]>;
 }
@@ -44,11 +48,14 @@ export class ServerProcess {
   readonly #child: ChildProcess;
   readonly #events: ServerEvents;
   readonly #pending = new Pending();
+  readonly #key = randomUUID();
   readonly #onReady: (report: ReadyReport | undefined) => void;
   readonly #watchdogTimeoutMs: number;
   #watchdog: Watchdog | undefined;
   #limit: NodeJS.Timeout | undefined;
   #failure: StartFailure | undefined;
+  #isReady = false;
+  #wasStrange = false;
   #isStopping = false;
   #stopSignal: NodeJS.Signals | undefined;
   #isDrained = false;
@@ -73,8 +80,8 @@ export class ServerProcess {
       serialization: 'advanced',
     });
     this.ended = this.#untilEnd();
-    this.#child.on('message', (message) => this.#receive(message as FromServer));
-    this.#send({ type: 'start', order });
+    this.#child.on('message', (message) => this.#receive(message));
+    this.#send({ type: 'start', key: this.#key, order });
     this.#killAfter(startLimitMs, {
       message: `it was not ready after ${startLimitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`,
       stack: undefined,
@@ -106,13 +113,13 @@ export class ServerProcess {
   /** Reloads its modules in place; undefined where it has gone meanwhile. */
   async reload(): Promise<ReloadOutcome | undefined> {
     const outcome = await this.#pending.ask((id) => this.#send({ type: 'reload', id }));
-    return outcome as ReloadOutcome | undefined;
+    return parseOutcome(outcome);
   }
 
   /** What it has counted; undefined where it has gone, counts nothing, or does not answer in time. */
   async collect(limitMs: number): Promise<MetricsSnapshot | undefined> {
     const snapshot = await this.#pending.ask((id) => this.#send({ type: 'collect', id }), limitMs);
-    return snapshot as MetricsSnapshot | undefined;
+    return parseSnapshot(snapshot);
   }
 
   #untilEnd(): Promise<ServerEnd> {
@@ -144,8 +151,14 @@ export class ServerProcess {
     });
   }
 
-  #receive(message: FromServer): void {
-    if (message.type === 'ready') {
+  #receive(received: unknown): void {
+    const message = parseFromServer(received, this.#key);
+    if (message === undefined) {
+      if (!this.#wasStrange) this.#events.onStrangeMessage(this);
+      this.#wasStrange = true;
+    } else if (message.type === 'ready') {
+      if (this.#isReady) return;
+      this.#isReady = true;
       if (!this.#isStopping) {
         clearTimeout(this.#limit);
         this.#watch();

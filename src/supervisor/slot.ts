@@ -32,6 +32,9 @@ const afterReplacement: DelayPolicy = {
   forgetsMs: 600_000,
 };
 
+/** What fails so many times in a row is no chance. */
+const startTries = 3;
+
 /** Keeps one server process: starts it, starts it again when it ends, and replaces it beside itself. */
 export class Slot {
   readonly #order: Omit<StartOrder, 'isFirst'>;
@@ -74,10 +77,24 @@ export class Slot {
     return this.#current;
   }
 
-  /** Starts the first process. Gives its report, or how it ended instead. */
+  /**
+   * Starts the first process; one that ends by chance is started again. Gives its report, or how it ended instead.
+   *
+   * @param isFirst no other process of the service has come to serve
+   */
   async start(isFirst: boolean): Promise<ReadyReport | ServerEnd> {
-    const server = this.#launch(isFirst);
-    return (await server.ready) ?? (await server.ended);
+    for (let tries = 1; ; tries++) {
+      const server = this.#launch(isFirst);
+      const result = (await server.ready) ?? (await server.ended);
+      if ('banner' in result || tries === startTries || !mayBeChance(result, isFirst)) {
+        return result;
+      }
+      if (this.#isStopping) return result;
+      this.#log.warn(
+        { event: 'process-start-retried', ...this.#fields(server), ...endFields(result) },
+        'a server process ended before it was ready: it is started again',
+      );
+    }
   }
 
   /** Reloads the modules in place; undefined where no process is there to do so. */
@@ -92,7 +109,7 @@ export class Slot {
     const old = this.#current;
     this.#isDue = false;
     if (old === undefined || this.#next !== undefined || this.#isStopping) return;
-    this.#replaceableAt = Date.now() + this.#replacements.next(Date.now());
+    this.#replaceableAt = performance.now() + this.#replacements.next(performance.now());
     this.#log.warn(
       { event: 'process-replacing', ...this.#fields(old), ...cause },
       'a server process is being replaced',
@@ -129,6 +146,7 @@ export class Slot {
     const server = new ServerProcess(entry, { ...this.#order, isFirst }, startLimitMs, {
       onFigures: (from, figures) => this.#onFigures(from, figures),
       onSilence: (from) => this.#onSilence(from),
+      onStrangeMessage: (from) => this.#onStrangeMessage(from),
       collect: () => this.#events.collect(),
     });
     this.#next = server;
@@ -195,7 +213,7 @@ export class Slot {
   }
 
   #onDeath(server: ServerProcess, end: ServerEnd): void {
-    const retryMs = this.#deaths.next(Date.now());
+    const retryMs = this.#deaths.next(performance.now());
     this.#log.error(
       { event: 'process-lost', ...this.#fields(server), ...endFields(end), retryMs },
       'a server process ended: another takes its place',
@@ -209,7 +227,7 @@ export class Slot {
 
   #onFigures(server: ServerProcess, figures: Figures): void {
     if (server !== this.#current || this.#next !== undefined || this.#isStopping) return;
-    if (this.#isDue || Date.now() < this.#replaceableAt) return;
+    if (this.#isDue || performance.now() < this.#replaceableAt) return;
     const reason = excessOf(figures, this.#options);
     if (reason === undefined) return;
     this.#isDue = true;
@@ -224,9 +242,23 @@ export class Slot {
     );
   }
 
+  #onStrangeMessage(server: ServerProcess): void {
+    this.#log.warn(
+      { event: 'process-message-ignored', ...this.#fields(server) },
+      'a server process sent what is no message to its supervisor: ignored, and not told again',
+    );
+  }
+
   #fields({ number, pid }: ServerProcess): LogFields {
     return this.#order.of > 1 ? { process: number, serverPid: pid } : { serverPid: pid };
   }
+}
+
+/** Whether the same process, started again, may do better. */
+function mayBeChance({ signal, failure }: ServerEnd, isFirst: boolean): boolean {
+  // Where another one serves, the configuration and the modules are right.
+  if (!isFirst) return true;
+  return signal !== null && failure === undefined;
 }
 
 function endFields({ code, signal, failure }: ServerEnd): LogFields {

@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../observe/log.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 import { StartupError } from '../startup-error.ts';
+import { endingMs } from './ending.ts';
 import { freePorts } from './free-ports.ts';
 import type { ReadyReport } from './messages.ts';
 import type { ServerEnd } from './server-process.ts';
@@ -16,9 +17,6 @@ export interface SupervisorOptions {
   readonly version: string;
   readonly log: Log;
 }
-
-/** What a process needs beyond the grace time: last replies, ends of threads, teardowns. */
-const endingMs = 5000;
 
 /**
  * The parent of the server processes, which share one port. It serves nothing itself: it keeps as many of

@@ -1,5 +1,5 @@
 /** The command line as it is installed: compiled, and run by node alone. */
-import { spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
@@ -20,13 +20,21 @@ export class CompiledCli extends Compiled {
   }
 
   /** Starts `tandem serve`. */
-  run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-    // Without the marks of this test run and of tsx.
-    const { NODE_TEST_CONTEXT: _test, NODE_OPTIONS: _options, PORT: _port, ...rest } = process.env;
+  run(args: readonly string[], env: NodeJS.ProcessEnv = {}, stdio: StdioOptions = 'pipe'): Running {
+    const [node, ...rest] = this.#command(args);
+    return new Running(spawn(node, rest, { env: cleanEnvironment(env), stdio }));
+  }
+
+  /** Starts it where no process may have more than `limit` files open. */
+  runWithin(limit: number, args: readonly string[]): Running {
+    const shell = ['-c', 'ulimit -n "$0" && exec "$@"', String(limit), ...this.#command(args)];
+    return new Running(spawn('sh', shell, { env: cleanEnvironment({}) }));
+  }
+
+  #command(args: readonly string[]): [string, ...string[]] {
     const main = join(this.folder, 'src/cli/main.js');
     const common = ['--workers', '1', '--spare-workers', '0', '--cors-origin', 'none'];
-    const options = { env: { ...rest, ...env } };
-    return new Running(spawn(process.execPath, [main, 'serve', ...common, ...args], options));
+    return [process.execPath, main, 'serve', ...common, ...args];
   }
 
   /** Starts it with the procedures of `service`, and waits until all processes serve. */
@@ -54,6 +62,12 @@ export class CompiledCli extends Compiled {
   }
 }
 
+/** Without the marks of this test run and of tsx. */
+function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { NODE_TEST_CONTEXT: _test, NODE_OPTIONS: _options, PORT: _port, ...rest } = process.env;
+  return { ...rest, ...env };
+}
+
 /** Ends a server with its test, whatever became of that: its processes end with it. */
 export function endWith(t: TestContext, server: Running): void {
   t.after(async () => {
@@ -63,7 +77,7 @@ export function endWith(t: TestContext, server: Running): void {
 }
 
 /** The address, once all processes serve. */
-async function urlOf(server: Running): Promise<string> {
+export async function urlOf(server: Running): Promise<string> {
   const [, url = ''] = await server.seen('stdout', /listens on (http:\S+) .*\n {2}curl .*\n/s);
   return url;
 }

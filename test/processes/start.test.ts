@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
-import { CompiledCli, endWith, service } from './cli.ts';
+import { describe, type TestContext, test } from 'node:test';
+import { CompiledCli, endWith, logged, logOf, service, until, urlOf } from './cli.ts';
+import { pids } from './load.ts';
 
 const cli = CompiledCli.suite();
 
@@ -107,5 +108,67 @@ describe('a service that can not start ends with one line', () => {
       first.child.kill('SIGTERM');
       assert.equal((await first.exit).code, 0);
     }
+  });
+});
+
+describe('a process that is killed before it is ready', () => {
+  const source = `
+    import { appendFileSync, readFileSync } from 'node:fs';
+    import { isMainThread } from 'node:worker_threads';
+    import { Router } from 'tandem-rpc';
+    const { STARTS, HANGING } = process.env;
+    if (isMainThread) {
+      appendFileSync(STARTS, process.pid + '\\n');
+      const nth = readFileSync(STARTS, 'utf8').split('\\n').length - 1;
+      if (HANGING.split(',').includes(String(nth))) await new Promise((ever) => setInterval(ever, 2 ** 30));
+    }
+    const router = new Router();
+    router.rpc(async function where() {
+      return process.pid;
+    });
+    export default router;
+  `;
+
+  /** Starts a service of two processes; those starts in `nths` that hang are killed one by one. */
+  async function startKilling(t: TestContext, nths: readonly number[]) {
+    const path = join(cli.folder, 'hanging.mjs');
+    writeFileSync(path, source);
+    const STARTS = join(cli.folder, `starts-${nths.join('-')}`);
+    const env = { STARTS, HANGING: nths.join(',') };
+    const server = cli.run([path, ...free, ...pair], env);
+    endWith(t, server);
+    const started = () => (existsSync(STARTS) ? readFileSync(STARTS, 'utf8').split('\n') : []);
+    for (const nth of nths) {
+      // The last line is what stands behind the last line break.
+      await until(() => started().length > nth);
+      process.kill(Number(started()[nth - 1]), 'SIGKILL');
+    }
+    return server;
+  }
+
+  for (const [what, nth] of [
+    ['the first', 1],
+    ['another', 2],
+  ] as const) {
+    test(`is started again: ${what}`, async (t) => {
+      const server = await startKilling(t, [nth]);
+      const url = await urlOf(server);
+      assert.equal((await pids(url, 2)).length, 2);
+      const [line] = await logged(server, /ended before it was ready: it is started again/);
+      assert.deepEqual([line?.signal, line?.process], ['SIGKILL', nth]);
+      assert.deepEqual(
+        logOf(server).filter(({ level }) => level === 'error'),
+        [],
+      );
+    });
+  }
+
+  test('three times in a row ends the start with one line', async (t) => {
+    const server = await startKilling(t, [2, 3, 4]);
+    const { code, stdout, stderr } = await server.exit;
+    const told = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+    assert.deepEqual(told, ['tandem: a server process ended by SIGKILL before it was ready']);
+    assert.equal(stdout, '');
+    assert.equal(code, 1);
   });
 });

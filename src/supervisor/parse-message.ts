@@ -1,0 +1,107 @@
+import type {
+  Figures,
+  FromServer,
+  ReadyReport,
+  ReloadOutcome,
+  StartFailure,
+  StartOrder,
+  ToServer,
+} from './messages.ts';
+import {
+  type Fields,
+  isAmount,
+  isFields,
+  parseSnapshot,
+  parseSnapshots,
+} from './parse-snapshot.ts';
+
+/**
+ * A message of a server process; undefined: it is none. Code of procedures runs beside the link, and whatever reaches
+ * the channel arrives here.
+ *
+ * @param key what the process was given with its order: a message without it is somebody else's
+ */
+export function parseFromServer(message: unknown, key: string): FromServer | undefined {
+  if (!isFields(message) || message.key !== key) return undefined;
+  const { type, id } = message;
+  switch (type) {
+    case 'ready':
+      return isReport(message.report) ? { type, report: message.report } : undefined;
+    case 'failed':
+      return isFailure(message.failure) ? { type, failure: message.failure } : undefined;
+    case 'figures':
+      return isFigures(message.figures) ? { type, figures: message.figures } : undefined;
+    case 'drained':
+      // That it has drained counts, whatever became of its figures.
+      return { type, snapshot: parseSnapshot(message.snapshot) };
+    case 'reply':
+      return isAmount(id) ? { type, id, value: message.value } : undefined;
+    case 'collect-all':
+      return isAmount(id) ? { type, id } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** A message of the supervisor; undefined: it is none. */
+export function parseToServer(message: unknown): ToServer | undefined {
+  if (!isFields(message)) return undefined;
+  const { type, id } = message;
+  switch (type) {
+    case 'start': {
+      const { key, order } = message;
+      return typeof key === 'string' && isOrder(order) ? { type, key, order } : undefined;
+    }
+    case 'reload':
+    case 'collect':
+      return isAmount(id) ? { type, id } : undefined;
+    case 'collection': {
+      const snapshots = parseSnapshots(message.snapshots);
+      return isAmount(id) && snapshots !== undefined ? { type, id, snapshots } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** How a reload ended, as it was replied. */
+export function parseOutcome(value: unknown): ReloadOutcome | undefined {
+  if (value === undefined) return undefined;
+  if (isFields(value)) {
+    const { changed, error } = value;
+    if (typeof changed === 'boolean') return { changed };
+    if (typeof error === 'string') return { error };
+  }
+  return { error: 'the server process gave no answer that can be read' };
+}
+
+function isReport(value: unknown): value is ReadyReport {
+  return (
+    isFields(value) && typeof value.banner === 'string' && typeof value.sharesPort === 'boolean'
+  );
+}
+
+function isFailure(value: unknown): value is StartFailure {
+  if (!isFields(value)) return false;
+  const { message, stack } = value;
+  return typeof message === 'string' && (stack === undefined || typeof stack === 'string');
+}
+
+function isFigures(value: unknown): value is Figures {
+  return isFields(value) && isAmount(value.zombies) && isAmount(value.rssBytes);
+}
+
+/** The supervisor resolved the configuration itself: that it came as one object is enough. */
+function isOrder(value: unknown): value is StartOrder & Fields {
+  if (!isFields(value)) return false;
+  const { number, of, isFirst, modules, config, version } = value;
+  return (
+    isAmount(number) &&
+    isAmount(of) &&
+    typeof isFirst === 'boolean' &&
+    Array.isArray(modules) &&
+    modules.every((module) => typeof module === 'string') &&
+    isFields(config) &&
+    typeof version === 'string'
+  );
+}

@@ -124,7 +124,7 @@ export class RpcApp {
       metrics.connections = () => ({ open: listening.connections, refused: this.#refused.count });
     }
     try {
-      await Promise.all([dispatcher.ready(), metrics?.prepare()]);
+      await dispatcher.ready();
     } catch (error) {
       await calls.close();
       await listening.closeOperations();

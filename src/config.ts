@@ -89,6 +89,15 @@ function assertTogether(config: Config): void {
       `option demoteAboveUs (${config.demoteAboveUs}) must not be below inlineBelowUs (${config.inlineBelowUs}): a procedure would move back and forth`,
     );
   }
+  for (const [memory, largest] of [
+    ['maxBodyMemory', 'maxBodyBytes'],
+    ['maxReplyMemory', 'maxReplyBytes'],
+  ] as const) {
+    if (config[memory] >= config[largest]) continue;
+    throw new StartupError(
+      `option ${memory} (${config[memory]}) must not be below ${largest} (${config[largest]}): nothing of that size could come through`,
+    );
+  }
   if (config.processes > 1 && !config.supervisor) {
     throw new StartupError(
       `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,

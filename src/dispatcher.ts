@@ -1,4 +1,5 @@
 import { type Config, type ConfigOptions, resolveConfig } from './config.ts';
+import { BodyMemory, type BodyMemoryStats } from './dispatch/body-memory.ts';
 import { DeadlineSweep } from './dispatch/deadline.ts';
 import { openRpcText } from './dispatch/discover.ts';
 import { passGate } from './dispatch/gate.ts';
@@ -7,6 +8,7 @@ import { keepBody } from './dispatch/large-body.ts';
 import type { PlacementDecision } from './dispatch/placement.ts';
 import { refuseBody, refusePayload } from './dispatch/refuse.ts';
 import { refusingGeneration } from './dispatch/refusing.ts';
+import { ReplyMemory, type ReplyMemoryStats } from './dispatch/reply-memory.ts';
 import { RequestScope, type ScopeFacts } from './dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from './dispatch/service.ts';
 import { documentOf } from './document.ts';
@@ -49,6 +51,10 @@ export interface DispatcherStats {
   readonly inFlight: number;
   /** undefined where a router without modules is served. */
   readonly pool: PoolStats | undefined;
+  /** Bytes of request bodies, in all. */
+  readonly bodies: BodyMemoryStats;
+  /** Bytes of replies that wait for their clients, in all. */
+  readonly replies: ReplyMemoryStats;
   /** Where each procedure runs, and why. */
   readonly placement: Readonly<Record<string, PlacementDecision>>;
 }
@@ -61,6 +67,9 @@ export interface DispatcherStats {
 export class Dispatcher implements Service {
   readonly config: Config;
   readonly log: Log;
+  /** For transports: see {@link Service}. */
+  readonly bodyMemory: BodyMemory;
+  readonly replyMemory: ReplyMemory;
   readonly #serving: Serving;
   readonly #observation: Observation;
   readonly #metrics: Metrics | undefined;
@@ -89,15 +98,21 @@ export class Dispatcher implements Service {
     const { config, log: ownLog } = this;
     const observers = toObservers(onCall, 'option onCall');
     this.#observation = new Observation({ ...config, log: ownLog, onCall: observers });
+    this.bodyMemory = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
+    this.replyMemory = new ReplyMemory(config.maxReplyMemory);
     const context = {
       config,
       log: ownLog,
       deadlines: this.#deadlines,
       observation: this.#observation,
       poolCounters: new PoolCounters(),
+      bodies: this.bodyMemory,
+      replies: this.replyMemory,
     };
     this.#serving = new Serving(source, context);
-    this.#metrics = config.metrics ? new Metrics(context, this.#serving) : undefined;
+    this.#metrics = config.metrics
+      ? new Metrics({ ...context, serving: this.#serving })
+      : undefined;
     this.#kernel = new Kernel(config, () => this.#generation(), this.#observation);
   }
 
@@ -217,6 +232,8 @@ export class Dispatcher implements Service {
       state: this.state,
       inFlight: generation?.inFlight ?? 0,
       pool: generation?.pool?.stats(),
+      bodies: this.bodyMemory.stats(),
+      replies: this.replyMemory.stats(),
       placement,
     };
   }
@@ -349,6 +366,7 @@ export class Dispatcher implements Service {
       await ended;
     } finally {
       this.#isClosed = true;
+      this.bodyMemory.close();
       this.#observation.close();
       this.#metrics?.close();
     }

@@ -1,4 +1,5 @@
 import type { Config } from './config.ts';
+import type { BodyMemory } from './dispatch/body-memory.ts';
 import { type Call, paramsLength } from './dispatch/call.ts';
 import type { DeadlineSweep } from './dispatch/deadline.ts';
 import type { Executor } from './dispatch/executor.ts';
@@ -26,6 +27,7 @@ export interface GenerationContext {
   readonly deadlines: DeadlineSweep;
   readonly observation: Observation;
   readonly poolCounters: PoolCounters;
+  readonly bodies: BodyMemory;
 }
 
 /** Where a procedure's calls run: settled, or moved by measurement. */
@@ -171,7 +173,7 @@ export class ServedGeneration implements Generation {
   }
 
   async #startPool({ router, modules }: LoadedModules): Promise<void> {
-    const { config, log, observation: observer, poolCounters: counters } = this.#context;
+    const { config, log, observation: observer, poolCounters: counters, bodies } = this.#context;
     const urls = modules.map(({ url }) => url);
     const options = {
       ...config,
@@ -180,6 +182,7 @@ export class ServedGeneration implements Generation {
       execArgv: workerExecArgv(urls),
       replica: config,
       counters,
+      bodies,
     };
     const onRun = (call: Call, us: number): void =>
       this.#placedOf(call.procedure).measured?.record(us, 'worker', paramsLength(call));

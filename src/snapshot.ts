@@ -1,3 +1,5 @@
+import type { BodyMemory } from './dispatch/body-memory.ts';
+import type { ReplyMemory } from './dispatch/reply-memory.ts';
 import type { Observation } from './observation.ts';
 import { lostOutput } from './observe/lost-output.ts';
 import type { ProcessGauges } from './observe/process-gauges.ts';
@@ -15,6 +17,8 @@ export interface ConnectionFigures {
 export interface SnapshotSource {
   readonly observation: Observation;
   readonly poolCounters: PoolCounters;
+  readonly bodies: BodyMemory;
+  readonly replies: ReplyMemory;
   readonly serving: Serving;
   readonly processGauges: ProcessGauges;
   /** undefined: no server listens. */
@@ -31,7 +35,8 @@ export function snapshotOf(process: string, source: SnapshotSource): MetricsSnap
   };
 }
 
-function countersOf({ observation, poolCounters, connections }: SnapshotSource): Counters {
+function countersOf(source: SnapshotSource): Counters {
+  const { observation, poolCounters, bodies, replies, connections } = source;
   const { shed, reloads, failedReloads } = observation;
   const { frames, framedCalls, deaths, kills, retirements, restarts, zombies } = poolCounters;
   return {
@@ -49,11 +54,14 @@ function countersOf({ observation, poolCounters, connections }: SnapshotSource):
     failedReloads,
     refusedConnections: connections?.refused ?? 0,
     lostOutput: lostOutput(),
+    refusedBodies: bodies.refused,
+    cutReplies: replies.cut,
   };
 }
 
 /** Of all generations together: an old one that finishes its calls counts too. */
-function gaugesOf({ serving, poolCounters, processGauges, connections }: SnapshotSource): Gauges {
+function gaugesOf(source: SnapshotSource): Gauges {
+  const { serving, poolCounters, processGauges, connections } = source;
   const { generations } = serving;
   const pools = generations.flatMap(({ pool }) => pool?.stats() ?? []);
   return {
@@ -65,6 +73,9 @@ function gaugesOf({ serving, poolCounters, processGauges, connections }: Snapsho
     spareWorkers: sum(pools.map(({ spares }) => spares)),
     startingWorkers: sum(pools.map(({ starting }) => starting)),
     zombieWorkers: poolCounters.zombiesNow,
+    bodyMemoryInUse: source.bodies.stats().inUse,
+    bodyMemoryKept: source.bodies.stats().kept,
+    replyMemory: source.replies.stats().waiting,
     connections: connections?.open,
     ...processGauges.read(),
   };

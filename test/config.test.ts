@@ -68,6 +68,8 @@ describe('defaults', () => {
       startTimeoutMs: 30_000,
       shutdownGraceMs: 10_000,
       maxBodyBytes: 10_485_760,
+      maxBodyMemory: 268_435_456,
+      maxReplyMemory: 268_435_456,
       maxReplyBytes: 26_214_400,
       maxBatch: 1000,
       batchConcurrency: 1,

@@ -19,6 +19,19 @@ const maxTextBytes = 511 * 1024 ** 2;
 
 const defaultRequestMs = 60_000;
 
+/** The memory for all of something, of which the largest has to fit. */
+const defaultMemory = 256 * 1024 ** 2;
+
+function atLeast(largest: 'maxBodyBytes' | 'maxReplyBytes') {
+  return {
+    text: `256mb, or ${largest} if larger`,
+    from: (given: Readonly<Record<string, unknown>>) => {
+      const bytes = given[largest];
+      return typeof bytes === 'number' ? Math.max(defaultMemory, bytes) : defaultMemory;
+    },
+  };
+}
+
 /** Every option there is: flags, environment variables, help and README follow from this table. */
 export const table = {
   host: option({
@@ -277,6 +290,20 @@ export const table = {
     flag: 'max-reply',
     about: 'Size of a reply, a batch counted together',
     reason: 'a slow reader holds a whole reply in memory',
+  }),
+  maxBodyMemory: option({
+    group: 'Limits',
+    kind: bytes({ min: 1, max: 1024 ** 4 }),
+    fallback: atLeast('maxBodyBytes'),
+    about: 'Bodies in memory together: arriving, waiting, with workers; the next one is refused',
+    reason: 'maxInFlight counts requests, whose bodies may be ten bytes or ten megabytes each',
+  }),
+  maxReplyMemory: option({
+    group: 'Limits',
+    kind: bytes({ min: 1, max: 1024 ** 4 }),
+    fallback: atLeast('maxReplyBytes'),
+    about: 'Replies that wait for their clients together; beyond it the slowest client is cut',
+    reason: 'who calls and does not read must not hold the memory of those who do',
   }),
   maxBatch: option({
     group: 'Limits',

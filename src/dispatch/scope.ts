@@ -1,4 +1,5 @@
 import type { Verdict } from './authenticate.ts';
+import type { BodyLease } from './body-memory.ts';
 
 import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
 
@@ -42,6 +43,8 @@ export class RequestScope {
   #auth: unknown;
   /** What `authenticate` says of the caller, once it is known; undefined: nobody was asked. */
   verdict: Verdict | Promise<Verdict> | undefined;
+  /** What a large body lies in; undefined: it is small, or memory of the caller's. */
+  body: BodyLease | undefined;
   /** Most requests have one call, so most have one listener. */
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;

@@ -10,6 +10,21 @@ export const largeBytes = 64 * 1024;
 export const smallReply = 4 * 1024;
 
 /**
+ * Of the replies that fit the cork of uWebSockets.js, one in so many is written in the dearer way that tells whether
+ * the client reads: by chance, a connection then holds 16 unread ones, 200 KB at most.
+ */
+export const probeShare = 1 / 16;
+
+/** Replies without a body that end in one turn of the event loop, of all connections of a server together. */
+export const bodilessPerTurn = 64;
+
+/** On node:http, a connection with so much to read is not answered more until it has read: see NodeConnection. */
+export const unreadBytes = 256 * 1024;
+
+/** On node:http, requests of one connection that are handled at a time: those pipelined behind them wait. */
+export const openRequests = 16;
+
+/**
  * A refused body up to this many times the limit is read and thrown away, so that the client gets to see
  * the reply (closing under a client that still writes resets the connection); a larger one is cut.
  */

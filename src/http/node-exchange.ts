@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { WaitingReply } from '../dispatch/reply-memory.ts';
 import { RequestScope } from '../dispatch/scope.ts';
 import type { Service } from '../dispatch/service.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import { type Answer, failure } from './answer.ts';
-import { Body, isSmall } from './body.ts';
+import type { Body } from './body.ts';
 import type { CorsLines } from './cors.ts';
 import type { InFlight } from './in-flight.ts';
 import { largeBytes, writeDeadlineMs } from './limits.ts';
@@ -18,8 +19,11 @@ export interface NodeContext {
   readonly writeTimeoutMs: number;
 }
 
+/** What the head of a reply takes, about. */
+const headBytes = 256;
+
 /** One request on node:http, from its handler to its last byte. */
-export class NodeExchange implements OnConnection {
+export class NodeExchange implements OnConnection, WaitingReply {
   readonly #context: NodeContext;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -27,6 +31,12 @@ export class NodeExchange implements OnConnection {
   readonly #cors: CorsLines;
   /** A reply was given to node:http. */
   #replied = false;
+  /** Of that reply, where they are this client's alone. */
+  bytes = 0;
+  /** Until it is handed over: from there on who waits for the reply releases it. */
+  #body: Body | undefined;
+  /** Bytes of the reply and its head. */
+  #unread = 0;
   #over = false;
   #scope: RequestScope | undefined;
   #writeTimer: NodeJS.Timeout | undefined;
@@ -53,31 +63,39 @@ export class NodeExchange implements OnConnection {
     if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#writeTimer);
-    this.#connection.delete(this);
+    this.#body?.release();
+    this.#context.service.replyMemory.delete(this);
+    this.#connection.delete(this, this.#unread);
     this.#context.inFlight.leave();
     if (!this.#res.writableFinished) this.#scope?.cancel();
   }
 
-  /** Reads the body and answers it. */
-  call(contentLength: number, scope: RequestScope): void {
-    this.#scope = scope;
-    let whole: Uint8Array | undefined;
-    let body: Body | undefined;
-    this.#req.on('data', (chunk: Buffer) => {
-      if (body === undefined && chunk.byteLength === contentLength && isSmall(contentLength)) {
-        whole = chunk;
-        return;
-      }
-      body ??= new Body(contentLength);
-      body.add(chunk);
-    });
-    this.#req.on('end', () => this.#handle(whole ?? body?.take() ?? new Uint8Array(0), scope));
+  /** Nobody tells how much of it the client has taken: of two that wait, the older is the slower. */
+  get pace(): number {
+    return 0;
   }
 
-  /** Answers a body that was read before this handler got the request. */
-  callRead(body: string | Uint8Array, scope: RequestScope): void {
+  cut(): void {
+    this.#connection.cut();
+  }
+
+  /** Reads the body and answers it. */
+  call(body: Body, scope: RequestScope): void {
     this.#scope = scope;
-    this.#handle(body, scope);
+    this.#body = body;
+    let bytes: Uint8Array | undefined;
+    this.#req.on('data', (chunk: Buffer) => {
+      if (!this.#over) bytes = body.add(chunk);
+    });
+    this.#req.on('end', () => {
+      if (!this.#over) this.#handle(bytes ?? new Uint8Array(0), body, scope);
+    });
+  }
+
+  /** Answers a body that was read before this handler got the request: bytes, or text as it is. */
+  callRead(bytes: string | Uint8Array, body: Body, scope: RequestScope): void {
+    this.#scope = scope;
+    this.#handle(bytes, body, scope);
   }
 
   /** Writes what is no JSON-RPC reply and may have to be waited for. */
@@ -96,30 +114,40 @@ export class NodeExchange implements OnConnection {
 
   /** Writes what is no JSON-RPC reply. */
   answer(answer: Answer): void {
-    this.#write(answer.status, answer.headers, answer.body, answer.close);
+    const { status, headers, body, close } = answer;
+    this.#write(status, headers, body, close, typeof body !== 'string');
   }
 
-  #handle(body: string | Uint8Array, scope: RequestScope): void {
+  #handle(bytes: string | Uint8Array, body: Body, scope: RequestScope): void {
+    this.#body = undefined;
     let reply: Reply | Promise<Reply>;
     try {
-      reply = this.#context.service.handle(body, scope);
+      reply = this.#context.service.handle(bytes, scope);
     } catch (error) {
+      body.release();
       this.#fail(error);
       return;
     }
     if (reply instanceof Promise) {
       reply.then(
-        (settled) => this.#send(settled),
-        (error: unknown) => this.#fail(error),
+        (settled) => {
+          body.release();
+          this.#send(settled);
+        },
+        (error: unknown) => {
+          body.release();
+          this.#fail(error);
+        },
       );
     } else {
+      body.release();
       this.#send(reply);
     }
   }
 
   #send(reply: Reply): void {
-    if (reply === undefined) this.#write(204, [], undefined, false);
-    else this.#write(200, ['content-type', 'application/json'], reply, false);
+    if (reply === undefined) this.#write(204, [], undefined, false, false);
+    else this.#write(200, ['content-type', 'application/json'], reply, false, false);
   }
 
   /** The one place a reply is written. */
@@ -128,6 +156,7 @@ export class NodeExchange implements OnConnection {
     headers: readonly string[],
     body: string | Uint8Array | undefined,
     close: boolean,
+    isShared: boolean,
   ): void {
     if (this.#replied || this.#over) return;
     this.#replied = true;
@@ -137,13 +166,19 @@ export class NodeExchange implements OnConnection {
     if (body !== undefined) lines.push('content-length', String(bytes));
     const draining = this.#context.inFlight.draining && this.#connection.isLast(this);
     if (close || draining) lines.push('connection', 'close');
+    this.#unread = bytes + headBytes;
+    this.#connection.addUnread(this.#unread);
+    if (bytes > 0 && !isShared) {
+      this.bytes = bytes;
+      this.#context.service.replyMemory.add(this);
+    }
     this.#res.writeHead(status, lines);
     if (body === undefined || this.#req.method === 'HEAD') this.#res.end();
     else this.#res.end(body);
     if (bytes > largeBytes) {
       // A client that does not read would keep the whole reply in memory.
       this.#writeTimer = setTimeout(
-        () => this.#res.destroy(),
+        () => this.#connection.cut(),
         writeDeadlineMs(bytes, this.#context.writeTimeoutMs),
       );
     }

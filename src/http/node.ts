@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { RequestScope } from '../dispatch/scope.ts';
 import type { Service } from '../dispatch/service.ts';
 import { admitted, authRequest } from './admission.ts';
-import { failure } from './answer.ts';
-import { isSmall, ownCopy } from './body.ts';
+import { failure, outOfMemory } from './answer.ts';
+import { Body } from './body.ts';
 import { type Checks, createChecks } from './checks.ts';
 import { createCors } from './cors.ts';
 import { addressText } from './http-server.ts';
 import { InFlight } from './in-flight.ts';
-import { NodeConnections } from './node-connection.ts';
+import { type NodeConnection, NodeConnections } from './node-connection.ts';
 import { type NodeContext, NodeExchange } from './node-exchange.ts';
 import {
   fullPathOf,
@@ -68,10 +69,8 @@ function createHandler(
   // One for all requests: it is filled and read before a handler returns.
   const head = new RequestHead(options.forwardHeaders, authenticate !== undefined);
 
-  return (request, response) => {
-    const mount = toMount(request, response);
+  const handle = (mount: Mount, connection: NodeConnection): void => {
     const { req, res } = mount;
-    const connection = connections.of(req.socket);
     if (connection.refused) return;
     readHead(head.reset(), req);
     const exchange = new NodeExchange(context, connection, req, res, cors(head.origin));
@@ -91,8 +90,10 @@ function createHandler(
       const { forwarded: headers, timeoutMs, traceparent, tracestate } = head;
       const facts = { headers, remoteAddress, timeoutMs, traceparent, tracestate };
       const scope = new RequestScope(facts);
+      const take = bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);
+      if (take === undefined) return;
       if (authenticate !== undefined) scope.verdict = authenticate(whoAsks());
-      callBody(exchange, mount, checks, head.contentLength, scope);
+      take(scope);
       return;
     }
     const { ifNoneMatch } = head;
@@ -105,6 +106,12 @@ function createHandler(
     } else {
       exchange.answer(answer());
     }
+  };
+
+  return (request, response) => {
+    const mount = toMount(request, response);
+    const connection = connections.of(mount.req.socket);
+    connection.take(() => handle(mount, connection));
   };
 }
 
@@ -119,25 +126,36 @@ const parsedBody = failure(
     'or have the parser leave a Buffer or a string',
 );
 
-function callBody(
+/**
+ * How the body of a call is read and answered, once its place in memory is reserved; undefined: it is answered, by a
+ * refusal.
+ */
+function bodyTaker(
   exchange: NodeExchange,
-  { req, body }: Mount,
+  { req, body: read }: Mount,
   checks: Checks,
+  memory: BodyMemory,
   contentLength: number,
-  scope: RequestScope,
-): void {
-  if (!req.readableDidRead && !req.readableEnded) {
-    exchange.call(contentLength, scope);
-    return;
-  }
-  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+): ((scope: RequestScope) => void) | undefined {
+  const isRead = req.readableDidRead || req.readableEnded;
+  if (isRead && typeof read !== 'string' && !(read instanceof Uint8Array)) {
     exchange.answer(parsedBody);
-    return;
+    return undefined;
   }
+  const bytes = isRead ? (read as string | Uint8Array) : undefined;
+  const length = bytes === undefined ? contentLength : Buffer.byteLength(bytes);
   // A parser that decompresses makes more of it than was announced.
-  const refused = checks.bodyLength(Buffer.byteLength(body));
-  if (refused !== undefined) exchange.answer(refused);
-  else if (typeof body === 'string') exchange.callRead(body, scope);
-  // The parser's buffer stays the application's: a large one is transferred away from its owner.
-  else exchange.callRead(isSmall(body.byteLength) ? body : ownCopy(body), scope);
+  const tooLarge = bytes === undefined ? undefined : checks.bodyLength(length);
+  const body = tooLarge === undefined ? Body.reserve(memory, length) : undefined;
+  if (body === undefined) {
+    exchange.answer(tooLarge ?? outOfMemory);
+    return undefined;
+  }
+  return (scope) => {
+    scope.body = body.lease;
+    if (bytes === undefined) exchange.call(body, scope);
+    // The parser's buffer stays the application's: what a worker reads is a copy.
+    else if (typeof bytes === 'string') exchange.callRead(bytes, body, scope);
+    else exchange.callRead(body.add(bytes) ?? bytes, body, scope);
+  };
 }

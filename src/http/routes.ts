@@ -63,10 +63,12 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
     if (format === undefined) return unknownFormat;
     const document = service.introspect(format);
     if (document === undefined) return notReady;
-    const { text, etag } = document;
+    const { bytes, etag } = document;
     // no-cache: kept by caches, but asked for each time, since a reload changes it.
     const headers = ['etag', etag, 'cache-control', 'no-cache'];
-    return matchesEtag(ifNoneMatch, etag) ? bodyless(304, headers) : jsonAnswer(200, text, headers);
+    return matchesEtag(ifNoneMatch, etag)
+      ? bodyless(304, headers)
+      : jsonAnswer(200, bytes, headers);
   }
   function status(target: 'healthz' | 'readyz'): Answer {
     if (target === 'healthz') return jsonAnswer(200, '{"status":"ok"}', noStore);
@@ -87,8 +89,8 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
     },
     async metrics(method) {
       if (method !== 'GET' && method !== 'HEAD') return getOnly;
-      const text = await service.metrics?.text();
-      return text === undefined ? notFound : textAnswer(text, metricsType, noStore);
+      const bytes = await service.metrics?.bytes();
+      return bytes === undefined ? notFound : textAnswer(bytes, metricsType, noStore);
     },
     answer(target, method, query, ifNoneMatch) {
       if (target === 'none' || target === 'metrics') return notFound;

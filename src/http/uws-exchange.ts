@@ -4,21 +4,22 @@ import type { Authenticator, AuthRequest } from '../dispatch/authenticate.ts';
 import { RequestScope, type ScopeFacts } from '../dispatch/scope.ts';
 import type { Service } from '../dispatch/service.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import { type Answer, failure } from './answer.ts';
-import { Body, isSmall, ownCopy } from './body.ts';
+import { type Answer, failure, outOfMemory } from './answer.ts';
+import { Body } from './body.ts';
 import type { CorsLines } from './cors.ts';
 import { addressText } from './http-server.ts';
 import type { InFlight } from './in-flight.ts';
-import { corkBytes, smallReply, writeDeadlineMs } from './limits.ts';
+import { corkBytes, probeShare, smallReply } from './limits.ts';
 import type { RequestHead } from './request-head.ts';
+import { type BodilessReplies, type UwsReplies, UwsReply } from './uws-reply.ts';
 
 /** What every request of one server shares. */
 export interface ExchangeContext {
   readonly service: Service;
   readonly inFlight: InFlight;
   readonly warn: (message: string) => void;
-  /** See HttpOptions. */
-  readonly writeTimeoutMs: number;
+  readonly replies: UwsReplies;
+  readonly bodiless: BodilessReplies;
 }
 
 const closeLines = ['connection', 'close'];
@@ -47,8 +48,9 @@ export class UwsExchange implements ScopeFacts {
   #closes = false;
   #cors: CorsLines | undefined;
   #scope: RequestScope | undefined;
+  /** Until it is handed over: from there on who waits for the reply releases it. */
   #body: Body | undefined;
-  #writeTimer: NodeJS.Timeout | undefined;
+  #waiting: UwsReply | undefined;
   #remoteAddress: string | undefined;
   headers: ScopeFacts['headers'];
   timeoutMs: number | undefined;
@@ -72,9 +74,18 @@ export class UwsExchange implements ScopeFacts {
     return this.#remoteAddress;
   }
 
-  /** Reads the body and answers it. To be called in the handler: what arrives later is lost otherwise. */
-  call(head: RequestHead, cors: CorsLines): void {
-    const { contentLength } = head;
+  /**
+   * Reads the body and answers it. To be called in the handler: what arrives later is lost otherwise.
+   *
+   * @returns false: there is no memory for it, which is answered
+   */
+  call(head: RequestHead, cors: CorsLines): boolean {
+    const body = Body.reserve(this.#context.service.bodyMemory, head.contentLength);
+    if (body === undefined) {
+      this.answer(outOfMemory, cors, false);
+      return false;
+    }
+    this.#body = body;
     this.headers = head.forwarded;
     this.timeoutMs = head.timeoutMs;
     this.traceparent = head.traceparent;
@@ -82,22 +93,15 @@ export class UwsExchange implements ScopeFacts {
     this.#cors = cors;
     this.#closes = head.closes;
     const scope = new RequestScope(this);
+    scope.body = body.lease;
     this.#scope = scope;
     this.#res.onData((chunk, last) => {
       if (this.#done) return;
-      if (this.#body === undefined) {
-        if (last) {
-          // A view, valid until this callback returns: handle reads a small body before it does. A large
-          // one may be transferred, so it gets its own memory.
-          const view = new Uint8Array(chunk);
-          this.#handle(isSmall(view.byteLength) ? view : ownCopy(view), scope);
-          return;
-        }
-        this.#body = new Body(contentLength);
-      }
-      const complete = this.#body.add(new Uint8Array(chunk));
-      if (last && complete) this.#handle(this.#body.take(), scope);
+      // It may be a view, valid until this callback returns: handle reads a small body before it does.
+      const bytes = body.add(new Uint8Array(chunk));
+      if (last && bytes !== undefined) this.#handle(bytes, body, scope);
     });
+    return true;
   }
 
   /** Asks who calls, while the body arrives. After `call`. */
@@ -130,32 +134,43 @@ export class UwsExchange implements ScopeFacts {
   answer(answer: Answer, cors: CorsLines, headOnly: boolean): void {
     const res = this.#res;
     const { status, headers, body, close } = answer;
-    this.#finish();
     res.writeStatus(`${status} ${STATUS_CODES[status]}`);
     writeLines(res, headers);
     writeLines(res, cors.lines);
     if (this.#context.inFlight.draining && !close) writeLines(res, closeLines);
-    if (body === undefined) res.endWithoutBody();
-    // A reply that closes keeps its body even for HEAD: nothing is read behind it.
-    else if (close) res.end(body.padEnd(overfull), true);
-    else if (headOnly) endHead(res, Buffer.byteLength(body));
-    else res.end(body);
+    if (body !== undefined && close) {
+      // It keeps its body even for HEAD: nothing is read behind it.
+      this.#finish();
+      res.end(body.toString().padEnd(overfull), true);
+    } else if (body === undefined || headOnly) {
+      this.#endBodiless(() => {
+        if (body === undefined) res.endWithoutBody();
+        else endHead(res, Buffer.byteLength(body));
+      });
+    } else {
+      this.#write(body, typeof body !== 'string');
+    }
   }
 
-  #handle(body: Uint8Array, scope: RequestScope): void {
+  #handle(bytes: Uint8Array, body: Body, scope: RequestScope): void {
+    this.#body = undefined;
     let reply: Reply | Promise<Reply>;
     try {
-      reply = this.#context.service.handle(body, scope);
+      reply = this.#context.service.handle(bytes, scope);
     } catch (error) {
+      body.release();
       this.#fail(error);
       return;
     }
-    if (this.#closes) this.#await(afterTurn(reply));
-    else if (reply instanceof Promise) this.#await(reply);
-    else this.#send(reply, true);
+    if (this.#closes) this.#await(afterTurn(reply), body);
+    else if (reply instanceof Promise) this.#await(reply, body);
+    else {
+      body.release();
+      this.#send(reply, true);
+    }
   }
 
-  #await(reply: Promise<Reply>): void {
+  #await(reply: Promise<Reply>, body: Body): void {
     // A promise kept at once is answered in the parser's turn still. That matters to a drain only, and a
     // call that began before the drain is past its first turn.
     let inTurn = this.#context.inFlight.draining;
@@ -166,9 +181,11 @@ export class UwsExchange implements ScopeFacts {
     }
     reply.then(
       (settled) => {
+        body.release();
         if (!this.#done) this.#res.cork(() => this.#send(settled, inTurn));
       },
       (error: unknown) => {
+        body.release();
         if (!this.#done) this.#res.cork(() => this.#fail(error));
       },
     );
@@ -185,52 +202,63 @@ export class UwsExchange implements ScopeFacts {
     const { draining } = this.#context.inFlight;
     const { lines, jsonName, jsonValue } = this.#cors;
     if (reply === undefined) {
-      this.#finish();
       res.writeStatus('204 No Content');
       writeLines(res, lines);
       if (draining) writeLines(res, closeLines);
-      res.endWithoutBody();
-    } else if (typeof reply !== 'string' || reply.length > smallReply) {
-      this.#sendTracked(typeof reply === 'string' ? Buffer.from(reply) : reply, this.#cors);
+      this.#endBodiless(() => res.endWithoutBody());
     } else {
-      this.#finish();
       res.writeHeader(jsonName, jsonValue);
-      if (!draining) {
-        res.end(reply);
-      } else if (inTurn) {
-        writeLines(res, closeLines);
-        res.end(reply);
-      } else {
+      if (draining && !inTurn && typeof reply === 'string' && reply.length <= smallReply) {
         // Cut off even those who go on after "connection: close", or a drain under load never ends.
+        this.#finish();
         res.end(reply, true);
+        return;
       }
+      if (draining) writeLines(res, closeLines);
+      this.#write(reply, false);
     }
   }
 
   /**
-   * Writes as much as the client takes and keeps the rest here, where a drain waits for it, and without
-   * the copies that `end` would make of it; a client that does not read is cut at its deadline.
+   * Writes a body behind its head: as much as the system takes. The rest is kept as it is, without the copies
+   * that `end` makes of it for each client, and a request that its client has sent behind it finds the reply
+   * unfinished, for which uWebSockets.js closes the connection: who does not read what was answered is not
+   * answered more.
+   *
+   * What fits the cork is left to `end` as a rule, which is cheaper and does not look whether the client reads.
+   * One in sixteen looks, by chance, so that nobody can tell which: then a connection holds some of them only.
    */
-  #sendTracked(bytes: Uint8Array, cors: CorsLines): void {
+  #write(body: string | Uint8Array, isShared: boolean): void {
     const res = this.#res;
-    const total = bytes.byteLength;
-    res.writeHeader(cors.jsonName, cors.jsonValue);
-    if (this.#context.inFlight.draining) writeLines(res, closeLines);
-    const start = res.getWriteOffset();
-    const [, over] = res.tryEnd(bytes, total);
-    if (over) {
+    if (typeof body === 'string' && body.length <= smallReply && Math.random() > probeShare) {
+      this.#finish();
+      res.end(body);
+      return;
+    }
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const [, isWhole] = res.tryEnd(bytes, bytes.byteLength);
+    if (isWhole) {
       this.#finish();
       return;
     }
-    this.#writeTimer = setTimeout(
-      () => res.close(),
-      writeDeadlineMs(total, this.#context.writeTimeoutMs),
-    );
-    res.onWritable((offset) => {
-      if (this.#done) return true;
-      const [written, ended] = res.tryEnd(bytes.subarray(offset - start), total);
-      if (ended) this.#finish();
-      return written;
+    const taken = res.getWriteOffset();
+    const onEnd = () => this.#finish();
+    this.#waiting = new UwsReply(this.#context.replies, res, bytes, taken, isShared, onEnd);
+  }
+
+  /** Ends what has no body: of this nobody tells whether the client reads, so that only few go out in one turn. */
+  #endBodiless(end: () => void): void {
+    if (this.#context.bodiless.mayEnd()) {
+      this.#finish();
+      end();
+      return;
+    }
+    setImmediate(() => {
+      if (this.#done) return;
+      this.#res.cork(() => {
+        this.#finish();
+        end();
+      });
     });
   }
 
@@ -243,13 +271,14 @@ export class UwsExchange implements ScopeFacts {
 
   #finish(): void {
     this.#done = true;
-    if (this.#writeTimer !== undefined) clearTimeout(this.#writeTimer);
     this.#context.inFlight.leave();
   }
 
   #abort(): void {
     if (this.#done) return;
     this.#finish();
+    this.#waiting?.leave();
+    this.#body?.release();
     this.#scope?.cancel();
   }
 }

@@ -12,6 +12,7 @@ import { createRoutes, isHealth, type Routes } from './routes.ts';
 import type { TlsFiles } from './tls.ts';
 import { type ExchangeContext, UwsExchange } from './uws-exchange.ts';
 import type { Uws } from './uws-load.ts';
+import { BodilessReplies, UwsReplies } from './uws-reply.ts';
 
 /** What it takes by default is the shared one (SO_REUSEPORT): a second server would join in silence. */
 const portModes = { shared: 0, exclusive: 1 } as const;
@@ -30,7 +31,8 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly service: Service;
   readonly inFlight = new InFlight();
   readonly warn: (message: string) => void;
-  readonly writeTimeoutMs: number;
+  readonly replies: UwsReplies;
+  readonly bodiless = new BodilessReplies();
   readonly #scheme: Scheme;
   readonly #uws: Uws;
   readonly #app: TemplatedApp;
@@ -54,7 +56,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#checks = createChecks(options);
     this.#routes = createRoutes(service, options);
     this.#head = new RequestHead(options.forwardHeaders, options.authenticate !== undefined);
-    this.writeTimeoutMs = options.writeTimeoutMs;
+    this.replies = new UwsReplies(service.replyMemory, options.writeTimeoutMs);
     this.#scheme = tls === undefined ? 'http' : 'https';
     this.address = { host: options.host, port: options.port, url: '' };
     this.#app = createApp(uws, tls).filter((res, change) => this.#connection(res, Number(change)));
@@ -113,7 +115,7 @@ class UwsServer implements HttpServer, ExchangeContext {
       exchange.answer(refused, cors, false);
       return;
     }
-    exchange.call(head, cors);
+    if (!exchange.call(head, cors)) return;
     const { authenticate, path } = this.#options;
     // Behind the line above: a body that arrives meanwhile is lost to who does not listen yet.
     if (authenticate !== undefined) {

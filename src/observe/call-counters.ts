@@ -7,6 +7,15 @@ const maxCodes = 32;
 /** What stands for the codes past the limit. */
 const otherCodes = 'other';
 
+/**
+ * Procedures that are timed by themselves, in each place: the first so many that are called. The three histograms of
+ * one are 7 KB of /metrics.
+ */
+const maxTimed = 150;
+
+/** What stands for the times of all others: in parentheses, which no name has. */
+const otherProcedures = '(others)';
+
 /** How many of each code. */
 class CodeCounter {
   #results = 0;
@@ -34,17 +43,15 @@ class CodeCounter {
 const neverRan = -1;
 const notTimed = -2;
 
-/** The calls of one procedure on this thread: none of them waits, so their run is all the time they take. */
-class InlineCounter {
-  readonly #codes = new CodeCounter();
+/** The times of calls on this thread: none of them waits, so their run is all the time they take. */
+class InlineTimes {
   readonly #run = new LatencyHistogram();
   #neverRan = 0;
   /** Calls since the last one that was timed, and what that took. */
   #untimed = 0;
   #lastUs = 0;
 
-  record(code: number, runUs: number): void {
-    this.#codes.record(code);
+  record(runUs: number): void {
     if (runUs === notTimed) this.#untimed++;
     else if (runUs === neverRan) this.#neverRan++;
     else {
@@ -55,36 +62,30 @@ class InlineCounter {
     }
   }
 
-  totals(procedure: string): CallTotals {
+  totals(): Times {
     if (this.#untimed > 0) this.#run.record(this.#lastUs, this.#untimed);
     this.#untimed = 0;
     const run = this.#run.totals();
     const refused = atZero(this.#neverRan);
     const wait = atZero(this.#neverRan + countOf(run));
-    const duration = addHistograms(run, refused);
-    return { procedure, place: 'inline', codes: this.#codes.totals(), wait, run, duration };
+    return { wait, run, duration: addHistograms(run, refused) };
   }
 }
 
-/** The calls of one procedure that went to the workers. */
-class WorkerCounter {
-  readonly #codes = new CodeCounter();
+/** The times of calls that went to the workers. */
+class WorkerTimes {
   readonly #wait = new LatencyHistogram();
   readonly #run = new LatencyHistogram();
   readonly #duration = new LatencyHistogram();
 
-  record(code: number, waitUs: number, runUs: number): void {
-    this.#codes.record(code);
+  record(waitUs: number, runUs: number): void {
     this.#wait.record(waitUs);
     if (runUs >= 0) this.#run.record(runUs);
     this.#duration.record(runUs >= 0 ? waitUs + runUs : waitUs);
   }
 
-  totals(procedure: string): CallTotals {
+  totals(): Times {
     return {
-      procedure,
-      place: 'worker',
-      codes: this.#codes.totals(),
       wait: this.#wait.totals(),
       run: this.#run.totals(),
       duration: this.#duration.totals(),
@@ -92,30 +93,75 @@ class WorkerCounter {
   }
 }
 
+type Times = Pick<CallTotals, 'wait' | 'run' | 'duration'>;
+
+const noTimes: Times = { wait: atZero(0), run: atZero(0), duration: atZero(0) };
+
+/** The calls of one procedure in one place. */
+interface ProcedureCounter<T> {
+  readonly codes: CodeCounter;
+  /** Its own, or those of all past the limit. */
+  readonly times: T;
+}
+
+/** Calls in one place, by procedure. */
+class PlaceCounters<T extends { totals(): Times }> {
+  readonly #place: 'inline' | 'worker';
+  readonly #createTimes: () => T;
+  readonly #counters = new Map<string, ProcedureCounter<T>>();
+  #others: T | undefined;
+
+  constructor(place: 'inline' | 'worker', createTimes: () => T) {
+    this.#place = place;
+    this.#createTimes = createTimes;
+  }
+
+  of(procedure: string): ProcedureCounter<T> {
+    let counter = this.#counters.get(procedure);
+    if (counter === undefined) {
+      counter = { codes: new CodeCounter(), times: this.#timesForNext() };
+      this.#counters.set(procedure, counter);
+    }
+    return counter;
+  }
+
+  totals(): CallTotals[] {
+    const place = this.#place;
+    const all = Array.from(this.#counters, ([procedure, { codes, times }]): CallTotals => {
+      const own = times === this.#others ? noTimes : times.totals();
+      return { procedure, place, codes: codes.totals(), ...own };
+    });
+    if (this.#others !== undefined) {
+      all.push({ procedure: otherProcedures, place, codes: {}, ...this.#others.totals() });
+    }
+    return all;
+  }
+
+  #timesForNext(): T {
+    if (this.#counters.size < maxTimed) return this.#createTimes();
+    this.#others ??= this.#createTimes();
+    return this.#others;
+  }
+}
+
 /** Calls by procedure and place, through all reloads: a name keeps its counts, and is a series for ever. */
 export class CallCounters {
-  readonly #inline = new Map<string, InlineCounter>();
-  readonly #worker = new Map<string, WorkerCounter>();
+  readonly #inline = new PlaceCounters('inline', () => new InlineTimes());
+  readonly #worker = new PlaceCounters('worker', () => new WorkerTimes());
   readonly #refused = new Map<string, CodeCounter>();
 
   /** @param runUs microseconds; -1: it never ran; -2: it ran, and was not timed */
   recordInline(procedure: string, code: number, runUs: number): void {
-    let counter = this.#inline.get(procedure);
-    if (counter === undefined) {
-      counter = new InlineCounter();
-      this.#inline.set(procedure, counter);
-    }
-    counter.record(code, runUs);
+    const { codes, times } = this.#inline.of(procedure);
+    codes.record(code);
+    times.record(runUs);
   }
 
   /** @param runUs microseconds; -1: it never ran */
   recordWorker(procedure: string, code: number, waitUs: number, runUs: number): void {
-    let counter = this.#worker.get(procedure);
-    if (counter === undefined) {
-      counter = new WorkerCounter();
-      this.#worker.set(procedure, counter);
-    }
-    counter.record(code, waitUs, runUs);
+    const { codes, times } = this.#worker.of(procedure);
+    codes.record(code);
+    times.record(waitUs, runUs);
   }
 
   /** What had no place. @param label a procedure, or what stands for all that is none */
@@ -129,13 +175,11 @@ export class CallCounters {
   }
 
   totals(): CallTotals[] {
-    const none = atZero(0);
     return [
-      ...Array.from(this.#inline, ([procedure, counter]) => counter.totals(procedure)),
-      ...Array.from(this.#worker, ([procedure, counter]) => counter.totals(procedure)),
+      ...this.#inline.totals(),
+      ...this.#worker.totals(),
       ...Array.from(this.#refused, ([procedure, counter]) => {
-        const codes = counter.totals();
-        return { procedure, place: 'none', codes, wait: none, run: none, duration: none };
+        return { procedure, place: 'none', codes: counter.totals(), ...noTimes };
       }),
     ];
   }

@@ -79,11 +79,23 @@ export const counterTable = {
     name: 'tandem_output_lost_total',
     help: 'Writes to stdout and stderr that were lost: nobody reads them, or the disk is full.',
   },
+  refusedBodies: {
+    name: 'tandem_bodies_refused_total',
+    help: 'Requests refused with 503 because maxBodyMemory was taken.',
+  },
+  cutReplies: {
+    name: 'tandem_replies_cut_total',
+    help: 'Connections closed because maxReplyMemory was taken by replies that nobody read.',
+  },
 } as const satisfies Record<string, Row>;
 
 const inFlight = {
   name: 'tandem_calls_in_flight',
   help: 'Calls that have not ended: inline ones that wait, and those that workers hold.',
+};
+const bodyMemory = {
+  name: 'tandem_body_memory_bytes',
+  help: 'Memory for request bodies: in_use by those that arrive, wait or are with workers; kept for the next large ones.',
 };
 const workers = {
   name: 'tandem_workers',
@@ -106,6 +118,12 @@ export const gaugeTable = {
   spareWorkers: { ...workers, labels: { state: 'spare' } },
   startingWorkers: { ...workers, labels: { state: 'starting' } },
   zombieWorkers: { ...workers, labels: { state: 'zombie' } },
+  bodyMemoryInUse: { ...bodyMemory, labels: { state: 'in_use' } },
+  bodyMemoryKept: { ...bodyMemory, labels: { state: 'kept' } },
+  replyMemory: {
+    name: 'tandem_reply_memory_bytes',
+    help: 'Replies that their clients have still to take.',
+  },
   connections: {
     name: 'tandem_connections',
     help: 'Open client connections.',

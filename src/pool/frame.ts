@@ -1,3 +1,4 @@
+import type { BodyLease, BodyMemory } from '../dispatch/body-memory.ts';
 import { type Call, unparsed } from '../dispatch/call.ts';
 import { noHeaders } from '../dispatch/scope.ts';
 import type { RequestFacts } from '../router/lazy-context.ts';
@@ -17,7 +18,7 @@ export interface FrameEntry {
   /** JSON text of the id, undefined for a notification. */
   readonly id: string | undefined;
   /** Text the params stand in (shared bytes for a large one), undefined where there are no params. */
-  readonly source: string | SharedArrayBuffer | undefined;
+  readonly source: string | Uint8Array | undefined;
   /** Where the params stand in `source`; `end` -1: `source` is the params. */
   readonly start: number;
   readonly end: number;
@@ -48,7 +49,10 @@ const numbersPerCall = 11;
 /** What a call's second number is made of. */
 const Flag = { follows: 1, short: 2 } as const;
 
-/** In place of a length: there is no such text, or it is the next in the frame's list. */
+/**
+ * In place of a length: there is no such text; it is the next in the frame's list. Of a source in the list, whose
+ * buffer may be longer, less its length.
+ */
 const none = -1;
 const listed = -2;
 
@@ -62,9 +66,24 @@ export class FrameBuilder {
   #text = '';
   #shared: SharedArrayBuffer[] | undefined;
   #facts: RequestFacts[] | undefined;
+  readonly #memory: BodyMemory;
 
-  /** See {@link FrameEntry}. */
-  add(call: Call, ticket: number, follows: boolean, isShort: boolean, timeoutMs: number): void {
+  constructor(memory: BodyMemory) {
+    this.#memory = memory;
+  }
+
+  /**
+   * See {@link FrameEntry}.
+   *
+   * @returns what the replica will read the params from, where that is shared: held for it
+   */
+  add(
+    call: Call,
+    ticket: number,
+    follows: boolean,
+    isShort: boolean,
+    timeoutMs: number,
+  ): BodyLease | undefined {
     const { procedure, id, scope } = call;
     this.count++;
     this.#text += procedure.name;
@@ -76,8 +95,9 @@ export class FrameBuilder {
     this.#put(scope.expiresAt);
     this.#put(procedure.name.length);
     this.#put(id === undefined ? none : id.length);
-    this.#addParams(call);
+    const lease = this.#addParams(call);
     this.#addFacts(call);
+    return lease;
   }
 
   /** The frame, and starts the next one. */
@@ -113,34 +133,47 @@ export class FrameBuilder {
     this.#numbers = larger;
   }
 
-  #addParams({ params, source, start, end }: Call): void {
+  #addParams({ params, source, start, end, scope }: Call): BodyLease | undefined {
     if (params === undefined) {
       this.#putPlace(none, -1, -1);
-    } else if (source === undefined) {
-      this.#addSource(shareIfLarge(JSON.stringify(params)), -1, -1);
-    } else if (typeof source !== 'string') {
-      this.#addSource(share(source), start, end);
-    } else if (params !== unparsed) {
-      // Parsed already, so a part of a body that is known to be JSON: that part is enough.
-      this.#addSource(shareIfLarge(source.slice(start, end)), -1, -1);
-    } else if (source.length <= largeText || !source.isWellFormed()) {
-      this.#addSource(source, start, end);
-    } else {
-      // What surrounds the params of an unparsed call is ASCII (the quick reader saw to it).
-      const bytes = share(source);
-      this.#addSource(bytes, start, bytes.byteLength - (source.length - end));
+      return undefined;
     }
+    if (source === undefined) return this.#addText(JSON.stringify(params), -1, -1);
+    if (typeof source !== 'string') {
+      const { body } = scope;
+      const isLent = body !== undefined && body.bytes.buffer === source.buffer;
+      return this.#addShared(isLent ? body.hold() : this.#memory.copy(source), start, end);
+    }
+    // Parsed already, so a part of a body that is known to be JSON: that part is enough.
+    if (params !== unparsed) return this.#addText(source.slice(start, end), -1, -1);
+    return this.#addText(source, start, end);
   }
 
-  #addSource(source: string | SharedArrayBuffer, start: number, end: number): void {
-    if (typeof source === 'string') {
-      this.#text += source;
-      this.#putPlace(source.length, start, end);
-    } else {
-      this.#shared ??= [];
-      this.#shared.push(source);
-      this.#putPlace(listed, start, end);
+  /**
+   * What surrounds the params of an unparsed call is ASCII (the quick reader saw to it). A lone surrogate, which
+   * UTF-8 can't hold, crosses in a string only.
+   */
+  #addText(text: string, start: number, end: number): BodyLease | undefined {
+    if (text.length <= largeText || !text.isWellFormed()) {
+      this.#text += text;
+      this.#putPlace(text.length, start, end);
+      return undefined;
     }
+    const lease = this.#memory.copy(text);
+    const { byteLength } = lease.bytes;
+    return this.#addShared(lease, start, end === -1 ? -1 : byteLength - (text.length - end));
+  }
+
+  /**
+   * Shared, not transferred: the front end keeps hold of the bytes, so that a call which comes back from a
+   * lost worker before it started can be sent to another.
+   */
+  #addShared(lease: BodyLease, start: number, end: number): BodyLease {
+    const { buffer, byteLength } = lease.bytes;
+    this.#shared ??= [];
+    this.#shared.push(buffer as unknown as SharedArrayBuffer);
+    this.#putPlace(listed - byteLength, start, end);
+    return lease;
   }
 
   /** Nearly always an address, or nothing. */
@@ -178,9 +211,10 @@ export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[]
     const hasFacts = numbers[at + 10] === listed;
     const method = cut(numbers[at + 4] as number);
     const id = idLength === none ? undefined : cut(idLength);
-    let source: string | SharedArrayBuffer | undefined;
-    if (sourceLength === listed) source = shared?.[nextShared++];
-    else if (sourceLength !== none) source = cut(sourceLength);
+    let source: string | Uint8Array | undefined;
+    if (sourceLength <= listed) {
+      source = new Uint8Array(sharedAt(shared, nextShared++), 0, listed - sourceLength);
+    } else if (sourceLength !== none) source = cut(sourceLength);
     const address = addressLength === none ? undefined : { remoteAddress: cut(addressLength) };
     entries.push({
       ticket: numbers[at] as number,
@@ -199,26 +233,8 @@ export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[]
   return entries;
 }
 
-function shareIfLarge(text: string): string | SharedArrayBuffer {
-  // A lone surrogate, which UTF-8 can't hold, crosses in a string only.
-  return text.length > largeText && text.isWellFormed() ? share(text) : text;
-}
-
-/**
- * Shared, not transferred: the front end keeps hold of the bytes, so that a call which comes back from a
- * lost worker before it started can be sent to another.
- */
-function share(data: string | Uint8Array): SharedArrayBuffer {
-  if (typeof data === 'string') {
-    const shared = new SharedArrayBuffer(Buffer.byteLength(data));
-    Buffer.from(shared).write(data);
-    return shared;
-  }
-  const { buffer, byteOffset, byteLength } = data;
-  if (buffer instanceof SharedArrayBuffer && byteOffset === 0 && byteLength === buffer.byteLength) {
-    return buffer;
-  }
-  const shared = new SharedArrayBuffer(byteLength);
-  new Uint8Array(shared).set(data);
-  return shared;
+function sharedAt(shared: Frame['shared'], index: number): SharedArrayBuffer {
+  const buffer = shared?.[index];
+  if (buffer === undefined) throw new Error('a frame without the bytes that it names');
+  return buffer;
 }

@@ -1,3 +1,4 @@
+import type { BodyLease, BodyMemory } from '../dispatch/body-memory.ts';
 import { neverRan } from '../dispatch/observer.ts';
 import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
 import { frameBudgetUs, type WorkerLoad } from './balance.ts';
@@ -46,10 +47,18 @@ export class WorkerLink implements WorkerLoad {
   #nextSince = 0;
   /** Since when the thread owes a sign of life. */
   #probedAt: number | undefined;
-  readonly #frame = new FrameBuilder();
+  readonly #frame: FrameBuilder;
+  /** Shared bytes that the thread may read until it has ended. */
+  #unsettled: BodyLease[] = [];
 
-  constructor(thread: ReplicaThread, defaultTimeoutMs: number, counters: PoolCounters) {
+  constructor(
+    thread: ReplicaThread,
+    defaultTimeoutMs: number,
+    counters: PoolCounters,
+    bodies: BodyMemory,
+  ) {
     this.thread = thread;
+    this.#frame = new FrameBuilder(bodies);
     this.#defaultTimeoutMs = defaultTimeoutMs;
     this.#counters = counters;
   }
@@ -103,7 +112,7 @@ export class WorkerLink implements WorkerLoad {
       this.#loadUs += item.loadUs;
       this.thread.ledger.send(item.ticket);
       const isShort = item.expectedUs <= shortUs;
-      this.#frame.add(item.call, item.ticket, follows, isShort, this.#timeoutOf(item));
+      item.lease = this.#frame.add(item.call, item.ticket, follows, isShort, this.#timeoutOf(item));
       follows = true;
     }
   }
@@ -252,6 +261,12 @@ export class WorkerLink implements WorkerLoad {
     for (const item of this.#slots) if (item !== undefined) this.#answerLost(item, reason);
   }
 
+  /** The thread has ended: it reads nothing any more. */
+  onGone(): void {
+    for (const lease of this.#unsettled) lease.release();
+    this.#unsettled = [];
+  }
+
   #isAlive(): void {
     this.#overrun = false;
     this.#probedAt = undefined;
@@ -286,6 +301,9 @@ export class WorkerLink implements WorkerLoad {
   #answerLost(item: UnitCall, reason: LossReason): void {
     const startedAt = this.thread.ledger.startedAt(item.ticket);
     const runUs = startedAt === undefined ? neverRan : (Date.now() - startedAt) * 1000;
+    // Given up, but not by the thread: it may be a zombie, or in the middle of reading.
+    if (item.lease !== undefined) this.#unsettled.push(item.lease);
+    item.lease = undefined;
     this.#release(item);
     item.fail(ErrorCode.WorkerLost, { reason }, runUs);
   }
@@ -305,6 +323,9 @@ export class WorkerLink implements WorkerLoad {
 
   #release(item: UnitCall): void {
     const slot = item.ticket % slotCount;
+    // It has settled the call, was told of its end, or will not start it.
+    item.lease?.release();
+    item.lease = undefined;
     this.#slots[slot] = undefined;
     this.#free.push(slot);
     this.#count--;

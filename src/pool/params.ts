@@ -24,7 +24,7 @@ export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadPara
   const text =
     typeof source === 'string'
       ? source.slice(start, end)
-      : Buffer.from(source).toString('utf8', start, end);
+      : bytesOf(source).toString('utf8', start, end);
   // The params stand one level deep in the body.
   if (!exceedsDepth(text, options.maxDepth - 1)) {
     try {
@@ -37,8 +37,12 @@ export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadPara
   return readExactly(textOf(source), options);
 }
 
-function textOf(source: string | SharedArrayBuffer): string {
-  return typeof source === 'string' ? source : Buffer.from(source).toString('utf8');
+function textOf(source: string | Uint8Array): string {
+  return typeof source === 'string' ? source : bytesOf(source).toString('utf8');
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function readExactly(text: string, options: ReplicaOptions): ReadParams {

@@ -180,8 +180,10 @@ export class Roster {
         ended?.();
         if (link !== undefined) this.#gone(link, exit);
       },
+      onGone: () => link?.onGone(),
     });
-    link = new WorkerLink(thread, this.#options.timeoutMs, this.#options.counters);
+    const { timeoutMs, counters, bodies } = this.#options;
+    link = new WorkerLink(thread, timeoutMs, counters, bodies);
     this.#starting.add(link);
   }
 

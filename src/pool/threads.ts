@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { Ledger } from './ledger.ts';
 import { Outbox, type ResultReader } from './outbox.ts';
 import type { PoolCounters } from './stats.ts';
@@ -24,6 +25,8 @@ export interface ThreadOptions {
   /** Old generation of each worker's heap in MB, 0: V8's own default. */
   readonly workerMemoryMb: number;
   readonly replica: ReplicaOptions;
+  /** What large params lie in on their way. */
+  readonly bodies: BodyMemory;
   /** Counted on in it: it outlives these threads. */
   readonly counters: PoolCounters;
 }
@@ -51,6 +54,8 @@ export interface ThreadListener {
   readonly onResult: ResultReader<string | Uint8Array>;
   readonly onNotice: (notice: Notice) => void;
   readonly onEnd: (exit: ThreadExit) => void;
+  /** The thread runs nothing any more; of a zombie that comes later than `onEnd`, or never. */
+  readonly onGone: () => void;
 }
 
 /**
@@ -104,7 +109,7 @@ export class ReplicaThreads {
    * Its results and notices come in the order they were made, and all of them before `onEnd`, which is
    * called once, when the thread is gone (or a zombie) or the task has ended.
    */
-  start({ onResult, onNotice, onEnd }: ThreadListener): ReplicaThread {
+  start({ onResult, onNotice, onEnd, onGone }: ThreadListener): ReplicaThread {
     const { port1: port, port2 } = new MessageChannel();
     const ledger = new Ledger();
     const outbox = new Outbox();
@@ -138,10 +143,12 @@ export class ReplicaThreads {
       (): ThreadExit => ({ end: 'closed', detail: undefined }),
       (error: unknown): ThreadExit => toExit(error, abort.signal.aborted),
     );
-    void this.#drained(port, ended).then((exit) => {
+    const closed = new Promise<void>((resolve) => port.once('close', resolve));
+    void this.#drained(port, ended, closed).then((exit) => {
       // It may have been stopped after it had published a result and before it said so.
       outbox.drain(onResult);
       onEnd(exit);
+      void closed.then(onGone);
     });
     return {
       ledger,
@@ -164,9 +171,12 @@ export class ReplicaThreads {
   }
 
   /** The exit, when every message the thread posted has been delivered: its port closes after them. */
-  async #drained(port: MessagePort, ended: Promise<ThreadExit>): Promise<ThreadExit> {
+  async #drained(
+    port: MessagePort,
+    ended: Promise<ThreadExit>,
+    closed: Promise<void>,
+  ): Promise<ThreadExit> {
     const { counters } = this.#options;
-    const closed = new Promise<void>((resolve) => port.once('close', resolve));
     const exit = await ended;
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => {

@@ -1,3 +1,4 @@
+import type { BodyLease } from '../dispatch/body-memory.ts';
 import type { Call } from '../dispatch/call.ts';
 import { wallClock } from '../dispatch/clock.ts';
 import { errorFor } from '../dispatch/limit.ts';
@@ -20,6 +21,8 @@ export class UnitCall {
   ticket = -1;
   /** What it still counts for in that worker's load; 0 once it waits. */
   loadUs = 0;
+  /** Shared bytes that its worker may still read. */
+  lease: BodyLease | undefined = undefined;
   /** When its signal was aborted, Unix milliseconds; Infinity once the worker has said so. */
   abortedAt: number | undefined = undefined;
   isAnswered = false;

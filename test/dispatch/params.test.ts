@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { type Call, unparsed } from '../../src/dispatch/call.ts';
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import { isInvalid } from '../../src/jsonrpc/envelope.ts';
@@ -29,7 +30,7 @@ function readInWorker(source: string | Uint8Array, text: string): ReadParams | u
   const quick = scanEnvelope(text, text, 0, false);
   if (quick === undefined || quick.method === '') return undefined;
   const { id, start, end } = quick;
-  const frame = new FrameBuilder();
+  const frame = new FrameBuilder(new BodyMemory(2 ** 30, 2 ** 28));
   const params = start === -1 ? undefined : unparsed;
   const call: Call = { procedure: called, id, params, source, start, end, scope };
   frame.add(call, 1, false, false, 1000);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
+import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import type { Call } from '../../src/dispatch/call.ts';
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import { FrameBuilder } from '../../src/pool/frame.ts';
@@ -18,7 +19,7 @@ class Bench {
   readonly #outbox = new Outbox();
   readonly #router = new Router();
   readonly #replica: Replica;
-  readonly #frame = new FrameBuilder();
+  readonly #frame = new FrameBuilder(new BodyMemory(2 ** 30, 2 ** 28));
   #end: (() => void) | undefined;
 
   constructor() {

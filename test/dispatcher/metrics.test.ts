@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { renderMetrics } from '../../src/observe/render.ts';
 import { Exposition } from '../observe/exposition.ts';
 import { ModuleFolder } from '../router/module-folder.ts';
 import { type LogLine, ok, Running } from './harness.ts';
@@ -7,7 +8,8 @@ import { type LogLine, ok, Running } from './harness.ts';
 async function scrape(running: Running): Promise<Exposition> {
   const { metrics } = running.dispatcher;
   assert.ok(metrics !== undefined);
-  return new Exposition(await metrics.text());
+  // Not `text()`, which may be a second old.
+  return new Exposition(await renderMetrics(await metrics.collect()));
 }
 
 function eventsOf(lines: readonly LogLine[]): unknown[] {

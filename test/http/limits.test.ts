@@ -10,7 +10,7 @@ import { type AppOptions, RegistrationError, Router, Type } from '../../src/inde
 import { fixture } from '../dispatcher/harness.ts';
 import { deferred, type Served, serve } from '../hooks/harness.ts';
 import { turns } from './harness.ts';
-import { json, neverHeld, post, type RawResponse, request, rpc } from './raw-client.ts';
+import { header, json, neverHeld, post, type RawResponse, request, rpc } from './raw-client.ts';
 
 /** docs/protocol.md, "Limits": each limit at its bound and one past it, over both transports. */
 
@@ -75,6 +75,73 @@ const limits: readonly Limit[] = [
       const reply = await client().ask(post(padded(201, 'text')));
       assert.equal(reply.status, 413);
       assert.deepEqual(json(reply).error, tooMuch(200));
+    },
+  },
+  {
+    of: 'maxBodyMemory',
+    what: '503 with retryAfterMs and retry-after before the body is read, closed',
+    async run(start) {
+      const { router: given, waiting } = router();
+      const { app, client } = await start({
+        router: given,
+        maxBodyBytes: 1000,
+        maxBodyMemory: 2000,
+      });
+      const used = () => app.dispatcher.stats().bodies.inUse;
+      // One that waits for its answer, one of which only the head has come.
+      const [first, second] = [client(), client()];
+      await first.write(post(padded(1000, 'wait')));
+      const arriving = post(padded(1000, 'text'));
+      const head = arriving.indexOf('\r\n\r\n') + 4;
+      await second.write(arriving.subarray(0, head));
+      while (waiting.length < 1 || used() < 2000) await turns();
+      const third = client();
+      const refused = await third.ask(
+        post('', { 'content-length': String(Buffer.byteLength(rpc('text'))) }),
+      );
+      assert.equal(refused.status, 503);
+      const { id, error } = json(refused);
+      assert.deepEqual([id, error.code, error.data], [null, -32000, { retryAfterMs: 1000 }]);
+      assert.equal(header(refused, 'retry-after'), '1');
+      await third.untilClosed();
+      assert.equal(app.dispatcher.stats().bodies.refused, 1);
+      // Each gives back what it had: one that was answered, one that was never whole.
+      waiting[0]?.();
+      assert.equal((await first.response()).status, 200);
+      second.destroy();
+      while (used() > 0) await turns();
+      assert.equal((await client().ask(post(padded(1000, 'text')))).status, 200);
+    },
+  },
+  {
+    of: 'maxReplyMemory',
+    what: 'the slowest client is cut',
+    async run(start) {
+      const { app, client } = await start({
+        router: router().router,
+        maxReplyBytes: 2 * neverHeld,
+        maxReplyMemory: 2 * neverHeld,
+      });
+      const replies = () => app.dispatcher.stats().replies;
+      const ask = async () => {
+        const one = client();
+        await one.write(post(rpc('text', { length: neverHeld - 1000 })));
+        await once(one.socket, 'data');
+        one.socket.pause();
+        return one;
+      };
+      const first = await ask();
+      const second = await ask();
+      assert.equal(replies().cut, 0);
+      assert.ok(replies().waiting > neverHeld && replies().waiting <= 2 * neverHeld);
+      const third = await ask();
+      while (replies().cut < 1) await turns();
+      assert.equal(replies().cut, 1);
+      for (const one of [first, second, third]) one.socket.resume();
+      const ended = await Promise.allSettled([first, second, third].map((one) => one.response()));
+      assert.equal(ended.filter(({ status }) => status === 'fulfilled').length, 2);
+      assert.equal(ended[2]?.status, 'fulfilled');
+      while (replies().waiting > 0) await turns();
     },
   },
   ...(['in', 'out'] as const).map(
@@ -359,7 +426,7 @@ const limits: readonly Limit[] = [
         [Math.floor(allowed) - 1, false],
         [Math.ceil(allowed) + 1, true],
       ] as const) {
-        const { client } = await start({
+        const { app, client } = await start({
           router: router().router,
           maxReplyBytes: 2 * length,
           writeTimeoutMs: 5000,
@@ -379,6 +446,8 @@ const limits: readonly Limit[] = [
         } else {
           assert.equal(json(await one.response()).result.length, length);
         }
+        // Its timer is cleared by then: a mocked one that is cleared later takes another's place.
+        while (app.dispatcher.stats().replies.waiting > 0) await turns();
         t.mock.timers.reset();
       }
     },

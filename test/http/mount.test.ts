@@ -68,7 +68,7 @@ describe('mounted in Express', () => {
       app[how](path, handle);
       const client = await clientOf(t, createServer(app));
       assert.equal(json(await client.ask(post(rpc('echo', large), {}, path))).result, large);
-      assert.equal(service.bodies[0]?.owned, true);
+      assert.equal(service.bodies[0]?.shared, true);
       assert.equal((await client.ask(request('GET', `${path}?any=x`))).status, 200);
       assert.equal((await client.ask(request('HEAD', path), true)).status, 200);
       assert.equal((await client.ask(request('OPTIONS', path))).status, 204);
@@ -116,7 +116,7 @@ describe('mounted in Express', () => {
       assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
       assert.equal(json(await client.ask(post(rpc('echo', large)))).result, large);
       assert.equal(service.bodies[0]?.kind, kind);
-      if (kind === 'bytes') assert.equal(service.bodies[1]?.owned, true);
+      if (kind === 'bytes') assert.equal(service.bodies[1]?.shared, true);
       assert.equal((await client.ask(post(''))).status, 200);
     });
   }
@@ -158,7 +158,7 @@ describe('mounted in Fastify', () => {
       app.all(path, handle);
       const client = await fastifyClient(t, app);
       assert.equal(json(await client.ask(post(rpc('echo', large), {}, path))).result, large);
-      assert.equal(service.bodies[0]?.owned, true);
+      assert.equal(service.bodies[0]?.shared, true);
       assert.equal((await client.ask(request('GET', path))).status, 200);
       assert.equal((await client.ask(request('OPTIONS', path))).status, 204);
       assert.equal(

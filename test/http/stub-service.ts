@@ -1,6 +1,8 @@
 import { EventEmitter, once } from 'node:events';
+import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
 import { passGate } from '../../src/dispatch/gate.ts';
+import { ReplyMemory } from '../../src/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../src/dispatch/scope.ts';
 import type { Service, ServiceState } from '../../src/dispatch/service.ts';
 import type { Reply } from '../../src/jsonrpc/reply.ts';
@@ -24,14 +26,16 @@ export interface Held {
  */
 export class StubService implements Service {
   state: ServiceState = 'ready';
-  document = { text: '{"echo":{"name":"echo"}}', etag: '"one"' };
+  readonly bodyMemory = new BodyMemory(256 * 1024 ** 2, 10 * 1024 ** 2);
+  readonly replyMemory = new ReplyMemory(256 * 1024 ** 2);
+  document = { bytes: Buffer.from('{"echo":{"name":"echo"}}'), etag: '"one"' };
   /** The scopes of the calls that were handed over, in their order. */
   readonly scopes: RequestScope[] = [];
   /** What each scope said while its call ran: an address is read when it is asked for. */
   readonly facts: { readonly headers: unknown; readonly address: unknown; readonly ms: unknown }[] =
     [];
   /** How each body was handed over. */
-  readonly bodies: { readonly kind: string; readonly bytes: number; readonly owned: boolean }[] =
+  readonly bodies: { readonly kind: string; readonly bytes: number; readonly shared: boolean }[] =
     [];
   /** The last body itself, as it is now: a view may be empty by then. */
   lastBody: string | Uint8Array = '';
@@ -50,7 +54,7 @@ export class StubService implements Service {
     this.bodies.push({
       kind: typeof body === 'string' ? 'string' : 'bytes',
       bytes: Buffer.byteLength(body),
-      owned: typeof body !== 'string' && body.byteLength === body.buffer.byteLength,
+      shared: typeof body !== 'string' && body.buffer instanceof SharedArrayBuffer,
     });
     let call: Call;
     try {
@@ -67,7 +71,7 @@ export class StubService implements Service {
       : passGate(scope, scope.verdict, new DeadlineSweep());
   }
 
-  metrics: Service['metrics'] = { text: () => Promise.resolve('stub_calls_total 1\n') };
+  metrics: Service['metrics'] = { bytes: async () => Buffer.from('stub_calls_total 1\n') };
 
   introspect() {
     return this.document;

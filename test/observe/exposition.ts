@@ -22,7 +22,8 @@ export class Exposition {
   /** By the name of each sample. The library makes one of all the series of a histogram: here it is none. */
   readonly #samples: ReadonlyMap<string, readonly Sample[]>;
 
-  constructor(text: string) {
+  constructor(bytes: string | Uint8Array) {
+    const text = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString();
     this.text = text;
     this.families = parse(text) as readonly Family[];
     const flat = parse(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Dispatcher, Router } from '../../src/index.ts';
 import { CallCounters } from '../../src/observe/call-counters.ts';
 import { bucketBounds, LatencyHistogram } from '../../src/observe/histogram.ts';
 import { callMetrics, counterTable, gaugeTable } from '../../src/observe/metric-table.ts';
@@ -142,5 +143,43 @@ describe('rendered metrics', () => {
     const one = snapshot('0', (counters) => counters.recordRefused(hostile, -32601));
     const exposition = new Exposition(await renderMetrics([one]));
     assert.deepEqual(exposition.calls(), { [`${hostile} -32601 none`]: 1 });
+  });
+});
+
+describe('the text of a service', () => {
+  it('has histograms for so many procedures, and one for the rest', async () => {
+    const fill = (counters: CallCounters): void => {
+      for (let i = 0; i < 1000; i++) {
+        counters.recordWorker(`p${i}`, 0, 1, 2);
+        counters.recordInline(`p${i}`, 0, 2);
+      }
+    };
+    const bytes = await renderMetrics([snapshot('1', fill)]);
+    const seen = new Exposition(bytes);
+    assert.ok(bytes.length < 1.5 * 1024 * 1024, `${bytes.length} bytes`);
+    const times = 'tandem_call_run_seconds_count';
+    assert.equal(seen.samples(times).length, 151);
+    assert.equal(seen.value(times, { procedure: 'p149' }), 2);
+    assert.equal(seen.value(times, { procedure: '(others)' }), 2 * 850);
+    assert.equal(seen.value(times), 2000);
+    assert.equal(seen.samples('tandem_calls_total').length, 2000);
+  });
+
+  it('is one text for all who ask within a second', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const router = new Router();
+    router.rpc({ name: 'one', placement: 'inline' }, () => 1);
+    const dispatcher = new Dispatcher({ router, logLevel: 'silent' });
+    t.after(() => dispatcher.close());
+    await dispatcher.ready();
+    const { metrics } = dispatcher;
+    assert.ok(metrics !== undefined);
+    const texts = await Promise.all(Array.from({ length: 50 }, () => metrics.bytes()));
+    assert.equal(new Set(texts).size, 1);
+    await dispatcher.dispatch({ method: 'one', id: 1 });
+    t.mock.timers.tick(999);
+    assert.equal(await metrics.bytes(), texts[0]);
+    t.mock.timers.tick(1);
+    assert.match(await metrics.text(), /tandem_calls_total\{procedure="one"/);
   });
 });

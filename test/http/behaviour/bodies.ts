@@ -59,14 +59,14 @@ export function bodies(start: Start, transport: 'uws' | 'node'): void {
     assert.equal((await one.ask(bytes.subarray(-1))).status, 200);
   });
 
-  test('a large body is handed over as bytes that own their memory', async (t) => {
+  test('a large body is handed over as bytes in shared memory', async (t) => {
     const { client, service } = await start(t);
     const text = 'é'.repeat(2_500_000);
     const reply = await client().ask(post(rpc('echo', text)));
     assert.equal(json(reply).result, text);
     const [body] = service.bodies;
     assert.equal(body?.kind, 'bytes');
-    assert.equal(body?.owned, true);
+    assert.equal(body?.shared, true);
     assert.equal(body?.bytes, Buffer.byteLength(rpc('echo', text)));
   });
 
@@ -77,7 +77,7 @@ export function bodies(start: Start, transport: 'uws' | 'node'): void {
       const reply = await client().ask(post(body));
       assert.equal(json(reply).result, JSON.parse(body).params);
       if (bytes <= 64 * 1024) return;
-      assert.equal(service.bodies[0]?.owned, true);
+      assert.equal(service.bodies[0]?.shared, true);
       // Still there after the reply: a large one may be on its way to a worker.
       assert.equal(Buffer.from(service.lastBody as Uint8Array).toString(), body);
     });

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { BodyMemory } from '../../src/dispatch/body-memory.ts';
+import { type AppOptions, Router } from '../../src/index.ts';
+import { fixture } from '../dispatcher/harness.ts';
+import { carriers, type Served, serve } from '../hooks/harness.ts';
+import { turns } from './harness.ts';
+import { json, neverHeld, post, request, rpc } from './raw-client.ts';
+
+/** What bodies and replies take in memory, seen by the ledgers: over all ways in. */
+
+const modules = [fixture('procedures.ts')];
+const large = 300_000;
+const bodiesOf = ({ app }: Served) => app.dispatcher.stats().bodies;
+const repliesOf = ({ app }: Served) => app.dispatcher.stats().replies;
+const lengthOf = (letter: string, id = 1) => rpc('out.length', { text: letter.repeat(large) }, id);
+
+/** A worker that is in a call until it is let go. */
+async function holdWorker(t: TestContext, served: Served): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-memory-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'journal');
+  const one = served.client();
+  await one.write(post(rpc('hold', { file, text: 'a' })));
+  while ((served.app.dispatcher.stats().pool?.workers[0]?.inFlight ?? 0) < 1) await turns();
+  return () => writeFileSync(`${file}.go`, '');
+}
+
+function many(): Router {
+  const router = new Router();
+  for (let i = 0; i < 300; i++) {
+    router.rpc({ name: `p${i}`, placement: 'inline', doc: 'x'.repeat(500) }, () => i);
+  }
+  router.rpc({ name: 'text', placement: 'inline' }, ({ length }) => 'x'.repeat(Number(length)));
+  return router;
+}
+
+for (const carrier of carriers) {
+  describe(`memory, over ${carrier}`, () => {
+    const start = (t: TestContext, given: AppOptions) => serve(t, carrier, given);
+
+    test('large bodies, one after another, lie in one buffer', async (t) => {
+      const served = await start(t, { modules });
+      const one = served.client();
+      for (let i = 0; i < 20; i++) {
+        const { result } = json(await one.ask(post(lengthOf('abc'[i % 3] as string))));
+        assert.equal((result as unknown as number[])[0], large);
+        while (bodiesOf(served).inUse > 0) await turns();
+        const { kept } = bodiesOf(served);
+        assert.ok(kept >= large && kept < 2 * large, `${kept} kept`);
+      }
+    });
+
+    test('a late worker never reads what another call has put into the memory of a body', async (t) => {
+      const served = await start(t, { modules });
+      const release = await holdWorker(t, served);
+      // Sent to the worker or waiting for it, and given up: by their deadline, and by their client.
+      const impatient = served.client();
+      const given = impatient.ask(post(lengthOf('a', 7), { 'rpc-timeout-ms': '50' }));
+      const gone = served.client();
+      await gone.write(post(lengthOf('b', 8)));
+      while (served.app.dispatcher.stats().inFlight < 3) await turns();
+      gone.destroy();
+      assert.equal(json(await given).error.code, -32001);
+      while (served.app.dispatcher.stats().inFlight > 1) await turns();
+      // What was theirs is another's now, while the worker has still to come to their calls.
+      const marks = ['c', 'd', 'e', 'f'];
+      const answers = marks.map(async (mark, i) => {
+        const body = rpc('out.repeat', { text: mark.repeat(large), times: 1 }, i);
+        return json(await served.client().ask(post(body))).result;
+      });
+      while (served.app.dispatcher.stats().inFlight < 5) await turns();
+      release();
+      for (const [i, answer] of (await Promise.all(answers)).entries()) {
+        assert.ok(answer === (marks[i] as string).repeat(large), `${i}`);
+      }
+      while (bodiesOf(served).inUse > 0) await turns();
+    });
+
+    test('a call that is killed gives the memory of its body back when its thread has gone', async (t) => {
+      const served = await start(t, { modules, spareWorkers: 1, maxQueueMs: 60_000 });
+      const body = rpc('hold', { file: join(tmpdir(), 'never'), text: 'x'.repeat(large) });
+      const doomed = post(body, { 'rpc-timeout-ms': '100' });
+      assert.equal(json(await served.client().ask(doomed)).error.code, -32001);
+      while (bodiesOf(served).inUse > 0) await turns();
+      assert.ok(bodiesOf(served).kept < 2 * large);
+      const { result } = json(await served.client().ask(post(lengthOf('a'))));
+      assert.equal((result as unknown as number[])[0], large);
+    });
+
+    test('uploads that are never finished give back what they were given', async (t) => {
+      const served = await start(t, { router: many() });
+      const bytes = post(rpc('text', { a: 'x'.repeat(large) }));
+      for (let round = 0; round < 3; round++) {
+        const clients = Array.from({ length: 10 }, () => served.client());
+        for (const one of clients) await one.write(bytes.subarray(0, large / 2));
+        while (bodiesOf(served).inUse < 10 * large) await turns();
+        for (const one of clients) one.destroy();
+        while (bodiesOf(served).inUse > 0) await turns();
+        assert.ok(bodiesOf(served).kept <= 10 * 1.25 * large, `${bodiesOf(served).kept} kept`);
+      }
+    });
+
+    test('large bodies that are announced leave room for small ones', async (t) => {
+      const given = { router: many(), maxBodyBytes: large, maxBodyMemory: 4 * large };
+      const served = await start(t, given);
+      const head = post('', { 'content-length': String(large) });
+      let refused = 0;
+      for (let i = 0; i < 6; i++) {
+        const one = served.client();
+        await one.write(head);
+        while (bodiesOf(served).inUse < Math.min(i + 1, 3) * large) await turns();
+        if (i >= 3) assert.equal((await one.response()).status, 503, `${++refused}`);
+      }
+      assert.equal(bodiesOf(served).refused, refused);
+      assert.equal((await served.client().ask(post(rpc('p1')))).status, 200);
+    });
+
+    for (const [what, bytes] of [
+      ['documents', request('GET', '/rpc')],
+      ['batches', post(`[${'1,'.repeat(999)}1]`)],
+      ['large results', post(rpc('text', { length: 100_000 }))],
+      ['small results', post(rpc('text', { length: 2000 }))],
+      ['404s', request('GET', '/nothing')],
+      ['413s', post('', { 'content-length': String(11 * 1024 * 1024) })],
+      ['answers without a body', request('OPTIONS', '/rpc')],
+    ] as const) {
+      test(`who pipelines and does not read is not answered more: ${what}`, async (t) => {
+        const served = await start(t, { router: many() });
+        const one = served.client();
+        one.socket.pause();
+        const chunk = Buffer.concat(
+          Array.from({ length: 400 }, () => Buffer.from(bytes as Uint8Array)),
+        );
+        // As much as the server takes; one that is closed takes nothing.
+        for (let i = 0; i < 20; i++) {
+          void one.write(chunk);
+          for (let turn = 0; turn < 10; turn++) await turns();
+          const { waiting } = repliesOf(served);
+          // Of eight thousand replies those to the requests of one packet, sixteen at most.
+          assert.ok(waiting <= 256 * 1024 + 16 * 100_100, `${waiting} wait`);
+        }
+        one.destroy();
+        assert.equal((await served.client().ask(post(rpc('p1')))).status, 200);
+        while (repliesOf(served).waiting > 0) await turns();
+      });
+    }
+  });
+}
+
+test('on uWebSockets.js a reply is offered anew to a system that does not call the connection writable', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const router = many();
+  const served = await serve(t, 'uws', { router, maxReplyBytes: 2 * neverHeld });
+  const one = served.client();
+  await one.write(post(rpc('text', { length: neverHeld })));
+  await once(one.socket, 'data');
+  one.socket.pause();
+  // Its clock of 10 s begins again with each offer: the reply is still there, and whole, behind any number.
+  for (let i = 0; i < 100; i++) {
+    t.mock.timers.tick(2500);
+    await turns();
+  }
+  one.socket.resume();
+  assert.equal(json(await one.response()).result.length, neverHeld);
+});
+
+describe('the memory for bodies', () => {
+  const mb = 1024 * 1024;
+
+  test('lends what was given back, and never more than it has', () => {
+    const memory = new BodyMemory(40 * mb, 10 * mb);
+    const first = memory.lend(9 * mb);
+    const { buffer } = first?.bytes ?? {};
+    first?.hold();
+    first?.release();
+    assert.equal(memory.stats().kept, 0, 'somebody holds it');
+    first?.release();
+    assert.equal(memory.stats().inUse, 0);
+    const second = memory.lend(8.5 * mb);
+    assert.equal(second?.bytes.buffer, buffer);
+    assert.equal(second?.bytes.byteLength, 8.5 * mb);
+    const leases = [second, memory.lend(10 * mb), memory.lend(10 * mb)];
+    assert.ok(!leases.includes(undefined));
+    assert.equal(memory.lend(10 * mb), undefined);
+    assert.equal(memory.take(64 * 1024), true);
+    memory.give(64 * 1024);
+    for (const lease of leases) lease?.release();
+    const { inUse, kept, limit } = memory.stats();
+    assert.deepEqual([inUse, limit], [0, 40 * mb]);
+    assert.ok(kept <= limit);
+    memory.close();
+    assert.equal(memory.stats().kept, 0);
+  });
+
+  test('drops kept buffers for what needs their room, and the idle ones with time', (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    const memory = new BodyMemory(10 * mb, 10 * mb);
+    const small = Array.from({ length: 8 }, () => memory.lend(mb));
+    for (const lease of small) lease?.release();
+    assert.equal(memory.stats().kept, 8 * mb);
+    const whole = memory.lend(10 * mb);
+    assert.ok(whole !== undefined);
+    assert.equal(memory.stats().kept, 0);
+    assert.equal(memory.take(1), false);
+    whole.release();
+    assert.throws(() => whole.release(), /given back twice/);
+    assert.equal(memory.stats().kept, 10 * mb);
+    t.mock.timers.tick(5000);
+    assert.equal(memory.stats().kept, 10 * mb);
+    now = 10_000;
+    t.mock.timers.tick(5000);
+    assert.equal(memory.stats().kept, 0);
+  });
+});

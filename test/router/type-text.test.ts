@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { type SchemaLike, typeText } from '../../src/router/schema/type-text.ts';
+import type { SchemaLike } from '../../src/router/schema/text-scope.ts';
+import { typeText } from '../../src/router/schema/type-text.ts';
 import { seed } from '../seed.ts';
 
 const Level = { Low: 1, High: 'high' } as const;

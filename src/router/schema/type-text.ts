@@ -1,10 +1,4 @@
-import type { TSchema } from '@sinclair/typebox';
-import { forEachChild } from './schema-tree.ts';
-
-/** The JSON Schema members that decide the type; a TypeBox schema has the same. */
-export interface SchemaLike {
-  readonly [keyword: string]: unknown;
-}
+import { isSchemaLike, maxTextDepth, refId, type SchemaLike, TextScope } from './text-scope.ts';
 
 export interface TypeTextOptions {
   /**
@@ -12,6 +6,8 @@ export interface TypeTextOptions {
    * recursive schema is written out once, and refers to itself by its name.
    */
   readonly declarations?: Map<string, string>;
+  /** For a message: only the beginning is written out, with `…` in place of the rest. It is no type then. */
+  readonly isShort?: boolean;
 }
 
 const unnameable = new Set(
@@ -22,7 +18,9 @@ const unnameable = new Set(
     'while with implements interface let package private protected public static yield'
   ).split(' '),
 );
-const maxDepth = 64;
+
+/** Characters of the types of an object's members, which its index signature would repeat. */
+const maxRepeated = 10_000;
 
 /** A piece of type text and whether it must stand in parentheses beside `[]` or `&`. */
 interface Piece {
@@ -31,22 +29,23 @@ interface Piece {
 }
 
 interface Walk {
-  readonly targets: ReadonlyMap<string, SchemaLike>;
   /** The named schemas that are being written out around this place, each with its type's name. */
   readonly open: ReadonlyMap<string, string>;
   readonly declarations: Map<string, string> | undefined;
   readonly depth: number;
+  /** Of the whole text. */
+  readonly whole: TextScope;
 }
 
 /**
  * The TypeScript type of a JSON Schema, on one line, e.g. `{ id: string; tags?: string[] }`. Nothing from
- * the schema can leave its literal: generated code may hold this text in code and in comments.
+ * the schema can leave its literal: generated code may hold this text in code and in comments. What would take more
+ * than 20,000 pieces is `unknown` from there on.
  */
 export function typeText(schema: SchemaLike, options: TypeTextOptions = {}): string {
-  const targets = new Map<string, SchemaLike>();
-  collectTargets(schema, targets, 0);
-  const declarations = options.declarations;
-  return write(schema, { targets, open: new Map(), declarations, depth: 0 }).text;
+  const { declarations, isShort = false } = options;
+  const whole = new TextScope(schema, isShort);
+  return write(schema, { open: new Map(), declarations, depth: 0, whole }).text;
 }
 
 function tight(text: string): Piece {
@@ -54,7 +53,8 @@ function tight(text: string): Piece {
 }
 
 function write(schema: SchemaLike, walk: Walk): Piece {
-  if (walk.depth > maxDepth) return tight('unknown');
+  const beyond = walk.depth > maxTextDepth ? 'unknown' : walk.whole.takePiece();
+  if (beyond !== undefined) return tight(beyond);
   const { $id, $ref } = schema;
   if (typeof $ref === 'string') return writeReference(refId($ref), walk);
   return typeof $id === 'string' ? writeNamed($id, schema, walk) : writeBody(schema, inside(walk));
@@ -63,14 +63,14 @@ function write(schema: SchemaLike, walk: Walk): Piece {
 function writeReference(id: string, walk: Walk): Piece {
   const name = walk.open.get(id);
   if (name !== undefined) return tight(name);
-  const target = walk.targets.get(id);
+  const target = walk.whole.targets.get(id);
   return target === undefined ? tight(typeName(id)) : writeNamed(id, target, inside(walk));
 }
 
 function writeNamed(id: string, schema: SchemaLike, walk: Walk): Piece {
   const name = walk.open.get(id);
   if (name !== undefined) return tight(name);
-  if (!refersTo(schema, id, walk.targets)) return writeBody(schema, inside(walk));
+  if (!walk.whole.isRecursive(id, schema)) return writeBody(schema, inside(walk));
   const bodyAs = (own: string): Piece =>
     writeBody(schema, { ...inside(walk), open: new Map(walk.open).set(id, own) });
   const { declarations } = walk;
@@ -101,7 +101,7 @@ function writeBody(schema: SchemaLike, walk: Walk): Piece {
     return intersection(schemas(schema.allOf).map((one) => write(one, walk)));
   }
   const { type, not } = schema;
-  if (isSchema(not)) return tight(Object.keys(not).length === 0 ? 'never' : 'unknown');
+  if (isSchemaLike(not)) return tight(Object.keys(not).length === 0 ? 'never' : 'unknown');
   if (Array.isArray(type)) return union(type.map((one) => writeType(one, schema, walk)));
   return writeType(type, schema, walk);
 }
@@ -135,15 +135,15 @@ function arrayText(schema: SchemaLike, walk: Walk): string {
       .join(', ')}]`;
   }
   if (items === undefined && schema.maxItems === 0) return '[]';
-  return isSchema(items) ? `${enclosed(write(items, walk))}[]` : 'unknown[]';
+  return isSchemaLike(items) ? `${enclosed(write(items, walk))}[]` : 'unknown[]';
 }
 
 function objectText(schema: SchemaLike, walk: Walk): string {
-  const properties = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
+  const properties = isSchemaLike(schema.properties) ? Object.entries(schema.properties) : [];
   const required = new Set(Array.isArray(schema.required) ? (schema.required as unknown[]) : []);
   const texts: string[] = [];
   const members = properties.map(([name, member]) => {
-    const text = isSchema(member) ? write(member, walk).text : 'unknown';
+    const text = isSchemaLike(member) ? write(member, walk).text : 'unknown';
     const optional = !required.has(name);
     texts.push(text);
     if (optional) texts.push('undefined');
@@ -155,21 +155,26 @@ function objectText(schema: SchemaLike, walk: Walk): string {
     return `Record<string, ${schema.additionalProperties === false ? 'never' : 'unknown'}>`;
   }
   // An index signature must cover the named members too.
-  if (rest.length > 0)
-    members.push(`[name: string]: ${union([...texts, ...rest].map(tight)).text}`);
+  if (rest.length > 0) members.push(`[name: string]: ${indexType([...texts, ...rest])}`);
   return `{ ${members.join('; ')} }`;
+}
+
+/** Repeated at each level of nested objects, their text would double with it. */
+function indexType(texts: readonly string[]): string {
+  const size = texts.reduce((sum, text) => sum + text.length, 0);
+  return size > maxRepeated ? 'unknown' : union(texts.map(tight)).text;
 }
 
 /** The types of the members that have no name in the schema. */
 function restTexts(schema: SchemaLike, walk: Walk): string[] {
   const { additionalProperties, patternProperties } = schema;
-  const texts = isSchema(patternProperties)
+  const texts = isSchemaLike(patternProperties)
     ? Object.values(patternProperties)
-        .filter(isSchema)
+        .filter(isSchemaLike)
         .map((member) => write(member, walk).text)
     : [];
   if (additionalProperties === true) texts.push('unknown');
-  if (isSchema(additionalProperties)) texts.push(write(additionalProperties, walk).text);
+  if (isSchemaLike(additionalProperties)) texts.push(write(additionalProperties, walk).text);
   return texts;
 }
 
@@ -214,52 +219,6 @@ function typeName(id: string): string {
   return unnameable.has(name) ? `${name}_` : name;
 }
 
-function isSchema(value: unknown): value is SchemaLike {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function schemas(list: readonly unknown[]): SchemaLike[] {
-  return list.map((one) => (isSchema(one) ? one : {}));
-}
-
-function collectTargets(schema: SchemaLike, targets: Map<string, SchemaLike>, depth: number): void {
-  if (depth > maxDepth) return;
-  if (typeof schema.$id === 'string') targets.set(schema.$id, schema);
-  if (isSchema(schema.$defs)) {
-    for (const [name, one] of Object.entries(schema.$defs)) {
-      if (isSchema(one) && !targets.has(name)) targets.set(name, one);
-    }
-  }
-  for (const child of children(schema)) collectTargets(child, targets, depth + 1);
-}
-
-/** Whether writing `schema` out would come to `id` again, through other named schemas too. */
-function refersTo(
-  schema: SchemaLike,
-  id: string,
-  targets: ReadonlyMap<string, SchemaLike>,
-  seen: Set<SchemaLike> = new Set(),
-): boolean {
-  if (seen.has(schema)) return false;
-  seen.add(schema);
-  if (typeof schema.$ref === 'string') {
-    const next = refId(schema.$ref);
-    if (next === id) return true;
-    const target = targets.get(next);
-    return target !== undefined && refersTo(target, id, targets, seen);
-  }
-  return children(schema).some((child) => refersTo(child, id, targets, seen));
-}
-
-function refId($ref: string): string {
-  return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
-}
-
-function children(schema: SchemaLike): SchemaLike[] {
-  const found: SchemaLike[] = [];
-  // Reads keywords alone, which a plain JSON Schema has as well.
-  forEachChild(schema as unknown as TSchema, (child) => {
-    if (isSchema(child)) found.push(child);
-  });
-  return found;
+  return list.map((one) => (isSchemaLike(one) ? one : {}));
 }

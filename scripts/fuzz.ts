@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz -- --minutes 5 [--only bodies|http|schemas|pooled-schemas|pool] [--seed N [--path P]]`: throws hostile
+ * `npm run fuzz -- --minutes 5 [--only bodies|http|schemas|schema-work|pooled-schemas|pool] [--seed N [--path P]]`: throws hostile
  * data at the service until the time is over, each kind in its turn. Prints how many cases ran; ends with 1 at the
  * first that fails, with its seed, its path and the case shrunk. A seed and a path repeat it.
  */

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { BodyFuzzer } from './fuzz/bodies.ts';
 import { HttpFuzzer } from './fuzz/http.ts';
 import { type Fuzzer, seed } from './fuzz/run.ts';
+import { SchemaWorkFuzzer } from './fuzz/schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
 
 /** A fixed number of cases. `npm run fuzz` goes on for as long as it is told. */
@@ -10,6 +11,11 @@ const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
   ['bodies have the answer of the reference by every way', 80, () => BodyFuzzer.start()],
   ['bytes on a socket: no crash, no hang, no second answer', 150, () => HttpFuzzer.start()],
   ['what validates comes back, what does not is refused', 150, () => SchemaFuzzer.start()],
+  [
+    'types that refer to each other: right verdicts, in a time in proportion to the value',
+    120,
+    async () => new SchemaWorkFuzzer(),
+  ],
   ['in a worker too', 1, () => PooledSchemaFuzzer.start()],
 ];
 

@@ -318,9 +318,9 @@ describe('issues', () => {
 
   test('a string that is too long is not matched against the pattern', () => {
     // Degree 2: a million spaces would take minutes.
-    const schema = Type.Object({ s: Type.String({ pattern: '\\s+$', maxLength: 1000 }) });
+    const schema = Type.Object({ s: Type.String({ pattern: '\\s+$', maxLength: 200 }) });
     const [issue] = issues(schema, { s: `${' '.repeat(1_000_000)}x` });
-    assert.match(issue!.message, /at most 1000/);
+    assert.match(issue!.message, /at most 200/);
   });
 
   test('are found exactly where TypeBox finds a value wrong', () => {
@@ -478,7 +478,7 @@ describe('refused at registration', () => {
     );
     refusesSchema(
       Type.Object({ a: Type.Ref('Nowhere') }),
-      /params: TypeBox can't compile this schema/,
+      /params: a reference in it leads nowhere: no schema in it has the \$id "Nowhere"/,
     );
   });
 

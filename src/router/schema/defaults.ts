@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { RegistrationError } from '../registration-error.ts';
 import type { Checks } from './checks.ts';
-import { escapePointer, holdsDefault, kindOf } from './schema-tree.ts';
+import { escapePointer, holdsDefault, holdsName, kindOf } from './schema-tree.ts';
 
 /** Fills in a valid value. Returns the value itself when nothing was missing, else a copy; mutates nothing. */
 export type Fill = (value: unknown) => unknown;
@@ -20,8 +20,12 @@ export function compileDefaults(schema: TSchema, checks: Checks, where: string):
   const compiler = new Compiler(checks, where);
   const fill = compiler.compile(schema, '');
   compiler.assertFinite();
-  return fill;
+  if (fill === undefined || !holdsName(schema)) return fill;
+  return (value) => checks.remembering(() => compiler.remembering(() => fill(value)));
 }
+
+/** Arrays and objects that are made for one missing member, with the defaults in its default. */
+const maxMade = 256;
 
 interface MemberStep {
   readonly name: string;
@@ -34,6 +38,10 @@ class Compiler {
   readonly #where: string;
   /** A recursive schema's fill is entered before it is complete. */
   readonly #named = new Map<string, Fill>();
+  /** What named schemas made of the arrays and objects of this call: an intersection comes to them by each of its parts. */
+  #filled = new Map<Fill, Map<object, unknown>>();
+  /** How many more defaults may be made. */
+  #left = Number.POSITIVE_INFINITY;
   readonly #made: { readonly at: string; readonly make: () => unknown }[] = [];
 
   constructor(checks: Checks, where: string) {
@@ -41,15 +49,20 @@ class Compiler {
     this.#where = where;
   }
 
-  /** A recursive type whose default holds itself would never end. */
+  /** A recursive type whose default holds itself would never end; a few types in each other could take 2^depth. */
   assertFinite(): void {
     for (const { at, make } of this.#made) {
+      this.#left = maxMade;
       try {
-        make();
+        this.remembering(make);
       } catch (cause) {
-        throw new RegistrationError(`${at} calls for itself without end`, { cause });
+        throw new RegistrationError(
+          `${at} calls for itself without end, or for more than ${maxMade} others`,
+          { cause },
+        );
       }
     }
+    this.#left = Number.POSITIVE_INFINITY;
   }
 
   compile(schema: TSchema, path: string): Fill | undefined {
@@ -58,9 +71,30 @@ class Compiler {
     const known = this.#named.get($id);
     if (known !== undefined) return known;
     let body: Fill | undefined;
-    this.#named.set($id, (value) => (body === undefined ? value : body(value)));
+    const fill: Fill = (value) => (body === undefined ? value : this.#once(body, value));
+    this.#named.set($id, fill);
     body = this.#compileBody(schema, path);
-    return body;
+    return body && fill;
+  }
+
+  remembering<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } finally {
+      this.#filled = new Map();
+    }
+  }
+
+  #once(fill: Fill, value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return fill(value);
+    const known = this.#filled.get(fill) ?? new Map<object, unknown>();
+    this.#filled.set(fill, known);
+    let filled = known.get(value);
+    if (filled === undefined) {
+      filled = fill(value);
+      known.set(value, filled);
+    }
+    return filled;
   }
 
   #compileBody(schema: TSchema, path: string): Fill | undefined {
@@ -117,7 +151,7 @@ class Compiler {
     if (given === undefined) return undefined;
     const at = `${this.#where} at ${path}: the default`;
     if (!isJson(given)) throw new RegistrationError(`${at} must be a JSON value`);
-    if (!this.#checks.of(member)(given)) {
+    if (!this.#checks.matches(member, given)) {
       throw new RegistrationError(
         `${at} ${shorten(JSON.stringify(given))} does not match its schema`,
       );
@@ -126,7 +160,11 @@ class Compiler {
     // Parsing makes it a value of its own, so that a later change to the schema changes no call.
     const text = JSON.stringify(given);
     const complete = (value: unknown): unknown => (fill === undefined ? value : fill(value));
-    const make = (): unknown => complete(JSON.parse(text));
+    const make = (): unknown => {
+      this.#left -= 1;
+      if (this.#left < 0) throw new RangeError('too many defaults');
+      return complete(JSON.parse(text));
+    };
     this.#made.push({ at, make });
     return make;
   }
@@ -161,7 +199,7 @@ class Compiler {
   /** The first variant that the value matches is the one it is. */
   #union(schema: TSchema, path: string): Fill | undefined {
     const variants = listOf(schema.anyOf).map((variant) => ({
-      check: this.#checks.of(variant),
+      check: this.#checks.ofPart(variant),
       fill: this.compile(variant, path),
     }));
     if (variants.every(({ fill }) => fill === undefined)) return undefined;

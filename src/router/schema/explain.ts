@@ -17,8 +17,7 @@ const maxExpected = 300;
 export function explain(schema: TSchema, value: unknown, checks: Checks): ParamIssue[] {
   const issues: ParamIssue[] = [];
   const explainer = new Explainer(checks, issues);
-  explainer.explain(schema, value, '');
-  if (issues.length === 0) explainer.refuse(schema, value, '', 'does not match its type');
+  checks.remembering(() => explainer.describe(schema, value, ''));
   return issues;
 }
 
@@ -42,8 +41,12 @@ class Explainer {
   }
 
   explain(schema: TSchema, value: unknown, path: string): void {
-    // The compiled check is far faster than going through a part that is well.
-    if (this.#full || this.#checks.of(schema)(value)) return;
+    if (this.#full || this.#checks.matches(schema, value)) return;
+    this.describe(schema, value, path);
+  }
+
+  /** What is wrong with a value that does not match. */
+  describe(schema: TSchema, value: unknown, path: string): void {
     const before = this.#issues.length;
     switch (kindOf(schema)) {
       case 'Object':
@@ -82,11 +85,10 @@ class Explainer {
     const { additionalProperties } = schema;
     for (const [name, member] of Object.entries(properties)) {
       if (this.#full) return;
-      const place = join(path, name);
       if (Object.hasOwn(value, name) && value[name] !== undefined) {
-        this.explain(member, value[name], place);
+        this.explain(member, value[name], join(path, name));
       } else if (required.has(name)) {
-        this.refuse(member, undefined, place, 'is required');
+        this.refuse(member, undefined, join(path, name), 'is required');
       }
     }
     if (additionalProperties !== false && !isMembers(additionalProperties)) return;
@@ -144,10 +146,21 @@ class Explainer {
     if (type === 'array') return Array.isArray(value);
     if (type !== 'object' || !isMembers(value)) return false;
     // A literal member tells variants apart.
-    return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).every(
-      ([name, member]) => !('const' in member) || member.const === value[name],
-    );
+    return literalsOf(schema).every(([name, literal]) => literal === value[name]);
   }
+}
+
+const literals = new WeakMap<TSchema, readonly (readonly [name: string, value: unknown])[]>();
+
+function literalsOf(schema: TSchema): readonly (readonly [name: string, value: unknown])[] {
+  let found = literals.get(schema);
+  if (found === undefined) {
+    found = Object.entries((schema.properties ?? {}) as Record<string, TSchema>).flatMap(
+      ([name, member]) => ('const' in member ? [[name, member.const] as const] : []),
+    );
+    literals.set(schema, found);
+  }
+  return found;
 }
 
 type Members = Record<string, unknown>;
@@ -224,9 +237,18 @@ function join(path: string, name: string): string {
   return `${path}/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;
 }
 
-function expectedText(schema: TSchema): string {
-  const text = typeText(schema);
-  return text.length > maxExpected ? `${text.slice(0, maxExpected)}…` : text;
+/** Written once: a batch may hold a thousand bad calls. */
+const texts = new WeakMap<TSchema, string>();
+
+/** The type of a schema, as short as a message may be. */
+export function expectedText(schema: TSchema): string {
+  let text = texts.get(schema);
+  if (text === undefined) {
+    const whole = typeText(schema, { isShort: true });
+    text = whole.length > maxExpected ? `${whole.slice(0, maxExpected)}…` : whole;
+    texts.set(schema, text);
+  }
+  return text;
 }
 
 export function receivedType(value: unknown): string {

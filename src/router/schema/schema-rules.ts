@@ -42,6 +42,9 @@ const plainKeyPatterns = new Set(['^(.*)$', '^(0|[1-9][0-9]*)$', '^(?!.*)$']);
 
 const maxSchemaDepth = 64;
 
+/** Written out, as the document and the text of its type do. A type of TypeBox's that stands in two places counts twice. */
+const maxParts = 10_000;
+
 /**
  * Refuses at registration what would go wrong at a call.
  *
@@ -51,7 +54,10 @@ const maxSchemaDepth = 64;
 export function assertSchema(schema: TSchema, where: string): void {
   registerFormats();
   const ids = new Map<string, TSchema>();
+  let parts = 0;
   const visit = (node: TSchema, path: string, depth: number): void => {
+    parts += 1;
+    if (parts > maxParts) throw new RegistrationError(`${where}: ${tooLarge}`);
     const fault = depth > maxSchemaDepth ? tooDeep : schemaFault(node, ids);
     if (fault !== undefined) {
       throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
@@ -62,6 +68,8 @@ export function assertSchema(schema: TSchema, where: string): void {
 }
 
 const tooDeep = `schemas nest at most ${maxSchemaDepth} levels; use Type.Recursive for a type that holds itself`;
+
+const tooLarge = `a schema has at most ${maxParts} parts, written out; declare types that it uses again once, with Type.Module`;
 
 function schemaFault(schema: TSchema, ids: Map<string, TSchema>): string | undefined {
   return (

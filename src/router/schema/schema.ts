@@ -4,10 +4,9 @@ import { RegistrationError } from '../registration-error.ts';
 import type { ParamIssue, Procedure } from '../types.ts';
 import { createChecks, openAsUnknown, thisAsRef } from './checks.ts';
 import { compileDefaults } from './defaults.ts';
-import { explain, receivedType } from './explain.ts';
+import { expectedText, explain, receivedType } from './explain.ts';
 import { assertSchema } from './schema-rules.ts';
-import { kindOf, mapChildren } from './schema-tree.ts';
-import { typeText } from './type-text.ts';
+import { kindOf, mapTree } from './schema-tree.ts';
 
 export interface CompiledParams {
   /**
@@ -41,8 +40,8 @@ export function compileParams(declared: TSchema | undefined, where: string): Com
     ...relax(declared),
     additionalProperties: declared.additionalProperties ?? false,
   };
-  const checks = createChecks(schema);
-  const check = compiling(place, () => checks.of(schema));
+  const checks = compiling(place, () => createChecks(schema, place));
+  const { check } = checks;
   const fill = compiling(place, () => compileDefaults(schema, checks, place));
   const names = Object.keys(schema.properties);
 
@@ -65,7 +64,7 @@ export function compileParams(declared: TSchema | undefined, where: string): Com
     if (params === undefined) return bindNamed({});
     if (Array.isArray(params)) return bindPositional(params);
     if (typeof params === 'object' && params !== null) return bindNamed(params);
-    throw invalidParams([notNamed(typeText(schema), params)]);
+    throw invalidParams([notNamed(expectedText(schema), params)]);
   };
   return { schema, bindParams };
 }
@@ -79,8 +78,8 @@ export function compileReturns(
   const place = `${where}: returns`;
   assertSchema(declared, place);
   const schema = mapTree(declared, compilable);
-  const checks = createChecks(schema);
-  const check = compiling(place, () => checks.of(schema));
+  const checks = compiling(place, () => createChecks(schema, place));
+  const { check } = checks;
   return (result) => {
     if (check(result)) return undefined;
     const [first] = explain(schema, result, checks);
@@ -111,13 +110,17 @@ function notNamed(expected: string, params: unknown): ParamIssue {
   return { path: '', message, expected, received: receivedType(params) };
 }
 
+/** Shown in a message. */
+const maxNames = 32;
+
 function tooMany(schema: TObject, count: number): ParamIssue {
   const names = Object.keys(schema.properties);
-  const order = names.length === 0 ? 'none' : names.join(', ');
+  const more = names.length > maxNames ? ', …' : '';
+  const order = names.length === 0 ? 'none' : `${names.slice(0, maxNames).join(', ')}${more}`;
   const most =
     names.length === 1 ? '1 positional argument' : `${names.length} positional arguments`;
   const message = `must be at most ${most} (${order}), got ${count}`;
-  return { path: '', message, expected: typeText(schema), received: 'array' };
+  return { path: '', message, expected: expectedText(schema), received: 'array' };
 }
 
 function isObjectSchema(schema: unknown): schema is TObject {
@@ -139,10 +142,6 @@ function relax(schema: TObject): TObject {
 /** As TypeBox's compiler takes it for what it means. */
 function compilable(node: TSchema): TSchema {
   return openAsUnknown(thisAsRef(node));
-}
-
-function mapTree(schema: TSchema, change: (node: TSchema) => TSchema): TSchema {
-  return change(mapChildren(schema, (child) => mapTree(child, change)));
 }
 
 /** TypeBox's own messages (a reference without a target, say) name no place. */

@@ -2,6 +2,7 @@ import { BodyFuzzer } from './bodies.ts';
 import { HttpFuzzer } from './http.ts';
 import { PoolFuzzer } from './pool.ts';
 import type { Fuzzer } from './run.ts';
+import { SchemaWorkFuzzer } from './schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './schemas.ts';
 
 interface Kind {
@@ -15,6 +16,7 @@ export const fuzzers: Readonly<Record<string, Kind>> = {
   bodies: { start: () => BodyFuzzer.start(), round: 300 },
   http: { start: () => HttpFuzzer.start(), round: 1000 },
   schemas: { start: () => SchemaFuzzer.start(), round: 1000 },
+  'schema-work': { start: async () => new SchemaWorkFuzzer(), round: 300 },
   'pooled-schemas': { start: () => PooledSchemaFuzzer.start(), round: 3 },
   pool: { start: () => PoolFuzzer.start(), round: 3 },
 };

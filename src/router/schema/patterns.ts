@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 /** Long enough for any pattern a person writes; a few milliseconds is usual. */
 const checkTimeoutMs = 5_000;
 
-/** Steps a polynomial pattern may take on the longest string it can get: tens of milliseconds. */
-const maxSteps = 10_000_000;
+/** Steps a polynomial pattern may take for each character of the longest string it can get: 10 KB of such strings take some ms. */
+const maxStepsPerCharacter = 256;
 
 type Recheck = typeof import('recheck');
 type Verdict = { readonly kind: 'safe' } | Unsafe;
@@ -45,7 +45,7 @@ export function patternFault(
     case 'exponential':
       return 'takes exponential time on some strings; rewrite it without nested or overlapping repeats';
     case 'polynomial': {
-      const longest = Math.floor(maxSteps ** (1 / verdict.degree));
+      const longest = Math.floor(maxStepsPerCharacter ** (1 / (verdict.degree - 1)));
       return maxLength <= longest
         ? undefined
         : `takes polynomial time (degree ${verdict.degree}) on some strings; anchor it with ^, rewrite it without overlapping repeats, or give the string a maxLength of at most ${longest}`;

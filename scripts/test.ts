@@ -1,66 +1,92 @@
 /**
- * `npm test [-- flags and paths]`: runs every *.test.ts file below test/, or the files and folders
- * named, under node:test through tsx. A flag's value is joined to it: --test-name-pattern=batch.
+ * `npm test [-- flags and paths]`: compiles the repository into a copy (compile.ts) and runs there, under node:test,
+ * what decides whether a change is right: every *.test.ts file below test/ but for the long ones. A file that is named
+ * runs whatever it is, a folder without its long ones.
+ *
+ *   --all     the long ones too (`npm run test:all`)
+ *   --long    the long ones alone (`npm run test:long`)
+ *   --times   prints the CPU seconds of each file at the end
+ *
+ * Other flags are Node's, a value joined to its flag: --test-name-pattern=batch.
  *
  * Exists since `node --test` takes no glob on Node 20, and a shell's glob is not portable.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
-import { availableParallelism, constants, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { availableParallelism, constants } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { compileTree } from './compile.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
+/** Files and folders that take long; docs/testing.md says of each why. */
+const long = [
+  'test/cli/init.test.ts',
+  'test/faults/load.test.ts',
+  'test/faults/model.test.ts',
+  'test/faults/neighbours.test.ts',
+  'test/faults/reload-memory.test.ts',
+  'test/faults/soak.test.ts',
+  'test/faults/survival.test.ts',
+  'test/hostile/fresh-seeds.test.ts',
+  'test/processes',
+];
 
-function listTests(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path];
-  return readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith(suffix))
-    .sort()
-    .map((name) => join(path, name));
-}
-
-/** The package as it is published, for the tests that run its command line. */
-function buildPackage(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-test-'));
-  for (const name of ['package.json', 'templates']) {
-    cpSync(name, join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
-  const tsc = 'node_modules/typescript/bin/tsc';
-  const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')];
-  // What does not compile is said by the type check; the tests say what does not work.
-  spawnSync(process.execPath, args);
-  return folder;
-}
-
+const own = new Set(['--all', '--long', '--times']);
 process.chdir(root);
 const args = process.argv.slice(2);
-const flags = args.filter((arg) => arg.startsWith('-'));
+const asked = new Set(args.filter((arg) => own.has(arg)));
+const flags = args.filter((arg) => arg.startsWith('-') && !own.has(arg));
 const paths = args.filter((arg) => !arg.startsWith('-'));
-const missing = paths.filter((path) => !existsSync(path));
-if (missing.length > 0) {
-  console.error(`no such test file or folder: ${missing.join(', ')}`);
-  process.exit(1);
+
+/** @param file relative to the repository's folder */
+function isAsked(file: string): boolean {
+  if (asked.has('--all')) return true;
+  const isLong = long.some((path) => file === path || file.startsWith(`${path}/`));
+  return isLong === asked.has('--long');
 }
-const files = (paths.length > 0 ? paths : ['test']).flatMap(listTests);
-if (files.length === 0) {
-  console.error(`no *${suffix} file in ${paths.join(', ') || 'test/'}`);
+
+/** @returns relative to the repository's folder */
+function listTests(path: string): string[] {
+  const from = relative(root, resolve(path)).replaceAll('\\', '/');
+  if (!statSync(path).isDirectory()) return [from];
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => `${from}/${name.replaceAll('\\', '/')}`)
+    .filter(isAsked)
+    .sort();
+}
+
+function fail(message: string): never {
+  console.error(message);
   process.exit(1);
 }
 
+const missing = paths.filter((path) => !existsSync(path));
+if (missing.length > 0) fail(`no such test file or folder: ${missing.join(', ')}`);
+const files = (paths.length > 0 ? paths : ['test']).flatMap(listTests);
+if (files.length === 0) fail(`no *${suffix} file in ${paths.join(', ') || 'test/'}`);
+
+function compile(): string {
+  try {
+    return compileTree(root);
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const copy = compile();
+process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
+
+const times = join(copy, 'times.jsonl');
+const counting = asked.has('--times')
+  ? ['--import', pathToFileURL(compiled('scripts/count-cpu.ts')).href]
+  : [];
 const runner = [
-  '--import',
-  'tsx',
+  '--enable-source-maps',
+  ...counting,
   '--test',
   '--test-reporter=spec',
   // The tests start threads and processes of their own, and wait for them: some files more than there are cores.
@@ -68,15 +94,33 @@ const runner = [
   // Per test and per file; a hang fails instead of holding CI.
   '--test-timeout=600000',
 ];
-const build = buildPackage();
-process.on('exit', () => rmSync(build, { recursive: true, force: true }));
-const child = spawn(process.execPath, [...runner, ...flags, ...files], {
-  env: { ...process.env, TANDEM_TEST_BUILD: build },
+
+/** The files by their CPU seconds, and the sum. */
+function printTimes(): void {
+  const rows = readFileSync(times, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as [file: string, cpu: number, wall: number])
+    .sort(([, a], [, b]) => b - a);
+  console.log('\nCPU s  time s  file');
+  for (const [file, cpu, wall] of rows) {
+    const name = relative(copy, file).replace(/\.js$/, '.ts');
+    console.log(`${cpu.toFixed(2).padStart(5)}  ${wall.toFixed(1).padStart(6)}  ${name}`);
+  }
+  const sum = rows.reduce((total, [, cpu]) => total + cpu, 0);
+  console.log(`${sum.toFixed(1).padStart(5)}          ${rows.length} files`);
+}
+
+const child = spawn(process.execPath, [...runner, ...flags, ...files.map(compiled)], {
+  // The copy's tsconfig.json, which tsx reads, leads `tandem-rpc` nowhere else: modules meet one package.
+  cwd: copy,
+  env: { ...process.env, TEST_TIMES_FILE: times },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => child.kill(signal));
 }
 child.on('exit', (code, signal) => {
+  if (counting.length > 0) printTimes();
   process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
 });

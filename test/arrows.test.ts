@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { root } from './files.ts';
 
 /** The one-way rule of docs/architecture.md, read from the source text. */
-
-const root = fileURLToPath(new URL('..', import.meta.url));
 
 interface Import {
   readonly from: string;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { configTable } from '../src/config/docs.ts';
 import {
   type ConfigOptions,
@@ -12,6 +12,7 @@ import {
   resolveConfig,
 } from '../src/config.ts';
 import { StartupError } from '../src/startup-error.ts';
+import { root } from './files.ts';
 
 /** The message of the StartupError that `run` throws; one line. */
 function refusal(run: () => unknown): string {
@@ -360,7 +361,7 @@ describe('options that contradict each other', () => {
 
 describe('README.md', () => {
   it('holds the current table', () => {
-    const script = fileURLToPath(new URL('../scripts/docs.ts', import.meta.url));
+    const script = join(root, 'scripts/docs.ts');
     const run = spawnSync(process.execPath, ['--import', 'tsx', script, '--check'], {
       encoding: 'utf8',
     });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { type Running, startNode } from './cli/process.ts';
+import { type Running, startModule, startNode } from './cli/process.ts';
+import { root } from './files.ts';
 
 function startExample(name: string, ...args: string[]): Running {
-  return startNode([fileURLToPath(new URL(`../examples/${name}`, import.meta.url)), ...args]);
+  return startModule(`examples/${name}`, args);
 }
 
 type Reply = Record<string, unknown>;
@@ -96,7 +97,8 @@ class Conversation {
 
 describe('examples/stdio.ts', () => {
   it('answers as calls end, is silent on notifications, and drains at the end of input', async () => {
-    const program = startExample('stdio.ts');
+    // As its first comment says.
+    const program = startNode([join(root, 'examples/stdio.ts')]);
     program.child.stdin?.end(mixed);
     const { code, stdout, stderr } = await program.exit;
     assertMixedReplies(stdout);

@@ -4,13 +4,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { readResults } from '../../bench/results.ts';
+import { modulePath, nodeFlags } from '../files.ts';
 
-const main = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+const main = modulePath('bench/main.ts');
 
 function bench(...args: string[]) {
-  return spawnSync(process.execPath, ['--import', 'tsx', main, ...args], { encoding: 'utf8' });
+  return spawnSync(process.execPath, [...nodeFlags, main, ...args], { encoding: 'utf8' });
 }
 
 describe('npm run bench', () => {

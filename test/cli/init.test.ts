@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { root } from '../files.ts';
 import { installPacked } from './packed.ts';
 import { Running, startNode } from './process.ts';
 
@@ -29,7 +29,7 @@ const files = [
 
 /** The commands of README.md's second terminal, each with what it prints. */
 function story(): { command: string; remark: string; printed: string }[] {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const section = /^## Typed calls\n(.*?)^## /ms.exec(readme)?.[1] ?? '';
   const [, second = ''] = [...section.matchAll(/^```\n(.*?)^```$/gms)].map(([, text]) => text);
   const commands = [...second.matchAll(/^\$ (.*?)(?: +# (.*))?\n((?:(?!\$ ).*\n)*)/gm)];
@@ -142,13 +142,12 @@ describe('tandem init, from the packed package', () => {
 
     it('the folder, in a clone', async () => {
       const project = join(folder, 'of a "clone"');
-      const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+      const main = join(root, 'src/cli/main.ts');
       assert.equal((await startNode([main, 'init', project]).exit).code, 0);
       const text = readFileSync(join(project, 'package.json'), 'utf8');
       const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };
       const specifier = dependencies['tandem-rpc'] ?? '';
       assert.match(specifier, /^file:/);
-      const root = fileURLToPath(new URL('../..', import.meta.url));
       assert.equal(join(project, specifier.slice('file:'.length)), join(root, '.'));
     });
   });

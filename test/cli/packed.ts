@@ -2,9 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root } from '../files.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const modules = join(root, 'node_modules');
 
 function run(command: string, args: readonly string[], cwd: string): void {

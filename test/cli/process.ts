@@ -1,16 +1,9 @@
 /** Runs the command line as a process, the way a person does. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
-import { builtMain, needsSources } from './built.ts';
+import { modulePath, nodeFlags, root } from '../files.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-
-/** The path of a file in test/fixtures. */
-export function fixture(name: string): string {
-  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
-}
+export { fixture } from '../files.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -70,15 +63,18 @@ function start(args: string[], env: NodeJS.ProcessEnv): Running {
   return new Running(spawn(process.execPath, args, { cwd: root, env: cleanEnvironment(env) }));
 }
 
-/** A file in TypeScript. */
+/** A file in TypeScript, from the sources: what people run so. */
 export function startNode(args: string[], env: NodeJS.ProcessEnv = {}): Running {
   return start(['--import', 'tsx', ...args], env);
 }
 
+/** A module of the repository, in the form of this run. */
+export function startModule(path: string, args: string[], env: NodeJS.ProcessEnv = {}): Running {
+  return start([...nodeFlags, modulePath(path), ...args], env);
+}
+
 export function startCli(args: string[], env: NodeJS.ProcessEnv = {}): Running {
-  const built = builtMain();
-  if (built === undefined || needsSources(args)) return startNode([main, ...args], env);
-  return start([built, ...args], env);
+  return startModule('src/cli/main.ts', args, env);
 }
 
 export function runCli(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Exit> {

@@ -178,6 +178,6 @@ describe('what a procedure leaves behind', () => {
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: null });
     const { code, stderr } = await server.exit;
     assert.equal(code, 1);
-    assert.match(stderr, /nobody catches this.*lifecycle\.ts/);
+    assert.match(stderr, /nobody catches this.*lifecycle\.[jt]s/);
   });
 });

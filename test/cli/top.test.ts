@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { quantile, readScrape, since } from '../../src/cli/top/scrape.ts';
+import { modulePath, nodeFlags } from '../files.ts';
 import { fixture, Running, runCli, startServer } from './process.ts';
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const main = modulePath('src/cli/main.ts');
 
 async function call(url: string, body: unknown): Promise<void> {
   const response = await fetch(url, {
@@ -62,7 +62,7 @@ describe('tandem top', () => {
   it('on a terminal shows them until q, and gives the terminal back', {
     skip: isThere ? false : 'needs script of util-linux',
   }, async () => {
-    const command = `stty rows 30 cols 100; ${process.execPath} --import tsx ${main} top ${url} --interval 250ms; stty -a`;
+    const command = `stty rows 30 cols 100; ${[process.execPath, ...nodeFlags, main].join(' ')} top ${url} --interval 250ms; stty -a`;
     const terminal = new Running(spawn('script', ['-qec', command, '/dev/null']));
     // Another screen, its cursor hidden; drawn again and again.
     await terminal.seen('stdout', /\p{Cc}\[\?1049h\p{Cc}\[\?25l(?:.*?\p{Cc}\[H){3}/su);

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from '../files.ts';
 
 /** The client as a page would carry it. */
 async function bundle() {

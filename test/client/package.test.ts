@@ -12,9 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from '../files.ts';
 
 function run(args: readonly string[], cwd: string): string {
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });

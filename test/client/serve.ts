@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type AppOptions, RpcApp } from '../../src/app.ts';
+import { moduleUrl } from '../files.ts';
 
-const module = new URL('../fixtures/client/procedures.ts', import.meta.url).href;
+const module = moduleUrl('test/fixtures/client/procedures.ts');
 
 interface Stoppable {
   after(stop: () => Promise<void>): void;

@@ -9,6 +9,7 @@ import {
 } from '../../src/client/index.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
+import { moduleUrl } from '../files.ts';
 import type { router } from '../fixtures/client/procedures.ts';
 import { serve } from './serve.ts';
 
@@ -155,7 +156,7 @@ describe('the client and the server', () => {
 
 describe('the client and the server, together', () => {
   it('send headers, asked for anew for each request', async (t) => {
-    const module = new URL('../fixtures/client/procedures.ts', import.meta.url).href;
+    const module = moduleUrl('test/fixtures/client/procedures.ts');
     const url = await serve(t, { modules: [module], forwardHeaders: ['x-tenant'] });
     let asked = 0;
     const headers = async () => {

@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root } from '../files.ts';
 
 const compiler = join(
   dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
   'bin/tsc',
 );
-const nodeModules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const nodeModules = join(root, 'node_modules');
 
 const options = {
   target: 'es2022',

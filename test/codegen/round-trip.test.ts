@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
 import { fixture, runCli } from '../cli/process.ts';
+import { root } from '../files.ts';
 import { callAll } from '../fixtures/codegen/caller.ts';
 import { temporaryFolder, typeErrors } from './compile.ts';
 
 const source = fixture('codegen/every-kind.ts');
+const sourcePath = (name: string) => join(root, 'test/fixtures/codegen', name);
 const ada = { id: '123e4567-e89b-42d3-a456-426614174000', name: 'Ada', born: null };
 const tree = {
   value: 1,
@@ -62,8 +64,8 @@ describe('the contract goes round', () => {
     const written = await runCli(['codegen', url, '--out', out]);
     assert.deepEqual([written.code, written.stderr], [0, '']);
     // So that the next lines are about what was just generated.
-    assert.equal(readFileSync(out, 'utf8'), readFileSync(fixture('codegen/api.ts'), 'utf8'));
-    assert.equal(typeErrors(folder, [fixture('codegen/caller.ts')], { noEmit: true }), '');
+    assert.equal(readFileSync(out, 'utf8'), readFileSync(sourcePath('api.ts'), 'utf8'));
+    assert.equal(typeErrors(folder, [sourcePath('caller.ts')], { noEmit: true }), '');
     assert.deepEqual(await callAll(url), returned);
 
     // The module says the same as its server, to the letter.
@@ -74,7 +76,7 @@ describe('the contract goes round', () => {
   test('a change of the module is drift, and the diff names it', async (t) => {
     const folder = temporaryFolder(t);
     const [module, out] = [join(folder, 'procedures.ts'), join(folder, 'api.ts')];
-    const text = readFileSync(source, 'utf8');
+    const text = readFileSync(sourcePath('every-kind.ts'), 'utf8');
     writeFileSync(module, text);
     assert.equal((await runCli(['codegen', module, '--out', out])).code, 0);
     const changed = text.replace('amount: Type.Number()', 'amount: Type.String()');

@@ -1,11 +1,10 @@
 // The replica's side of the race in ledger.test.ts. Plain JavaScript: a thread has no TypeScript of its own.
 import { parentPort, workerData } from 'node:worker_threads';
-import { register } from 'tsx/esm/api';
 
-register();
-const { Ledger } = await import('../../src/pool/ledger.ts');
+const { module, ledger: buffer, control: shared, started: marks, tickets, rounds } = workerData;
+if (module.endsWith('.ts')) (await import('tsx/esm/api')).register();
+const { Ledger } = await import(module);
 
-const { ledger: buffer, control: shared, started: marks, tickets, rounds } = workerData;
 const ledger = new Ledger(buffer);
 const control = new Int32Array(shared);
 const started = new Uint8Array(marks);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { Ledger, slotCount } from '../../src/pool/ledger.ts';
+import { moduleUrl } from '../files.ts';
 import { randomOf } from '../jsonrpc/bodies.ts';
 import { seed } from '../seed.ts';
 
@@ -67,6 +68,7 @@ test('200,000 calls, claimed by one thread and taken back by another: each has o
   const revoked = new Uint8Array(tickets * rounds);
   const worker = new Worker(new URL('./ledger-claimant.mjs', import.meta.url), {
     workerData: {
+      module: moduleUrl('src/pool/ledger.ts'),
       ledger: ledger.buffer,
       control: control.buffer,
       started: started.buffer,

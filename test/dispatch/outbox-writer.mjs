@@ -1,11 +1,10 @@
 // The replica's side of the two threads in outbox.test.ts. Plain JavaScript: a thread has no TypeScript of its own.
 import { parentPort, workerData } from 'node:worker_threads';
-import { register } from 'tsx/esm/api';
 
-register();
-const { Outbox } = await import('../../src/pool/outbox.ts');
+const { module, buffer, count } = workerData;
+if (module.endsWith('.ts')) (await import('tsx/esm/api')).register();
+const { Outbox } = await import(module);
 
-const { buffer, count } = workerData;
 const outbox = new Outbox(buffer);
 for (let n = 0; n < count; n++) {
   const reply = `${n}${n % 3 === 0 ? 'é' : ''}${'x'.repeat(n % 97)}`;

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { Outbox } from '../../src/pool/outbox.ts';
+import { moduleUrl } from '../files.ts';
 import { seed } from '../seed.ts';
 
 interface Result {
@@ -130,7 +131,7 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
   const count = 200_000;
   const frontEnd = new Outbox();
   const worker = new Worker(new URL('./outbox-writer.mjs', import.meta.url), {
-    workerData: { buffer: frontEnd.buffer, count },
+    workerData: { module: moduleUrl('src/pool/outbox.ts'), buffer: frontEnd.buffer, count },
   });
   let next = 0;
   await new Promise<void>((resolve, reject) => {

@@ -7,10 +7,11 @@ import {
   type DispatchOptions,
   type Log,
 } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
 import { Journal } from './journal.ts';
 
 export function fixture(name: string): string {
-  return new URL(`../fixtures/dispatcher/${name}`, import.meta.url).href;
+  return moduleUrl(`test/fixtures/dispatcher/${name}`);
 }
 
 export interface LogLine {

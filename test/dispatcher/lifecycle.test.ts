@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
+import { moduleUrl, nodeFlags, root } from '../files.ts';
 import { cancelled, fixture, isSettled, lost, ok, Running, recorder, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
@@ -143,7 +143,7 @@ describe('close', () => {
 
   test('nothing keeps the process alive after it', async () => {
     const script = `
-      const { Dispatcher } = await import(${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)});
+      const { Dispatcher } = await import(${JSON.stringify(moduleUrl('src/index.ts'))});
       const dispatcher = new Dispatcher({ modules: [${JSON.stringify(fixture('procedures.ts'))}], workers: 1 });
       console.log(await dispatcher.dispatchText('{"method":"out.repeat","params":{"text":"a","times":2},"id":1}'));
       await dispatcher.close();
@@ -151,8 +151,8 @@ describe('close', () => {
     `;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', script],
-      { cwd: fileURLToPath(new URL('../..', import.meta.url)) },
+      [...nodeFlags, '--input-type=module', '-e', script],
+      { cwd: root },
     );
     assert.equal(stdout, '{"jsonrpc":"2.0","id":1,"result":"aa"}\nclosed\n');
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Dispatcher, type DispatcherOptions, StartupError } from '../../src/index.ts';
+import { moduleUrl, nodeFlags, root } from '../files.ts';
 import { fixture, recorder } from './harness.ts';
 
 async function startupError(name: string, options: DispatcherOptions = {}): Promise<string> {
@@ -72,7 +72,7 @@ describe('a worker that cannot start is a start-up error that names the cause', 
 });
 
 describe('importing', () => {
-  const load = (url: string) => JSON.stringify(new URL(url, import.meta.url).href);
+  const load = (path: string) => JSON.stringify(moduleUrl(path));
 
   /** Native libraries and modules of a process that has run a script. */
   async function loadedBy(script: string): Promise<string[]> {
@@ -85,8 +85,8 @@ describe('importing', () => {
     `;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', `${script}\n${report}`],
-      { cwd: fileURLToPath(new URL('../..', import.meta.url)), maxBuffer: 10_000_000 },
+      [...nodeFlags, '--input-type=module', '-e', `${script}\n${report}`],
+      { cwd: root, maxBuffer: 10_000_000 },
     );
     return JSON.parse(stdout.split('\n').at(-2) ?? '') as string[];
   }
@@ -95,14 +95,14 @@ describe('importing', () => {
     paths.filter((path) => /uwebsockets|uws_/i.test(path));
 
   test('the dispatcher, or all public names, loads no HTTP binary', async () => {
-    for (const file of ['../../src/dispatcher.ts', '../../src/index.ts']) {
+    for (const file of ['src/dispatcher.ts', 'src/index.ts']) {
       assert.deepEqual(native(await loadedBy(`await import(${load(file)});`)), [], file);
     }
   });
 
   test('running a dispatcher loads none either', async () => {
     const script = `
-      const { Dispatcher } = await import(${load('../../src/index.ts')});
+      const { Dispatcher } = await import(${load('src/index.ts')});
       const dispatcher = new Dispatcher({ modules: [${JSON.stringify(fixture('procedures.ts'))}], workers: 1 });
       if (!(await dispatcher.dispatchText('{"method":"out.thread","id":1}')).includes('result')) throw 1;
     `;
@@ -111,7 +111,7 @@ describe('importing', () => {
 
   test('the check sees it where it is loaded', async () => {
     const script = `
-      const { loadUws } = await import(${load('../../src/http/uws-load.ts')});
+      const { loadUws } = await import(${load('src/http/uws-load.ts')});
       const { uws, reason } = await loadUws();
       if (uws === undefined) throw new Error(reason);
     `;
@@ -119,11 +119,11 @@ describe('importing', () => {
   });
 
   test('opens nothing: the process ends by itself', async () => {
-    const script = `await import(${load('../../src/index.ts')}); console.log('imported');`;
+    const script = `await import(${load('src/index.ts')}); console.log('imported');`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', script],
-      { cwd: fileURLToPath(new URL('../..', import.meta.url)) },
+      [...nodeFlags, '--input-type=module', '-e', script],
+      { cwd: root },
     );
     assert.equal(stdout, 'imported\n');
   });

@@ -9,11 +9,12 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { RpcApp } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
 import { recorder } from './harness.ts';
 
 const exporter = new InMemorySpanExporter();
 const spanProcessors = [new SimpleSpanProcessor(exporter)];
-const modules = [new URL('../fixtures/observe/traced.ts', import.meta.url).href];
+const modules = [moduleUrl('test/fixtures/observe/traced.ts')];
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parentId = 'b7ad6b7169203331';

@@ -1,8 +1,7 @@
 /** What the tests read out of the project's pages. */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
-const root = new URL('../../', import.meta.url);
+import { join } from 'node:path';
+import { root } from '../files.ts';
 
 export const pages = [
   'README.md',
@@ -20,7 +19,7 @@ export const pages = [
 
 /** The absolute path of a file of the project. */
 export function pathOf(name: string): string {
-  return fileURLToPath(new URL(name, root));
+  return join(root, name);
 }
 
 export function read(name: string): string {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { root } from '../files.ts';
 
-const root = new URL('../../', import.meta.url);
 const pages = [
   'README.md',
   'SECURITY.md',
   'CHANGELOG.md',
-  ...readdirSync(new URL('docs', root)).map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith('.md'));
 
 /** Paths of this repository in backquotes: `test/http/limits.test.ts`, `src/pool`. */
@@ -16,14 +16,14 @@ const path = /`((?:src|test|bench|workers|scripts|templates|examples|docs)\/[\w.
 
 test('files and folders that the pages name are there', () => {
   const named = pages.flatMap((page) =>
-    [...readFileSync(new URL(page, root), 'utf8').matchAll(path)].map(([, name]) => ({
+    [...readFileSync(join(root, page), 'utf8').matchAll(path)].map(([, name]) => ({
       page,
       name,
     })),
   );
   assert.ok(named.length > 50);
   const missing = named.filter(({ name }) => {
-    const base = fileURLToPath(new URL(name as string, root));
+    const base = join(root, name as string);
     // `src/pool/replica-main` stands for its source.
     return !existsSync(base) && !existsSync(`${base}.ts`);
   });
@@ -34,7 +34,7 @@ test('files and folders that the pages name are there', () => {
 const named = /`(test\/[\w./-]+\.ts)`((?:, "[^"]+")*)/g;
 
 test('docs/security.md names a test for each threat, and its titles stand in that file', () => {
-  const page = readFileSync(new URL('docs/security.md', root), 'utf8');
+  const page = readFileSync(join(root, 'docs/security.md'), 'utf8');
   const [, threats = ''] = /^## Threats\n(.*?)^## /ms.exec(page) ?? [];
   const rows = threats.split('\n').filter((line) => /^\| (?!threat |---)/.test(line));
   assert.ok(rows.length > 25);
@@ -42,7 +42,7 @@ test('docs/security.md names a test for each threat, and its titles stand in tha
     const tests = [...row.matchAll(named)];
     if (tests.length === 0) return [row];
     return tests.flatMap(([, file = '', titles = '']) => {
-      const text = readFileSync(new URL(file, root), 'utf8');
+      const text = readFileSync(join(root, file), 'utf8');
       const all = Array.from(titles.matchAll(/"([^"]+)"/g), ([, title = '']) => title);
       return all.filter((title) => !text.includes(title)).map((title) => `${file}: ${title}`);
     });

@@ -6,6 +6,7 @@ import {
   type DispatchOptions,
   type Log,
 } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
 import { Board } from '../fixtures/faults/board.ts';
 import { randomFrom, seed } from './random.ts';
 
@@ -17,7 +18,7 @@ export interface Owner {
 }
 
 export function fixture(name: string): string {
-  return new URL(`../fixtures/faults/${name}`, import.meta.url).href;
+  return moduleUrl(`test/fixtures/faults/${name}`);
 }
 
 /** One call, named for good: its number counts its executions, its nonce must come back in its reply. */

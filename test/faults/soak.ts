@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { createInterface, type Interface } from 'node:readline';
+import { Compiled } from '../compiled.ts';
 import type { Recovery, Usage } from '../fixtures/faults/soak-server.ts';
-import { Compiled } from './compiled.ts';
 import { type Ended, type Plan, plan, plans, readAnswer, toRequest } from './harness.ts';
 import { MemoryTrend, type Trend } from './memory-trend.ts';
 import { pick, randomFrom, shuffle } from './random.ts';
@@ -272,10 +272,7 @@ export async function soak({
   onProgress,
 }: SoakOptions): Promise<SoakReport> {
   const random = randomFrom(seed);
-  const compiled = new Compiled([
-    'test/fixtures/faults/soak-server.ts',
-    'test/fixtures/faults/procedures.ts',
-  ]);
+  const compiled = new Compiled();
   const server = new Server(compiled);
   const began = performance.now();
   try {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Dispatcher } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
 import { json, post, rpc } from '../http/raw-client.ts';
 import { serve } from './harness.ts';
 
@@ -41,7 +42,7 @@ describe('authorize and context.auth', () => {
 });
 
 describe('the placement of a synchronous procedure behind an asynchronous authorize', () => {
-  const modules = [new URL('../fixtures/hooks/measured.ts', import.meta.url).href];
+  const modules = [moduleUrl('test/fixtures/hooks/measured.ts')];
   const common = {
     modules,
     workers: 1,

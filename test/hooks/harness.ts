@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type AppOptions, RpcApp } from '../../src/index.ts';
 import { type LogLine, recorder } from '../dispatcher/harness.ts';
+import { moduleUrl } from '../files.ts';
 import { RawClient } from '../http/raw-client.ts';
 
 export type Carrier = 'uws' | 'node' | 'handler';
@@ -16,7 +17,7 @@ export interface Served {
   readonly client: () => RawClient;
 }
 
-export const procedures = new URL('../fixtures/hooks/procedures.ts', import.meta.url).href;
+export const procedures = moduleUrl('test/fixtures/hooks/procedures.ts');
 
 /** An app over one of the three ways in: both servers, and the handler in a server of somebody else's. */
 export async function serve(t: TestContext, carrier: Carrier, given: AppOptions): Promise<Served> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ConfigOptions, Dispatcher, RpcApp } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
 import { RawClient } from '../http/raw-client.ts';
 
 export type Transport = 'uws' | 'node';
@@ -9,7 +10,7 @@ export const transports: readonly Transport[] = ['uws', 'node'];
 export type Fixture = 'both' | 'inline' | 'worker' | 'auto';
 
 function moduleOf(name: Fixture): string {
-  return new URL(`../fixtures/hostile/${name}.ts`, import.meta.url).href;
+  return moduleUrl(`test/fixtures/hostile/${name}.ts`);
 }
 
 /** One worker, so that its count of runs is the count of all that ran in the pool. */

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type HttpOptions, startupNotes } from '../../src/http/options.ts';
 import { listen } from '../../src/http/server.ts';
 import { listenWith, type Transport } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws-load.ts';
+import { isCompiled, modulePath } from '../files.ts';
 import { defaults } from './harness.ts';
 import { post, RawClient, rpc } from './raw-client.ts';
 import { StubService } from './stub-service.ts';
@@ -142,13 +142,15 @@ describe('the transport', () => {
   test('the native module is not loaded in a worker thread', async () => {
     assert.notEqual((await loadUws()).uws, undefined);
     // Node 20 takes no TypeScript as a worker's entry: the worker starts as text and loads it by tsx.
+    const imported = isCompiled
+      ? 'import(workerData)'
+      : "Promise.resolve(require('tsx/cjs/api').require(workerData, workerData))";
     const worker = new Worker(
       `const { parentPort, workerData } = require('node:worker_threads');
-       const { loadUws } = require('tsx/cjs/api').require(workerData, workerData);
-       loadUws().then((loaded) => parentPort.postMessage(loaded));`,
+       ${imported}.then(({ loadUws }) => loadUws()).then((loaded) => parentPort.postMessage(loaded));`,
       {
         eval: true,
-        workerData: fileURLToPath(new URL('../../src/http/uws-load.ts', import.meta.url)),
+        workerData: modulePath('src/http/uws-load.ts'),
       },
     );
     const [loaded] = await once(worker, 'message');

@@ -3,11 +3,11 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Running } from '../cli/process.ts';
-import { Compiled } from '../faults/compiled.ts';
+import { Compiled, userEnvironment } from '../compiled.ts';
+import { fixture } from '../files.ts';
 
-export const service = fileURLToPath(new URL('../fixtures/processes/service.mjs', import.meta.url));
+export const service = fixture('processes/service.mjs');
 
 export interface Started {
   readonly server: Running;
@@ -15,10 +15,6 @@ export interface Started {
 }
 
 export class CompiledCli extends Compiled {
-  constructor() {
-    super(['src/cli/main.ts']);
-  }
-
   /** Starts `tandem serve`. */
   run(args: readonly string[], env: NodeJS.ProcessEnv = {}, stdio: StdioOptions = 'pipe'): Running {
     const [node, ...rest] = this.#command(args);
@@ -32,7 +28,7 @@ export class CompiledCli extends Compiled {
   }
 
   #command(args: readonly string[]): [string, ...string[]] {
-    const main = join(this.folder, 'src/cli/main.js');
+    const main = join(this.tree, 'src/cli/main.js');
     const common = ['--workers', '1', '--spare-workers', '0', '--cors-origin', 'none'];
     return [process.execPath, main, 'serve', ...common, ...args];
   }
@@ -62,9 +58,8 @@ export class CompiledCli extends Compiled {
   }
 }
 
-/** Without the marks of this test run and of tsx. */
 function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { NODE_TEST_CONTEXT: _test, NODE_OPTIONS: _options, PORT: _port, ...rest } = process.env;
+  const { PORT: _port, ...rest } = userEnvironment();
   return { ...rest, ...env };
 }
 

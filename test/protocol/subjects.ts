@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { type ConfigOptions, Dispatcher, handleRequest, RpcApp } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
 import inlineRouter from '../fixtures/protocol/inline.ts';
 import type { Case } from './case.ts';
 
@@ -21,7 +22,7 @@ export interface Way {
 export type Start = (options?: ConfigOptions) => Promise<Subject>;
 
 function moduleOf(name: string): string {
-  return new URL(`../fixtures/protocol/${name}.ts`, import.meta.url).href;
+  return moduleUrl(`test/fixtures/protocol/${name}.ts`);
 }
 
 function parsed(name: string, handle: (payload: unknown) => Promise<unknown>): Way {

@@ -12,6 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CallContext } from '../../src/router/context.ts';
 import type { Router } from '../../src/router/router.ts';
+import { moduleUrl } from '../files.ts';
 
 /** A temporary folder of procedure modules, outside of this package as its users' are. */
 export class ModuleFolder {
@@ -77,7 +78,4 @@ export function call(router: Router, name: string, context: Partial<CallContext>
 }
 
 /** For modules that are imported before tandem-rpc's name leads anywhere from their folder. */
-export const packageUrl = new URL(
-  `../../src/index${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`,
-  import.meta.url,
-).href;
+export const packageUrl = moduleUrl('src/index.ts');

@@ -5,7 +5,7 @@ import { loadModules } from '../../src/router/modules/modules.ts';
 import { Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
-import { isCompiled, runCompiled } from './plain-node.ts';
+import { testInOtherForm } from './other-form.ts';
 
 const first = { generation: 0 };
 
@@ -346,10 +346,4 @@ for (const [what, files, expected] of broken) {
   });
 }
 
-if (!isCompiled) {
-  test('all of this on node without tsx', async () => {
-    const { status, output } = await runCompiled('modules.test.ts');
-    assert.equal(status, 0, output);
-    assert.match(output, /^# pass [1-9]|^ℹ pass [1-9]/m);
-  });
-}
+testInOtherForm('test/router/modules.test.ts');

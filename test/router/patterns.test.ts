@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { patternFault } from '../../src/router/schema/patterns.ts';
+import { moduleUrl } from '../files.ts';
 
 describe('patternFault', () => {
   test('passes patterns that take linear time', () => {
@@ -40,7 +41,7 @@ describe('patternFault', () => {
   });
 
   test('a replica may trust the front end, which has checked', async () => {
-    const url = new URL('../../src/router/schema/patterns.ts?replica', import.meta.url).href;
+    const url = `${moduleUrl('src/router/schema/patterns.ts')}?replica`;
     const replica = (await import(url)) as typeof import('../../src/router/schema/patterns.ts');
     assert.match(replica.patternFault('^(a+)+$')!, /exponential/);
     replica.trustPatterns();

@@ -6,7 +6,7 @@ import { loadModules, reloadInto } from '../../src/router/modules/modules.ts';
 import { createdAt, Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
-import { isCompiled, runCompiled } from './plain-node.ts';
+import { testInOtherForm } from './other-form.ts';
 
 async function load(path: string): Promise<Router> {
   return (await loadModules([path], { generation: 0 })).router;
@@ -351,10 +351,4 @@ test('the new copy is set up before it takes over', async (t) => {
   assert.equal(call(router, 'state'), 2);
 });
 
-if (!isCompiled) {
-  test('all of this on node without tsx', async () => {
-    const { status, output } = await runCompiled('reload.test.ts');
-    assert.equal(status, 0, output);
-    assert.match(output, /^# pass [1-9]|^ℹ pass [1-9]/m);
-  });
-}
+testInOtherForm('test/router/reload.test.ts');

@@ -16,6 +16,7 @@ import {
   versionOf,
 } from '../../src/router/router.ts';
 import type { Procedure } from '../../src/router/types.ts';
+import { moduleUrl } from '../files.ts';
 import { seed } from '../seed.ts';
 
 const one = (): Procedure => procedure({ params: Type.Object({ n: Type.Number() }) }, ({ n }) => n);
@@ -253,7 +254,7 @@ describe('reloadModule', () => {
 
 describe('Router.is', () => {
   test('recognises routers, of another copy of the package too', async () => {
-    const url = new URL('../../src/router/router.ts?copy', import.meta.url).href;
+    const url = `${moduleUrl('src/router/router.ts')}?copy`;
     const copy = (await import(url)) as { Router: typeof Router };
     assert.notEqual(copy.Router, Router);
     const foreign = new copy.Router();

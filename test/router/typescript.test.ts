@@ -8,8 +8,9 @@ import { loadModules } from '../../src/router/modules/modules.ts';
 import { workerExecArgv } from '../../src/router/modules/typescript.ts';
 import { Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
+import { isCompiled, moduleUrl } from '../files.ts';
 import { call, ModuleFolder, routerModule } from './module-folder.ts';
-import { isCompiled, runCompiled } from './plain-node.ts';
+import { testInOtherForm } from './other-form.ts';
 
 const first = { generation: 0 };
 // Before a TypeScript module is loaded here, which JavaScript ones may import then.
@@ -165,9 +166,7 @@ for (const [what, files, expected] of broken) {
 
 /** What a worker thread gets when it loads a module, with the arguments it would be given. */
 async function loadInWorker(folder: ModuleFolder, path: string): Promise<unknown> {
-  const loader = import.meta.resolve(
-    `../../src/router/modules/modules.${isCompiled ? 'js' : 'ts'}`,
-  );
+  const loader = moduleUrl('src/router/modules/modules.ts');
   const entry = folder.write(
     'worker.mjs',
     `import { parentPort } from 'node:worker_threads';
@@ -200,10 +199,4 @@ test('worker threads are given an --import for TypeScript alone', () => {
   assert.ok(workerExecArgv(['file:///elsewhere/a.cts'])?.includes('--import'));
 });
 
-if (!isCompiled) {
-  test('all of this on node without tsx', async () => {
-    const { status, output } = await runCompiled('typescript.test.ts');
-    assert.equal(status, 0, output);
-    assert.match(output, /^# pass [1-9]|^ℹ pass [1-9]/m);
-  });
-}
+testInOtherForm('test/router/typescript.test.ts');

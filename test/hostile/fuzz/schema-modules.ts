@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Dispatcher } from '../../../src/index.ts';
+import { moduleUrl } from '../../files.ts';
 import type { ObjectRecipe } from './recipe.ts';
 
-const fixture = new URL('../../fixtures/hostile/schemas.ts', import.meta.url).href;
+const fixture = moduleUrl('test/fixtures/hostile/schemas.ts');
 
 /** Modules written for a set of schemas each: what a process has imported it does not import again. */
 export class SchemaModules {

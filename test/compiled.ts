@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compileTree } from '../scripts/compile.ts';
+import { isCompiled, root, tree } from './files.ts';
+
+let copy: string | undefined;
+
+/** The compiled copy of the repository: this run's own, or one that lasts as long as this process. */
+export function compiledTree(): string {
+  if (isCompiled) return tree;
+  if (copy === undefined) {
+    const made = compileTree(root);
+    process.on('exit', () => rmSync(made, { recursive: true, force: true }));
+    copy = made;
+  }
+  return copy;
+}
+
+/** The environment of a process of a user: without the marks of this test run and of tsx. */
+export function userEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_TEST_CONTEXT: _test, NODE_OPTIONS: _options, ...env } = process.env;
+  return env;
+}
+
+/** Starts compiled files of this repository on node without tsx, as they are installed. */
+export class Compiled {
+  /** For what the files write. */
+  readonly folder = mkdtempSync(join(tmpdir(), 'tandem-compiled-'));
+  readonly tree = compiledTree();
+
+  /**
+   * Its stderr is ours.
+   *
+   * @param file relative to the repository's folder
+   */
+  start(file: string, args: readonly string[] = []) {
+    const path = join(this.tree, file.replace(/\.ts$/, '.js'));
+    return spawn(process.execPath, ['--expose-gc', path, ...args], {
+      env: userEnvironment(),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Where tests find files. They run in two forms: compiled, in a copy of the tree that scripts/compile.ts makes below
+ * the repository (`npm test`), and from the sources through tsx (a single file, run by `node --import tsx --test`).
+ */
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+/** Whether this run is the compiled one. */
+export const isCompiled: boolean = import.meta.url.endsWith('.js');
+
+/** The folder that holds this run's `src` and `test`: the copy's, or the repository's. */
+export const tree: string = fileURLToPath(new URL('..', import.meta.url));
+
+/** The repository's folder: pages, sources as text, node_modules. */
+export const root: string = isCompiled ? fileURLToPath(new URL('../../..', import.meta.url)) : tree;
+
+/**
+ * The file that this run has of a module of the repository.
+ *
+ * @param path as in the repository: `src/index.ts` is `src/index.js` in the compiled copy
+ */
+export function modulePath(path: string): string {
+  const isRaw = !isCompiled || path.startsWith('test/fixtures/broken/');
+  return join(tree, isRaw ? path : path.replace(/\.ts$/, '.js'));
+}
+
+export function moduleUrl(path: string): string {
+  return pathToFileURL(modulePath(path)).href;
+}
+
+/** The path of a file in test/fixtures, in the form of this run. */
+export function fixture(name: string): string {
+  return modulePath(`test/fixtures/${name}`);
+}
+
+/** Flags of a Node process that is to import `paths`. */
+export const nodeFlags: readonly string[] = isCompiled ? [] : ['--import', 'tsx'];

@@ -110,7 +110,7 @@ describe('the supervisor', () => {
     ]);
     const first = await where(url);
     const agent = new Agent({ keepAlive: true });
-    await ask(url, { id: 1, method: 'hold', params: { mb: 300 } }, agent);
+    await ask(url, { id: 1, method: 'hold', params: { mb: 400 } }, agent);
     await logged(server, /has taken over/);
     agent.destroy();
     assert.notEqual(await where(url), first);

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { modulePath, nodeFlags, root } from '../files.ts';
+import { patienceVariables } from '../patience.ts';
 
 export { fixture } from '../files.ts';
 
@@ -56,7 +57,7 @@ function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([name]) => name !== 'PORT' && name !== 'NODE_ENV' && !name.startsWith('TANDEM_'),
   );
-  return { ...Object.fromEntries(inherited), ...env };
+  return { ...Object.fromEntries(inherited), ...patienceVariables, ...env };
 }
 
 function start(args: string[], env: NodeJS.ProcessEnv): Running {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AppOptions, RpcApp } from '../../src/app.ts';
 import { moduleUrl } from '../files.ts';
+import { patience } from '../patience.ts';
 
 const module = moduleUrl('test/fixtures/client/procedures.ts');
 
@@ -17,6 +18,7 @@ export async function serve(
     workers: 1,
     spareWorkers: 0,
     logLevel: 'silent',
+    ...patience,
     port: 0,
     transport: 'uws',
     ...options,

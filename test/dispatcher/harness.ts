@@ -8,6 +8,7 @@ import {
   type Log,
 } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
+import { patience } from '../patience.ts';
 import { Journal } from './journal.ts';
 
 export function fixture(name: string): string {
@@ -52,6 +53,7 @@ export class Running {
       spareWorkers: 0,
       // Other processes on the machine must not keep a worker from answering.
       niceIncrement: 0,
+      ...patience,
       log,
       ...options,
     });

@@ -8,6 +8,7 @@ import {
 } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { Board } from '../fixtures/faults/board.ts';
+import { patience } from '../patience.ts';
 import { randomFrom, seed } from './random.ts';
 
 export const board = Board.get();
@@ -156,6 +157,7 @@ export class Service {
       modules: [fixture('procedures.ts')],
       workers: this.workers,
       spareWorkers: 0,
+      ...patience,
       log,
       ...options,
     });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Dispatcher } from '../../src/index.ts';
+import { patience } from '../patience.ts';
 
 export interface ReloadReport {
   readonly reloads: number;
@@ -78,6 +79,7 @@ export async function reloadUnderLoad(
     modules: [join(folder, 'module.mjs')],
     workers: 1,
     spareWorkers: 0,
+    ...patience,
     logLevel: 'silent',
   });
   await dispatcher.ready();

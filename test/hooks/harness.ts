@@ -7,6 +7,7 @@ import { type AppOptions, RpcApp } from '../../src/index.ts';
 import { type LogLine, recorder } from '../dispatcher/harness.ts';
 import { moduleUrl } from '../files.ts';
 import { RawClient } from '../http/raw-client.ts';
+import { patience } from '../patience.ts';
 
 export type Carrier = 'uws' | 'node' | 'handler';
 export const carriers: readonly Carrier[] = ['uws', 'node', 'handler'];
@@ -27,6 +28,7 @@ export async function serve(t: TestContext, carrier: Carrier, given: AppOptions)
     workers: 1,
     spareWorkers: 0,
     niceIncrement: 0,
+    ...patience,
     port: 0,
     log,
     corsOrigin: 'none',

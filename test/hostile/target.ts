@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type ConfigOptions, Dispatcher, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { RawClient } from '../http/raw-client.ts';
+import { patience } from '../patience.ts';
 
 export type Transport = 'uws' | 'node';
 export const transports: readonly Transport[] = ['uws', 'node'];
@@ -14,7 +15,7 @@ function moduleOf(name: Fixture): string {
 }
 
 /** One worker, so that its count of runs is the count of all that ran in the pool. */
-const usual = { workers: 1, spareWorkers: 0, logLevel: 'silent' } as const;
+const usual = { workers: 1, spareWorkers: 0, logLevel: 'silent', ...patience } as const;
 
 export async function startDispatcher(
   name: Fixture,

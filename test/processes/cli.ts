@@ -6,6 +6,7 @@ import { after, type TestContext } from 'node:test';
 import { Running } from '../cli/process.ts';
 import { Compiled, userEnvironment } from '../compiled.ts';
 import { fixture } from '../files.ts';
+import { patienceVariables } from '../patience.ts';
 
 export const service = fixture('processes/service.mjs');
 
@@ -60,7 +61,7 @@ export class CompiledCli extends Compiled {
 
 function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { PORT: _port, ...rest } = userEnvironment();
-  return { ...rest, ...env };
+  return { ...rest, ...patienceVariables, ...env };
 }
 
 /** Ends a server with its test, whatever became of that: its processes end with it. */

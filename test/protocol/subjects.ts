@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { type ConfigOptions, Dispatcher, handleRequest, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import inlineRouter from '../fixtures/protocol/inline.ts';
+import { patience } from '../patience.ts';
 import type { Case } from './case.ts';
 
 /** Something that answers request bodies: the same cases run over each. */
@@ -47,6 +48,7 @@ export async function startDispatcher(
     modules: [moduleOf(name)],
     workers,
     spareWorkers: 0,
+    ...patience,
     logLevel: 'silent',
     ...options,
   });
@@ -78,6 +80,7 @@ function httpSubject(transport: 'uws' | 'node'): Start {
       modules: [moduleOf('auto')],
       workers,
       spareWorkers: 0,
+      ...patience,
       logLevel: 'silent',
       port: 0,
       transport,

@@ -31,6 +31,7 @@ const long = [
   'test/faults/survival.test.ts',
   'test/hostile/fresh-seeds.test.ts',
   'test/processes',
+  'test/router/other-form.test.ts',
 ];
 
 const own = new Set(['--all', '--long', '--times']);

@@ -5,7 +5,6 @@ import { loadModules } from '../../src/router/modules/modules.ts';
 import { Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
-import { testInOtherForm } from './other-form.ts';
 
 const first = { generation: 0 };
 
@@ -345,5 +344,3 @@ for (const [what, files, expected] of broken) {
     }
   });
 }
-
-testInOtherForm('test/router/modules.test.ts');

@@ -6,7 +6,6 @@ import { loadModules, reloadInto } from '../../src/router/modules/modules.ts';
 import { createdAt, Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
-import { testInOtherForm } from './other-form.ts';
 
 async function load(path: string): Promise<Router> {
   return (await loadModules([path], { generation: 0 })).router;
@@ -350,5 +349,3 @@ test('the new copy is set up before it takes over', async (t) => {
   assert.equal(await router.reloadModule(path), true);
   assert.equal(call(router, 'state'), 2);
 });
-
-testInOtherForm('test/router/reload.test.ts');

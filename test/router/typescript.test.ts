@@ -10,7 +10,6 @@ import { Router } from '../../src/router/router.ts';
 import { StartupError } from '../../src/startup-error.ts';
 import { isCompiled, moduleUrl } from '../files.ts';
 import { call, ModuleFolder, routerModule } from './module-folder.ts';
-import { testInOtherForm } from './other-form.ts';
 
 const first = { generation: 0 };
 // Before a TypeScript module is loaded here, which JavaScript ones may import then.
@@ -198,5 +197,3 @@ test('worker threads are given an --import for TypeScript alone', () => {
   else assert.ok(javaScriptArgv?.includes('--import'), 'this package itself is TypeScript here');
   assert.ok(workerExecArgv(['file:///elsewhere/a.cts'])?.includes('--import'));
 });
-
-testInOtherForm('test/router/typescript.test.ts');

@@ -4,16 +4,11 @@ import { test } from 'node:test';
 import { compiledTree, userEnvironment } from '../compiled.ts';
 import { isCompiled, root } from '../files.ts';
 
-/**
- * Runs a test file once more in the form that this run has not: how modules are loaded differs with tsx and
- * without.
- *
- * @param file relative to the repository's folder
- */
-export function testInOtherForm(file: string): void {
-  // The marker of the second run: it runs no third.
-  if (process.env.TEST_OTHER_FORM !== undefined) return;
-  test(`all of this ${isCompiled ? 'under tsx' : 'on node without tsx'}`, async () => {
+/** How modules are loaded differs with tsx and without: these tests run in the form that this run has not, too. */
+const files = ['modules', 'reload', 'typescript'].map((name) => `test/router/${name}.test.ts`);
+
+for (const file of files) {
+  test(`${file} ${isCompiled ? 'under tsx' : 'on node without tsx'}`, async () => {
     const { status, output } = isCompiled
       ? await run(['--import', 'tsx', file], root)
       : await run([file.replace(/\.ts$/, '.js')], compiledTree());
@@ -26,9 +21,12 @@ function run(
   args: readonly string[],
   cwd: string,
 ): Promise<{ status: number | null; output: string }> {
-  const env = { ...userEnvironment(), TEST_OTHER_FORM: 'other' };
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      cwd,
+      env: userEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {

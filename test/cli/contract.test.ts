@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
+import { patience } from '../patience.ts';
 import { fixture, runCli, startCli } from './process.ts';
 
 const module = fixture('cli/procedures.ts');
@@ -35,7 +36,7 @@ async function serveDocument(t: TestContext, answer: (etag: string | undefined) 
 }
 
 let url = '';
-const app = new RpcApp({ modules: [module], workers: 1, port: 0, logLevel: 'silent' });
+const app = new RpcApp({ modules: [module], workers: 1, port: 0, logLevel: 'silent', ...patience });
 before(async () => {
   ({ url } = await app.listen());
 });

@@ -6,6 +6,7 @@ import { RpcApp } from '../../src/index.ts';
 import { fixture, runCli } from '../cli/process.ts';
 import { root } from '../files.ts';
 import { callAll } from '../fixtures/codegen/caller.ts';
+import { patience } from '../patience.ts';
 import { temporaryFolder, typeErrors } from './compile.ts';
 
 const source = fixture('codegen/every-kind.ts');
@@ -56,7 +57,13 @@ const returned = {
 
 describe('the contract goes round', () => {
   test('module, server, codegen, tsc, typed calls, results', async (t) => {
-    const app = new RpcApp({ modules: [source], workers: 1, port: 0, logLevel: 'silent' });
+    const app = new RpcApp({
+      modules: [source],
+      workers: 1,
+      port: 0,
+      logLevel: 'silent',
+      ...patience,
+    });
     t.after(() => app.close());
     const { url } = await app.listen();
     const folder = temporaryFolder(t);

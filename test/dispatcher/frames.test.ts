@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Dispatcher } from '../../src/index.ts';
+import { patience } from '../patience.ts';
 import { fixture } from './harness.ts';
 import { Journal } from './journal.ts';
 
@@ -16,6 +17,7 @@ test('a stream of calls shares messages, however their results come back', async
     modules: [fixture('aging.ts')],
     workers: 1,
     niceIncrement: 0,
+    ...patience,
     logLevel: 'error',
   });
   t.after(() => dispatcher.close());
@@ -51,7 +53,7 @@ test('a result does not wait for a call behind it that was taken for a short one
     logLevel: 'error',
     // Longer than any test may take: a deadline would bring the result, too.
     timeoutMs: 600_000,
-    maxQueueMs: 600_000,
+    ...patience,
   });
   const journal = new Journal();
   t.after(async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
+import { patience } from '../patience.ts';
 import { fixture, type LogLine, recorder } from './harness.ts';
 import { until } from './journal.ts';
 
@@ -25,6 +26,7 @@ async function start(t: TestContext, options: DispatcherOptions): Promise<Aging>
     modules: [fixture('aging.ts')],
     workers: 1,
     niceIncrement: 0,
+    ...patience,
     log,
     ...options,
   });

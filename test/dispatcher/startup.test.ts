@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Dispatcher, type DispatcherOptions, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
+import { patience } from '../patience.ts';
 import { fixture, recorder } from './harness.ts';
 
 async function startupError(name: string, options: DispatcherOptions = {}): Promise<string> {
@@ -11,6 +12,7 @@ async function startupError(name: string, options: DispatcherOptions = {}): Prom
     modules: [fixture(name)],
     workers: 1,
     spareWorkers: 0,
+    ...patience,
     log: recorder().log,
     ...options,
   });

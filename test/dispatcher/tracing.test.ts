@@ -10,6 +10,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
+import { patience } from '../patience.ts';
 import { recorder } from './harness.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -28,7 +29,15 @@ interface Named {
 
 async function appOf(options = {}): Promise<{ app: RpcApp; url: string }> {
   const { log } = recorder();
-  const app = new RpcApp({ modules, port: 0, workers: 1, spareWorkers: 0, log, ...options });
+  const app = new RpcApp({
+    modules,
+    port: 0,
+    workers: 1,
+    spareWorkers: 0,
+    log,
+    ...patience,
+    ...options,
+  });
   return { app, url: (await app.listen()).url };
 }
 

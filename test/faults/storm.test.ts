@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
+import { patience } from '../patience.ts';
 import {
   begun,
   board,
@@ -65,6 +66,7 @@ for (const transport of ['uws', 'node'] as const) {
       spareWorkers: 0,
       transport,
       port: 0,
+      ...patience,
       logLevel: 'silent',
     });
     let port = 0;

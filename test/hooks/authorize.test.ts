@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { Dispatcher } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
 import { json, post, rpc } from '../http/raw-client.ts';
+import { patience } from '../patience.ts';
 import { serve } from './harness.ts';
 
 describe('authorize and context.auth', () => {
@@ -48,6 +49,7 @@ describe('the placement of a synchronous procedure behind an asynchronous author
     workers: 1,
     spareWorkers: 0,
     niceIncrement: 0,
+    ...patience,
     logLevel: 'silent',
   } as const;
   const run = async (dispatcher: Dispatcher, method: string, ms: number) => {

@@ -11,6 +11,7 @@ import { RpcApp, StartupError } from '../../src/index.ts';
 import { runCli, startCli } from '../cli/process.ts';
 import { recorder } from '../dispatcher/harness.ts';
 import { procedures } from '../hooks/harness.ts';
+import { patience } from '../patience.ts';
 import { calls } from './behaviour/calls.ts';
 import { connections } from './behaviour/connections.ts';
 import { framing } from './behaviour/framing.ts';
@@ -127,6 +128,7 @@ for (const transport of ['uws', 'node'] as const) {
         port: 0,
         transport,
         log,
+        ...patience,
         ...tls,
       });
       t.after(() => app.close());

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Dispatcher } from '../../../src/index.ts';
 import { moduleUrl } from '../../files.ts';
+import { patience } from '../../patience.ts';
 import type { ObjectRecipe } from './recipe.ts';
 
 const fixture = moduleUrl('test/fixtures/hostile/schemas.ts');
@@ -24,6 +25,7 @@ export class SchemaModules {
       spareWorkers: 0,
       logLevel: 'silent',
       checkResults: true,
+      ...patience,
     } as const;
     const dispatcher = new Dispatcher({ modules: [file], ...options });
     await dispatcher.ready();

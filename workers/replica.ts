@@ -1,4 +1,4 @@
-import type { ReplicaTask } from '../src/pool/wire.ts';
+import type { Notice, ReplicaTask } from '../src/pool/wire.ts';
 
 /**
  * The entry piscina loads in each worker thread. The import is dynamic since piscina tries `require`
@@ -6,6 +6,15 @@ import type { ReplicaTask } from '../src/pool/wire.ts';
  * procedure modules share one copy of this package.
  */
 export default async function replica(task: ReplicaTask): Promise<void> {
-  const { runReplica } = await import('../src/pool/replica-main.ts');
-  await runReplica(task);
+  const main = await import('../src/pool/replica-main.ts').catch((error: unknown) => {
+    tellFailure(task, error);
+  });
+  // The front end ends this thread: what failed to load, for want of file descriptors say, stays in its module cache.
+  if (main === undefined) return new Promise(() => {});
+  await main.runReplica(task);
+}
+
+function tellFailure({ port }: ReplicaTask, error: unknown): void {
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  port.postMessage({ type: 'failed', message, stack } satisfies Notice);
 }

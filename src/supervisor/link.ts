@@ -34,9 +34,8 @@ export class SupervisorLink {
       throw new Error('this file is started by tandem serve, not by hand');
     }
     this.#post = process.send.bind(process);
+    // Not `disconnect`: Node calls it by that name when the other side has gone.
     delete process.send;
-    // Typed as always there: it is, where there is a channel.
-    Reflect.deleteProperty(process, 'disconnect');
     this.#order = new Promise((resolve) => {
       this.#onOrder = resolve;
     });

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { appendFileSync, copyFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openFilesAdvice, openFilesNote, roomFor } from '../../src/open-files.ts';
 import { json, post, RawClient, rpc } from '../http/raw-client.ts';
 import { CompiledCli, endWith, logged, logOf, service, urlOf } from './cli.ts';
+import { ask } from './load.ts';
+
+type Ended = Awaited<ReturnType<typeof ask>>;
 
 const cli = CompiledCli.suite();
 
@@ -25,15 +28,27 @@ describe('where few files may be open', { skip: process.platform === 'win32' }, 
     test(`connections beyond what fits are refused, the others are served: ${what}`, async (t) => {
       const module = join(cli.folder, `few-files-${args.length}.mjs`);
       copyFileSync(service, module);
-      const server = cli.runWithin(limit, [module, '--port', '0', ...args]);
+      const server = cli.runWithin(limit, [
+        module,
+        '--port',
+        '0',
+        '--timeout',
+        '10m',
+        '--max-request',
+        '10m',
+        ...args,
+      ]);
       endWith(t, server);
-      const port = Number(new URL(await urlOf(server)).port);
+      const url = await urlOf(server);
+      const port = Number(new URL(url).port);
       const [note] = await logged(server, /files may be open/);
       const said = /^at most 256 files .* room for (\d+) connections, not for 10000: /;
       const room = Number(said.exec(note?.msg ?? '')?.[1]);
       assert.ok(room >= 20 && room < limit, note?.msg);
 
-      // All that fit, kept busy so that none is idle; then many more than there are files.
+      // All that fit, each with a call that waits; then many more than there are files.
+      const path = join(cli.folder, `go-on-${args.length}`);
+      rmSync(path, { force: true });
       const kept: RawClient[] = [];
       t.after(() => {
         for (const client of kept) client.destroy();
@@ -41,8 +56,9 @@ describe('where few files may be open', { skip: process.platform === 'win32' }, 
       for (let i = 0; i < room; i++) {
         const client = new RawClient(port);
         kept.push(client);
-        await client.ask(post(rpc('where')));
+        await client.write(post(rpc('untilFile', { path })));
       }
+      await server.seen('stdout', new RegExp(`(?:untilFile entered\\n){${room}}`));
       const crowd = Array.from({ length: limit }, () => connect(port, '127.0.0.1'));
       await Promise.all(
         crowd.map(async (socket) => {
@@ -50,31 +66,26 @@ describe('where few files may be open', { skip: process.platform === 'win32' }, 
           await once(socket.resume(), 'close');
         }),
       );
-      const pid = json(await kept[0]!.ask(post(rpc('where')))).result;
-      for (const client of kept) {
-        assert.equal(json(await client.ask(post(rpc('where')))).result, pid);
-        assert.equal(json(await client.ask(post(rpc('pooled', { n: 1 })))).id, 1);
-      }
-      const metrics = (await kept[0]!.ask('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n')).body;
-      assert.match(metrics.toString(), /tandem_process_resident_memory_bytes\{[^}]*\} \d{7,}/);
+      writeFileSync(path, '');
+      const answers = await Promise.all(kept.map((client) => client.response()));
+      const pids = new Set(answers.map((answer) => json(answer).result));
+      assert.equal(pids.size, 1);
+      const metrics = await fetch(new URL('/metrics', url)).catch(() => undefined);
+      assert.equal(metrics, undefined, 'there is no room for one more');
+      const pooled = await kept[0]!.ask(post(rpc('pooled', { n: 1 })));
+      assert.equal(json(pooled).id, 1);
 
       // A reload has threads beside the old ones, and opens files.
       appendFileSync(module, '\n// edited\n');
       server.child.kill('SIGHUP');
       const [outcome] = await logged(server, /reloaded/);
       assert.equal(outcome?.event, 'reloaded', outcome?.msg);
-      assert.equal(json(await kept[0]!.ask(post(rpc('where')))).result, pid);
 
-      // Who leaves makes room.
+      // Who leaves makes room, as soon as the server has noticed.
       for (const client of kept) client.destroy();
-      for (;;) {
-        const next = new RawClient(port);
-        t.after(() => next.destroy());
-        const answer = await next.ask(post(rpc('where'))).catch(() => undefined);
-        if (answer === undefined) continue;
-        assert.equal(json(answer).result, pid);
-        break;
-      }
+      let answer: Ended = { failure: '' };
+      while ('failure' in answer) answer = await ask(url, { id: 1, method: 'where' });
+      assert.deepEqual([...pids], [(answer.body as { result: unknown }).result]);
       const errors = logOf(server).filter(({ level }) => level === 'error');
       assert.deepEqual(errors, []);
     });

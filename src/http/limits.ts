@@ -25,6 +25,12 @@ export const unreadBytes = 256 * 1024;
 export const openRequests = 16;
 
 /**
+ * On node:http, requests of one connection that may wait behind those: what one packet of the shortest brings. Past
+ * them it is cut, since each that waits takes some kilobytes.
+ */
+export const heldRequests = 2000;
+
+/**
  * A refused body up to this many times the limit is read and thrown away, so that the client gets to see
  * the reply (closing under a client that still writes resets the connection); a larger one is cut.
  */

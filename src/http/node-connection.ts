@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { openRequests, unreadBytes } from './limits.ts';
+import { heldRequests, openRequests, unreadBytes } from './limits.ts';
 
 /** What a connection tells the requests on it. */
 export interface OnConnection {
@@ -60,7 +60,7 @@ export class NodeConnection {
   /** Handles a request: now, or when the client has read enough of what it was answered before. */
   take(handle: () => void): void {
     if (this.#hasRoom() && this.#held.length === 0) handle();
-    else this.#held.push(handle);
+    else if (this.#held.push(handle) > heldRequests) this.cut();
   }
 
   #hasRoom(): boolean {

@@ -152,6 +152,31 @@ for (const carrier of carriers) {
   });
 }
 
+test('on node:http a connection is cut that sends thousands of requests behind calls that wait', async (t) => {
+  const router = many();
+  const waiting: (() => void)[] = [];
+  router.rpc({ name: 'wait', placement: 'inline', async: true }, () => {
+    return new Promise<void>((resolve) => waiting.push(resolve));
+  });
+  const served = await serve(t, 'node', { router });
+  const [patient, greedy] = [served.client(), served.client()];
+  await patient.write(
+    Buffer.concat(Array.from({ length: 100 }, (_, i) => post(rpc('wait', {}, i)))),
+  );
+  while (waiting.length < 16) await turns();
+  await turns();
+  assert.equal(waiting.length, 16, 'at a time');
+  await greedy.write(post(rpc('wait')));
+  while (waiting.length < 17) await turns();
+  void greedy.write(request('GET', '/healthz').repeat(3000));
+  await greedy.untilClosed();
+  for (let answered = 0; answered < 101; answered++) {
+    while (waiting.length === 0) await turns();
+    waiting.shift()?.();
+    if (answered !== 16) assert.equal((await patient.response()).status, 200);
+  }
+});
+
 test('on uWebSockets.js a reply is offered anew to a system that does not call the connection writable', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const router = many();

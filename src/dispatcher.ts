@@ -245,7 +245,7 @@ export class Dispatcher implements Service {
 
   /** The files that the served modules were loaded from, theirs and what they import. */
   get files(): readonly string[] {
-    return [...(this.#serving.current?.files?.keys() ?? [])];
+    return [...(this.#serving.current?.sources?.files.keys() ?? [])];
   }
 
   /**

@@ -9,16 +9,16 @@ import { MeasuredPlacement } from './dispatch/measured.ts';
 import { decidePlacement, isMeasured, type PlacementDecision } from './dispatch/placement.ts';
 import type { Observation } from './observation.ts';
 import type { Log } from './observe/log.ts';
-import { Pool } from './pool/pool.ts';
+import type { Pool } from './pool/pool.ts';
 import type { PoolCounters } from './pool/stats.ts';
-import { logFault, poolEvents } from './pool-log.ts';
-import { fingerprint } from './router/document/introspect.ts';
-import { type Files, type LoadedModules, loadModules } from './router/modules/modules.ts';
-import { workerExecArgv } from './router/modules/typescript.ts';
+import { logFault } from './pool-log.ts';
+import { locateModule } from './router/modules/module-file.ts';
+import type { LoadedModules } from './router/modules/modules.ts';
+import type { SourceFiles } from './router/modules/source-files.ts';
 import { type Router, tableOf } from './router/router.ts';
 import type { Procedure } from './router/types.ts';
 import { assertRunsInline } from './servable.ts';
-import { StartupError } from './startup-error.ts';
+import { teardownWithin } from './teardown.ts';
 
 /** What every generation of a service shares. */
 export interface GenerationContext {
@@ -28,7 +28,12 @@ export interface GenerationContext {
   readonly observation: Observation;
   readonly poolCounters: PoolCounters;
   readonly bodies: BodyMemory;
+  /** No worker of that generation is left, and none can be had: its files have changed. */
+  onOutdated(generation: ServedGeneration | undefined): void;
 }
+
+/** What a teardown may take where there is no grace: most only close what is open. */
+const shortestTeardownMs = 1000;
 
 /** Where a procedure's calls run: settled, or moved by measurement. */
 interface Placed {
@@ -42,7 +47,9 @@ interface Placed {
 /** What serves requests from one loading of the modules to the next: a router, and where its calls run. */
 export class ServedGeneration implements Generation {
   readonly router: Router;
-  pool: Pool | undefined;
+  readonly pool: Pool | undefined;
+  /** What the modules were loaded from, on this thread and in the workers. */
+  readonly sources: SourceFiles | undefined;
   readonly #modules: LoadedModules | undefined;
   readonly #context: GenerationContext;
   readonly #inline: InlineHost;
@@ -53,10 +60,14 @@ export class ServedGeneration implements Generation {
 
   private constructor(
     router: Router,
-    modules: LoadedModules | undefined,
     context: GenerationContext,
+    modules?: LoadedModules,
+    pool?: Pool,
+    sources?: SourceFiles,
   ) {
     this.router = router;
+    this.pool = pool;
+    this.sources = sources;
     this.#modules = modules;
     this.#context = context;
     const { config, log, deadlines, observation } = context;
@@ -73,36 +84,30 @@ export class ServedGeneration implements Generation {
   /** A router given as an object: it exists on this thread only, so all its calls run inline. */
   static ofRouter(router: Router, context: GenerationContext): ServedGeneration {
     assertRunsInline(router, context.log);
-    return new ServedGeneration(router, undefined, context);
+    return new ServedGeneration(router, context);
+  }
+
+  /** What this thread and the workers of `pool` have loaded from `sources` and set up. */
+  static ofModules(
+    modules: LoadedModules,
+    pool: Pool,
+    sources: SourceFiles,
+    context: GenerationContext,
+  ): ServedGeneration {
+    return new ServedGeneration(modules.router, context, modules, pool, sources);
   }
 
   /**
-   * Loads modules here and in every worker, and resolves when all of them are ready.
+   * Whether all files that the modules were loaded from are known, and are what they were.
    *
-   * @param number 0 at the start, then one more for each reload
-   * @throws StartupError
+   * @param paths the modules as they are named
+   * @throws StartupError where one of them has gone
    */
-  static async ofModules(
-    paths: readonly string[],
-    number: number,
-    context: GenerationContext,
-  ): Promise<ServedGeneration> {
-    const modules = await loadModules(paths, { generation: number });
-    await modules.setup();
-    const generation = new ServedGeneration(modules.router, modules, context);
-    try {
-      await generation.#startPool(modules);
-    } catch (error) {
-      await generation.close(0);
-      const message = error instanceof Error ? error.message : String(error);
-      throw new StartupError(`a worker could not start: ${message}`, { cause: error });
-    }
-    return generation;
-  }
-
-  /** The files of the modules with their hashes; undefined where they are not all known. */
-  get files(): Files | undefined {
-    return this.#modules?.complete === true ? this.#modules.files : undefined;
+  isUpToDate(paths: readonly string[]): boolean {
+    if (this.#modules?.complete !== true || this.sources?.changed() !== undefined) return false;
+    const { modules } = this.#modules;
+    // A path may lead elsewhere by now: a link to the newest release, say.
+    return paths.every((path, i) => locateModule(path, process.cwd()).url === modules[i]?.url);
   }
 
   /** Requests that have not been answered. */
@@ -117,6 +122,11 @@ export class ServedGeneration implements Generation {
 
   get table(): ReadonlyMap<string, Procedure> {
     return tableOf(this.router);
+  }
+
+  /** A call of a procedure has run in a worker, for so many microseconds. */
+  recordRun(call: Call, us: number): void {
+    this.#placedOf(call.procedure).measured?.record(us, 'worker', paramsLength(call));
   }
 
   executorFor(procedure: Procedure, length: number): Executor {
@@ -167,27 +177,15 @@ export class ServedGeneration implements Generation {
   }
 
   async #close(graceMs: number, loadingMs: number): Promise<void> {
+    const until = performance.now() + Math.max(graceMs, loadingMs);
     this.#inline.close();
     await this.pool?.close(graceMs, loadingMs);
-    await this.#modules?.teardown();
-  }
-
-  async #startPool({ router, modules }: LoadedModules): Promise<void> {
-    const { config, log, observation: observer, poolCounters: counters, bodies } = this.#context;
-    const urls = modules.map(({ url }) => url);
-    const options = {
-      ...config,
-      modules: urls,
-      fingerprint: fingerprint(router),
-      execArgv: workerExecArgv(urls),
-      replica: config,
-      counters,
-      bodies,
-    };
-    const onRun = (call: Call, us: number): void =>
-      this.#placedOf(call.procedure).measured?.record(us, 'worker', paramsLength(call));
-    this.pool = new Pool(options, { ...poolEvents(log), observer, onRun });
-    await this.pool.ready();
+    if (this.#modules === undefined) return;
+    const leftMs = Math.round(until - performance.now());
+    const hung = await teardownWithin(this.#modules, Math.max(leftMs, shortestTeardownMs));
+    if (hung === undefined) return;
+    const { log } = this.#context;
+    log.error({ event: 'teardown-failed', detail: hung }, 'modules could not be torn down');
   }
 
   #placedOf(procedure: Procedure): Placed {

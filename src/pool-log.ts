@@ -18,7 +18,7 @@ export function logHookFault(
 }
 
 /** Writes what happens to the workers. */
-export function poolEvents(log: Log): Omit<PoolEvents, 'onRun' | 'observer'> {
+export function poolEvents(log: Log): Omit<PoolEvents, 'onRun' | 'observer' | 'onOutdated'> {
   return {
     onFault: logFault(log),
     onUncaught: (detail) =>

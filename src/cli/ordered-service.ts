@@ -50,6 +50,7 @@ async function start(order: StartOrder): Promise<void> {
   if (isStopping) return;
   const hooks = await hooksOf(config);
   if (isStopping) return;
+  surviveFaults(log, (message) => link.failed({ message, stack: undefined }));
   app = new RpcApp({ modules, ...config, ...hooks, log: isFirst ? log : withoutStartNotes(log) });
   const { metrics } = app.dispatcher;
   if (metrics !== undefined) {
@@ -60,7 +61,6 @@ async function start(order: StartOrder): Promise<void> {
   await app.dispatcher.ready();
   if (isFirst && sharesPort) await freePorts(config);
   const { url } = await app.listen({ sharedPort: sharesPort });
-  surviveFaults(log);
   isReady = true;
   const text = banner(app, { url, version, processes, workers });
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });

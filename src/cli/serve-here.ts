@@ -19,7 +19,9 @@ export interface Service {
 /** Serves in this process: nobody restarts it. */
 export async function serveHere({ modules, config, version, log }: Service): Promise<void> {
   const limit = failAfter(2 * config.startTimeoutMs);
-  const app = new RpcApp({ modules, log, ...config, ...(await hooksOf(config)) });
+  const hooks = await hooksOf(config);
+  surviveFaults(log, async () => {});
+  const app = new RpcApp({ modules, log, ...config, ...hooks });
   const stop = async (): Promise<number> => {
     clearTimeout(limit);
     await app.close();
@@ -29,7 +31,6 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
   try {
     const { url } = await app.listen();
     clearTimeout(limit);
-    surviveFaults(log);
     reloadOnHangUp(() => void reload(app, log));
     const { processes, workers } = config;
     process.stdout.write(banner(app, { url, version, processes, workers }));

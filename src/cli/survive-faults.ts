@@ -1,22 +1,40 @@
 import type { Log } from '../observe/log.ts';
 import { describe } from '../router/invoke.ts';
+import { threwInModules } from '../router/modules/fault-origin.ts';
+import { summaryWithPlace } from '../router/modules/load-error.ts';
 
 /**
- * What a procedure leaves behind must not end the service for everyone else: a promise nobody awaits is
- * logged. An exception outside of any call may have left anything half done, so it ends the process.
+ * What a module leaves behind must not end the service for everyone else: a promise nobody awaits is logged, an
+ * exception of its timers and listeners, too, as in a worker. Any other exception may have left anything of ours
+ * half done, so it ends the process.
+ *
+ * @param tell is told why, in one line, before the process ends
  */
-export function surviveFaults(log: Log): void {
+export function surviveFaults(log: Log, tell: (line: string) => Promise<void>): void {
   process.on('unhandledRejection', (reason) => {
     log.error(
       { event: 'unhandled-rejection', detail: describe(reason) },
       'a procedure left a rejected promise unhandled',
     );
   });
-  process.on('uncaughtException', (error) => {
+  process.on('uncaughtException', (error: unknown) => {
+    const detail = describe(error);
+    const line = `outside of any call ${summaryWithPlace(error)}`;
+    if (threwInModules(error)) {
+      log.error(
+        { event: 'uncaught-exception', detail },
+        `a procedure module failed ${line}: the process goes on`,
+      );
+      return;
+    }
     log.error(
-      { event: 'uncaught-exception', detail: describe(error) },
+      { event: 'uncaught-exception', detail },
       'uncaught exception outside of a call: exiting',
     );
-    process.exit(1);
+    setTimeout(() => process.exit(1), tellMs);
+    void tell(`it ended: ${line}`).finally(() => process.exit(1));
   });
 }
+
+/** Whoever is told mostly hears it at once, and where not the log has it. */
+const tellMs = 1000;

@@ -7,8 +7,12 @@ export const logEvents = {
   'not-niced': 'the lower priority of the workers did not take',
   reloaded: 'the modules were loaded anew and serve',
   'reload-unchanged': 'a reload found nothing changed',
+  'reload-superseded': 'a reload was given up: another, or a replacement, was asked for',
+  'reload-incomplete':
+    'server processes ended during a reload; their successors load the files as they are',
   'reload-failed': 'a reload failed; the modules serve as they were',
-  'teardown-failed': 'the teardown of the modules before a reload failed',
+  'reload-needed': 'no worker is left, and the modules have changed: they are reloaded',
+  'teardown-failed': 'a teardown failed or did not end',
   'watch-failed': 'watching the files of the modules failed',
   placement: 'measurement moved a procedure to another place',
   'call-failed': 'a call ended with -32603: its ref, and the stack',
@@ -27,7 +31,8 @@ export const logEvents = {
   'drain-begins': 'no new connections; what was accepted is answered',
   'drain-ends': 'everything is answered, the workers have ended',
   'unhandled-rejection': 'a procedure left a rejected promise unhandled',
-  'uncaught-exception': 'an exception outside of any call: the process exits',
+  'uncaught-exception':
+    'an exception outside of any call: of a module, the process goes on; of anybody else, it exits',
   'process-replacing': 'the supervisor replaces a server process, and why',
   'process-replaced': 'the successor of a server process serves',
   'process-replace-failed': 'a successor could not start; the old process serves on',

@@ -50,6 +50,7 @@ export class Pool implements Executor, UnitOwner {
       onRestartFailed: (message, retryMs) => events.onRestartFailed(message, retryMs),
       onWorkerRetired: (calls, memory) => events.onWorkerRetired(calls, memory),
       onNotNiced: () => events.onNotNiced(),
+      onOutdated: () => events.onOutdated(),
       onFault: (fault) => events.onFault(fault),
       onUncaught: (detail) => events.onUncaught(detail),
     });
@@ -136,8 +137,9 @@ export class Pool implements Executor, UnitOwner {
    * -32002. Resolves when the threads are gone.
    *
    * @param loadingMs see {@link Roster.close}
+   * @param isGivenUp see there
    */
-  async close(graceMs: number, loadingMs = 0): Promise<void> {
+  async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {
     const until = Date.now() + graceMs;
     this.#closing = true;
     if (!this.#isAnswered()) {
@@ -155,7 +157,7 @@ export class Pool implements Executor, UnitOwner {
       link.abandon('shutdown');
     }
     for (const unit of this.#intake) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
-    await this.roster.close(Math.max(until - Date.now(), 1000), loadingMs);
+    await this.roster.close(Math.max(until - Date.now(), 1000), loadingMs, isGivenUp);
   }
 
   async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {

@@ -3,6 +3,9 @@ import { threadId } from 'node:worker_threads';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { fingerprint } from '../router/document/introspect.ts';
 import { describe } from '../router/invoke.ts';
+import { ModuleExit } from '../router/modules/exit-guard.ts';
+import { summaryWithPlace } from '../router/modules/load-error.ts';
+import type { LoadStage } from '../router/modules/load-stage.ts';
 import { type LoadedModules, loadModules } from '../router/modules/modules.ts';
 import { tableOf } from '../router/router.ts';
 import { trustPatterns } from '../router/schema/patterns.ts';
@@ -12,20 +15,31 @@ import { Postbox } from './postbox.ts';
 import { Replica } from './replica.ts';
 import { loadRunTraced, type RunTraced } from './replica-trace.ts';
 import { enterReplica } from './thread-role.ts';
-import type { ReplicaTask, ToReplica } from './wire.ts';
+import type { LoadedReplica, ReplicaTask, ToReplica } from './wire.ts';
 
 /** The resident task of a worker thread: loads the modules, serves frames until it is told to close. */
 export async function runReplica(task: ReplicaTask): Promise<void> {
   const { port } = task;
   const postbox = new Postbox(port, new Outbox(task.outbox));
   enterReplica();
-  guardThread((detail) => postbox.notify({ type: 'uncaught', detail }));
+  const onUncaught = (error: unknown): void =>
+    postbox.notify({
+      type: 'uncaught',
+      detail: describe(error),
+      line: summaryWithPlace(
+        error instanceof RpcError && error.cause instanceof ModuleExit ? error.cause : error,
+      ),
+    });
+  guardThread(onUncaught);
   let modules: LoadedModules;
+  let loaded: LoadedReplica;
   let runTraced: RunTraced | undefined;
   try {
     // Before the modules: a tracer provider that they register finds it there.
     if (task.options.tracing) runTraced = await loadRunTraced();
-    modules = await loadReplica(task);
+    ({ modules, loaded } = await loadReplica(task, (stage) =>
+      postbox.notify({ type: 'stage', stage }),
+    ));
   } catch (error) {
     const message = error instanceof Error ? error.message : describe(error);
     postbox.notify({
@@ -47,12 +61,12 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     });
   });
   // The niceness is a thread's own on Linux: this tells whether the pool's setting took.
-  postbox.notify({ type: 'ready', threadId, nice: getPriority() });
+  postbox.notify({ type: 'ready', threadId, nice: getPriority(), loaded });
   if ((await ending) === 'retire') {
     try {
       await modules.teardown();
     } catch (error) {
-      postbox.notify({ type: 'uncaught', detail: describe(error) });
+      onUncaught(error);
     }
     postbox.notify({ type: 'retired' });
     return new Promise(() => {}); // as above: it is ended from outside
@@ -64,26 +78,32 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   }
 }
 
-async function loadReplica(task: ReplicaTask): Promise<LoadedModules> {
-  // The front end has verified the same schemas' patterns: it saves each worker 90 ms.
+async function loadReplica(
+  task: ReplicaTask,
+  onStage: (stage: LoadStage) => void,
+): Promise<{ modules: LoadedModules; loaded: LoadedReplica }> {
+  // The front end verifies the same schemas' patterns before any call comes: it saves each worker 90 ms.
   trustPatterns();
-  const modules = await loadModules(task.modules, { generation: 0 });
+  const tells = task.fingerprint === undefined;
+  const modules = await loadModules(task.modules, { generation: 0, onStage, tracksFiles: tells });
   const own = fingerprint(modules.router);
-  if (own !== task.fingerprint) {
+  if (!tells && own !== task.fingerprint) {
     throw new Error(
       `the modules registered other procedures in this worker than in the main thread (${task.modules.join(', ')}): ` +
         'registration must not depend on the thread, the time or chance',
     );
   }
-  await modules.setup();
-  return modules;
+  await modules.setup({ onStage });
+  return { modules, loaded: { fingerprint: own, files: tells ? modules.files : undefined } };
 }
 
 /** What would end the thread under its other calls becomes an error of one call, or a line in the log. */
-function guardThread(onUncaught: (detail: string) => void): void {
-  process.exit = () => {
-    throw new RpcError(ErrorCode.WorkerLost, 'Worker lost', { reason: 'exit' });
+function guardThread(onUncaught: (error: unknown) => void): void {
+  process.exit = (code) => {
+    const error = new RpcError(ErrorCode.WorkerLost, 'Worker lost', { reason: 'exit' });
+    error.cause = new ModuleExit(code);
+    throw error;
   };
-  process.on('uncaughtException', (error) => onUncaught(describe(error)));
-  process.on('unhandledRejection', (reason) => onUncaught(describe(reason)));
+  process.on('uncaughtException', onUncaught);
+  process.on('unhandledRejection', onUncaught);
 }

@@ -1,14 +1,17 @@
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
+import { hangHint } from '../router/modules/load-stage.ts';
 import { Backoff } from './backoff.ts';
-import { WorkerLink } from './link.ts';
+import type { WorkerLink } from './link.ts';
+import { ChangedFileError, type Expected } from './loading.ts';
 import { isNiced } from './niceness.ts';
 import { Retirement, type RetirementLimits } from './retirement.ts';
+import { type ReadyNotice, type ServingNotice, Starter } from './starter.ts';
 import { ReplicaThreads, type ThreadExit, type ThreadOptions } from './threads.ts';
 import { Timers } from './timers.ts';
+import { Trial } from './trial.ts';
 import type { Unit } from './unit.ts';
-import type { Notice } from './wire.ts';
 
 export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, RetirementLimits {
   /** Replicas that serve. */
@@ -16,6 +19,8 @@ export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, Retiremen
   /** Replicas that stand ready to take the place of one that is lost. */
   readonly spareWorkers: number;
   readonly startTimeoutMs: number;
+  /** undefined: the first replica tells, and all are on trial. */
+  readonly expected: Expected | undefined;
   /** Milliseconds a call may run where its procedure does not say. */
   readonly timeoutMs: number;
 }
@@ -31,6 +36,8 @@ export interface RosterEvents {
   /** A worker that has grown old is about to be replaced. */
   onWorkerRetired(calls: number, memory: number): void;
   onNotNiced(): void;
+  /** No worker is left, and none can be had: the files are not those that were loaded. */
+  onOutdated(): void;
   onFault(fault: Fault): void;
   onUncaught(detail: string): void;
 }
@@ -43,11 +50,13 @@ export class Roster {
   /** The workers that take calls. */
   readonly active: WorkerLink[] = [];
   readonly threads: ReplicaThreads;
+  /** undefined: there is none, or it is over. */
+  trial: Trial | undefined;
   /** Workers lost against our will, and threads killed at a deadline. */
   deaths = 0;
   kills = 0;
   readonly #spares: WorkerLink[] = [];
-  readonly #starting = new Set<WorkerLink>();
+  readonly #starter: Starter;
   readonly #options: RosterOptions;
   readonly #events: RosterEvents;
   readonly #ready: Promise<void>;
@@ -59,7 +68,6 @@ export class Roster {
   #closing = false;
   readonly #backoff = new Backoff();
   readonly #timers = new Timers();
-  readonly #ended = new Set<Promise<void>>();
 
   constructor(options: RosterOptions, events: RosterEvents) {
     this.#options = options;
@@ -80,21 +88,46 @@ export class Roster {
       this.#onFailed = reject;
     });
     this.#ready.catch(() => {}); // whoever asks with ready() is told
+    if (options.expected === undefined) this.trial = new Trial();
     const threads = options.workers + options.spareWorkers;
     this.threads = new ReplicaThreads({ ...options, threads }, (error) =>
       events.onUncaught(error.stack ?? error.message),
     );
-    for (let i = 0; i < options.workers; i++) this.#start();
-    const limit = this.#timers.set(options.startTimeoutMs, () => {
-      if (this.#isReady) return;
-      const count = `${this.active.length} of ${options.workers} workers were ready`;
-      this.#onFailed(
-        new Error(
-          `after ${options.startTimeoutMs} ms only ${count}: look for a module that waits at its top level or in setup(), or raise startTimeoutMs`,
-        ),
-      );
+    this.#starter = new Starter(this.threads, options.expected, options, {
+      onReady: (link, notice) => this.#onLoaded(link, notice),
+      onFailed: (link, error) => this.#dismiss(link, error),
+      onLate: (doing, end) => this.#onLate(doing, end),
+      onNotice: (link, notice) => this.#notice(link, notice),
+      onResult: (link, ticket, code, micros, elapsedUs, reply) => {
+        const item = link.settle(ticket, code, micros, elapsedUs, reply);
+        if (item !== undefined && code === 0) this.#events.onRun(item.call, micros);
+        this.#events.onCapacity();
+      },
+      onEnd: (link, exit, doing) => this.#gone(link, exit, doing),
     });
-    limit.unref();
+    // Where nobody knows yet what the modules do, one thread is enough to find out.
+    this.#start(this.trial === undefined ? options.workers : 1);
+  }
+
+  /** Where the first replica has told: starts the others, which are to load the same. */
+  expect(expected: Expected): void {
+    this.#starter.expected = expected;
+    this.#start(this.#options.workers - 1);
+  }
+
+  /**
+   * See {@link Trial.settle}. Of all workers that are ready by now.
+   *
+   * @throws the first fault
+   */
+  async settle(settleMs: number): Promise<void> {
+    await this.trial?.settle(this.active, settleMs, this.#options.startTimeoutMs);
+  }
+
+  /** Ends the trial: from now on what goes wrong in a worker costs that worker. */
+  pass(): void {
+    this.trial = undefined;
+    this.#start(this.#options.spareWorkers);
   }
 
   /** Resolves when every worker serves; rejects when one could not load its modules. */
@@ -108,7 +141,7 @@ export class Roster {
 
   /** Threads that load the modules. */
   get starting(): number {
-    return this.#starting.size;
+    return this.#starter.count;
   }
 
   /** Terminates a worker's thread under what it is running. Call `takeBack` first. */
@@ -130,77 +163,35 @@ export class Roster {
    *
    * @param loadingMs how long replicas may go on that load their modules: one that is ended meanwhile leaves
    *   the files it had open behind, for as long as the process lives (Node 20)
+   * @param isGivenUp what they load may hang: after the grace it is ended
    */
-  async close(graceMs: number, loadingMs: number): Promise<void> {
+  async close(graceMs: number, loadingMs: number, isGivenUp: boolean): Promise<void> {
     this.#closing = true;
-    this.#onFailed(new Error('closed before the workers were ready'));
+    this.#doom(new Error('closed before the workers were ready'));
     this.#timers.clearAll();
     for (const link of [...this.active, ...this.#spares]) link.thread.post({ type: 'close' });
-    const gone = Promise.all(this.#ended);
+    const gone = this.#starter.gone();
+    this.#starter.stopWaiting();
+    const mostMs = this.#starter.count > 0 ? Math.max(graceMs, loadingMs) : graceMs;
+    if (isGivenUp) this.#timers.set(graceMs, () => this.#starter.end());
     await Promise.race([
       gone,
-      new Promise((resolve) => {
-        const limitMs = this.#starting.size > 0 ? Math.max(graceMs, loadingMs) : graceMs;
-        this.#timers.set(limitMs, () => resolve(undefined));
+      new Promise<void>((resolve) => {
+        this.#timers.set(mostMs, resolve);
       }),
     ]);
     this.#timers.clearAll();
     await this.threads.destroy();
   }
 
-  #start(): void {
-    let link: WorkerLink | undefined;
-    let ended: (() => void) | undefined;
-    const end = new Promise<void>((resolve) => {
-      ended = resolve;
-    });
-    this.#ended.add(end);
-    const { startTimeoutMs } = this.#options;
-    const limit = this.#timers.set(startTimeoutMs, () => {
-      // Without this a module that waits for ever would keep the slot: nobody else tells of it.
-      if (!this.#isReady || link === undefined || this.#closing) return;
-      this.#starting.delete(link);
-      link.thread.kill();
-      this.#failed({ message: `it has not loaded its modules within ${startTimeoutMs} ms` });
-    });
-    limit.unref();
-    const thread = this.threads.start({
-      onResult: (ticket, code, micros, elapsedUs, reply) => {
-        const item = link?.settle(ticket, code, micros, elapsedUs, reply);
-        if (item !== undefined && code === 0) this.#events.onRun(item.call, micros);
-        this.#events.onCapacity();
-      },
-      onNotice: (notice) => {
-        if (notice.type === 'ready' || notice.type === 'failed') this.#timers.clear(limit);
-        if (link !== undefined) this.#notice(link, notice);
-      },
-      onEnd: (exit) => {
-        this.#timers.clear(limit);
-        this.#ended.delete(end);
-        ended?.();
-        if (link !== undefined) this.#gone(link, exit);
-      },
-      onGone: () => link?.onGone(),
-    });
-    const { timeoutMs, counters, bodies } = this.#options;
-    link = new WorkerLink(thread, timeoutMs, counters, bodies);
-    this.#starting.add(link);
+  #start(count: number): void {
+    for (let i = 0; i < count; i++) this.#starter.start();
   }
 
-  #notice(link: WorkerLink, notice: Notice): void {
+  #notice(link: WorkerLink, notice: ServingNotice): void {
     switch (notice.type) {
-      case 'ready':
-        this.#starting.delete(link);
-        link.threadId = notice.threadId;
-        this.#checkNiceness(notice.nice);
-        this.#join(link);
-        break;
-      case 'failed':
-        this.#starting.delete(link);
-        link.thread.kill();
-        this.#failed(notice);
-        break;
       case 'idle':
+        this.trial?.onIdle(link);
         link.waits(notice.lastTicket);
         this.#events.onCapacity();
         break;
@@ -218,9 +209,29 @@ export class Roster {
         this.#events.onFault(notice.fault);
         break;
       case 'uncaught':
-        this.#events.onUncaught(notice.detail);
+        if (this.trial === undefined) this.#events.onUncaught(notice.detail);
+        else this.#doom(new Error(`outside of any call ${notice.line}`));
         break;
     }
+  }
+
+  #onLoaded(link: WorkerLink, { threadId, nice, loaded }: ReadyNotice): void {
+    link.threadId = threadId;
+    this.#checkNiceness(nice);
+    this.#join(link);
+    this.trial?.onReady(loaded);
+  }
+
+  #onLate(doing: string, end: () => void): void {
+    if (this.#isProbing) this.threads.letGo();
+    end();
+    const { workers, startTimeoutMs } = this.#options;
+    const ready = this.#isReady
+      ? ''
+      : `only ${this.active.length} of ${workers} workers were ready, `;
+    this.#failed(
+      new Error(`after ${startTimeoutMs} ms ${ready}${doing} had not ended: ${hangHint}`),
+    );
   }
 
   #checkNiceness(nice: number): void {
@@ -240,7 +251,7 @@ export class Roster {
       this.#isReady = true;
       this.#onReady();
       // Spares load only now, so that they do not compete with the start.
-      for (let i = 0; i < this.#options.spareWorkers; i++) this.#start();
+      if (this.trial === undefined) this.#start(this.#options.spareWorkers);
     }
   }
 
@@ -262,20 +273,39 @@ export class Roster {
     this.#replace(0);
   }
 
-  #failed(notice: { readonly message: string; readonly stack?: string | undefined }): void {
-    if (this.#isReady) {
-      const delay = this.#backoff.delayMs(false);
-      this.#events.onRestartFailed(notice.message, delay);
-      this.#replace(delay);
-      return;
-    }
-    const error = new Error(notice.message);
-    if (notice.stack !== undefined) error.stack = notice.stack;
-    this.#onFailed(error);
+  /** Ends a replica that could not load what it was to load. */
+  #dismiss(link: WorkerLink, error: Error): void {
+    // First: piscina replaces a thread as soon as it is ended.
+    if (this.#isProbing) this.threads.letGo();
+    link.thread.kill();
+    this.#failed(error);
   }
 
-  #gone(link: WorkerLink, exit: ThreadExit): void {
-    this.#starting.delete(link);
+  /** Whether what goes wrong in a replica is the end of all. */
+  get #isProbing(): boolean {
+    return !this.#isReady || this.trial !== undefined;
+  }
+
+  #failed(error: Error): void {
+    if (this.#closing) return;
+    if (this.#isProbing) {
+      this.#doom(error);
+      return;
+    }
+    const delay = this.#backoff.delayMs(false);
+    this.#events.onRestartFailed(error.message, delay);
+    this.#replace(delay);
+    if (error instanceof ChangedFileError && this.active.length === 0) this.#events.onOutdated();
+  }
+
+  /** This pool will not come to serve: nothing is started in it any more. */
+  #doom(error: Error): void {
+    this.threads.letGo();
+    this.#onFailed(error);
+    this.trial?.fail(error);
+  }
+
+  #gone(link: WorkerLink, exit: ThreadExit, doing: string | undefined): void {
     if (exit.end === 'killed') {
       link.lose('neighbour');
       return;
@@ -285,8 +315,9 @@ export class Roster {
       link.abandon('shutdown');
       return;
     }
-    if (!this.#isReady) {
-      this.#onFailed(new Error(`it ended while it loaded the modules: ${exit.detail}`));
+    if (this.#isProbing) {
+      const when = doing === undefined ? 'after it had loaded' : `during ${doing}`;
+      this.#doom(new Error(`its thread ended ${when}: ${exit.detail}`));
       return;
     }
     this.deaths++;
@@ -315,7 +346,7 @@ export class Roster {
   #replace(delayMs: number): void {
     if (this.#closing) return;
     this.#options.counters.restarts++;
-    if (delayMs === 0) this.#start();
-    else this.#timers.set(delayMs, () => this.#start());
+    if (delayMs === 0) this.#start(1);
+    else this.#timers.set(delayMs, () => this.#start(1));
   }
 }

@@ -17,7 +17,6 @@ export interface ThreadOptions {
   /** Threads to keep, the warm spares included. */
   readonly threads: number;
   readonly modules: readonly string[];
-  readonly fingerprint: string;
   /** Flags of the threads; undefined: those of this process. */
   readonly execArgv: readonly string[] | undefined;
   /** Added to the niceness of the threads, so that the front end wins a contended core. */
@@ -108,13 +107,18 @@ export class ReplicaThreads {
    *
    * Its results and notices come in the order they were made, and all of them before `onEnd`, which is
    * called once, when the thread is gone (or a zombie) or the task has ended.
+   *
+   * @param fingerprint see `ReplicaTask`
    */
-  start({ onResult, onNotice, onEnd, onGone }: ThreadListener): ReplicaThread {
+  start(
+    { onResult, onNotice, onEnd, onGone }: ThreadListener,
+    fingerprint: string | undefined,
+  ): ReplicaThread {
     const { port1: port, port2 } = new MessageChannel();
     const ledger = new Ledger();
     const outbox = new Outbox();
     const abort = new AbortController();
-    const { modules, fingerprint, replica: options } = this.#options;
+    const { modules, replica: options } = this.#options;
     const task: ReplicaTask = {
       port: port2,
       ledger: ledger.buffer,
@@ -160,8 +164,17 @@ export class ReplicaThreads {
     };
   }
 
+  /**
+   * Threads that end are not replaced from now on. Piscina would start them again, also after its end: when a
+   * thread goes that was terminated before.
+   */
+  letGo(): void {
+    (this.piscina.options as { minThreads: number }).minThreads = 0;
+  }
+
   /** Ends all threads, at once; zombies are not waited for. */
   async destroy(): Promise<void> {
+    this.letGo();
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, zombieAfterMs);

@@ -1,5 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Fault } from '../router/invoke.ts';
+import type { LoadStage } from '../router/modules/load-stage.ts';
+import type { Files } from '../router/modules/modules.ts';
 import type { Frame } from './frame.ts';
 
 /** The messages between the front end and a replica. Everything that crosses is declared here. */
@@ -10,8 +12,8 @@ export interface ReplicaTask {
   readonly ledger: SharedArrayBuffer;
   readonly outbox: SharedArrayBuffer;
   readonly modules: readonly string[];
-  /** Fingerprint of the front end's registry: a replica that differs refuses to start. */
-  readonly fingerprint: string;
+  /** Of the registry that is expected: a replica that differs refuses to start. undefined: this one tells. */
+  readonly fingerprint: string | undefined;
   readonly options: ReplicaOptions;
 }
 
@@ -49,7 +51,14 @@ export type ResultMessage = [
 ];
 
 export type Notice =
-  | { readonly type: 'ready'; readonly threadId: number; readonly nice: number }
+  /** What is being loaded: where nothing follows, that hangs. */
+  | { readonly type: 'stage'; readonly stage: LoadStage }
+  | {
+      readonly type: 'ready';
+      readonly threadId: number;
+      readonly nice: number;
+      readonly loaded: LoadedReplica;
+    }
   | { readonly type: 'failed'; readonly message: string; readonly stack: string | undefined }
   /** Every call received so far has ended or waits: the thread is free for more. */
   | { readonly type: 'idle'; readonly lastTicket: number }
@@ -60,8 +69,15 @@ export type Notice =
   /** An abort was received: the thread is not stuck. */
   | { readonly type: 'aborted'; readonly ticket: number }
   | { readonly type: 'fault'; readonly fault: Fault }
-  /** Something threw outside of any call (a timer, a rejection nobody handled). */
-  | { readonly type: 'uncaught'; readonly detail: string };
+  /** Something threw outside of any call (a timer, a rejection nobody handled); `line` is its message and place. */
+  | { readonly type: 'uncaught'; readonly detail: string; readonly line: string };
+
+/** What a replica has loaded. */
+export interface LoadedReplica {
+  readonly fingerprint: string;
+  /** Where it was to tell the fingerprint: the files it was loaded from. */
+  readonly files: Files | undefined;
+}
 
 /** There are results in the outbox. */
 export const wake = 0;

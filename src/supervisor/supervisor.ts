@@ -28,6 +28,8 @@ export class Supervisor {
   #slots: readonly Slot[] = [];
   /** Reloads and replacements, one at a time: the other processes serve meanwhile. */
   #rolling: Promise<void> = Promise.resolve();
+  /** Of the reload that is under way: what is asked for after it need not wait until that is given up. */
+  #reloading: AbortController | undefined;
   #isStopping = false;
 
   constructor(options: SupervisorOptions) {
@@ -53,13 +55,18 @@ export class Supervisor {
     return rest.includes(undefined) ? undefined : report;
   }
 
-  /** Reloads the modules, one process after another; at the first that can't the rest stay as they are. */
+  /**
+   * Reloads the modules, one process after another; at the first that can't the rest stay as they are. A reload
+   * that is under way is not waited for: this one begins anew with the first process.
+   */
   reload(): Promise<void> {
+    this.#reloading?.abort();
     return this.#roll(() => this.#reload());
   }
 
-  /** Replaces every process by a new one, one after another. */
+  /** Replaces every process by a new one, one after another. A reload that is under way is not waited for. */
   async replace(): Promise<void> {
+    this.#reloading?.abort();
     const cause = { reason: 'asked' };
     await Promise.all(this.#slots.map((slot) => this.#roll(() => slot.replace(cause))));
   }
@@ -117,11 +124,23 @@ export class Supervisor {
 
   async #reload(): Promise<void> {
     const { log } = this.#options;
+    this.#reloading = new AbortController();
+    const { signal } = this.#reloading;
+    const superseded = new Promise<'superseded'>((resolve) => {
+      signal.addEventListener('abort', () => resolve('superseded'));
+    });
     let changed = 0;
+    let ended = 0;
     for (const [i, slot] of this.#slots.entries()) {
-      const outcome = await slot.reload();
-      // None is there: the next one of that slot loads the files as they are.
-      if (outcome === undefined) continue;
+      const outcome = await Promise.race([slot.reload(), superseded]);
+      if (outcome === 'superseded') {
+        log.info({ event: 'reload-superseded' }, 'a reload was given up: another was asked for');
+        return;
+      }
+      if (outcome === undefined) {
+        ended++;
+        continue;
+      }
       if ('error' in outcome) {
         const fields = this.#slots.length > 1 ? { process: i + 1, reloaded: changed } : {};
         const who = changed === 0 ? 'the modules serve' : 'this process and those after it serve';
@@ -133,7 +152,14 @@ export class Supervisor {
       }
       if (outcome.changed) changed++;
     }
-    if (changed === 0) log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
+    if (ended > 0) {
+      log.warn(
+        { event: 'reload-incomplete', ended, reloaded: changed },
+        'server processes ended before they had reloaded: their successors load the files as they are',
+      );
+    } else if (changed === 0) {
+      log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
+    }
   }
 
   #collect(): Promise<readonly MetricsSnapshot[]> {

@@ -69,7 +69,7 @@ describe('one worker', () => {
 describe('piscina', () => {
   test('its threads are the ones that pooled procedures run on', async (t) => {
     const { resolveConfig } = await import('../../src/config.ts');
-    const { ServedGeneration } = await import('../../src/generation.ts');
+    const { GenerationLoad } = await import('../../src/load-generation.ts');
     const { Kernel } = await import('../../src/dispatch/kernel.ts');
     const { Observation } = await import('../../src/observation.ts');
     const { PoolCounters } = await import('../../src/pool/stats.ts');
@@ -82,8 +82,13 @@ describe('piscina', () => {
     const poolCounters = new PoolCounters();
     const { BodyMemory } = await import('../../src/dispatch/body-memory.ts');
     const bodies = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
-    const context = { config, log, deadlines, observation, poolCounters, bodies };
-    const generation = await ServedGeneration.ofModules([fixture('procedures.ts')], 0, context);
+    const onOutdated = (): void => {};
+    const context = { config, log, deadlines, observation, poolCounters, bodies, onOutdated };
+    const generation = await new GenerationLoad(
+      [fixture('procedures.ts')],
+      context,
+      new AbortController().signal,
+    ).first();
     t.after(() => generation.close(0));
     const { workers } = generation.pool!.roster.threads;
     assert.equal(workers.length, 2);

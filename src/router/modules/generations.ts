@@ -11,6 +11,8 @@ import {
   withoutMarks,
 } from './module-url.ts';
 
+export { hashFile } from './generation-hooks.ts';
+
 /** Absolute path -> hash of its content as it was loaded. */
 export type Files = ReadonlyMap<string, string>;
 
@@ -147,7 +149,10 @@ export function graphOf(entry: string): Graph {
 
 function hashAsLoaded(path: string, generation: number, url: string): string {
   const key = `${generation} ${path}`;
-  const hash = hashes.get(key) ?? loaded.get(url)?.hash ?? hashFile(path) ?? '';
+  // A required file has the URL of its first generation, and without registerHooks nothing tells that it was read.
+  const isTold = registerHooks !== undefined || generationOf(url) === generation;
+  const told = isTold ? loaded.get(url)?.hash : undefined;
+  const hash = hashes.get(key) ?? told ?? hashFile(path) ?? '';
   hashes.set(key, hash);
   return hash;
 }

@@ -4,6 +4,7 @@ import { basename, dirname, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../../startup-error.ts';
 import { suggest } from '../../suggest.ts';
+import { ModuleExit } from './exit-guard.ts';
 import { isUserFile, withoutGeneration } from './module-url.ts';
 
 interface Place {
@@ -35,6 +36,7 @@ interface Explanation {
 
 async function explain(error: unknown, modules: readonly string[]): Promise<Explanation> {
   const { code, message, name } = facts(error);
+  if (error instanceof ModuleExit) return { text: message, place: frameOf(error) };
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') {
     return explainMissing(
       message,
@@ -63,6 +65,13 @@ export function summary(error: unknown): string {
   const { name, message } = facts(error);
   if (name === '') return `${message}, which is no Error`;
   return `${name}: ${firstLine(message)}`;
+}
+
+/** What was thrown, and where in the user's own code, in one line. */
+export function summaryWithPlace(error: unknown): string {
+  const place = frameOf(error);
+  const text = error instanceof ModuleExit ? error.message : `it threw ${summary(error)}`;
+  return place === undefined ? text : `${text} (${show(place)})`;
 }
 
 function facts(error: unknown): { code: unknown; message: string; name: string } {
@@ -202,7 +211,11 @@ function display(path: string): string {
 }
 
 function stackOf(error: unknown): string {
-  return error instanceof Error ? String(error.stack) : '';
+  try {
+    return error instanceof Error ? String(error.stack) : '';
+  } catch {
+    return ''; // a getter of its own may throw anything
+  }
 }
 
 function firstLine(text: string): string {

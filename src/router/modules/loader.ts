@@ -5,7 +5,9 @@ import { StartupError } from '../../startup-error.ts';
 import { type ProcedureSource, Router, replaceTable } from '../router.ts';
 import type { ModuleState, Procedure } from '../types.ts';
 import { offerPackage, purgeRequired, requireAnew } from './common-js.ts';
+import { guardExit } from './exit-guard.ts';
 import { type Files, graphOf, installHooks } from './generations.ts';
+import { type LoadControl, orAborted } from './load-stage.ts';
 import { locateModule, type ModuleFile } from './module-file.ts';
 import { importModule, newestEntry } from './module-import.ts';
 import { createLifecycle, type ModuleLifecycle } from './module-lifecycle.ts';
@@ -14,11 +16,13 @@ import { DefaultRouterWatch, type ModuleRouter } from './module-router.ts';
 import { packageEntry, packageName, withGeneration } from './module-url.ts';
 import { ensureTypeScript, isTypeScript } from './typescript.ts';
 
-export interface LoadOptions {
+export interface LoadOptions extends LoadControl {
   /** 0: the instances that a plain import gives. Any other number: new copies of all user files. */
   readonly generation: number;
   /** What relative paths are relative to. Default: process.cwd(). */
   readonly cwd?: string | undefined;
+  /** In a worker thread, too: `files` are wanted. */
+  readonly tracksFiles?: boolean | undefined;
 }
 
 export interface LoadedModules {
@@ -26,18 +30,19 @@ export interface LoadedModules {
   readonly router: Router;
   /**
    * Every file of the modules' import graph but dependencies and this package, with its content hash.
-   * In a worker thread that needs no hooks: the modules themselves.
+   * In a worker thread that needs no hooks and was not asked for them: the modules themselves.
    */
   readonly files: Files;
   /** False where a module was imported before by somebody else, so that its imports are not known. */
   readonly complete: boolean;
   readonly modules: readonly ModuleLifecycle[];
   /**
-   * Runs each module's `setup()`, in order. When one fails, those before it are torn down.
+   * Runs each module's `setup()`, in order. When one fails, those before it are torn down; when it is given up,
+   * they are torn down behind the caller's back, the one that hangs as soon as it has ended.
    *
-   * @throws StartupError
+   * @throws StartupError, or the signal's reason
    */
-  readonly setup: () => Promise<void>;
+  readonly setup: (control?: LoadControl) => Promise<void>;
   /** Runs each `teardown(state)` whose setup has run, in reverse. All run, then the first error throws. */
   readonly teardown: () => Promise<void>;
 }
@@ -46,7 +51,7 @@ export interface LoadedModules {
  * Imports procedure modules and takes their routers together.
  *
  * @param paths relative to `cwd`, absolute, or file: URLs
- * @throws StartupError one line: what is wrong with which module, where
+ * @throws StartupError one line: what is wrong with which module, where; or the reason of `options.signal`
  */
 export async function loadModules(
   paths: readonly string[],
@@ -54,9 +59,9 @@ export async function loadModules(
 ): Promise<LoadedModules> {
   const cwd = options.cwd ?? process.cwd();
   const files = paths.map((path) => locateModule(path, cwd));
-  if (options.generation === 0) return load(files, 0);
+  if (options.generation === 0) return load(files, 0, options);
   // One at a time: what one purges from the require cache another may be about to fill.
-  const result = newest.then(() => load(files, nextGeneration()));
+  const result = newest.then(() => load(files, nextGeneration(), options));
   newest = result.catch(() => {});
   return result;
 }
@@ -84,17 +89,25 @@ function nextGeneration(): number {
   return generations;
 }
 
-async function load(files: readonly ModuleFile[], generation: number): Promise<LoadedModules> {
+async function load(
+  files: readonly ModuleFile[],
+  generation: number,
+  { signal, onStage, tracksFiles = false }: LoadOptions,
+): Promise<LoadedModules> {
+  signal?.throwIfAborted();
   const registered = await ensureTypeScript(files.map(({ url }) => url));
-  if (needsHooks(files)) installHooks(registered);
+  if (tracksFiles || needsHooks(files)) installHooks(registered);
   const stale = generation > 0 ? purgeRequired(knownFiles(files)) : [];
   const { defaultRouter } = (await offerPackage(generation)) as { defaultRouter: Router };
+  const allowExit = guardExit(generation);
   requireAnew(stale);
+  allowExit();
   try {
     const merged = new Merged();
     for (const file of files) {
       const watch = new DefaultRouterWatch(defaultRouter);
-      const namespace = await importModule(file, generation);
+      onStage?.({ step: 'import', module: file.given });
+      const namespace = await importModule(file, generation, signal);
       merged.add(file, namespace, watch.find(namespace, file.given, file.url), generation);
     }
     return merged.finish();
@@ -158,7 +171,7 @@ class Merged {
       this.#table.set(name, Object.freeze({ ...procedure, moduleState }));
       this.#sources.set(name, { url: file.url, name });
     }
-    this.#lifecycles.push(createLifecycle(file, namespace, moduleState));
+    this.#lifecycles.push(createLifecycle(file, namespace, moduleState, generation));
     const entry = withGeneration(file.url, generation);
     const { files, complete, requiredModules } = graphOf(entry);
     if (generation > 0 && requiredModules[0] !== undefined) {
@@ -189,12 +202,15 @@ class Merged {
       complete: this.#complete,
       modules: lifecycles,
       teardown,
-      async setup() {
+      async setup({ signal, onStage } = {}) {
         try {
-          for (const lifecycle of lifecycles) await lifecycle.start();
+          for (const lifecycle of lifecycles) {
+            onStage?.({ step: 'setup', module: lifecycle.given });
+            await orAborted(lifecycle.start(), signal);
+          }
         } catch (error) {
           // Why the setup failed is what matters; what was set up before must not stay open.
-          await teardown().catch(() => {});
+          await orAborted(teardown(), signal).catch(() => {});
           throw error;
         }
       },

@@ -1,7 +1,9 @@
 import module from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { guardExit } from './exit-guard.ts';
 import { graphOf } from './generations.ts';
 import { toLoadError } from './load-error.ts';
+import { orAborted } from './load-stage.ts';
 import type { ModuleFile } from './module-file.ts';
 import { withGeneration } from './module-url.ts';
 
@@ -14,15 +16,27 @@ export function newestEntry(url: string): string | undefined {
   return newestEntries.get(url);
 }
 
-/** @throws StartupError that says what is wrong with the module, or with what it imports */
-export async function importModule(file: ModuleFile, generation: number): Promise<Exports> {
+/**
+ * @param signal gives the import up: the promise rejects with its reason
+ * @throws StartupError that says what is wrong with the module, or with what it imports
+ */
+export async function importModule(
+  file: ModuleFile,
+  generation: number,
+  signal?: AbortSignal,
+): Promise<Exports> {
   const url = withGeneration(file.url, generation);
   newestEntries.set(file.url, url);
   const failures: unknown[] = [];
   const release = holdBackRejections(failures);
+  const allowExit = guardExit(generation);
+  const imported = import(url) as Promise<Exports>;
+  // What was given up may go on one day: it is guarded until it ends.
+  imported.then(allowExit, allowExit);
   try {
-    return (await import(url)) as Exports;
+    return await orAborted(imported, signal);
   } catch (error) {
+    signal?.throwIfAborted();
     failures.push(error);
     await nextTurn(); // unhandled rejections are reported at the end of this one
     throw await toLoadError(error, file.given, graphOf(url).modules);

@@ -1,6 +1,7 @@
 import { StartupError } from '../../startup-error.ts';
 import type { ModuleState } from '../types.ts';
-import { frameOf, show, summary } from './load-error.ts';
+import { guardExit } from './exit-guard.ts';
+import { summaryWithPlace } from './load-error.ts';
 import type { ModuleFile } from './module-file.ts';
 import { exportOf } from './module-router.ts';
 
@@ -8,6 +9,8 @@ type Setup = () => unknown;
 type Teardown = (state: unknown) => unknown;
 
 export interface ModuleLifecycle {
+  /** As the module was named. */
+  readonly given: string;
   readonly url: string;
   readonly setup: Setup | undefined;
   readonly teardown: Teardown | undefined;
@@ -22,18 +25,25 @@ export function createLifecycle(
   file: ModuleFile,
   namespace: Readonly<Record<string, unknown>>,
   state: ModuleState,
+  generation: number,
 ): ModuleLifecycle {
   const setup = functionOf<Setup>(namespace, 'setup', file);
   const teardown = functionOf<Teardown>(namespace, 'teardown', file);
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   return {
+    given: file.given,
     url: file.url,
     setup,
     teardown,
     start() {
       starting ??= run(file, 'setup', async () => {
-        state.value = await setup?.();
+        const release = guardExit(generation);
+        try {
+          state.value = await setup?.();
+        } finally {
+          release();
+        }
       });
       return starting;
     },
@@ -52,9 +62,7 @@ async function run(file: ModuleFile, name: string, call: () => Promise<void>): P
   try {
     await call();
   } catch (error) {
-    const place = frameOf(error);
-    const where = place === undefined ? '' : ` (${show(place)})`;
-    const text = `${name}() of ${file.given} failed: it threw ${summary(error)}${where}`;
+    const text = `${name}() of ${file.given} failed: ${summaryWithPlace(error)}`;
     throw new StartupError(text, { cause: error });
   }
 }

@@ -29,7 +29,7 @@ export interface GenerationContext {
   readonly poolCounters: PoolCounters;
   readonly bodies: BodyMemory;
   /** No worker of that generation is left, and none can be had: its files have changed. */
-  onOutdated(generation: ServedGeneration | undefined): void;
+  readonly onOutdated: (generation: ServedGeneration | undefined) => void;
 }
 
 /** What a teardown may take where there is no grace: most only close what is open. */

@@ -5,8 +5,8 @@ import { generationOf, isUserFile, withoutGeneration } from './module-url.ts';
 
 /** Thrown by `process.exit()` where a module calls it while it is loaded. */
 export class ModuleExit extends Error {
-  constructor(code: unknown) {
-    super(`it called process.exit(${code === undefined ? '' : String(code)})`);
+  constructor(code: number | string | null | undefined) {
+    super(`it called process.exit(${code ?? ''})`);
   }
 }
 
@@ -24,6 +24,7 @@ let original: Exit | undefined;
  */
 export function guardExit(generation: number): () => void {
   if (original === undefined) {
+    // oxlint-disable-next-line typescript/unbound-method -- it is called as process calls it, without this
     original = process.exit;
     process.exit = guarded;
   }
@@ -62,13 +63,14 @@ function isOf(name: string, generation: number): boolean {
 
 /** The files on the stack as they were loaded: with source maps its text has other names. */
 function callers(): string[] {
-  const { prepareStackTrace, stackTraceLimit } = Error;
+  const { stackTraceLimit } = Error;
+  const prepareStackTrace: unknown = Reflect.get(Error, 'prepareStackTrace');
   try {
     Error.stackTraceLimit = 100;
     Error.prepareStackTrace = (_error, sites) => sites.map((site) => site.getFileName() ?? '');
     return new Error('for its stack').stack as unknown as string[];
   } finally {
-    Error.prepareStackTrace = prepareStackTrace;
+    Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
     Error.stackTraceLimit = stackTraceLimit;
   }
 }

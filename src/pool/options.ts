@@ -2,7 +2,39 @@ import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
-import type { RosterOptions } from './roster.ts';
+import type { Expected } from './loading.ts';
+import type { RetirementLimits } from './retirement.ts';
+import type { ThreadOptions } from './threads.ts';
+import type { Unit } from './unit.ts';
+
+export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, RetirementLimits {
+  /** Replicas that serve. */
+  readonly workers: number;
+  /** Replicas that stand ready to take the place of one that is lost. */
+  readonly spareWorkers: number;
+  readonly startTimeoutMs: number;
+  /** undefined: the first replica tells, and all are on trial. */
+  readonly expected: Expected | undefined;
+  /** Milliseconds a call may run where its procedure does not say. */
+  readonly timeoutMs: number;
+}
+
+export interface RosterEvents {
+  readonly onRun: RunObserver;
+  /** A worker has become free for more, or has joined. */
+  onCapacity(): void;
+  /** A worker is gone, and these had not started on it. */
+  onLost(unstarted: readonly Unit[], reason: LossReason, detail: string | undefined): void;
+  /** A replica that was to take a lost one's place could not start; it is tried again. */
+  onRestartFailed(message: string, retryMs: number): void;
+  /** A worker that has grown old is about to be replaced. */
+  onWorkerRetired(calls: number, memory: number): void;
+  onNotNiced(): void;
+  /** No worker is left, and none can be had: the files are not those that were loaded. */
+  onOutdated(): void;
+  onFault(fault: Fault): void;
+  onUncaught(detail: string): void;
+}
 
 export interface PoolOptions extends RosterOptions {
   /** Calls that may wait for a worker. */

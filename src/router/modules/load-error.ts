@@ -61,7 +61,7 @@ async function explain(error: unknown, modules: readonly string[]): Promise<Expl
 }
 
 /** `TypeError: message`, of anything that can be thrown. */
-export function summary(error: unknown): string {
+function summary(error: unknown): string {
   const { name, message } = facts(error);
   if (name === '') return `${message}, which is no Error`;
   return `${name}: ${firstLine(message)}`;
@@ -140,7 +140,7 @@ function headOf(error: unknown): Place | undefined {
 }
 
 /** The innermost frame of the user's own code. */
-export function frameOf(error: unknown): Place | undefined {
+function frameOf(error: unknown): Place | undefined {
   for (const line of stackOf(error).split('\n')) {
     const frame = /(?:\(| )((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):(\d+):\d+\)?$/.exec(line);
     if (frame === null) continue;
@@ -200,7 +200,7 @@ function toPath(text: string): string {
   return plain.startsWith('file:') ? fileURLToPath(plain) : plain;
 }
 
-export function show(place: Place): string {
+function show(place: Place): string {
   const file = display(place.file);
   return place.line === undefined ? file : `${file}:${place.line}`;
 }

@@ -7,7 +7,7 @@ import { locateModule, type ModuleFile } from './module-file.ts';
 import { lastLoad, noteLoad } from './module-loads.ts';
 import { ownNames, renew } from './renewal.ts';
 
-export { type Files, haveChanged } from './generations.ts';
+export type { Files } from './generations.ts';
 export { type LoadedModules, loadModules } from './loader.ts';
 
 const running = new WeakMap<Router, Promise<unknown>>();

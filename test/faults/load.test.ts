@@ -51,7 +51,7 @@ const faults: readonly Fault[] = [
   {
     what: 'ends its thread',
     code: 'process.reallyExit(4);',
-    message: /ended while it loaded/,
+    message: /its thread ended during loading .*faulty\.mjs/,
     failures: 2,
   },
   {

@@ -23,11 +23,14 @@ const suffix = '.test.ts';
 /** Files and folders that take long; docs/testing.md says of each why. */
 const long = [
   'test/cli/init.test.ts',
+  'test/faults/close.test.ts',
+  'test/faults/lifecycle.test.ts',
   'test/faults/load.test.ts',
   'test/faults/model.test.ts',
   'test/faults/neighbours.test.ts',
   'test/faults/reload-memory.test.ts',
   'test/faults/soak.test.ts',
+  'test/faults/storm.test.ts',
   'test/faults/survival.test.ts',
   'test/hostile/fresh-seeds.test.ts',
   'test/processes',

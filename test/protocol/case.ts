@@ -6,6 +6,8 @@ export interface Case {
   readonly reply: string | undefined;
   /** Why a parsed payload can't express it: `handleRequest` and `dispatch` pass it over. */
   readonly onlyAsText?: string;
+  /** It is about megabytes of reply, whichever way its small body goes in: one way of each subject is asked. */
+  readonly isLarge?: true;
 }
 
 export const notJson = 'no payload comes of a body that is not JSON';

@@ -30,12 +30,23 @@ function shown(text: string | undefined): string | undefined {
   return `${text.slice(0, 500)} ... ${text.slice(-300)} (${text.length})`;
 }
 
+const valued = new Map<string, string>();
+
+/** A payload's ids and numbers come back by their value, so its reply is compared by value, in order. */
+function byValue(reply: string): string {
+  const known = valued.get(reply);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(JSON.parse(reply));
+  valued.set(reply, text);
+  return text;
+}
+
 async function check(way: Way, { name, body, reply, onlyAsText }: Case): Promise<boolean> {
   if (!way.asText && onlyAsText !== undefined) return false;
   const answer = await way.send(body);
+  const wanted = way.asText || reply === undefined ? reply : byValue(reply);
+  if (answer === wanted) return true; // large ones are not read once more
   const got = answer === undefined ? undefined : settled(answer);
-  // A payload's ids and numbers come back by their value, so its reply is compared by value, in order.
-  const wanted = way.asText || reply === undefined ? reply : JSON.stringify(JSON.parse(reply));
   const same = got === wanted; // a diff of 25 MB takes minutes
   if (!same) assert.equal(shown(got), shown(wanted), `${name}, as ${way.name}`);
   assert.ok(same, `${name}, as ${way.name}`);
@@ -57,7 +68,10 @@ for (const [subjectName, start] of Object.entries(subjects)) {
           if (one.onlyAsText !== undefined && !subject.ways.some(({ asText }) => asText)) continue;
           await t.test(one.name, async () => {
             let ways = 0;
-            for (const way of subject.ways) if (await check(way, one)) ways++;
+            for (const way of subject.ways) {
+              if (await check(way, one)) ways++;
+              if (one.isLarge && ways > 0) break;
+            }
             assert.ok(ways > 0);
           });
         }

@@ -79,31 +79,37 @@ export const errors: readonly Case[] = [
   give('text', '"é😀\\ud800\\"\\\\\\n\\u0000\u2028"'),
   {
     name: 'a reply of 25 MiB',
+    isLarge: true,
     body: `{"method":"big","params":[${fitting}],"id":1}`,
     reply: result('1', `"${'x'.repeat(fitting)}"`),
   },
   {
     name: 'a reply of one byte more',
+    isLarge: true,
     body: `{"method":"big","params":[${fitting + 1}],"id":1}`,
     reply: tooLarge('1', limit),
   },
   {
     name: 'a result of 30 MB',
+    isLarge: true,
     body: '{"method":"big","params":[30000000],"id":1}',
     reply: tooLarge('1', limit),
   },
   {
     name: 'a result of 30 MB, asynchronous',
+    isLarge: true,
     body: '{"method":"bigLater","params":[30000000],"id":1}',
     reply: tooLarge('1', limit),
   },
   {
     name: 'a notification with a result of 30 MB',
+    isLarge: true,
     body: '{"method":"big","params":[30000000]}',
     reply: undefined,
   },
   {
     name: 'a result of 30 MB in a batch',
+    isLarge: true,
     body: '[{"method":"get_data","id":1},{"method":"big","params":[30000000],"id":2},{"method":"get_data","id":3}]',
     reply: `[${result('1', '["hello",5]')},${tooLarge('2', limit)},${result('3', '["hello",5]')}]`,
   },
@@ -117,6 +123,7 @@ const bigReply = (id: number) => result(String(id), `"${'x'.repeat(part)}"`);
 export const totals: readonly Case[] = [
   {
     name: 'two large results fit in a batch, the third does not',
+    isLarge: true,
     body: `[${big(1)},${big(2)},${big(3)}]`,
     reply: `[${bigReply(1)},${bigReply(2)},${tooLarge('3', limit)}]`,
   },

@@ -114,7 +114,7 @@ export class RpcApp {
       sharedPort: at.sharedPort ?? sharedPort,
       maxConnections,
     };
-    const began = Date.now();
+    const began = performance.now();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
     this.#listening = listenForAll(dispatcher, options, config);
     const listening = await this.#listening;
@@ -136,7 +136,7 @@ export class RpcApp {
     const address = { ...calls.address, metricsUrl };
     const { url } = address;
     const { transport } = calls;
-    const ms = Date.now() - began;
+    const ms = Math.round(performance.now() - began);
     this.#log.info({ event: 'ready', url, metricsUrl, transport, ms }, 'ready');
     return address;
   }
@@ -172,7 +172,7 @@ export class RpcApp {
     await this.#watch?.close();
     const listening = await this.#listening?.catch(() => undefined);
     if (listening === undefined) return dispatcher.close(); // a handler, perhaps, in another's server
-    const began = Date.now();
+    const began = performance.now();
     const { inFlight } = dispatcher.stats();
     this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
     const answered = listening.calls.close();
@@ -181,7 +181,7 @@ export class RpcApp {
     await answered;
     await listening.closeOperations();
     this.#refused.close();
-    this.#log.info({ event: 'drain-ends', ms: Date.now() - began }, 'drained');
+    this.#log.info({ event: 'drain-ends', ms: Math.round(performance.now() - began) }, 'drained');
   }
 }
 

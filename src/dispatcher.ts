@@ -1,5 +1,7 @@
+import { clockMs } from './clock.ts';
 import { type Config, type ConfigOptions, resolveConfig } from './config.ts';
 import { BodyMemory, type BodyMemoryStats } from './dispatch/body-memory.ts';
+import { type CallerFacts, createCallerScope } from './dispatch/caller-facts.ts';
 import { DeadlineSweep } from './dispatch/deadline.ts';
 import { openRpcText } from './dispatch/discover.ts';
 import { passGate } from './dispatch/gate.ts';
@@ -9,7 +11,7 @@ import type { PlacementDecision } from './dispatch/placement.ts';
 import { refuseBody, refusePayload } from './dispatch/refuse.ts';
 import { refusingGeneration } from './dispatch/refusing.ts';
 import { ReplyMemory, type ReplyMemoryStats } from './dispatch/reply-memory.ts';
-import { RequestScope, type ScopeFacts } from './dispatch/scope.ts';
+import type { RequestScope } from './dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from './dispatch/service.ts';
 import { documentOf } from './document.ts';
 import type { ServedGeneration } from './generation.ts';
@@ -40,7 +42,7 @@ export interface DispatcherOptions extends ConfigOptions {
 }
 
 /** What a caller says of one request. */
-export interface DispatchOptions extends ScopeFacts {
+export interface DispatchOptions extends CallerFacts {
   /** Cancels: what has not started is dropped, the signals of what runs abort. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -143,6 +145,8 @@ export class Dispatcher implements Service {
   /**
    * Handles a payload that is parsed already: a request or an array of them. Gives the response object,
    * an array of them, or undefined where there is nothing to answer. Ids are echoed by value.
+   *
+   * @throws TypeError (rejects) for options that can't be, an `auth` that is no JSON value among them; nothing has run
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
     const reply = await this.#withScope(options, (scope) => {
@@ -156,7 +160,11 @@ export class Dispatcher implements Service {
     return reply === undefined ? undefined : (JSON.parse(textOf(reply)) as unknown);
   }
 
-  /** Handles JSON text, or its UTF-8 bytes. Gives the reply's text; undefined: nothing to answer. */
+  /**
+   * Handles JSON text, or its UTF-8 bytes. Gives the reply's text; undefined: nothing to answer.
+   *
+   * @throws TypeError as `dispatch` does
+   */
   async dispatchText(
     body: string | Uint8Array,
     options: DispatchOptions = {},
@@ -337,7 +345,7 @@ export class Dispatcher implements Service {
     { signal, ...facts }: DispatchOptions,
     run: (scope: RequestScope) => Reply | Promise<Reply>,
   ): Promise<Reply> {
-    const scope = new RequestScope(facts);
+    const scope = createCallerScope(facts);
     scope.limitTo(this.config.maxRequestMs);
     if (!this.#isReady && this.#closing === undefined) await this.ready();
     this.#tracing?.join(scope);
@@ -353,14 +361,14 @@ export class Dispatcher implements Service {
   }
 
   async #close(graceMs: number): Promise<void> {
-    const until = Date.now() + graceMs;
+    const until = clockMs() + graceMs;
     const generation = this.#serving.current;
     this.#isDraining = true;
     if (generation !== undefined) {
       await this.#serving.idle(graceMs);
       this.#ended = refusingGeneration(generation.table, this.#observation);
     }
-    const ended = this.#serving.close(Math.max(0, until - Date.now()));
+    const ended = this.#serving.close(Math.max(0, until - clockMs()));
     this.#deadlines.close();
     try {
       await ended;

@@ -23,6 +23,8 @@ export function poolEvents(log: Log): Omit<PoolEvents, 'onRun' | 'observer' | 'o
     onFault: logFault(log),
     onUncaught: (detail) =>
       log.error({ event: 'worker-error', detail }, 'an error outside of any call in a worker'),
+    onGarbled: (detail) =>
+      log.error({ event: 'worker-garbled', detail }, 'a worker told what can not be'),
     onWorkerLost: (reason, detail) =>
       log.error({ event: 'worker-lost', reason, detail }, 'a worker was lost'),
     onWorkerKilled: (method) =>

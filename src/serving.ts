@@ -150,7 +150,7 @@ export class Serving implements RouterOwner {
     attempt: LoadAttempt,
   ): Promise<boolean> {
     const { observation, log } = this.#context;
-    const began = Date.now();
+    const began = performance.now();
     try {
       this.#swap(await attempt.load(false), attempt);
     } catch (error) {
@@ -159,7 +159,8 @@ export class Serving implements RouterOwner {
       throw error;
     }
     observation.reloads++;
-    log.info({ event: 'reloaded', modules, ms: Date.now() - began }, 'reloaded');
+    const ms = Math.round(performance.now() - began);
+    log.info({ event: 'reloaded', modules, ms }, 'reloaded');
     void this.#retire(old);
     return true;
   }

@@ -68,6 +68,8 @@ function gaugesOf(source: SnapshotSource): Gauges {
     requestsInFlight: serving.inFlight,
     inlineInFlight: sum(generations.map(({ inlineInFlight }) => inlineInFlight)),
     workerInFlight: sum(pools.flatMap(({ workers }) => workers.map(({ inFlight }) => inFlight))),
+    leftCalls: sum(pools.flatMap(({ workers }) => workers.map(({ left }) => left))),
+    overdueCalls: sum(pools.flatMap(({ workers }) => workers.map(({ overdue }) => overdue))),
     queued: sum(pools.map(({ queued }) => queued)),
     activeWorkers: sum(pools.map(({ workers }) => workers.length)),
     spareWorkers: sum(pools.map(({ spares }) => spares)),

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Context, Span, Tracer } from '@opentelemetry/api';
+import { wallTimeOf } from './clock.ts';
 import { neverRan } from './dispatch/observer.ts';
 import type { CallPlace } from './dispatch/placement.ts';
 import type { RequestScope } from './dispatch/scope.ts';
@@ -55,7 +56,8 @@ export class Tracing {
       'url.path': path,
       'client.address': scope.remoteAddress,
     };
-    const options = { kind: SpanKind.SERVER, startTime: scope.receivedAt, attributes };
+    const startTime = wallTimeOf(scope.receivedAt);
+    const options = { kind: SpanKind.SERVER, startTime, attributes };
     const span = this.#tracer.startSpan(`POST ${path}`, options, parent);
     scope.trace = new TracedRequest(this.#api, this.#tracer, trace.setSpan(parent, span));
     const end = (reply: Reply): Reply => {

@@ -52,6 +52,7 @@ describe('defaults', () => {
       maxProcessMb: 0,
       watchdogTimeoutMs: 30_000,
       spareWorkers: 1,
+      maxOrphansPerWorker: 1024,
       maxCallsPerWorker: 0,
       maxWorkerMemory: 0,
       workerMemoryMb: 0,

@@ -173,6 +173,15 @@ export const table = {
     about: 'Loaded threads that wait to replace one that dies',
     reason: 'loading modules takes 100 ms and more, taking a spare takes none',
   }),
+  maxOrphansPerWorker: option({
+    group: 'Workers',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    fallback: 1024,
+    about:
+      'Calls that wait in a worker and that nobody waits for; beyond it no more calls of their procedures go there, or the worker is replaced',
+    reason:
+      'callers that call and leave must not fill the memory of a worker; what a waiting handler holds is some KB, and more callers than that seldom leave at a time',
+  }),
   maxCallsPerWorker: option({
     group: 'Workers',
     kind: integer({ min: 1, max: 1_000_000_000, orZero: true }),

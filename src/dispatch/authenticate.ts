@@ -1,4 +1,4 @@
-import { copyJson } from '../jsonrpc/json-value.ts';
+import { jsonTextOf } from '../jsonrpc/json-value.ts';
 import type { Outcome } from '../jsonrpc/reply.ts';
 import { isThenable, toErrorOutcome } from '../router/invoke.ts';
 
@@ -23,7 +23,7 @@ export type Authenticate = (request: AuthRequest) => unknown;
 
 /** Whether a request may go on. */
 export type Verdict =
-  | { readonly refusal: undefined; readonly auth: unknown }
+  | { readonly refusal: undefined; readonly authText: string | undefined }
   | { readonly refusal: Outcome };
 
 /** The hook as transports call it: it never throws and never rejects. */
@@ -54,14 +54,8 @@ export function createAuthenticator(
   };
 }
 
-/**
- * A copy: the same in both places, whatever a handler does to it.
- *
- * @throws TypeError for what is no JSON value
- */
+/** @throws TypeError for what is no JSON value */
 function admit(auth: unknown): Verdict {
-  return {
-    refusal: undefined,
-    auth: auth === undefined ? undefined : copyJson(auth, 'the result of authenticate'),
-  };
+  const authText = auth === undefined ? undefined : jsonTextOf(auth, 'the result of authenticate');
+  return { refusal: undefined, authText };
 }

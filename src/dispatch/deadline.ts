@@ -1,6 +1,8 @@
+import { clockMs } from '../clock.ts';
+
 /** Something that must have ended at a time. */
 export interface Deadline {
-  /** Unix milliseconds. */
+  /** By `clockMs`. */
   readonly at: number;
   /** Called once, at or just after `at`. */
   expire(): void;
@@ -21,8 +23,14 @@ const longestDelayMs = 2 ** 31 - 1;
  */
 export class DeadlineSweep {
   readonly #entries = new Set<Deadline>();
+  readonly #now: () => number;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
+
+  /** @param now a clock in milliseconds: that of the entries */
+  constructor(now: () => number = clockMs) {
+    this.#now = now;
+  }
 
   add(entry: Deadline): void {
     this.#entries.add(entry);
@@ -45,7 +53,7 @@ export class DeadlineSweep {
   #schedule(at: number): void {
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    const delay = Math.min(Math.max(at - Date.now(), granularityMs), longestDelayMs);
+    const delay = Math.min(Math.max(at - this.#now(), granularityMs), longestDelayMs);
     this.#timer = setTimeout(() => this.#sweep(), delay);
     // A deadline alone keeps no process alive: what it waits for does.
     this.#timer.unref();
@@ -53,7 +61,7 @@ export class DeadlineSweep {
 
   #sweep(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const now = Date.now();
+    const now = this.#now();
     let earliest = Number.POSITIVE_INFINITY;
     for (const entry of this.#entries) {
       if (entry.at <= now) {

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { clockMs } from '../clock.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import {
   cappedOutcome,
@@ -73,19 +74,19 @@ class DiscoverExecutor implements Executor {
   }
 
   execute(call: Call): Reply {
-    const refusal = refusalBeforeStart(call.scope, Date.now());
+    const began = clockMs();
+    const refusal = refusalBeforeStart(call.scope, began);
     if (refusal !== undefined) {
       const reply = errorFor(call, refusal.code, refusal.data);
       this.#observer?.onCall(call, refusal.code, 'inline', 0, neverRan, reply);
       return reply;
     }
-    const began = performance.now();
     const { id } = call;
     // Of a notification nobody sees what it would say: only its params are looked at.
     const found = this.#outcome(call);
     const outcome = id === undefined ? found : cappedOutcome(id, found, this.#maxReplyBytes);
     const reply = id === undefined ? undefined : replyText(id, outcome);
-    const runUs = (performance.now() - began) * 1000;
+    const runUs = (clockMs() - began) * 1000;
     this.#observer?.onCall(call, outcome.code, 'inline', 0, runUs, reply);
     return reply;
   }

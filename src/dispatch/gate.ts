@@ -42,6 +42,6 @@ export function passGate(
 
 function read(scope: RequestScope, verdict: Verdict): Outcome | undefined {
   if (verdict.refusal !== undefined) return verdict.refusal;
-  scope.admit(verdict.auth);
+  scope.admit(verdict.authText);
   return undefined;
 }

@@ -1,9 +1,9 @@
+import { clockMs } from '../clock.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { cappedOutcome, type Outcome, type Reply, replyText } from '../jsonrpc/reply.ts';
 import { type InvokeOptions, invoke } from '../router/invoke.ts';
 import { LazyContext, type RequestFacts } from '../router/lazy-context.ts';
 import type { Call } from './call.ts';
-import { wallClock } from './clock.ts';
 import type { DeadlineSweep } from './deadline.ts';
 import type { Executor, RunObserver } from './executor.ts';
 import { errorFor, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
@@ -71,11 +71,10 @@ export class InlineExecutor implements Executor, WaitingOwner {
     const host = this.#host;
     if (host.isClosed) return this.#refuse(call, ErrorCode.Cancelled);
     const isTimed = ++this.#sinceTimed >= this.#timedOneIn;
-    const began = isTimed ? performance.now() : 0;
-    const now = isTimed ? wallClock(began) : Date.now();
-    const refusal = refusalBeforeStart(call.scope, now);
+    const began = clockMs();
+    const refusal = refusalBeforeStart(call.scope, began);
     if (refusal !== undefined) return this.#refuse(call, refusal.code, refusal.data);
-    const limit = timeLimit(call, host.options.timeoutMs, now);
+    const limit = timeLimit(call, host.options.timeoutMs, began);
     const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at);
     const outcome =
       call.trace === undefined
@@ -159,7 +158,7 @@ export class InlineExecutor implements Executor, WaitingOwner {
 
   /** How long a call took, microseconds, and with it which of those to come are timed. */
   #timeSince(began: number): number {
-    const runUs = (performance.now() - began) * 1000;
+    const runUs = (clockMs() - began) * 1000;
     if (this.#timing === 'sampled') this.#timedOneIn = runUs < shortUs ? timedOneIn : 1;
     return runUs;
   }
@@ -168,7 +167,7 @@ export class InlineExecutor implements Executor, WaitingOwner {
 /** What the handler is told of the request: of a traced call its own span, in place of the caller's. */
 function factsOf({ scope, trace }: Call): RequestFacts {
   if (trace === undefined) return scope;
-  const { headers, remoteAddress, auth } = scope;
+  const { headers, remoteAddress, authText } = scope;
   const { traceparent, tracestate } = trace;
-  return { headers, remoteAddress, auth, traceparent, tracestate };
+  return { headers, remoteAddress, authText, traceparent, tracestate };
 }

@@ -5,7 +5,7 @@ import type { RequestScope } from './scope.ts';
 
 /** How long a call may take, and which limit it is that ends it. */
 export interface TimeLimit {
-  /** Unix milliseconds. */
+  /** By `clockMs`. */
   readonly at: number;
   /** The limit in milliseconds, as the -32001 reports it. */
   readonly timeoutMs: number;

@@ -1,15 +1,14 @@
+import { clockMs } from '../clock.ts';
+import type { RequestFacts } from '../router/lazy-context.ts';
 import type { Verdict } from './authenticate.ts';
 import type { BodyLease } from './body-memory.ts';
-
 import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
 
 /** What a transport knows of one request; every call of the request shares it. */
 export interface ScopeFacts {
-  /** The headers named in `forwardHeaders`, lower-case names. */
+  /** The headers named in `forwardHeaders`, lower-case names. Frozen when they are first asked for. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly remoteAddress?: string | undefined;
-  /** A JSON value: it crosses to the workers. */
-  readonly auth?: unknown;
   /** Milliseconds from receipt that the caller waits for the whole request (`rpc-timeout-ms`). */
   readonly timeoutMs?: number | undefined;
   /** The headers of W3C Trace Context as they were sent; ignored where they are invalid. */
@@ -23,7 +22,7 @@ export interface CancelListener {
 }
 
 /** What `headers` is where none were sent. */
-export const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
+const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 const noFacts: ScopeFacts = Object.freeze({});
 
@@ -32,15 +31,16 @@ const noFacts: ScopeFacts = Object.freeze({});
  * the caller has gone; calls that wait or run listen to it. Costs no AbortController: a handler's signal
  * is made only when it is read.
  */
-export class RequestScope {
-  /** When the request was received, Unix milliseconds. */
+export class RequestScope implements RequestFacts {
+  /** When the request was received, by `clockMs`. */
   readonly receivedAt: number;
   /** Set by who traces the request, before its calls are read. */
   trace: RequestTrace | undefined = undefined;
   readonly #facts: ScopeFacts;
   #timeoutMs: number | undefined;
   #cancelled = false;
-  #auth: unknown;
+  #authText: string | undefined;
+  #headersText: string | undefined;
   /** What `authenticate` says of the caller, once it is known; undefined: nobody was asked. */
   verdict: Verdict | Promise<Verdict> | undefined;
   /** What a large body lies in; undefined: it is small, or memory of the caller's. */
@@ -50,27 +50,37 @@ export class RequestScope {
   #others: Set<CancelListener> | undefined;
 
   /** @param facts kept, and read when a call asks: what is costly to know may be a getter */
-  constructor(facts: ScopeFacts = noFacts, receivedAt: number = Date.now()) {
+  constructor(facts: ScopeFacts = noFacts, receivedAt: number = clockMs()) {
     this.#facts = facts;
     this.#timeoutMs = facts.timeoutMs;
     this.receivedAt = receivedAt;
   }
 
   get headers(): Readonly<Record<string, string>> {
-    return this.#facts.headers ?? noHeaders;
+    const { headers } = this.#facts;
+    // All calls of the request share them.
+    return headers === undefined ? noHeaders : Object.freeze(headers);
+  }
+
+  /** They as JSON text, undefined where there are none: what crosses to a worker. */
+  get headersText(): string | undefined {
+    const { headers } = this.#facts;
+    if (headers === undefined) return undefined;
+    this.#headersText ??= JSON.stringify(headers);
+    return this.#headersText;
   }
 
   get remoteAddress(): string | undefined {
     return this.#facts.remoteAddress;
   }
 
-  get auth(): unknown {
-    return this.#auth === undefined ? this.#facts.auth : this.#auth;
+  get authText(): string | undefined {
+    return this.#authText;
   }
 
-  /** The caller is known from here on. */
-  admit(auth: unknown): void {
-    this.#auth = auth;
+  /** The caller is known from here on. @param authText JSON text; undefined: there is nothing to say of the caller */
+  admit(authText: string | undefined): void {
+    this.#authText = authText;
   }
 
   /** Checked at each reading: most requests bring none, and most handlers ask for none. */
@@ -100,7 +110,7 @@ export class RequestScope {
     if (this.#timeoutMs === undefined || timeoutMs < this.#timeoutMs) this.#timeoutMs = timeoutMs;
   }
 
-  /** When the caller stops waiting, Unix milliseconds; Infinity without a limit of its own. */
+  /** When the caller stops waiting, by `clockMs`; Infinity without a limit of its own. */
   get expiresAt(): number {
     return this.#timeoutMs === undefined
       ? Number.POSITIVE_INFINITY

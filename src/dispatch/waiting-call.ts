@@ -1,3 +1,4 @@
+import { clockMs } from '../clock.ts';
 import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { LazyContext } from '../router/lazy-context.ts';
@@ -18,7 +19,7 @@ export interface WaitingOwner {
 export class WaitingCall implements Deadline, CancelListener {
   readonly call: Call;
   readonly at: number;
-  /** When it began, on the clock of performance.now(); undefined: it is not timed. */
+  /** When it began, by `clockMs`; undefined: it is not timed. */
   readonly began: number | undefined;
   readonly #context: LazyContext;
   readonly #timeoutMs: number;
@@ -43,9 +44,9 @@ export class WaitingCall implements Deadline, CancelListener {
     this.#resolve = resolve;
   }
 
-  /** Milliseconds since it began, about: from its deadline and the clock of days. */
+  /** Milliseconds since it began, from its deadline. */
   get waitedMs(): number {
-    return Math.max(0, Date.now() - (this.at - this.#timeoutMs));
+    return Math.max(0, clockMs() - (this.at - this.#timeoutMs));
   }
 
   /** Its handler has ended: nobody waits for it where its deadline came before. */

@@ -2,16 +2,25 @@
 const maxDepth = 64;
 
 /**
- * A deep copy of a JSON value, which nobody else holds: null, booleans, finite numbers, strings, arrays
- * and plain objects of them. Members that are undefined are left out, as JSON.stringify leaves them out.
+ * The text of a JSON value: null, booleans, finite numbers, strings, arrays and plain objects of them. Members that
+ * are undefined are left out, as JSON.stringify leaves them out.
  *
  * @param place names the value in the message
  * @throws TypeError that names the place of what is no JSON value
  */
-export function copyJson(value: unknown, place: string, depth = 0): unknown {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+export function jsonTextOf(value: unknown, place: string): string {
+  assertJson(value, place, 0);
+  const text = JSON.stringify(value) as string | undefined;
+  // Not reached, but by what changes while it is looked at: a getter, a proxy.
+  if (text === undefined) throw new TypeError(`${place} is what JSON cannot hold`);
+  return text;
+}
+
+/** @throws TypeError */
+function assertJson(value: unknown, place: string, depth: number): void {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
   if (typeof value === 'number') {
-    if (Number.isFinite(value)) return value;
+    if (Number.isFinite(value)) return;
     throw new TypeError(`${place} is ${value}, which JSON cannot hold`);
   }
   if (typeof value !== 'object') {
@@ -21,17 +30,17 @@ export function copyJson(value: unknown, place: string, depth = 0): unknown {
     throw new TypeError(`${place} is nested more than ${maxDepth} deep, or in a cycle`);
   }
   if (Array.isArray(value)) {
-    return Array.from(value, (item: unknown, i) => copyJson(item, `${place}[${i}]`, depth + 1));
+    for (let i = 0; i < value.length; i++) assertJson(value[i], `${place}[${i}]`, depth + 1);
+    return;
   }
   if (!isPlain(value)) {
     throw new TypeError(
       `${place} is ${nameOf(value)}, not a plain object: take what you need of it`,
     );
   }
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(
-    members.map(([name, member]) => [name, copyJson(member, `${place}.${name}`, depth + 1)]),
-  );
+  for (const [name, member] of Object.entries(value)) {
+    if (member !== undefined) assertJson(member, `${place}.${name}`, depth + 1);
+  }
 }
 
 /** Of any realm: its prototype is the root of all objects, or there is none. */

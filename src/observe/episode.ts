@@ -30,7 +30,7 @@ export class Episode {
 
   note(): void {
     this.#count++;
-    this.#lastAt = Date.now();
+    this.#lastAt = performance.now();
     if (this.#timer !== undefined) return;
     this.#beganAt = this.#lastAt;
     this.#events.begins();
@@ -49,7 +49,7 @@ export class Episode {
   }
 
   #look(): void {
-    const left = this.#lastAt + this.#quietMs - Date.now();
+    const left = this.#lastAt + this.#quietMs - performance.now();
     if (left > 0) this.#wait(left);
     else this.#end();
   }
@@ -57,7 +57,7 @@ export class Episode {
   #end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const end = { count: this.#count, ms: this.#lastAt - this.#beganAt };
+    const end = { count: this.#count, ms: Math.round(this.#lastAt - this.#beganAt) };
     this.#count = 0;
     this.#events.ends(end);
   }

@@ -23,6 +23,7 @@ export const logEvents = {
   'worker-restart-failed': 'a worker could not be replaced yet',
   'worker-retired': 'a worker has grown old, and is replaced by a fresh one',
   'worker-error': 'an error outside of any call in a worker',
+  'worker-garbled': 'a worker told what can not be, a time that is no number, say',
   'shed-begins': 'calls are refused with -32000 because there are too many',
   'shed-ends': 'none was refused for 5 s: how many, over how long',
   'connection-limit-begins': 'connections are closed because maxConnections are open',

@@ -53,7 +53,7 @@ export const counterTable = {
   },
   retirements: {
     name: 'tandem_worker_retirements_total',
-    help: 'Worker threads replaced because they had grown old (maxCallsPerWorker, maxWorkerMemory).',
+    help: 'Worker threads replaced because they had grown old (maxCallsPerWorker, maxWorkerMemory), or held too many calls that outlive their deadline.',
   },
   restarts: {
     name: 'tandem_worker_restarts_total',
@@ -102,6 +102,11 @@ const workers = {
   help: 'Worker threads by state: active ones serve, spares stand ready, starting ones load modules, zombies were terminated and native code does not let them go.',
 };
 
+const orphans = {
+  name: 'tandem_orphaned_calls',
+  help: 'Calls that wait in a worker and that nobody waits for: their callers have left, or their deadline has passed.',
+};
+
 /** What is now: one series for each process that runs, named by its label `process`. */
 export const gaugeTable = {
   requestsInFlight: {
@@ -117,6 +122,8 @@ export const gaugeTable = {
   activeWorkers: { ...workers, labels: { state: 'active' } },
   spareWorkers: { ...workers, labels: { state: 'spare' } },
   startingWorkers: { ...workers, labels: { state: 'starting' } },
+  leftCalls: { ...orphans, labels: { by: 'caller' } },
+  overdueCalls: { ...orphans, labels: { by: 'deadline' } },
   zombieWorkers: { ...workers, labels: { state: 'zombie' } },
   bodyMemoryInUse: { ...bodyMemory, labels: { state: 'in_use' } },
   bodyMemoryKept: { ...bodyMemory, labels: { state: 'kept' } },

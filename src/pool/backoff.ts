@@ -1,3 +1,5 @@
+import { clockMs } from '../clock.ts';
+
 /** Replacements that die young wait twice as long each time, up to this. */
 const longestMs = 5000;
 const firstMs = 100;
@@ -9,10 +11,10 @@ const freeRestarts = 3;
 /** How long to wait before what died is started again: repeated deaths must not spin. */
 export class Backoff {
   #inARow = 0;
-  #lastAt = 0;
+  #lastAt = Number.NEGATIVE_INFINITY;
 
   /** @param hadServed it works, and is missed: nothing to wait for */
-  delayMs(hadServed: boolean, now: number = Date.now()): number {
+  delayMs(hadServed: boolean, now: number = clockMs()): number {
     if (hadServed) {
       this.#inARow = 0;
       return 0;

@@ -1,6 +1,5 @@
 import type { BodyLease, BodyMemory } from '../dispatch/body-memory.ts';
 import { type Call, unparsed } from '../dispatch/call.ts';
-import { noHeaders } from '../dispatch/scope.ts';
 import type { RequestFacts } from '../router/lazy-context.ts';
 
 /** Text longer than this crosses as bytes: cloning a large string stalls the thread that reads it. */
@@ -24,7 +23,7 @@ export interface FrameEntry {
   readonly end: number;
   /** Milliseconds the call may run. */
   readonly timeoutMs: number;
-  /** Unix milliseconds by which the caller stops waiting, Infinity: never. */
+  /** When the caller stops waiting, by `clockMs` of the front end; Infinity: never. */
   readonly expiresAt: number;
   readonly facts: RequestFacts | undefined;
 }
@@ -39,12 +38,16 @@ export interface Frame {
   readonly numbers: Float64Array;
   /** Method, id, source and address of each call, one behind another. */
   readonly text: string;
-  /** Sources that cross as shared bytes, and facts beyond an address, in the order of their calls. */
+  /** Sources that cross as shared bytes, in the order of their calls. */
   readonly shared: readonly SharedArrayBuffer[] | undefined;
-  readonly facts: readonly RequestFacts[] | undefined;
+  /** `textsPerFacts` for each call whose request has facts beyond an address, in the order of those calls. */
+  readonly facts: readonly (string | undefined)[] | undefined;
 }
 
 const numbersPerCall = 11;
+
+/** Headers and what is known of the caller as JSON text, the address, traceparent, tracestate. */
+const textsPerFacts = 5;
 
 /** What a call's second number is made of. */
 const Flag = { follows: 1, short: 2 } as const;
@@ -65,7 +68,7 @@ export class FrameBuilder {
   #length = 0;
   #text = '';
   #shared: SharedArrayBuffer[] | undefined;
-  #facts: RequestFacts[] | undefined;
+  #facts: (string | undefined)[] | undefined;
   readonly #memory: BodyMemory;
 
   constructor(memory: BodyMemory) {
@@ -73,9 +76,10 @@ export class FrameBuilder {
   }
 
   /**
-   * See {@link FrameEntry}.
+   * See {@link FrameEntry}. The frame is as it was before where this throws.
    *
    * @returns what the replica will read the params from, where that is shared: held for it
+   * @throws what can't be put into text or shared memory: for lack of memory, or beyond what a string holds
    */
   add(
     call: Call,
@@ -84,8 +88,35 @@ export class FrameBuilder {
     isShort: boolean,
     timeoutMs: number,
   ): BodyLease | undefined {
-    const { procedure, id, scope } = call;
+    const length = this.#length;
+    const text = this.#text;
+    const shared = this.#shared?.length ?? 0;
+    const facts = this.#facts?.length ?? 0;
+    let lease: BodyLease | undefined;
+    try {
+      this.#addNames(call, ticket, follows, isShort, timeoutMs);
+      lease = this.#addParams(call);
+      this.#addFacts(call);
+    } catch (error) {
+      this.#length = length;
+      this.#text = text;
+      this.#shared?.splice(shared);
+      this.#facts?.splice(facts);
+      lease?.release();
+      throw error;
+    }
     this.count++;
+    return lease;
+  }
+
+  #addNames(
+    call: Call,
+    ticket: number,
+    follows: boolean,
+    isShort: boolean,
+    timeoutMs: number,
+  ): void {
+    const { procedure, id, scope } = call;
     this.#text += procedure.name;
     if (id !== undefined) this.#text += id;
     if (this.#length + numbersPerCall > this.#numbers.length) this.#grow();
@@ -95,9 +126,6 @@ export class FrameBuilder {
     this.#put(scope.expiresAt);
     this.#put(procedure.name.length);
     this.#put(id === undefined ? none : id.length);
-    const lease = this.#addParams(call);
-    this.#addFacts(call);
-    return lease;
   }
 
   /** The frame, and starts the next one. */
@@ -178,11 +206,11 @@ export class FrameBuilder {
 
   /** Nearly always an address, or nothing. */
   #addFacts({ scope, trace }: Call): void {
-    const { headers, remoteAddress, auth } = scope;
+    const { headersText, remoteAddress, authText } = scope;
     const { traceparent, tracestate } = trace ?? scope;
-    if (traceparent !== undefined || headers !== noHeaders || auth !== undefined) {
+    if (traceparent !== undefined || headersText !== undefined || authText !== undefined) {
       this.#facts ??= [];
-      this.#facts.push({ headers, remoteAddress, auth, traceparent, tracestate });
+      this.#facts.push(headersText, remoteAddress, authText, traceparent, tracestate);
       this.#put(none);
       this.#put(listed);
     } else {
@@ -227,7 +255,7 @@ export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[]
       end: numbers[at + 8] as number,
       timeoutMs: numbers[at + 2] as number,
       expiresAt: numbers[at + 3] as number,
-      facts: hasFacts ? facts?.[nextFacts++] : address,
+      facts: hasFacts ? new CrossedFacts(facts ?? [], textsPerFacts * nextFacts++) : address,
     });
   }
   return entries;
@@ -237,4 +265,28 @@ function sharedAt(shared: Frame['shared'], index: number): SharedArrayBuffer {
   const buffer = shared?.[index];
   if (buffer === undefined) throw new Error('a frame without the bytes that it names');
   return buffer;
+}
+
+/** The facts of one call: nothing of them is another call's, of the same request either. */
+class CrossedFacts implements RequestFacts {
+  readonly remoteAddress: string | undefined;
+  readonly authText: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  readonly #headersText: string | undefined;
+  #headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(texts: readonly (string | undefined)[], at: number) {
+    this.#headersText = texts[at];
+    this.remoteAddress = texts[at + 1];
+    this.authText = texts[at + 2];
+    this.traceparent = texts[at + 3];
+    this.tracestate = texts[at + 4];
+  }
+
+  get headers(): Readonly<Record<string, string>> | undefined {
+    if (this.#headersText === undefined) return undefined;
+    this.#headers ??= Object.freeze(JSON.parse(this.#headersText) as Record<string, string>);
+    return this.#headers;
+  }
 }

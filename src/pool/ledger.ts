@@ -42,7 +42,7 @@ export class Ledger {
     return this.#exchange(ticket, State.Sent, State.Revoked);
   }
 
-  /** Front end: when the call began to run, Unix milliseconds; undefined: it has not. */
+  /** Front end: when the call began to run, by its `clockMs`; undefined: it has not. */
   startedAt(ticket: number): number | undefined {
     return Atomics.load(this.#words, wordIndex(ticket)) === word(ticket, State.Started)
       ? this.#startedAt[ticket % slotCount]
@@ -59,7 +59,7 @@ export class Ledger {
     return Atomics.load(this.#words, runningIndex) !== 0;
   }
 
-  /** Replica: claims a call to run it now. False: it was taken back. */
+  /** Replica: claims a call to run it now, by the front end's `clockMs`. False: it was taken back. */
   start(ticket: number, now: number): boolean {
     // An old ticket's slot may hold a call that runs: its time must stay.
     if (Atomics.load(this.#words, wordIndex(ticket)) !== word(ticket, State.Sent)) return false;

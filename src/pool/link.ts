@@ -1,27 +1,38 @@
-import type { BodyLease, BodyMemory } from '../dispatch/body-memory.ts';
+import { clockMs } from '../clock.ts';
+import type { BodyLease } from '../dispatch/body-memory.ts';
+import type { RunObserver } from '../dispatch/executor.ts';
 import { neverRan } from '../dispatch/observer.ts';
 import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
+import type { FaultReporter } from '../router/invoke.ts';
 import { frameBudgetUs, type WorkerLoad } from './balance.ts';
-import { FrameBuilder } from './frame.ts';
 import { slotCount } from './ledger.ts';
-import type { PoolCounters } from './stats.ts';
+import { Orphans } from './orphans.ts';
+import { Outgoing, type OutgoingOptions } from './outgoing.ts';
+import { Pulse } from './pulse.ts';
+import { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
 import type { Unit, UnitCall } from './unit.ts';
 
 /** A thread that was sent an abort and neither answers it nor is in a call it is known to run is stuck. */
 const unresponsiveAfterMs = 500;
 
-/** A synchronous call running longer than this gives back what was sent to wait behind it. */
-const overrunMs = 5;
+/** A call is ended at its limit, give or take: a time that lies further beyond is none, microseconds. */
+const latenessUs = 60_000_000;
 
-/** A call expected to take no longer may begin before the results ahead of it are told of, microseconds. */
-const shortUs = 50;
+export interface LinkOptions extends OutgoingOptions {
+  /** See {@link Orphans}. */
+  readonly maxOrphansPerWorker: number;
+}
 
-/**
- * A thread that is in no call and has not started what it was sent for so long is held up between calls:
- * by what goes on behind an await, or was left behind by a call that has its answer.
- */
-const stalledAfterMs = 50;
+/** Whom a link tells of what concerns others than the callers. */
+export interface LinkEvents {
+  /** A call ended with a result. */
+  readonly onRun: RunObserver;
+  /** A call could not be sent. */
+  readonly onFault: FaultReporter;
+  /** The worker told what can't be. */
+  onGarbled(detail: string): void;
+}
 
 /** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
 export class WorkerLink implements WorkerLoad {
@@ -33,57 +44,71 @@ export class WorkerLink implements WorkerLoad {
   memory = 0;
   /** It finishes what it has, and takes no more. */
   isRetiring = false;
-  readonly #defaultTimeoutMs: number;
-  readonly #counters: PoolCounters;
-  readonly #slots: (UnitCall | undefined)[] = [];
-  readonly #free: number[] = [];
-  #sequence = 1;
-  #count = 0;
-  #working = 0;
-  #loadUs = 0;
-  #overrun = false;
-  /** The call that is to start next, and since when it is, as far as was looked. */
-  #nextTicket = -1;
-  #nextSince = 0;
-  /** Since when the thread owes a sign of life. */
-  #probedAt: number | undefined;
-  readonly #frame: FrameBuilder;
+  readonly orphans: Orphans;
+  readonly pulse: Pulse;
+  readonly #events: LinkEvents;
+  readonly #slots = new Slots();
+  readonly #outgoing: Outgoing;
   /** Shared bytes that the thread may read until it has ended. */
   #unsettled: BodyLease[] = [];
 
-  constructor(
-    thread: ReplicaThread,
-    defaultTimeoutMs: number,
-    counters: PoolCounters,
-    bodies: BodyMemory,
-  ) {
+  constructor(thread: ReplicaThread, options: LinkOptions, events: LinkEvents) {
     this.thread = thread;
-    this.#frame = new FrameBuilder(bodies);
-    this.#defaultTimeoutMs = defaultTimeoutMs;
-    this.#counters = counters;
+    this.#events = events;
+    this.orphans = new Orphans(options.maxOrphansPerWorker);
+    this.pulse = new Pulse(thread, this.#slots, options.timeoutMs);
+    this.#outgoing = new Outgoing(thread, this.#slots, options, events.onFault);
   }
 
-  /** Calls with this worker. */
+  /** Calls with this worker that somebody waits for, or that its thread may be in. */
   get inFlight(): number {
-    return this.#count;
+    return this.#slots.count;
   }
 
   /** Whether all calls here have their answers: what still runs was given up at its deadline. */
   get isAnswered(): boolean {
-    return this.#slots.every((item) => item === undefined || item.isAnswered);
+    if (this.orphans.left > 0) return false;
+    return this.#slots.all.every((item) => item === undefined || item.isAnswered);
+  }
+
+  /** Whether there is nothing here that a deadline, or the thread's silence, could end. */
+  get isQuiet(): boolean {
+    if (this.#slots.count > 0 || this.orphans.left > 0) return false;
+    for (const { abortedAt } of this.orphans) {
+      if (abortedAt !== Number.POSITIVE_INFINITY) return false;
+    }
+    return true;
   }
 
   /** Expected work of what is here, microseconds. */
   get workUs(): number {
-    return this.#loadUs;
+    return this.#slots.loadUs;
   }
 
   get loadUs(): number {
-    return this.#overrun ? Number.POSITIVE_INFINITY : this.#loadUs;
+    return this.pulse.isHeldUp ? Number.POSITIVE_INFINITY : this.#slots.loadUs;
   }
 
   get freeSlots(): number {
-    return this.isRetiring ? 0 : slotCount - this.#count;
+    return this.isRetiring ? 0 : slotCount - this.#slots.count;
+  }
+
+  /** See {@link Orphans.isFullOf}. */
+  isCrowdedBy(unit: Unit): boolean {
+    if (this.orphans.left === 0) return false;
+    return unit.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
+  }
+
+  /** How long until the call whose caller left first is given up, milliseconds. */
+  crowdedForMs(now: number): number {
+    const { oldest } = this.orphans;
+    if (oldest === undefined) return 0;
+    return (
+      Math.min(
+        (oldest.startedAt ?? now) + this.#outgoing.timeoutOf(oldest),
+        oldest.call.scope.expiresAt,
+      ) - now
+    );
   }
 
   /**
@@ -93,93 +118,76 @@ export class WorkerLink implements WorkerLoad {
    * the CPU and keeps itself up.
    */
   holdsBack(waiting: number): boolean {
-    if (this.#frame.count > 0) return false;
-    return this.#working > waiting || this.#loadUs > frameBudgetUs / 2;
+    if (this.#outgoing.hasFrame) return false;
+    return this.#slots.working > waiting || this.#slots.loadUs > frameBudgetUs / 2;
   }
 
   /** Puts a unit's waiting calls into the next frame. */
   add(unit: Unit): void {
-    let follows = false;
-    unit.state = 'sent';
-    for (; unit.next < unit.calls.length; unit.next++) {
-      const item = unit.calls[unit.next] as UnitCall;
-      const slot = this.#free.pop() ?? this.#slots.length;
-      item.ticket = this.#sequence++ * slotCount + slot;
-      item.loadUs = item.expectedUs;
-      this.#slots[slot] = item;
-      this.#count++;
-      this.#working++;
-      this.#loadUs += item.loadUs;
-      this.thread.ledger.send(item.ticket);
-      const isShort = item.expectedUs <= shortUs;
-      item.lease = this.#frame.add(item.call, item.ticket, follows, isShort, this.#timeoutOf(item));
-      follows = true;
-    }
+    this.#outgoing.add(unit);
   }
 
   /** Posts the frame that `add` has filled. */
   flush(): void {
-    if (this.#frame.count === 0) return;
-    this.#counters.frames++;
-    this.#counters.framedCalls += this.#frame.count;
-    this.thread.post(this.#frame.take());
+    this.#outgoing.flush();
   }
 
-  /** Takes a result in. Gives the call it answers, undefined where that is with this worker no more. */
+  /** Takes a result in. */
   settle(
     ticket: number,
     code: number,
     micros: number,
     elapsedUs: number,
     reply: string | Uint8Array,
-  ): UnitCall | undefined {
-    const item = this.#slots[ticket % slotCount];
-    this.#isAlive();
-    if (item === undefined || item.ticket !== ticket) return undefined;
-    this.#release(item);
+  ): void {
+    this.pulse.beat();
+    const item = this.#slots.of(ticket);
+    if (item !== undefined) this.#slots.release(item);
+    const ended = item ?? this.orphans.of(ticket);
+    if (ended === undefined) return;
+    if (item === undefined) this.orphans.remove(ended);
     this.completed++;
-    item.cost.record(micros);
-    item.answer(reply === '' ? undefined : reply, code, elapsedUs);
-    return item;
+    const longestUs = this.#outgoing.timeoutOf(ended) * 1000 + latenessUs;
+    const isTimed =
+      micros >= 0 &&
+      micros <= longestUs &&
+      elapsedUs >= 0 &&
+      (elapsedUs <= longestUs || ended.isAnswered);
+    if (isTimed) ended.cost.record(micros);
+    else this.#events.onGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
+    ended.answer(reply === '' ? undefined : reply, code, isTimed ? elapsedUs : 0);
+    if (isTimed && code === 0) this.#events.onRun(ended.call, micros);
   }
 
   /** The worker has started all it had up to `lastTicket`: what of it has not ended waits. */
   waits(lastTicket: number): void {
-    this.#isAlive();
-    for (const item of this.#slots) {
-      if (item === undefined || item.ticket > lastTicket || item.loadUs === 0) continue;
-      this.#working--;
-      this.#loadUs -= item.loadUs;
-      item.loadUs = 0;
+    this.pulse.beat();
+    for (const item of this.#slots.all) {
+      if (item !== undefined && item.ticket <= lastTicket) this.#slots.rest(item);
     }
   }
 
-  /** The worker has received an abort. */
+  /** The worker has received an abort: a call that has not ended yet waits, and for nobody. */
   aborted(ticket: number): void {
-    const item = this.#slots[ticket % slotCount];
-    if (item?.ticket !== ticket) return;
-    item.abortedAt = Number.POSITIVE_INFINITY;
-    // Told, and answered: whether it ever ends is nobody's business, and its slot may be another's.
-    if (item.isAnswered) this.#release(item);
+    const item = this.#slots.of(ticket);
+    const told = item ?? this.orphans.of(ticket);
+    if (told?.abortedAt === undefined) return;
+    told.abortedAt = Number.POSITIVE_INFINITY;
+    if (item === undefined) return;
+    item.startedAt = this.thread.ledger.startedAt(ticket);
+    this.#slots.release(item);
+    item.forgetParams();
+    this.orphans.add(item);
   }
 
   /** Takes back what has not started: of one unit, or all. Their units stand at the first call to run. */
   takeBack(of?: Unit): Unit[] {
-    const units = new Set<Unit>();
-    for (const item of this.#slots) {
-      if (item === undefined || (of !== undefined && item.unit !== of)) continue;
-      if (!this.thread.ledger.revoke(item.ticket)) continue;
-      this.#release(item);
-      item.unit.next = Math.min(item.unit.next, item.index);
-      item.unit.state = 'held';
-      units.add(item.unit);
-    }
-    return [...units];
+    return this.#outgoing.takeBack((item) => of === undefined || item.unit === of);
   }
 
   /** The caller of a unit has gone: what runs of it is told, where it can hear. */
   cancel(unit: Unit): void {
-    for (const item of this.#slots) {
+    for (const item of this.#slots.all) {
       if (item === undefined || item.unit !== unit || item.abortedAt !== undefined) continue;
       // Killed at its deadline and not before: callers that come and go must not buy a thread each.
       this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
@@ -196,69 +204,35 @@ export class WorkerLink implements WorkerLoad {
   expire(now: number, onAnswered: (unit: Unit) => void): UnitCall | undefined {
     const { ledger } = this.thread;
     let stuck: UnitCall | undefined;
-    for (const item of this.#slots) {
+    for (const item of this.#slots.all) {
       if (item === undefined) continue;
-      const startedAt = ledger.startedAt(item.ticket);
-      if (startedAt === undefined) {
-        this.#expireUnstarted(item, now);
-        continue;
-      }
-      const timeoutMs = this.#timeoutOf(item);
-      const { scope } = item.call;
-      if (now < startedAt + timeoutMs && now < scope.expiresAt) continue;
-      const isRunning = ledger.isRunning(item.ticket);
-      if (isRunning || this.#isSilent(item, now)) stuck = item;
-      if (item.isAnswered) continue;
-      const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
-      const data = { timeoutMs: own ? timeoutMs : scope.timeoutMs };
-      item.fail(ErrorCode.DeadlineExceeded, data, (now - startedAt) * 1000);
-      if (!isRunning) this.#abort(item, 'deadline', now);
-      onAnswered(item.unit);
+      item.startedAt = ledger.startedAt(item.ticket);
+      if (item.startedAt === undefined) this.#expireUnstarted(item, now);
+      else if (this.#expireStarted(item, item.startedAt, now, onAnswered)) stuck = item;
+    }
+    for (const item of this.orphans) {
+      if (this.#expireStarted(item, item.startedAt ?? now, now, onAnswered)) stuck = item;
     }
     return stuck;
-  }
-
-  /** Whether what waits here is held up: by a call that has outlived its estimate, or between calls. */
-  hasOverrun(now: number): boolean {
-    if (this.#overrun || this.#count === 0) return false;
-    const { ledger } = this.thread;
-    const running = this.#slots.find((item) => item !== undefined && ledger.isRunning(item.ticket));
-    if (running === undefined) return this.#isStalled(now);
-    const startedAt = ledger.startedAt(running.ticket);
-    return this.#count > 1 && startedAt !== undefined && now - startedAt > overrunMs;
-  }
-
-  /** Nothing more is sent here until the worker has ended what it is in. */
-  markOverrun(now: number): void {
-    this.#overrun = true;
-    if (this.#probedAt !== undefined) return;
-    this.#probedAt = now;
-    this.thread.post({ type: 'probe' });
-  }
-
-  /** Held up for longer than a call may run, and no call is left here whose deadline would end it. */
-  isHung(now: number): boolean {
-    if (this.#probedAt === undefined || now - this.#probedAt < this.#defaultTimeoutMs) return false;
-    return this.isAnswered && !this.thread.ledger.isBusy();
   }
 
   /** The thread is gone: answers what had started. Call `takeBack` first, for what had not. */
   lose(reason: LossReason): void {
     const { ledger } = this.thread;
-    const hasCulprit = this.#slots.some(
+    const hasCulprit = this.#slots.all.some(
       (item) => item !== undefined && ledger.isRunning(item.ticket),
     );
-    for (const item of this.#slots) {
-      if (item === undefined) continue;
-      // Where the thread was in no call's synchronous code, nobody can tell whose continuation it was.
-      const own = !hasCulprit || ledger.isRunning(item.ticket);
-      this.#answerLost(item, own ? reason : 'neighbour');
-    }
+    // Where the thread was in no call's synchronous code, nobody can tell whose continuation it was.
+    this.#answerAll((item) =>
+      !hasCulprit || (this.#slots.of(item.ticket) === item && ledger.isRunning(item.ticket))
+        ? reason
+        : 'neighbour',
+    );
   }
 
   /** Answers all that is here with -32002. */
   abandon(reason: LossReason): void {
-    for (const item of this.#slots) if (item !== undefined) this.#answerLost(item, reason);
+    this.#answerAll(() => reason);
   }
 
   /** The thread has ended: it reads nothing any more. */
@@ -267,53 +241,40 @@ export class WorkerLink implements WorkerLoad {
     this.#unsettled = [];
   }
 
-  #isAlive(): void {
-    this.#overrun = false;
-    this.#probedAt = undefined;
-  }
-
-  /** The oldest call that nothing keeps from starting is the same for too long. */
-  #isStalled(now: number): boolean {
-    let next: UnitCall | undefined;
-    for (const item of this.#slots) {
-      if (item === undefined || (next !== undefined && item.ticket > next.ticket)) continue;
-      const before = item.unit.calls[item.index - 1];
-      if (before !== undefined && !before.isAnswered) continue;
-      if (this.thread.ledger.startedAt(item.ticket) === undefined) next = item;
-    }
-    if (next === undefined) return false;
-    if (next.ticket === this.#nextTicket) return now - this.#nextSince > stalledAfterMs;
-    this.#nextTicket = next.ticket;
-    this.#nextSince = now;
-    return false;
-  }
-
-  #timeoutOf(item: UnitCall): number {
-    return item.call.procedure.timeoutMs ?? this.#defaultTimeoutMs;
-  }
-
-  #isSilent(item: UnitCall, now: number): boolean {
-    const { abortedAt } = item;
-    if (abortedAt === undefined || now - abortedAt <= unresponsiveAfterMs) return false;
-    return !this.thread.ledger.isBusy();
-  }
-
-  #answerLost(item: UnitCall, reason: LossReason): void {
-    const startedAt = this.thread.ledger.startedAt(item.ticket);
-    const runUs = startedAt === undefined ? neverRan : (Date.now() - startedAt) * 1000;
-    // Given up, but not by the thread: it may be a zombie, or in the middle of reading.
-    if (item.lease !== undefined) this.#unsettled.push(item.lease);
-    item.lease = undefined;
-    this.#release(item);
-    item.fail(ErrorCode.WorkerLost, { reason }, runUs);
+  /** Whether the thread must be killed for a call that has started. */
+  #expireStarted(
+    item: UnitCall,
+    startedAt: number,
+    now: number,
+    onAnswered: (unit: Unit) => void,
+  ): boolean {
+    const timeoutMs = this.#outgoing.timeoutOf(item);
+    const { scope } = item.call;
+    if (now < startedAt + timeoutMs && now < scope.expiresAt) return false;
+    const isOrphan = this.orphans.of(item.ticket) === item;
+    const isRunning = !isOrphan && this.thread.ledger.isRunning(item.ticket);
+    const isStuck = isRunning || this.#isSilent(item, now);
+    if (item.isAnswered) return isStuck;
+    const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
+    const data = { timeoutMs: own ? timeoutMs : scope.timeoutMs };
+    if (isOrphan) this.orphans.expire(item);
+    item.fail(ErrorCode.DeadlineExceeded, data, (now - startedAt) * 1000);
+    if (!isRunning) this.#abort(item, 'deadline', now);
+    onAnswered(item.unit);
+    return isStuck;
   }
 
   #expireUnstarted(item: UnitCall, now: number): void {
     const { scope } = item.call;
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
     if (!this.thread.ledger.revoke(item.ticket)) return;
-    this.#release(item);
+    this.#slots.release(item);
     item.fail(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }, neverRan);
+  }
+
+  #isSilent({ abortedAt }: UnitCall, now: number): boolean {
+    if (abortedAt === undefined || now - abortedAt <= unresponsiveAfterMs) return false;
+    return !this.thread.ledger.isBusy();
   }
 
   #abort(item: UnitCall, reason: 'cancelled' | 'deadline', at: number): void {
@@ -321,15 +282,27 @@ export class WorkerLink implements WorkerLoad {
     this.thread.post({ type: 'abort', ticket: item.ticket, reason });
   }
 
-  #release(item: UnitCall): void {
-    const slot = item.ticket % slotCount;
-    // It has settled the call, was told of its end, or will not start it.
-    item.lease?.release();
-    item.lease = undefined;
-    this.#slots[slot] = undefined;
-    this.#free.push(slot);
-    this.#count--;
-    if (item.loadUs > 0) this.#working--;
-    this.#loadUs -= item.loadUs;
+  #answerAll(reasonFor: (item: UnitCall) => LossReason): void {
+    for (const item of this.#slots.all) {
+      if (item === undefined) continue;
+      item.startedAt = this.thread.ledger.startedAt(item.ticket);
+      const reason = reasonFor(item);
+      // Given up, but not by the thread: it may be a zombie, or in the middle of reading.
+      if (item.lease !== undefined) this.#unsettled.push(item.lease);
+      item.lease = undefined;
+      this.#slots.release(item);
+      this.#answerLost(item, reason);
+    }
+    for (const item of this.orphans) {
+      const reason = reasonFor(item);
+      this.orphans.remove(item);
+      this.#answerLost(item, reason);
+    }
+  }
+
+  #answerLost(item: UnitCall, reason: LossReason): void {
+    const { startedAt } = item;
+    const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
+    item.fail(ErrorCode.WorkerLost, { reason }, runUs);
   }
 }

@@ -2,6 +2,7 @@ import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
+import type { LinkEvents } from './link.ts';
 import type { Expected } from './loading.ts';
 import type { RetirementLimits } from './retirement.ts';
 import type { ThreadOptions } from './threads.ts';
@@ -17,10 +18,11 @@ export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, Retiremen
   readonly expected: Expected | undefined;
   /** Milliseconds a call may run where its procedure does not say. */
   readonly timeoutMs: number;
+  /** Calls that nobody waits for, beyond which a worker takes no more of their procedures, or is replaced. */
+  readonly maxOrphansPerWorker: number;
 }
 
-export interface RosterEvents {
-  readonly onRun: RunObserver;
+export interface RosterEvents extends LinkEvents {
   /** A worker has become free for more, or has joined. */
   onCapacity(): void;
   /** A worker is gone, and these had not started on it. */
@@ -32,7 +34,6 @@ export interface RosterEvents {
   onNotNiced(): void;
   /** No worker is left, and none can be had: the files are not those that were loaded. */
   onOutdated(): void;
-  onFault(fault: Fault): void;
   onUncaught(detail: string): void;
 }
 
@@ -50,6 +51,8 @@ export interface PoolEvents {
   /** A call ended with a result. */
   readonly onRun: RunObserver;
   onFault(fault: Fault): void;
+  /** A worker told what can't be; once for each worker. */
+  onGarbled(detail: string): void;
   /** Something threw in a worker outside of any call. */
   onUncaught(detail: string): void;
   onWorkerLost(reason: LossReason, detail: string | undefined): void;

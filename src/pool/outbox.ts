@@ -45,6 +45,8 @@ export class Outbox {
   readonly #bytes: Buffer;
   /** Of this side: the next cell to write, or to read. */
   #position = 0;
+  /** Front end: what stands here is not what `put` writes. Nothing more is read. */
+  isUnreadable = false;
 
   /** @param shared of the other side; none: the front end's, made first */
   constructor(shared?: SharedArrayBuffer) {
@@ -60,6 +62,8 @@ export class Outbox {
 
   /** Replica: publishes a result. False: it does not fit, now or ever, and is to be sent as a message. */
   put(ticket: number, code: number, micros: number, elapsedUs: number, reply: string): boolean {
+    // A procedure may throw any integer.
+    if (code !== (code | 0)) return false;
     // A lone surrogate (in an id that came in a string) can't be held by UTF-8.
     if (reply.length > longestReply || !reply.isWellFormed()) return false;
     const start = this.#reserve(entryCells + Math.ceil((reply.length * 3) / cellBytes));
@@ -88,36 +92,50 @@ export class Outbox {
    * @returns whether there is more, of which no wake tells
    */
   drain(read: ResultReader, limit = Number.POSITIVE_INFINITY): boolean {
+    if (this.isUnreadable) return false;
     let taken = 0;
     do {
       Atomics.store(this.#header, Word.readerSleeps, 0);
       const written = Atomics.load(this.#header, Word.written);
       for (; this.#position !== written; taken++) {
         if (taken === limit) return true;
-        this.#take(read);
+        if (!this.#take(read, (written - this.#position) | 0)) {
+          this.isUnreadable = true;
+          return false;
+        }
       }
       Atomics.store(this.#header, Word.readerSleeps, 1);
     } while (Atomics.load(this.#header, Word.written) !== this.#position);
     return false;
   }
 
-  #take(read: ResultReader): void {
+  /**
+   * Takes one entry, or leaves the rest of the ring out.
+   *
+   * @param available cells that are said to be written
+   * @returns false: nobody can have written this
+   */
+  #take(read: ResultReader, available: number): boolean {
+    if (available < 1 || available > cells) return false;
     const start = this.#position & mask;
     const ticket = this.#floats[start] as number;
     if (ticket === skip) {
       this.#advance(cells - start);
-      return;
+      return cells - start <= available;
     }
     const micros = this.#floats[start + 1] as number;
     const elapsedUs = this.#floats[start + 2] as number;
     const code = this.#words[start * 2 + codeWord] as number;
     const signed = this.#words[start * 2 + lengthWord] as number;
     const length = Math.abs(signed);
+    const size = entryCells + Math.ceil(length / cellBytes);
+    if (size > available || start + size > cells) return false;
     const text = (start + entryCells) * cellBytes;
     const encoding = signed <= 0 ? 'latin1' : 'utf8';
     const reply = this.#bytes.toString(encoding, text, text + length);
-    this.#advance(entryCells + Math.ceil(length / cellBytes));
+    this.#advance(size);
     read(ticket, code, micros, elapsedUs, reply);
+    return true;
   }
 
   #advance(count: number): void {

@@ -1,5 +1,5 @@
+import { clockMs } from '../clock.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
-import { wallClock } from '../dispatch/clock.ts';
 import type { Executor } from '../dispatch/executor.ts';
 import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { type CallObserver, neverRan } from '../dispatch/observer.ts';
@@ -53,6 +53,7 @@ export class Pool implements Executor, UnitOwner {
       onOutdated: () => events.onOutdated(),
       onFault: (fault) => events.onFault(fault),
       onUncaught: (detail) => events.onUncaught(detail),
+      onGarbled: (detail) => events.onGarbled(detail),
     });
   }
 
@@ -61,7 +62,7 @@ export class Pool implements Executor, UnitOwner {
   }
 
   execute(call: Call): Reply | Promise<Reply> {
-    const now = performance.now();
+    const now = clockMs();
     const refusal = this.#refusal(call.scope, 1, now);
     if (refusal !== undefined) return this.#refuse(call, refusal);
     return new Promise((resolve) => {
@@ -76,7 +77,7 @@ export class Pool implements Executor, UnitOwner {
     if (calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)) {
       return this.#executeOneByOne(calls);
     }
-    const now = performance.now();
+    const now = clockMs();
     const refusal = this.#refusal(first.scope, calls.length, now);
     if (refusal !== undefined) return calls.map((call) => this.#refuse(call, refusal));
     return new Promise((resolve) => {
@@ -117,10 +118,12 @@ export class Pool implements Executor, UnitOwner {
   stats(): PoolStats {
     const { active, spares, starting, deaths, kills } = this.roster;
     return {
-      workers: active.map(({ threadId, inFlight, completed }) => ({
+      workers: active.map(({ threadId, inFlight, completed, orphans }) => ({
         threadId,
         inFlight,
         completed,
+        left: orphans.left,
+        overdue: orphans.overdue,
       })),
       spares,
       starting,
@@ -140,7 +143,7 @@ export class Pool implements Executor, UnitOwner {
    * @param isGivenUp see there
    */
   async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {
-    const until = Date.now() + graceMs;
+    const until = clockMs() + graceMs;
     this.#closing = true;
     if (!this.#isAnswered()) {
       await new Promise<void>((resolve) => {
@@ -157,7 +160,7 @@ export class Pool implements Executor, UnitOwner {
       link.abandon('shutdown');
     }
     for (const unit of this.#intake) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
-    await this.roster.close(Math.max(until - Date.now(), 1000), loadingMs, isGivenUp);
+    await this.roster.close(Math.max(until - clockMs(), 1000), loadingMs, isGivenUp);
   }
 
   async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {
@@ -170,7 +173,7 @@ export class Pool implements Executor, UnitOwner {
   #refusal(scope: RequestScope, count: number, now: number): Refusal | undefined {
     if (this.#closing) return { code: ErrorCode.Cancelled };
     if (this.#intake.isFlooded(count)) return this.#overload();
-    return refusalBeforeStart(scope, wallClock(now));
+    return refusalBeforeStart(scope, now);
   }
 
   #refuse(call: Call, { code, data }: Refusal): Reply {
@@ -219,7 +222,16 @@ export class Pool implements Executor, UnitOwner {
     for (;;) {
       const unit = this.#intake.peek();
       if (unit === undefined) break;
-      const link = chooseWorker(links, unit.expectedUs, unit.waiting);
+      let link = chooseWorker(links, unit.expectedUs, unit.waiting);
+      if (link?.isCrowdedBy(unit) === true) {
+        // It does not wait for the others to become free: behind it wait those that any worker takes.
+        const others = links.filter((other) => !other.isCrowdedBy(unit));
+        link = chooseWorker(others, unit.expectedUs, unit.waiting);
+        if (link === undefined) {
+          this.#answerWaiting(unit, this.#crowded(links));
+          continue;
+        }
+      }
       if (link === undefined || link.holdsBack(this.#intake.size)) break;
       this.#intake.take(unit);
       link.add(unit);
@@ -246,6 +258,16 @@ export class Pool implements Executor, UnitOwner {
     return { code: ErrorCode.Overloaded, data: { retryAfterMs } };
   }
 
+  /** Says when the first of the calls that nobody waits for is given up. */
+  #crowded(links: readonly WorkerLink[]): Refusal {
+    const now = clockMs();
+    const soonestMs = Math.min(...links.map((link) => link.crowdedForMs(now)));
+    return {
+      code: ErrorCode.Overloaded,
+      data: { retryAfterMs: Math.max(1, Math.ceil(soonestMs)) },
+    };
+  }
+
   #onCapacity(): void {
     if (this.#intake.hasNext) this.#plan();
     else if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
@@ -262,7 +284,7 @@ export class Pool implements Executor, UnitOwner {
       // The answers of a lost worker's calls may have brought it back already.
       if (unit.state !== 'held' || unit.isDone || !unit.mayGoOn) continue;
       unit.state = 'queued';
-      unit.waitingSince = Date.now();
+      unit.waitingSince = clockMs();
       this.#intake.addFirst(unit);
       this.#plan();
     }
@@ -290,9 +312,7 @@ export class Pool implements Executor, UnitOwner {
     if (this.#intake.hasNext) this.#plan();
     if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
     const isRecycling = this.roster.recycle();
-    return (
-      isRecycling || this.#intake.size > 0 || this.roster.active.some((link) => link.inFlight > 0)
-    );
+    return isRecycling || this.#intake.size > 0 || this.roster.active.some((link) => !link.isQuiet);
   }
 
   #lookAt(link: WorkerLink, now: number): void {
@@ -302,10 +322,10 @@ export class Pool implements Executor, UnitOwner {
       this.#requeue(link.takeBack());
       this.roster.kill(link);
       this.#events.onWorkerKilled(stuck.call.procedure.name);
-    } else if (link.hasOverrun(now)) {
+    } else if (link.pulse.hasOverrun(now)) {
       this.#requeue(link.takeBack());
-      link.markOverrun(now);
-    } else if (link.isHung(now)) {
+      link.pulse.markOverrun(now);
+    } else if (link.isAnswered && link.pulse.isHung(now)) {
       this.#requeue(link.takeBack());
       this.roster.kill(link);
       const detail = 'it was held up outside of any call for longer than a call may run';

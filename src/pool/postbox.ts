@@ -28,7 +28,7 @@ export class Postbox {
   /**
    * Publishes a result; `tell` has to follow. For the numbers see `ResultReader`.
    *
-   * @param now on the clock of performance.now()
+   * @param now by `clockMs`
    */
   result(
     now: number,

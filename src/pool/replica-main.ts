@@ -1,5 +1,6 @@
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
+import { aheadMs } from '../clock.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { fingerprint } from '../router/document/introspect.ts';
 import { describe } from '../router/invoke.ts';
@@ -51,7 +52,9 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     return new Promise(() => {});
   }
   const ledger = new Ledger(task.ledger);
-  const replica = new Replica(postbox, ledger, tableOf(modules.router), task.options, runTraced);
+  const table = tableOf(modules.router);
+  const behindMs = aheadMs - task.aheadMs;
+  const replica = new Replica(postbox, ledger, table, task.options, behindMs, runTraced);
   const ending = new Promise<'close' | 'retire'>((resolve) => {
     port.on('message', (message: ToReplica) => {
       if (message.type === 'frame') replica.run(message);

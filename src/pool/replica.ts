@@ -1,8 +1,8 @@
-import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { clockMs } from '../clock.ts';
 import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
 import { cappedOutcome, type Outcome, replyText } from '../jsonrpc/reply.ts';
-import { type InvokeOptions, invoke } from '../router/invoke.ts';
+import { type InvokeOptions, invoke, toErrorOutcome } from '../router/invoke.ts';
 import { LazyContext } from '../router/lazy-context.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Frame, type FrameEntry, readFrame } from './frame.ts';
@@ -28,22 +28,26 @@ export class Replica {
   readonly #table: ReadonlyMap<string, Procedure>;
   readonly #options: ReplicaOptions;
   readonly #invokeOptions: InvokeOptions;
+  readonly #behindMs: number;
   readonly #runTraced: RunTraced | undefined;
   #memoryCheckedAt = 0;
   /** The contexts of calls that wait, by ticket: an abort finds them here. */
   readonly #waiting = new Map<number, LazyContext>();
 
+  /** @param behindMs what the front end's `clockMs` is ahead of this thread's */
   constructor(
     postbox: Postbox,
     ledger: Ledger,
     table: ReadonlyMap<string, Procedure>,
     options: ReplicaOptions,
+    behindMs: number,
     runTraced?: RunTraced,
   ) {
     this.#postbox = postbox;
     this.#ledger = ledger;
     this.#table = table;
     this.#options = options;
+    this.#behindMs = behindMs;
     this.#runTraced = runTraced;
     this.#invokeOptions = {
       checkResults: options.checkResults,
@@ -79,10 +83,10 @@ export class Replica {
   #runChain(entries: readonly FrameEntry[], start: number, end: number): Promise<void> | undefined {
     for (let at = start; at < end; at++) {
       const entry = entries[at] as FrameEntry;
-      const now = Date.now();
+      const began = clockMs();
       // Taken back: it runs elsewhere, and what follows runs behind it there, even if not taken back yet.
-      if (!this.#ledger.start(entry.ticket, now)) return undefined;
-      const pending = this.#runCall(entry, now);
+      if (!this.#ledger.start(entry.ticket, began + this.#behindMs)) return undefined;
+      const pending = this.#runCall(entry, began);
       if (pending !== undefined) return pending.then(() => this.#resumeChain(entries, at + 1, end));
     }
     return undefined;
@@ -98,30 +102,43 @@ export class Replica {
     return pending;
   }
 
-  #runCall(entry: FrameEntry, now: number): Promise<void> | undefined {
+  #runCall(entry: FrameEntry, began: number): Promise<void> | undefined {
     const { ticket, isShort } = entry;
-    const began = performance.now();
     this.#postbox.tellBefore(isShort, began);
-    const finished = this.#call(entry, now);
+    const finished = this.#callSafely(entry, began);
     this.#ledger.leave();
-    const ended = performance.now();
+    const ended = clockMs();
     const micros = (ended - began) * 1000;
     if (!(finished instanceof Promise)) {
       this.#postbox.result(ended, ticket, finished.code, micros, micros, finished.reply);
       return undefined;
     }
-    return finished.then(({ code, reply }) => {
+    const settle = ({ code, reply }: Finished): void => {
       // Held again where a synchronous handler came behind an asynchronous `authorize`.
       const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
       this.#waiting.delete(ticket);
-      const settled = performance.now();
+      const settled = clockMs();
       const elapsedUs = (settled - began) * 1000;
       this.#postbox.result(settled, ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
       this.#postbox.tell();
-    });
+    };
+    return finished.then(settle, (error: unknown) => settle(this.#failed(entry, error)));
   }
 
-  #call(entry: FrameEntry, now: number): Finished | Promise<Finished> {
+  /** What goes wrong around a handler is its call's, too: those behind it go on. */
+  #callSafely(entry: FrameEntry, began: number): Finished | Promise<Finished> {
+    try {
+      return this.#call(entry, began);
+    } catch (error) {
+      return this.#failed(entry, error);
+    }
+  }
+
+  #failed({ id, method }: FrameEntry, error: unknown): Finished {
+    return this.#finish(id, toErrorOutcome(error, method, this.#invokeOptions.onFault));
+  }
+
+  #call(entry: FrameEntry, began: number): Finished | Promise<Finished> {
     const { ticket, method, timeoutMs, expiresAt, facts } = entry;
     const procedure = this.#table.get(method);
     // Both sides hold the same registry (the fingerprint said so), so this names a defect, not a typo.
@@ -129,7 +146,8 @@ export class Replica {
     const read = readParams(entry, this.#options);
     if (read.reply !== undefined) return { code: read.code, reply: read.reply };
     const { id, params } = read;
-    const context = new LazyContext(procedure, id, facts, Math.min(now + timeoutMs, expiresAt));
+    const endsAt = Math.min(began + timeoutMs, expiresAt - this.#behindMs);
+    const context = new LazyContext(procedure, id, facts, endsAt);
     const outcome =
       this.#runTraced === undefined
         ? invoke(procedure, params, context, this.#invokeOptions)
@@ -141,7 +159,7 @@ export class Replica {
 
   /** Garbage is counted: what is not collected is held. */
   #checkMemory(limit: number): void {
-    const now = performance.now();
+    const now = clockMs();
     if (now < this.#memoryCheckedAt + memoryCheckMs) return;
     this.#memoryCheckedAt = now;
     const { used_heap_size, external_memory } = getHeapStatistics();

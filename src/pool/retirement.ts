@@ -33,7 +33,7 @@ export class Retirement {
       this.#link.isRetiring = true;
       this.#events.onBegun(this.#link);
     }
-    if (this.#link.inFlight === 0 && !this.#isIdle) {
+    if (this.#link.inFlight === 0 && this.#link.isAnswered && !this.#isIdle) {
       this.#isIdle = true;
       this.#events.onIdle(this.#link);
     }
@@ -47,9 +47,10 @@ export class Retirement {
     this.#isIdle = false;
   }
 
-  #isOld({ completed, memory }: WorkerLink): boolean {
+  #isOld({ completed, memory, orphans }: WorkerLink): boolean {
     const { maxCallsPerWorker, maxWorkerMemory } = this.#limits;
     return (
+      orphans.isSpent ||
       (maxCallsPerWorker > 0 && completed >= maxCallsPerWorker) ||
       (maxWorkerMemory > 0 && memory > maxWorkerMemory)
     );

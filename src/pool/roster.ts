@@ -61,16 +61,16 @@ export class Roster {
     this.threads = new ReplicaThreads({ ...options, threads }, (error) =>
       events.onUncaught(error.stack ?? error.message),
     );
-    this.#starter = new Starter(this.threads, options.expected, options, {
+    this.#starter = new Starter(this.threads, options.expected, options, events, {
       onReady: (link, notice) => this.#onLoaded(link, notice),
       onFailed: (link, error) => this.#dismiss(link, error),
       onLate: (doing, end) => this.#onLate(doing, end),
       onNotice: (link, notice) => this.#notice(link, notice),
       onResult: (link, ticket, code, micros, elapsedUs, reply) => {
-        const item = link.settle(ticket, code, micros, elapsedUs, reply);
-        if (item !== undefined && code === 0) this.#events.onRun(item.call, micros);
+        link.settle(ticket, code, micros, elapsedUs, reply);
         this.#events.onCapacity();
       },
+      onUnreadable: (link) => this.#giveUp(link, 'what it wrote can not be read'),
       onEnd: (link, exit, doing) => this.#gone(link, exit, doing),
     });
     // Where nobody knows yet what the modules do, one thread is enough to find out.
@@ -167,7 +167,7 @@ export class Roster {
         link.memory = notice.bytes;
         break;
       case 'retired':
-        this.#endRetired(link);
+        if (link.isRetiring) this.#endRetired(link);
         break;
       case 'aborted':
         link.aborted(notice.ticket);
@@ -200,6 +200,15 @@ export class Roster {
     this.#failed(
       new Error(`after ${startTimeoutMs} ms ${ready}${doing} had not ended: ${hangHint}`),
     );
+  }
+
+  /** Ends a worker that can't be worked with, and answers what had started there. */
+  #giveUp(link: WorkerLink, detail: string): void {
+    if (!this.active.includes(link)) return; // ended already
+    const unstarted = link.takeBack();
+    link.lose('error');
+    this.kill(link);
+    this.#events.onLost(unstarted, 'error', detail);
   }
 
   #checkNiceness(nice: number): void {

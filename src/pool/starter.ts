@@ -1,7 +1,5 @@
-import type { BodyMemory } from '../dispatch/body-memory.ts';
-import { WorkerLink } from './link.ts';
+import { type LinkEvents, type LinkOptions, WorkerLink } from './link.ts';
 import { type Expected, Loading } from './loading.ts';
-import type { PoolCounters } from './stats.ts';
 import type { ReplicaThreads, ThreadExit, ThreadListener } from './threads.ts';
 import { Timers } from './timers.ts';
 import type { Notice } from './wire.ts';
@@ -10,12 +8,8 @@ export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
 /** What a replica tells once it has loaded. */
 export type ServingNotice = Exclude<Notice, { readonly type: 'stage' | 'ready' | 'failed' }>;
 
-export interface StarterOptions {
+export interface StarterOptions extends LinkOptions {
   readonly startTimeoutMs: number;
-  /** Milliseconds a call may run where its procedure does not say. */
-  readonly timeoutMs: number;
-  readonly counters: PoolCounters;
-  readonly bodies: BodyMemory;
 }
 
 export interface StarterEvents {
@@ -27,6 +21,8 @@ export interface StarterEvents {
   onLate(doing: string, end: () => void): void;
   onNotice(link: WorkerLink, notice: ServingNotice): void;
   onResult(link: WorkerLink, ...result: Parameters<ThreadListener['onResult']>): void;
+  /** What it has written can't be read any more. */
+  onUnreadable(link: WorkerLink): void;
   /** Its thread is gone; `doing`: while it was doing that, undefined: it had loaded. */
   onEnd(link: WorkerLink, exit: ThreadExit, doing: string | undefined): void;
 }
@@ -37,6 +33,7 @@ export class Starter {
   expected: Expected | undefined;
   readonly #threads: ReplicaThreads;
   readonly #options: StarterOptions;
+  readonly #linkEvents: LinkEvents;
   readonly #events: StarterEvents;
   readonly #loading = new Map<WorkerLink, Loading>();
   readonly #ended = new Set<Promise<void>>();
@@ -46,11 +43,13 @@ export class Starter {
     threads: ReplicaThreads,
     expected: Expected | undefined,
     options: StarterOptions,
+    linkEvents: LinkEvents,
     events: StarterEvents,
   ) {
     this.#threads = threads;
     this.expected = expected;
     this.#options = options;
+    this.#linkEvents = linkEvents;
     this.#events = events;
   }
 
@@ -79,7 +78,13 @@ export class Starter {
       this.#events.onLate(loading.doing, () => this.#end(late, loading));
     });
     limit.unref();
+    // One line: what goes wrong in a thread goes wrong at each of its calls.
+    const onGarbled = once((detail: string) => this.#linkEvents.onGarbled(detail));
     const listener: ThreadListener = {
+      onGarbled,
+      onUnreadable: () => {
+        if (link !== undefined) this.#events.onUnreadable(link);
+      },
       onResult: (ticket, code, micros, elapsedUs, reply) => {
         if (link === undefined) return;
         this.#events.onResult(link, ticket, code, micros, elapsedUs, reply);
@@ -99,8 +104,8 @@ export class Starter {
       onGone: () => link?.onGone(),
     };
     const thread = this.#threads.start(listener, this.expected?.fingerprint);
-    const { timeoutMs, counters, bodies } = this.#options;
-    link = new WorkerLink(thread, timeoutMs, counters, bodies);
+    const { onRun, onFault } = this.#linkEvents;
+    link = new WorkerLink(thread, this.#options, { onRun, onFault, onGarbled });
     this.#loading.set(link, loading);
   }
 
@@ -148,4 +153,12 @@ export class Starter {
     if (changed === undefined) this.#events.onReady(link, notice);
     else this.#events.onFailed(link, changed);
   }
+}
+
+function once(tell: (detail: string) => void): (detail: string) => void {
+  let isTold = false;
+  return (detail) => {
+    if (!isTold) tell(detail);
+    isTold = true;
+  };
 }

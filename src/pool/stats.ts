@@ -2,6 +2,9 @@ export interface WorkerStats {
   readonly threadId: number;
   readonly inFlight: number;
   readonly completed: number;
+  /** Calls that wait there and that nobody waits for: their callers have left, or their deadline has passed. */
+  readonly left: number;
+  readonly overdue: number;
 }
 
 /** What has happened in the pools of a service, one after another, since its start. */

@@ -1,3 +1,5 @@
+import { clockMs } from '../clock.ts';
+
 const everyMs = 10;
 
 /** A look this long after the one before it says that this thread was held up. */
@@ -17,7 +19,7 @@ export class Sweep {
   /** There is something to look at. */
   wake(): void {
     if (this.#timer !== undefined) return;
-    this.#lookedAt = Date.now();
+    this.#lookedAt = clockMs();
     this.#timer = setInterval(() => this.#onTime(), everyMs).unref();
   }
 
@@ -28,7 +30,7 @@ export class Sweep {
 
   /** After a stall of this thread what came meanwhile is received first: calls may have ended in time. */
   #onTime(): void {
-    const now = Date.now();
+    const now = clockMs();
     const isLate = now - this.#lookedAt > stallMs;
     this.#lookedAt = now;
     if (isLate) setImmediate(() => this.#lookNow());
@@ -36,6 +38,6 @@ export class Sweep {
   }
 
   #lookNow(): void {
-    if (!this.#look(Date.now())) this.stop();
+    if (!this.#look(clockMs())) this.stop();
   }
 }

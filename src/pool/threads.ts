@@ -1,11 +1,12 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { aheadMs } from '../clock.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
+import { parseMessage } from './inbox.ts';
 import { Ledger } from './ledger.ts';
 import { Outbox, type ResultReader } from './outbox.ts';
 import type { PoolCounters } from './stats.ts';
 import {
-  type FromReplica,
   type Notice,
   type ReplicaOptions,
   type ReplicaTask,
@@ -52,6 +53,10 @@ export interface ReplicaThread {
 export interface ThreadListener {
   readonly onResult: ResultReader<string | Uint8Array>;
   readonly onNotice: (notice: Notice) => void;
+  /** It posted what is no message of a replica; it is passed over. */
+  readonly onGarbled: (detail: string) => void;
+  /** What it has written can't be read any more: no result of it will come. */
+  readonly onUnreadable: () => void;
   readonly onEnd: (exit: ThreadExit) => void;
   /** The thread runs nothing any more; of a zombie that comes later than `onEnd`, or never. */
   readonly onGone: () => void;
@@ -110,10 +115,8 @@ export class ReplicaThreads {
    *
    * @param fingerprint see `ReplicaTask`
    */
-  start(
-    { onResult, onNotice, onEnd, onGone }: ThreadListener,
-    fingerprint: string | undefined,
-  ): ReplicaThread {
+  start(listener: ThreadListener, fingerprint: string | undefined): ReplicaThread {
+    const { onResult, onNotice, onGarbled, onUnreadable, onEnd, onGone } = listener;
     const { port1: port, port2 } = new MessageChannel();
     const ledger = new Ledger();
     const outbox = new Outbox();
@@ -125,22 +128,30 @@ export class ReplicaThreads {
       outbox: outbox.buffer,
       modules,
       fingerprint,
+      aheadMs,
       options,
     };
+    const drain = (limit?: number): boolean => {
+      const hasMore = outbox.drain(onResult, limit);
+      if (outbox.isUnreadable) onUnreadable();
+      return hasMore;
+    };
     const collect = (): void => {
-      if (outbox.drain(onResult, resultsPerTurn)) setImmediate(afterSending);
+      if (drain(resultsPerTurn)) setImmediate(afterSending);
     };
     // Frames leave in the immediates that come between.
     const afterSending = (): void => {
       setImmediate(collect);
     };
-    port.on('message', (message: FromReplica) => {
+    port.on('message', (posted: unknown) => {
+      const message = parseMessage(posted);
       if (message === wake) {
         collect();
         return;
       }
-      outbox.drain(onResult);
-      if (!Array.isArray(message)) onNotice(message);
+      drain();
+      if (message === undefined) onGarbled('it posted what is no message of a worker');
+      else if (!Array.isArray(message)) onNotice(message);
       else onResult(...message);
     });
     const ended = this.piscina.run(task, { transferList: [port2], signal: abort.signal }).then(
@@ -150,7 +161,7 @@ export class ReplicaThreads {
     const closed = new Promise<void>((resolve) => port.once('close', resolve));
     void this.#drained(port, ended, closed).then((exit) => {
       // It may have been stopped after it had published a result and before it said so.
-      outbox.drain(onResult);
+      drain();
       onEnd(exit);
       void closed.then(onGone);
     });
@@ -158,7 +169,7 @@ export class ReplicaThreads {
       ledger,
       post: (message) => port.postMessage(message),
       collect: () => {
-        outbox.drain(onResult);
+        drain();
       },
       kill: () => abort.abort(),
     };

@@ -1,6 +1,6 @@
+import { clockMs } from '../clock.ts';
 import type { BodyLease } from '../dispatch/body-memory.ts';
 import type { Call } from '../dispatch/call.ts';
-import { wallClock } from '../dispatch/clock.ts';
 import { errorFor } from '../dispatch/limit.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CancelListener } from '../dispatch/scope.ts';
@@ -13,7 +13,7 @@ export class UnitCall {
   /** The unit it belongs to and its place there: set by the unit. */
   unit!: Unit;
   index = -1;
-  readonly call: Call;
+  call: Call;
   readonly cost: CostEstimate;
   /** Expected microseconds on the worker, its copying included. */
   readonly expectedUs: number;
@@ -23,8 +23,10 @@ export class UnitCall {
   loadUs = 0;
   /** Shared bytes that its worker may still read. */
   lease: BodyLease | undefined = undefined;
-  /** When its signal was aborted, Unix milliseconds; Infinity once the worker has said so. */
+  /** When its signal was aborted, by `clockMs`; Infinity once the worker has said so. */
   abortedAt: number | undefined = undefined;
+  /** When it began to run there, by `clockMs`, as far as was looked. */
+  startedAt: number | undefined = undefined;
   isAnswered = false;
   reply: Reply = undefined;
 
@@ -46,6 +48,11 @@ export class UnitCall {
     this.isAnswered = true;
     this.reply = reply;
     this.unit.noteAnswer(this, code, runUs);
+  }
+
+  /** It has started, so that it will not be sent again: what its params stand in may go. */
+  forgetParams(): void {
+    this.call = { ...this.call, params: undefined, source: undefined };
   }
 
   /** Answers with a standard error. */
@@ -85,7 +92,7 @@ export interface UnitOwner {
  */
 export class Unit implements CancelListener {
   readonly calls: readonly UnitCall[];
-  /** Since when it has waited for a worker, Unix milliseconds. */
+  /** Since when it has waited for a worker, by `clockMs`. */
   waitingSince: number;
   state: UnitState = 'queued';
   /** Where it waits, while it does. */
@@ -101,7 +108,7 @@ export class Unit implements CancelListener {
   #replyLength = 0;
 
   /**
-   * @param arrivedAt on the clock of performance.now()
+   * @param arrivedAt by `clockMs`
    * @param resolve called by the owner, once every call has an answer
    */
   constructor(
@@ -115,7 +122,7 @@ export class Unit implements CancelListener {
       item.unit = this;
       item.index = index;
     }
-    this.waitingSince = wallClock(arrivedAt);
+    this.waitingSince = arrivedAt;
     this.#arrivedAt = arrivedAt;
     this.#owner = owner;
     this.resolve = resolve;
@@ -146,12 +153,12 @@ export class Unit implements CancelListener {
 
   /** Whether the next call may begin: it does when the previous has ended. */
   get mayGoOn(): boolean {
-    return this.#answered === this.next;
+    return this.calls[this.next - 1]?.isAnswered !== false;
   }
 
   #waitUs(runUs: number): number {
     if (this.#owner.observer?.timing === 'none') return 0;
-    const waitUs = (performance.now() - this.#arrivedAt) * 1000 - Math.max(runUs, 0);
+    const waitUs = (clockMs() - this.#arrivedAt) * 1000 - Math.max(runUs, 0);
     // What a lost call ran is known in whole milliseconds only.
     return Math.max(waitUs, 0);
   }

@@ -4,7 +4,7 @@ import type { LoadStage } from '../router/modules/load-stage.ts';
 import type { Files } from '../router/modules/modules.ts';
 import type { Frame } from './frame.ts';
 
-/** The messages between the front end and a replica. Everything that crosses is declared here. */
+/** The messages between the front end and a replica. Everything that crosses is declared here; see `parseMessage`. */
 
 /** What a replica is started with: the argument of its one resident task. */
 export interface ReplicaTask {
@@ -14,6 +14,8 @@ export interface ReplicaTask {
   readonly modules: readonly string[];
   /** Of the registry that is expected: a replica that differs refuses to start. undefined: this one tells. */
   readonly fingerprint: string | undefined;
+  /** The front end's own, for times that cross: see `aheadMs`. */
+  readonly aheadMs: number;
   readonly options: ReplicaOptions;
 }
 

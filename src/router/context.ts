@@ -4,17 +4,20 @@ import type { ErrorMakers } from './declared-errors.ts';
 export interface CallContext<State = unknown, Errors = Record<never, never>> {
   /** Aborts when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
-  /** When this call must have ended, in milliseconds since the Unix epoch (compare with Date.now()). */
+  /**
+   * When this call must have ended, in milliseconds since the Unix epoch. Compare it with Date.now() where you need
+   * it, and read it anew each time: it follows the wall clock where that is set.
+   */
   readonly deadline: number;
   /** The request's id, undefined for a notification. A number beyond double precision is rounded here only. */
   readonly id: string | number | null | undefined;
   /** The name the procedure was called by. */
   readonly method: string;
-  /** The request headers named in `forwardHeaders`, lower-case names. */
+  /** The request headers named in `forwardHeaders`, lower-case names. Frozen. */
   readonly headers: Readonly<Record<string, string>>;
   /** The caller's address, undefined where the transport has none. */
   readonly remoteAddress: string | undefined;
-  /** What the `authenticate` hook returned. */
+  /** What the `authenticate` hook returned: a copy of this call's own. */
   readonly auth: unknown;
   /**
    * The `traceparent` header (W3C Trace Context), undefined where none came or it was invalid; with the

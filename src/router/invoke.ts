@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { clockMs } from '../clock.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
 import type { CallContext } from './context.ts';
@@ -65,9 +66,9 @@ async function proceed(
     assertNothing(await permission);
     // Its caller has gone, or was answered at its deadline.
     if (context.signal.aborted) throw context.signal.reason;
-    const began = performance.now();
+    const began = clockMs();
     const result: unknown = procedure.handler(named as never, context);
-    context.resumedMs = performance.now() - began;
+    context.resumedMs = clockMs() - began;
     return finish(procedure, isThenable(result) ? await result : result, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options.onFault);

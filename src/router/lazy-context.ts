@@ -1,44 +1,61 @@
+import { wallTimeOf } from '../clock.ts';
 import type { ErrorMakers } from './declared-errors.ts';
 import type { InvokeContext } from './invoke.ts';
 import type { Procedure } from './types.ts';
 
 /** What a request's calls share. */
 export interface RequestFacts {
+  /** Frozen. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly remoteAddress?: string | undefined;
-  readonly auth?: unknown;
+  /** JSON text of what is known of the caller: each call that asks gets a value of its own. */
+  readonly authText?: string | undefined;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
 }
+
+/** Two readings of the wall clock through another differ by so much where nobody sets it, milliseconds. */
+const clocksDifferMs = 2;
 
 const noErrors: Record<never, never> = Object.freeze({});
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 /** The context handed to a handler, in either place. Its signal and id cost nothing until they are read. */
 export class LazyContext implements InvokeContext {
-  readonly deadline: number;
   /** Milliseconds its handler held the thread, where that began after a wait for `authorize`. */
   resumedMs = 0;
   readonly #procedure: Procedure;
   readonly #id: string | undefined;
   readonly #facts: RequestFacts | undefined;
+  /** By `clockMs`, and as the handler was told of it last. */
+  readonly #endsAt: number;
+  #deadline = 0;
+  #auth: unknown;
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
 
   /**
    * @param id JSON text of the request's id, undefined for a notification
-   * @param deadline Unix milliseconds
+   * @param endsAt when it must have ended, by `clockMs`
    */
   constructor(
     procedure: Procedure,
     id: string | undefined,
     facts: RequestFacts | undefined,
-    deadline: number,
+    endsAt: number,
   ) {
     this.#procedure = procedure;
     this.#id = id;
     this.#facts = facts;
-    this.deadline = deadline;
+    this.#endsAt = endsAt;
+  }
+
+  /** By the wall clock as it is now: one that was set meanwhile must not change how much time is left. */
+  get deadline(): number {
+    const deadline = Math.floor(wallTimeOf(this.#endsAt));
+    // The two clocks are not read in the same instant: between steps a call has one deadline.
+    if (Math.abs(deadline - this.#deadline) > clocksDifferMs) this.#deadline = deadline;
+    return this.#deadline;
   }
 
   get signal(): AbortSignal {
@@ -66,7 +83,11 @@ export class LazyContext implements InvokeContext {
   }
 
   get auth(): unknown {
-    return this.#facts?.auth;
+    if (this.#auth === undefined) {
+      const text = this.#facts?.authText;
+      if (text !== undefined) this.#auth = JSON.parse(text);
+    }
+    return this.#auth;
   }
 
   get traceparent(): string | undefined {

@@ -38,7 +38,7 @@ describe('DeadlineSweep', () => {
     });
     fc.assert(
       fc.property(offsets, fc.nat({ max: 40 }), (list, deleted) => {
-        const sweep = new DeadlineSweep();
+        const sweep = new DeadlineSweep(Date.now);
         const begin = Date.now();
         const entries = list.map((one) => ({
           ...one,
@@ -69,7 +69,7 @@ describe('DeadlineSweep', () => {
   });
 
   test('one whose time was over when it was added', () => {
-    const sweep = new DeadlineSweep();
+    const sweep = new DeadlineSweep(Date.now);
     const entry = new Entry(start - 1000);
     sweep.add(entry);
     assert.deepEqual(entry.events, []);
@@ -78,7 +78,7 @@ describe('DeadlineSweep', () => {
   });
 
   test('a nearer one added later is not kept waiting', () => {
-    const sweep = new DeadlineSweep();
+    const sweep = new DeadlineSweep(Date.now);
     const [far, near] = [new Entry(start + 10_000), new Entry(start + 50)];
     sweep.add(far);
     sweep.add(near);
@@ -91,7 +91,7 @@ describe('DeadlineSweep', () => {
   });
 
   test('one that an expiry adds', () => {
-    const sweep = new DeadlineSweep();
+    const sweep = new DeadlineSweep(Date.now);
     const second = new Entry(start + 120);
     const first = new (class extends Entry {
       override expire(): void {
@@ -111,7 +111,7 @@ describe('DeadlineSweep', () => {
   });
 
   test('one farther away than a timer reaches', () => {
-    const sweep = new DeadlineSweep();
+    const sweep = new DeadlineSweep(Date.now);
     const entry = new Entry(start + 2 ** 31 + 1000);
     sweep.add(entry);
     mock.timers.tick(2 ** 31 - 1);
@@ -121,7 +121,7 @@ describe('DeadlineSweep', () => {
   });
 
   test('close ends what has not ended, once', () => {
-    const sweep = new DeadlineSweep();
+    const sweep = new DeadlineSweep(Date.now);
     const [past, future, left] = [10, 1000, 1000].map((ms) => new Entry(start + ms)) as [
       Entry,
       Entry,

@@ -152,3 +152,34 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
   await worker.terminate();
   assert.equal(next, count);
 });
+
+test('what nobody can have written is not read: the reader ends, and reads nothing more', () => {
+  const word = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+  const place = fc.oneof(fc.constant(0), fc.nat(200));
+  const spoilt = fc.array(fc.tuple(place, word), { minLength: 1, maxLength: 40 });
+  let unreadable = 0;
+  fc.assert(
+    fc.property(fc.array(results, { maxLength: 20 }), spoilt, (given, words) => {
+      const { replica, frontEnd } = pair();
+      for (const one of given) put(replica, one);
+      const memory = new Int32Array(frontEnd.buffer);
+      for (const [at, value] of words) memory[at] = value;
+      const cells = frontEnd.buffer.byteLength / 8;
+      assert.ok(drained(frontEnd).length <= cells);
+      if (!frontEnd.isUnreadable) return;
+      unreadable++;
+      put(replica, result(1, 'late'));
+      assert.deepEqual(drained(frontEnd), []);
+    }),
+    { seed, numRuns: 300 },
+  );
+  assert.ok(unreadable > 100, `${unreadable}`);
+});
+
+test('a code beyond int32 is left to a message', () => {
+  const { replica, frontEnd } = pair();
+  for (const code of [2 ** 31, -(2 ** 31) - 1, 2 ** 32, 2 ** 53 - 1]) {
+    assert.equal(put(replica, { ...result(1, 'x'), code }), false);
+  }
+  assert.deepEqual(drained(frontEnd), []);
+});

@@ -41,7 +41,7 @@ class Bench {
       tracing: false,
     };
     const postbox = new Postbox(this.#channel.port1, new Outbox(this.#outbox.buffer));
-    this.#replica = new Replica(postbox, this.ledger, tableOf(this.#router), options);
+    this.#replica = new Replica(postbox, this.ledger, tableOf(this.#router), options, 0);
   }
 
   /** Puts a call into the next frame, and gives its ticket. */

@@ -27,7 +27,8 @@ test('what is not known is empty', () => {
   const scope = new RequestScope();
   assert.deepEqual(scope.headers, {});
   assert.equal(scope.remoteAddress, undefined);
-  assert.equal(scope.auth, undefined);
+  assert.equal(scope.headersText, undefined);
+  assert.equal(scope.authText, undefined);
   assert.equal(scope.timeoutMs, undefined);
   assert.equal(scope.cancelled, false);
 });

@@ -6,7 +6,7 @@ import { type CallObserver, neverRan } from '../dispatch/observer.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import { chooseWorker } from './balance.ts';
+import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
 import { CostEstimate, transferCostUs } from './cost.ts';
 import { Intake } from './intake.ts';
 import type { WorkerLink } from './link.ts';
@@ -86,7 +86,7 @@ export class Pool implements Executor, UnitOwner {
   }
 
   onDone(unit: Unit): void {
-    scopeOf(unit).removeListener(unit);
+    unit.scope.removeListener(unit);
     if (this.#intake.leave(unit)) this.#plan();
     unit.resolve(unit);
   }
@@ -107,7 +107,7 @@ export class Pool implements Executor, UnitOwner {
     if (unit.state !== 'queued') {
       for (const link of this.roster.active) {
         link.takeBack(unit);
-        link.cancel(unit);
+        link.expiry.cancel(unit);
       }
     }
     this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
@@ -188,7 +188,7 @@ export class Pool implements Executor, UnitOwner {
       return new UnitCall(call, cost, cost.expectedUs + transferCostUs(paramsLength(call)));
     });
     const unit = new Unit(items, now, this, resolve);
-    scopeOf(unit).addListener(unit);
+    unit.scope.addListener(unit);
     this.#intake.add(unit);
     this.#plan();
   }
@@ -222,15 +222,10 @@ export class Pool implements Executor, UnitOwner {
     for (;;) {
       const unit = this.#intake.peek();
       if (unit === undefined) break;
-      let link = chooseWorker(links, unit.expectedUs, unit.waiting);
-      if (link?.isCrowdedBy(unit) === true) {
-        // It does not wait for the others to become free: behind it wait those that any worker takes.
-        const others = links.filter((other) => !other.isCrowdedBy(unit));
-        link = chooseWorker(others, unit.expectedUs, unit.waiting);
-        if (link === undefined) {
-          this.#answerWaiting(unit, this.#crowded(links));
-          continue;
-        }
+      const link = assign(unit, links);
+      if (link === 'crowded') {
+        this.#answerWaiting(unit, refusalOfCrowded(links, clockMs()));
+        continue;
       }
       if (link === undefined || link.holdsBack(this.#intake.size)) break;
       this.#intake.take(unit);
@@ -250,22 +245,8 @@ export class Pool implements Executor, UnitOwner {
     }
   }
 
-  /** Says how long the work that is here will take the workers, as far as their past tells. */
   #overload(): Refusal {
-    let workUs = this.#intake.workUs;
-    for (const link of this.roster.active) workUs += link.workUs;
-    const retryAfterMs = Math.max(1, Math.ceil(workUs / 1000 / this.#options.workers));
-    return { code: ErrorCode.Overloaded, data: { retryAfterMs } };
-  }
-
-  /** Says when the first of the calls that nobody waits for is given up. */
-  #crowded(links: readonly WorkerLink[]): Refusal {
-    const now = clockMs();
-    const soonestMs = Math.min(...links.map((link) => link.crowdedForMs(now)));
-    return {
-      code: ErrorCode.Overloaded,
-      data: { retryAfterMs: Math.max(1, Math.ceil(soonestMs)) },
-    };
+    return refusalOfBusy(this.roster.active, this.#intake.workUs, this.#options.workers);
   }
 
   #onCapacity(): void {
@@ -317,7 +298,7 @@ export class Pool implements Executor, UnitOwner {
 
   #lookAt(link: WorkerLink, now: number): void {
     // What follows an overdue call of a batch must not wait for that one to end.
-    const stuck = link.expire(now, (unit) => this.#requeue(link.takeBack(unit)));
+    const stuck = link.expiry.expire(now, (unit) => this.#requeue(link.takeBack(unit)));
     if (stuck !== undefined) {
       this.#requeue(link.takeBack());
       this.roster.kill(link);
@@ -335,16 +316,11 @@ export class Pool implements Executor, UnitOwner {
 
   #expireQueued(now: number): void {
     for (const unit of this.#intake) {
-      const expired = refusalBeforeStart(scopeOf(unit), now);
+      const expired = refusalBeforeStart(unit.scope, now);
       if (expired !== undefined) this.#answerWaiting(unit, expired);
       else if (now - unit.waitingSince > this.#options.maxQueueMs) {
         this.#answerWaiting(unit, this.#overload());
       }
     }
   }
-}
-
-/** The request a unit belongs to: all its calls are of one. */
-function scopeOf(unit: Unit): RequestScope {
-  return (unit.calls[0] as UnitCall).call.scope;
 }

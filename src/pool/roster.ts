@@ -170,7 +170,7 @@ export class Roster {
         if (link.isRetiring) this.#endRetired(link);
         break;
       case 'aborted':
-        link.aborted(notice.ticket);
+        link.expiry.aborted(notice.ticket);
         this.#events.onCapacity();
         break;
       case 'fault':

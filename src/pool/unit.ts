@@ -3,7 +3,7 @@ import type { BodyLease } from '../dispatch/body-memory.ts';
 import type { Call } from '../dispatch/call.ts';
 import { errorFor } from '../dispatch/limit.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
-import type { CancelListener } from '../dispatch/scope.ts';
+import type { CancelListener, RequestScope } from '../dispatch/scope.ts';
 import type { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CostEstimate } from './cost.ts';
@@ -126,6 +126,11 @@ export class Unit implements CancelListener {
     this.#arrivedAt = arrivedAt;
     this.#owner = owner;
     this.resolve = resolve;
+  }
+
+  /** The request it belongs to: all its calls are of one. */
+  get scope(): RequestScope {
+    return (this.calls[0] as UnitCall).call.scope;
   }
 
   /** The bound on its procedure; a procedure that has one travels in a unit of its own. */

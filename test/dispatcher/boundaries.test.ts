@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CallEvent } from '../../src/index.ts';
-import { fixture, Running, resultOf } from './harness.ts';
+import { fixture, lost, Running, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
 /** docs/protocol.md, "Who may call", and docs/architecture.md, "What crosses". */
@@ -111,6 +111,17 @@ describe('what a worker tells', () => {
     const { kills, deaths, spares } = running.dispatcher.stats().pool!;
     assert.deepEqual({ kills, deaths, spares }, { kills: 0, deaths: 0, spares: 0 });
   });
+});
+
+test('shared memory that no replica has written ends its worker: its call is lost, a spare serves on', async (t) => {
+  const running = Running.make(t, { modules, spareWorkers: 1 });
+  await running.dispatcher.ready();
+  await until(() => running.dispatcher.stats().pool?.spares === 1);
+  const [thread] = running.threads;
+  assert.equal(await running.ask({ method: 'scribble', id: 'a' }), lost('a', 'error'));
+  assert.notEqual(resultOf(await running.ask({ method: 'echo', id: 1 })), thread);
+  const told = running.lines.filter(({ fields }) => fields['event'] === 'worker-lost');
+  assert.equal(told.length, 1);
 });
 
 describe('times that a worker tells', () => {

@@ -11,8 +11,10 @@ export interface Expected {
 export class ChangedFileError extends Error {
   readonly file: string;
 
-  constructor(file: string) {
-    super(`${file} has changed since it was loaded: reload the modules, or put it back`);
+  /** @param failure what the replica met when it loaded what is there now */
+  constructor(file: string, failure?: string) {
+    const why = failure === undefined ? '' : ` (${failure})`;
+    super(`${file} has changed since it was loaded: reload the modules, or put it back${why}`);
     this.file = file;
   }
 }
@@ -45,9 +47,13 @@ export class Loading {
     return this.#stage === undefined ? 'the start of its thread' : describeStage(this.#stage);
   }
 
-  /** To be called when it is ready. undefined: it has loaded what is expected. */
-  verify(): ChangedFileError | undefined {
+  /**
+   * To be called when it is ready, or has failed. undefined: it has loaded what is expected.
+   *
+   * @param failure why it has failed
+   */
+  verify(failure?: string): ChangedFileError | undefined {
     const file = this.#changed?.();
-    return file === undefined ? undefined : new ChangedFileError(file);
+    return file === undefined ? undefined : new ChangedFileError(file, failure);
   }
 }

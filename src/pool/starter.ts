@@ -136,13 +136,14 @@ export class Starter {
         this.#loading.delete(link);
         this.#onReady(link, loading, notice);
         break;
-      case 'failed': {
-        if (!this.#loading.delete(link) || loading?.isUnwanted) return;
-        const error = new Error(notice.message);
-        if (notice.stack !== undefined) error.stack = notice.stack;
-        this.#events.onFailed(link, error);
+      case 'failed':
+        if (loading === undefined) return;
+        this.#loading.delete(link);
+        // Other files may be all that is wrong.
+        if (!loading.isUnwanted) {
+          this.#events.onFailed(link, loading.verify(notice.message) ?? toError(notice));
+        }
         break;
-      }
       default:
         this.#events.onNotice(link, notice);
     }
@@ -161,4 +162,10 @@ function once(tell: (detail: string) => void): (detail: string) => void {
     if (!isTold) tell(detail);
     isTold = true;
   };
+}
+
+function toError({ message, stack }: Extract<Notice, { readonly type: 'failed' }>): Error {
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return error;
 }

@@ -188,10 +188,10 @@ describe('a replacement of a lost worker never serves other code than the rest',
     assert.equal(await served.dispatcher.reload(), false);
   });
 
-  test('where none is left the service reloads by itself', async (t) => {
+  test('where none is left the service reloads by itself, other procedures too', async (t) => {
     const served = new EditedModule(t);
     await served.dispatcher.ready();
-    served.edit(2);
+    served.edit(2, 'router.rpc(function extra() {});');
     await served.killWorker();
     await served.logged(/no worker with their old code is left: reloading/);
     await served.logged(/^reloaded/);

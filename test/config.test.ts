@@ -52,7 +52,7 @@ describe('defaults', () => {
       maxProcessMb: 0,
       watchdogTimeoutMs: 30_000,
       spareWorkers: 1,
-      maxOrphansPerWorker: 1024,
+      maxOrphansPerWorker: 4096,
       maxCallsPerWorker: 0,
       maxWorkerMemory: 0,
       workerMemoryMb: 0,

@@ -176,11 +176,11 @@ export const table = {
   maxOrphansPerWorker: option({
     group: 'Workers',
     kind: integer({ min: 1, max: 1_000_000 }),
-    fallback: 1024,
+    fallback: 4096,
     about:
       'Calls that wait in a worker and that nobody waits for; beyond it no more calls of their procedures go there, or the worker is replaced',
     reason:
-      'callers that call and leave must not fill the memory of a worker; what a waiting handler holds is some KB, and more callers than that seldom leave at a time',
+      'callers that call and leave must not fill the memory of a worker; as many again as it has places for calls that somebody waits for, some KB each',
   }),
   maxCallsPerWorker: option({
     group: 'Workers',

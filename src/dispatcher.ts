@@ -5,7 +5,8 @@ import { type CallerFacts, createCallerScope } from './dispatch/caller-facts.ts'
 import { DeadlineSweep } from './dispatch/deadline.ts';
 import { openRpcText } from './dispatch/discover.ts';
 import { passGate } from './dispatch/gate.ts';
-import { type Generation, Kernel } from './dispatch/kernel.ts';
+import type { Generation } from './dispatch/generation.ts';
+import { Kernel } from './dispatch/kernel.ts';
 import { keepBody } from './dispatch/large-body.ts';
 import type { PlacementDecision } from './dispatch/placement.ts';
 import { refuseBody, refusePayload } from './dispatch/refuse.ts';

@@ -3,8 +3,8 @@ import type { BodyMemory } from './dispatch/body-memory.ts';
 import { type Call, paramsLength } from './dispatch/call.ts';
 import type { DeadlineSweep } from './dispatch/deadline.ts';
 import type { Executor } from './dispatch/executor.ts';
+import type { Generation } from './dispatch/generation.ts';
 import { InlineExecutor, InlineHost } from './dispatch/inline.ts';
-import type { Generation } from './dispatch/kernel.ts';
 import { MeasuredPlacement } from './dispatch/measured.ts';
 import { decidePlacement, isMeasured, type PlacementDecision } from './dispatch/placement.ts';
 import type { Observation } from './observation.ts';
@@ -129,6 +129,10 @@ export class ServedGeneration implements Generation {
     this.#placedOf(call.procedure).measured?.record(us, 'worker', paramsLength(call));
   }
 
+  get placesByLength(): boolean {
+    return this.#context.config.inlineBelowUs > 0;
+  }
+
   executorFor(procedure: Procedure, length: number): Executor {
     const { executor, inline, measured } = this.#placedOf(procedure);
     return measured?.placeOf(length) === 'inline' ? inline : executor;
@@ -199,14 +203,14 @@ export class ServedGeneration implements Generation {
 
   #place({ name, placement, isAsync }: Procedure): Placed {
     const { pool } = this;
+    const { config, log } = this.#context;
     const facts = { placement, isAsync, hasWorkers: pool !== undefined };
     const fixed = decidePlacement(facts);
     const isPooled = fixed.place === 'worker' && pool !== undefined;
-    if (!isMeasured(facts)) {
+    if (!isMeasured(facts, config)) {
       const inline = new InlineExecutor(this.#inline);
       return { fixed, executor: isPooled ? pool : inline, inline, measured: undefined };
     }
-    const { config, log } = this.#context;
     const measured = new MeasuredPlacement(fixed, config, ({ place, reason }) =>
       log.info({ event: 'placement', method: name, place, reason }, 'a procedure moved'),
     );

@@ -43,7 +43,11 @@ function kernelOf(router: Router): Kernel {
       deadlines,
     );
     const inline = new InlineExecutor(host);
-    kernel = new Kernel(config, () => ({ table: tableOf(router), executorFor: () => inline }));
+    kernel = new Kernel(config, () => ({
+      table: tableOf(router),
+      placesByLength: false,
+      executorFor: () => inline,
+    }));
     kernels.set(router, kernel);
   }
   return kernel;

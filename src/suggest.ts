@@ -2,32 +2,42 @@
 const longestName = 256;
 
 /**
- * Characters compared in one search. Anyone may send unknown names, a thousand in one batch: a search stays
- * at about 0.2 ms among 10,000 names that all resemble the one asked for, and gives up on the last of them.
+ * Characters compared in one search, a name that is passed over counting as one. Anyone may send unknown
+ * names: a search stays at about 0.2 ms among 10,000 names that all resemble the one asked for, and gives up
+ * on the last of them.
  */
 const stepBudget = 20_000;
 
 /**
  * The registered name nearest to `name`, undefined when none is near: one edit in up to four characters,
  * two in up to eight, three in longer ones; a swap of neighbours is one edit.
+ *
+ * @param shared what the searches of one request may take together; this one takes its part from it
  */
-export function suggest(name: string, names: Iterable<string>): string | undefined {
-  if (name.length === 0 || name.length > longestName) return undefined;
+export function suggest(
+  name: string,
+  names: Iterable<string>,
+  shared: { left: number } = { left: stepBudget },
+): string | undefined {
+  if (name.length === 0 || name.length > longestName || shared.left <= 0) return undefined;
   let limit = name.length <= 4 ? 1 : name.length <= 8 ? 2 : 3;
-  let budget = stepBudget;
+  const budget = Math.min(stepBudget, shared.left);
+  let spent = 0;
   let nearest: string | undefined;
   for (const candidate of names) {
+    if (spent >= budget) break;
+    spent++;
     if (Math.abs(candidate.length - name.length) > limit) continue;
     const { distance, steps } = boundedDistance(name, candidate, limit);
+    spent += steps;
     // A one-letter name would be "near" to every other one: at least half of the letters must agree.
     if (distance <= limit && distance * 2 <= Math.max(name.length, candidate.length)) {
       nearest = candidate;
       if (distance <= 1) break;
       limit = distance - 1;
     }
-    budget -= steps;
-    if (budget <= 0) break;
   }
+  shared.left -= spent;
   return nearest;
 }
 

@@ -34,7 +34,15 @@ function dispatcherOf(name: string): Promise<Dispatcher> {
   let dispatcher = dispatchers.get(name);
   if (dispatcher === undefined) {
     const inline = new URL(`./growth-procedures${extension}`, source).href;
-    dispatcher = ready(new Dispatcher({ modules: [inline], workers: 1, logLevel: 'error' }));
+    dispatcher = ready(
+      new Dispatcher({
+        modules: [inline],
+        workers: 1,
+        logLevel: 'error',
+        // Sizes that nobody should allow inline: how the time grows is what is asked.
+        maxInlineParamsBytes: 8_000_000,
+      }),
+    );
     dispatchers.set(name, dispatcher);
   }
   return dispatcher;

@@ -221,15 +221,16 @@ export const table = {
   inlineBelowUs: option({
     group: 'Workers',
     kind: integer({ min: 0, max: 1_000_000 }, 'us'),
-    fallback: 100,
-    about: 'An auto procedure moves inline when 99% of its runs take less; 0: never',
-    reason: 'a call this short costs the front end less than many hops to a thread',
+    fallback: 0,
+    about: 'A synchronous auto procedure moves inline when 99% of its runs take less; 0: never',
+    reason:
+      'what some params cost says nothing of the next ones, and a slow call inline holds up all others and can not be stopped; a tiny call in a worker costs 2.3 us of CPU more',
   }),
   demoteAboveUs: option({
     group: 'Workers',
     kind: integer({ min: 1, max: 60_000_000 }, 'us'),
     fallback: 1000,
-    about: 'An auto procedure goes back to the workers after one inline run above this',
+    about: 'Where inlineBelowUs moves procedures: one inline run above this moves one back',
     reason: 'every other call waits while it runs; 1 ms is still unnoticed',
   }),
 
@@ -313,6 +314,15 @@ export const table = {
     fallback: atLeast('maxReplyBytes'),
     about: 'Replies that wait for their clients together; beyond it the slowest client is cut',
     reason: 'who calls and does not read must not hold the memory of those who do',
+  }),
+  maxInlineParamsBytes: option({
+    group: 'Limits',
+    kind: bytes({ min: 1, max: maxTextBytes }),
+    fallback: 256 * 1024,
+    flag: 'max-inline-params',
+    about: 'Size of the params of a call that runs inline, as they came',
+    reason:
+      'parsing the worst of this size holds up every other call for 25 ms; larger params belong to a procedure with placement worker, where maxBodyBytes alone bounds them',
   }),
   maxBatch: option({
     group: 'Limits',

@@ -1,4 +1,4 @@
-import { largeBody } from './large-body.ts';
+import { largeBody } from '../jsonrpc/body.ts';
 
 /** Sizes of buffers in one doubling: a buffer is at most a quarter larger than the body it was made for. */
 const stepsPerDoubling = 4;

@@ -1,8 +1,12 @@
+import { verified } from '../jsonrpc/envelope.ts';
 import type { Procedure } from '../router/types.ts';
 import type { RequestScope } from './scope.ts';
 import type { CallTrace } from './trace.ts';
 
-/** Params that have not been parsed: they stand in `source` between `start` and `end`. */
+/**
+ * Params of which nothing is known yet, not even that they are JSON: they stand in `source` between `start`
+ * and `end`. Those that are known to be JSON, and not parsed either, are `verified`.
+ */
 export const unparsed: unique symbol = Symbol('unparsed params');
 
 /** One call of a procedure that exists, ready to be placed. Plain data. */
@@ -10,7 +14,7 @@ export interface Call {
   readonly procedure: Procedure;
   /** JSON text of the id, exactly as it was written; undefined: a notification. */
   readonly id: string | undefined;
-  /** undefined (none), an object, an array, or `unparsed`. */
+  /** undefined (none), an object, an array, `unparsed` or `verified`. */
   readonly params: unknown;
   /** The body the params stand in, where there is one: bytes for a large one. */
   readonly source: string | Uint8Array | undefined;
@@ -25,4 +29,26 @@ export interface Call {
 /** Characters or bytes of the params as they came; 0 where they did not come as text. */
 export function paramsLength(call: Call): number {
   return call.end - call.start;
+}
+
+/** The params of a call that is no longer `unparsed`. */
+export function parsedParams({ params, source, start, end }: Call): unknown {
+  if (params !== verified || source === undefined) return params;
+  return JSON.parse(stretchOf(source, start, end));
+}
+
+/** A stretch of a body as text. */
+export function stretchOf(source: string | Uint8Array, start: number, end: number): string {
+  if (typeof source === 'string') return source.slice(start, end);
+  const { buffer, byteOffset, byteLength } = source;
+  return Buffer.from(buffer, byteOffset, byteLength).toString('utf8', start, end);
+}
+
+/** Whether the params, as they came, are more than so many bytes. */
+export function exceedsBytes(call: Call, limit: number): boolean {
+  const length = paramsLength(call);
+  if (length > limit) return true;
+  // A UTF-16 unit is at most three UTF-8 bytes: nearly all are decided without counting.
+  if (typeof call.source !== 'string' || length * 3 <= limit) return false;
+  return Buffer.byteLength(call.source.slice(call.start, call.end)) > limit;
 }

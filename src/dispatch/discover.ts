@@ -12,7 +12,7 @@ import {
 import { openRpcOf } from '../router/document/openrpc.ts';
 import { procedure, renamed } from '../router/procedure.ts';
 import type { Procedure } from '../router/types.ts';
-import type { Call } from './call.ts';
+import { type Call, parsedParams } from './call.ts';
 import type { Executor } from './executor.ts';
 import { errorFor, refusalBeforeStart } from './limit.ts';
 import { type CallObserver, neverRan } from './observer.ts';
@@ -91,9 +91,9 @@ class DiscoverExecutor implements Executor {
     return reply;
   }
 
-  #outcome({ params }: Call): Outcome {
+  #outcome(call: Call): Outcome {
     try {
-      discover.bindParams(params);
+      discover.bindParams(parsedParams(call));
     } catch (error) {
       if (RpcError.is(error)) return errorOutcome(ErrorCode.InvalidParams, error.data);
       throw error;

@@ -3,7 +3,7 @@ import { ErrorCode } from '../jsonrpc/errors.ts';
 import { cappedOutcome, type Outcome, type Reply, replyText } from '../jsonrpc/reply.ts';
 import { type InvokeOptions, invoke } from '../router/invoke.ts';
 import { LazyContext, type RequestFacts } from '../router/lazy-context.ts';
-import type { Call } from './call.ts';
+import { type Call, parsedParams } from './call.ts';
 import type { DeadlineSweep } from './deadline.ts';
 import type { Executor, RunObserver } from './executor.ts';
 import { errorFor, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
@@ -76,10 +76,11 @@ export class InlineExecutor implements Executor, WaitingOwner {
     if (refusal !== undefined) return this.#refuse(call, refusal.code, refusal.data);
     const limit = timeLimit(call, host.options.timeoutMs, began);
     const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at);
+    const params = parsedParams(call);
     const outcome =
       call.trace === undefined
-        ? invoke(call.procedure, call.params, context, host.options)
-        : call.trace.run(() => invoke(call.procedure, call.params, context, host.options));
+        ? invoke(call.procedure, params, context, host.options)
+        : call.trace.run(() => invoke(call.procedure, params, context, host.options));
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
       return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined);

@@ -1,45 +1,17 @@
+import { type Body, largeBatch, largeBody, unreadableBody } from '../jsonrpc/body.ts';
 import { exceedsDepth } from '../jsonrpc/depth.ts';
-import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envelope.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
-import {
-  type Body,
-  decodeUtf8,
-  type ReadLimits,
-  readBody,
-  unreadableBody,
-} from '../jsonrpc/read.ts';
+import { decodeUtf8, readBody, readBytes } from '../jsonrpc/read.ts';
 import { readPayload } from '../jsonrpc/read-value.ts';
-import { errorReply, type Reply } from '../jsonrpc/reply.ts';
+import type { Reply } from '../jsonrpc/reply.ts';
 import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/scan.ts';
 import type { Procedure } from '../router/types.ts';
-import { suggest } from '../suggest.ts';
 import { type Call, unparsed } from './call.ts';
-import { builtIn } from './discover.ts';
-import type { Executor } from './executor.ts';
-import { largeBody, scanLargeBody } from './large-body.ts';
-import { type CallObserver, neverRan } from './observer.ts';
-import { roughLength } from './rough-length.ts';
+import type { Generation, KernelLimits } from './generation.ts';
+import { scanLargeBody } from './large-body.ts';
+import type { CallObserver } from './observer.ts';
+import { Plan } from './plan.ts';
 import type { RequestScope } from './scope.ts';
-import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
-
-/** The procedures and executors one request uses from its first call to its last. */
-export interface Generation {
-  readonly table: ReadonlyMap<string, Procedure>;
-  /**
-   * Where a call runs now.
-   *
-   * @param paramsLength characters or bytes of its params as they came
-   */
-  executorFor(procedure: Procedure, paramsLength: number): Executor;
-}
-
-export interface KernelLimits extends ReadLimits {
-  readonly maxReplyBytes: number;
-  /** Whether `rpc.discover` is answered. */
-  readonly introspection: boolean;
-  /** Calls of one batch that run at a time; 1: strictly one after another. */
-  readonly batchConcurrency: number;
-}
+import { joinReplies, runConcurrently, runInOrder } from './sequence.ts';
 
 /**
  * From a body to its reply: reads the envelope, finds the procedure, places the call, keeps a batch in
@@ -60,18 +32,8 @@ export class Kernel {
   /** @param body text, or UTF-8 bytes that the kernel owns from here on when there are more than 64 KB */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
     const generation = this.#current();
-    if (typeof body === 'string') return this.#handleText(body, scope, generation);
-    if (body.byteLength > largeBody) {
-      const quick = scanLargeBody(body, this.#limits.strict);
-      if (quick !== undefined) {
-        const procedure = generation.table.get(quick.method);
-        const executor = procedure && generation.executorFor(procedure, quick.end - quick.start);
-        if (procedure !== undefined && executor?.takesUnparsed === true && idIsKnown(quick, body)) {
-          return executor.execute(unparsedCall(procedure, quick, body, scope));
-        }
-      }
-    }
-    const text = decodeUtf8(body);
+    if (body.length > largeBody) return this.#handleLarge(body, scope, generation);
+    const text = typeof body === 'string' ? body : decodeUtf8(body);
     return text === undefined
       ? this.#run(unreadableBody(), undefined, scope, generation)
       : this.#handleText(text, scope, generation);
@@ -80,6 +42,27 @@ export class Kernel {
   /** The same for a payload that is parsed already. */
   handlePayload(payload: unknown, scope: RequestScope): Reply | Promise<Reply> {
     return this.#run(readPayload(payload, this.#limits), undefined, scope, this.#current());
+  }
+
+  #handleLarge(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    generation: Generation,
+  ): Reply | Promise<Reply> {
+    const quick = scanLargeBody(body, this.#limits.strict);
+    const procedure = quick && generation.table.get(quick.method);
+    if (quick?.id !== undefined && procedure !== undefined) {
+      const executor = generation.executorFor(procedure, quick.end - quick.start);
+      if (executor.takesUnparsed) {
+        return executor.execute(unparsedCall(procedure, quick, body, scope));
+      }
+    }
+    if (typeof body !== 'string' && body.byteLength > largeBatch) {
+      return this.#run(readBytes(body, this.#limits), body, scope, generation);
+    }
+    const text = typeof body === 'string' ? body : decodeUtf8(body);
+    const read = text === undefined ? unreadableBody() : readBody(text, this.#limits);
+    return this.#run(read, text, scope, generation);
   }
 
   #handleText(text: string, scope: RequestScope, generation: Generation): Reply | Promise<Reply> {
@@ -114,6 +97,8 @@ export class Kernel {
   /** The params of a quick reading, `unparsed` where only the exact reader can tell what they are. */
   #parseParams(text: string, quick: ScannedEnvelope): unknown {
     if (quick.start === -1) return undefined;
+    if ((quick.end - quick.start) * longestUnit > this.#limits.maxInlineParamsBytes)
+      return unparsed;
     if (exceedsDepth(text, this.#limits.maxDepth)) return unparsed;
     try {
       const params: unknown = JSON.parse(text.slice(quick.start, quick.end));
@@ -125,7 +110,7 @@ export class Kernel {
 
   #run(
     body: Body,
-    source: string | undefined,
+    source: string | Uint8Array | undefined,
     scope: RequestScope,
     generation: Generation,
   ): Reply | Promise<Reply> {
@@ -134,11 +119,12 @@ export class Kernel {
         this.#observer?.onRefused(body.code, undefined, undefined, scope);
         return body.reply;
       case 'single': {
-        const step = this.#toStep(body.entry, source, scope, generation);
+        const step = this.#plan(source, scope, generation).toStep(body.entry);
         return step.call === undefined ? step.reply : step.executor.execute(step.call);
       }
       case 'batch': {
-        const steps = body.entries.map((entry) => this.#toStep(entry, source, scope, generation));
+        const plan = this.#plan(source, scope, generation);
+        const steps = body.entries.map((entry) => plan.toStep(entry));
         const { batchConcurrency, maxReplyBytes } = this.#limits;
         const replies =
           batchConcurrency === 1
@@ -149,71 +135,24 @@ export class Kernel {
     }
   }
 
-  #toStep(
-    entry: Envelope | InvalidEnvelope,
-    source: string | undefined,
+  #plan(
+    source: string | Uint8Array | undefined,
     scope: RequestScope,
     generation: Generation,
-  ): Step {
-    if (isInvalid(entry)) {
-      this.#observer?.onRefused(entry.code, undefined, entry.id, scope);
-      return { call: undefined, reply: errorReply(entry.id, entry.code) };
-    }
-    const { method, id, params } = entry;
-    const { paramsStart: start, paramsEnd: end } = entry;
-    const procedure = generation.table.get(method);
-    if (procedure === undefined) return this.#toBuiltIn(entry, source, scope, generation);
-    const length = source === undefined ? roughLength(params) : end - start;
-    const executor = generation.executorFor(procedure, length);
-    const trace = scope.trace?.call(procedure.name, id);
-    const call = { procedure, id, params, source, start, end, scope, trace };
-    return source === undefined && params !== undefined && executor.takesUnparsed
-      ? this.#withText(call, executor)
-      : { call, executor };
-  }
-
-  /** A name that no procedure has. */
-  #toBuiltIn(
-    { method, id, params, paramsStart: start, paramsEnd: end }: Envelope,
-    source: string | undefined,
-    scope: RequestScope,
-    { table }: Generation,
-  ): Step {
-    const { introspection, maxReplyBytes } = this.#limits;
-    const found = introspection ? builtIn(method, table, maxReplyBytes, this.#observer) : undefined;
-    if (found !== undefined) {
-      const { procedure, executor } = found;
-      const trace = scope.trace?.call(method, id);
-      return { call: { procedure, id, params, source, start, end, scope, trace }, executor };
-    }
-    this.#observer?.onRefused(ErrorCode.MethodNotFound, method, id, scope);
-    if (id === undefined) return { call: undefined, reply: undefined };
-    const didYouMean = suggest(method, table.keys());
-    const data = didYouMean === undefined ? { method } : { method, didYouMean };
-    return { call: undefined, reply: errorReply(id, ErrorCode.MethodNotFound, data) };
-  }
-
-  /** The params of a parsed payload become text at once: later its owner may have changed them. */
-  #withText(call: Call, executor: Executor): Step {
-    const text = jsonOf(call.params);
-    if (text === undefined) {
-      const code = ErrorCode.InvalidRequest;
-      const reply = errorReply(call.id ?? 'null', code);
-      this.#observer?.onCall(call, code, 'none', 0, neverRan, reply);
-      return { call: undefined, reply };
-    }
-    return { call: { ...call, source: text, start: 0, end: text.length }, executor };
+  ): Plan {
+    return new Plan(source, scope, generation, this.#limits, this.#observer);
   }
 }
+
+/** A UTF-16 unit is at most three bytes of UTF-8. */
+const longestUnit = 3;
 
 /**
  * False where what looks like a notification may have an id behind its params that the quick reader could
  * not read. The worker would read it, but this side answers where there is no worker (any more).
  */
-export function idIsKnown(quick: ScannedEnvelope, body: string | Uint8Array): boolean {
+function idIsKnown(quick: ScannedEnvelope, text: string): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
-  const text =
-    typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return !text.includes('"id"') && !text.includes('\\u'); // it may be spelled with escapes
 }
 
@@ -227,14 +166,4 @@ function unparsedCall(
   const params = start === -1 ? undefined : unparsed;
   const trace = scope.trace?.call(procedure.name, id);
   return { procedure, id, params, source, start, end, scope, trace };
-}
-
-/** undefined for what JSON can't hold, or what a toJSON makes into neither object nor array. */
-function jsonOf(params: unknown): string | undefined {
-  try {
-    const text: string | undefined = JSON.stringify(params);
-    return text?.startsWith('{') || text?.startsWith('[') ? text : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -34,9 +34,12 @@ export function decidePlacement(facts: PlacementFacts): PlacementDecision {
     : { place: 'worker', reason: 'synchronous' };
 }
 
-/** Whether measurement may move the procedure. */
-export function isMeasured({ placement, isAsync, hasWorkers }: PlacementFacts): boolean {
-  return placement === 'auto' && !isAsync && hasWorkers;
+/** Whether measurement may move the procedure: only where the operator has asked for it. */
+export function isMeasured(
+  { placement, isAsync, hasWorkers }: PlacementFacts,
+  { inlineBelowUs }: PlacementLimits,
+): boolean {
+  return inlineBelowUs > 0 && placement === 'auto' && !isAsync && hasWorkers;
 }
 
 export interface PlacementLimits {
@@ -71,7 +74,7 @@ export function movePlacement(
     return { place: 'worker', reason };
   }
   const needed = runsNeeded(demotions);
-  if (inlineBelowUs === 0 || runs < needed || slowRuns * 100 >= runs) return undefined;
+  if (runs < needed || slowRuns * 100 >= runs) return undefined;
   return { place: 'inline', reason: `measured: p99 of ${runs} runs below ${inlineBelowUs} us` };
 }
 

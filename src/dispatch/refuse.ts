@@ -1,17 +1,17 @@
+import { type Body, largeBody, unreadableBody } from '../jsonrpc/body.ts';
 import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envelope.ts';
-import { type Body, decodeUtf8, readBody, unreadableBody } from '../jsonrpc/read.ts';
+import { decodeUtf8, readBody, readBytes } from '../jsonrpc/read.ts';
 import { readPayload } from '../jsonrpc/read-value.ts';
 import { cappedReply, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
-import { scanEnvelope } from '../jsonrpc/scan.ts';
-import { idIsKnown, type KernelLimits } from './kernel.ts';
-import { largeBody, scanLargeBody } from './large-body.ts';
+import type { KernelLimits } from './generation.ts';
+import { scanLargeBody } from './large-body.ts';
 
 /**
  * The reply to a body of which nothing may run: the refusal with the request's id, one object with id null
  * for a batch, nothing for notifications. What is no request keeps the error it would have had.
  *
  * Of a large body only the envelope is read, from both ends: who is refused must not buy the parsing of
- * megabytes. Where that does not tell the id, it is null.
+ * megabytes. Where that does not tell the id, it is null. Only what seems to be a notification is read whole.
  */
 export function refuseBody(
   body: string | Uint8Array,
@@ -19,12 +19,12 @@ export function refuseBody(
   limits: KernelLimits,
 ): Reply {
   if (body.length > largeBody) {
-    const quick =
-      typeof body === 'string'
-        ? scanEnvelope(body, body, 0, limits.strict)
-        : scanLargeBody(body, limits.strict);
-    if (quick !== undefined && quick.id === undefined && idIsKnown(quick, body)) return undefined;
-    return replyTo(quick?.id ?? 'null', refusal, limits);
+    const quick = scanLargeBody(body, limits.strict);
+    // What looks like a notification may have its id behind the params.
+    if (quick === undefined || quick.id !== undefined)
+      return replyTo(quick?.id ?? 'null', refusal, limits);
+    const read = typeof body === 'string' ? readBody(body, limits) : readBytes(body, limits);
+    return refuse(read, refusal, limits);
   }
   const text = typeof body === 'string' ? body : decodeUtf8(body);
   if (text === undefined) return unreadableBody().reply;

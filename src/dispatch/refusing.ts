@@ -3,7 +3,7 @@ import type { Reply } from '../jsonrpc/reply.ts';
 import type { Procedure } from '../router/types.ts';
 import type { Call } from './call.ts';
 import type { Executor } from './executor.ts';
-import type { Generation } from './kernel.ts';
+import type { Generation } from './generation.ts';
 import { errorFor } from './limit.ts';
 import { type CallObserver, neverRan } from './observer.ts';
 
@@ -18,5 +18,5 @@ export function refusingGeneration(
     return reply;
   };
   const executor: Executor = { takesUnparsed: true, execute: refuse };
-  return { table, executorFor: () => executor };
+  return { table, placesByLength: false, executorFor: () => executor };
 }

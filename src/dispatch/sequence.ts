@@ -4,6 +4,7 @@ import type { Call } from './call.ts';
 import type { Executor } from './executor.ts';
 import { errorFor } from './limit.ts';
 import { type CallObserver, neverRan } from './observer.ts';
+import { Pace } from './pace.ts';
 
 /** One place of a batch: a call and where it runs, or a reply that stands already. */
 export type Step =
@@ -13,7 +14,7 @@ export type Step =
 /**
  * Runs the steps of a batch strictly one after another, whatever their placement, and gives the replies
  * in the same order. Neighbours for one executor are handed over together, so that they share a frame.
- * Synchronous until a promise appears.
+ * Synchronous until a promise appears, or until so many calls have run here that others get a turn.
  *
  * @param maxBytes bound on all replies together; a result that breaks it, and what comes after, gets -32004
  * @param observer told of the calls that therefore do not run; a result left out was a result for it
@@ -33,6 +34,7 @@ class Sequence {
   readonly #steps: readonly Step[];
   readonly #budget: ReplyBudget;
   readonly #replies: Reply[] = [];
+  readonly #pace = new Pace();
 
   constructor(steps: readonly Step[], budget: ReplyBudget) {
     this.#steps = steps;
@@ -54,6 +56,7 @@ class Sequence {
         const reply = step.executor.execute(step.call);
         if (reply instanceof Promise) return reply.then((value) => this.#goOn([value]));
         this.#push(reply);
+        if (this.#pace.isOver(step.call)) return this.#pace.turn().then(() => this.run());
       }
     }
     return this.#replies;
@@ -155,15 +158,22 @@ export async function runConcurrently(
 ): Promise<readonly Reply[]> {
   const replies: Reply[] = steps.map(() => undefined);
   const budget = new ReplyBudget(maxBytes, observer);
+  const pace = new Pace();
   let next = 0;
   const runNext = async (): Promise<void> => {
     while (next < steps.length) {
       const index = next++;
       const step = steps[index] as Step;
       const { call } = step;
-      if (call === undefined) replies[index] = budget.take(call, step.reply);
-      else if (budget.isSpent) replies[index] = budget.refuse(call);
-      else replies[index] = budget.take(call, await step.executor.execute(call));
+      if (call === undefined) {
+        replies[index] = budget.take(call, step.reply);
+      } else if (budget.isSpent) {
+        replies[index] = budget.refuse(call);
+      } else {
+        const reply = step.executor.execute(call);
+        replies[index] = budget.take(call, await reply);
+        if (!(reply instanceof Promise) && pace.isOver(call)) await pace.turn();
+      }
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, steps.length) }, runNext));

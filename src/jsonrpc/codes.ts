@@ -39,7 +39,7 @@ export function wordOf(text: string): Codes {
 }
 
 /** Whether the word stands at `start`. */
-export function matches(codes: Codes, start: number, word: Codes): boolean {
+export function matches(codes: Codes | Uint8Array, start: number, word: Codes): boolean {
   for (let i = 0; i < word.length; i++) if (codes[start + i] !== word[i]) return false;
   return true;
 }

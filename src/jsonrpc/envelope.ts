@@ -3,12 +3,18 @@ import { ErrorCode } from './errors.ts';
 /** Longest method name, and longest id: in characters (UTF-16 units of a string, a number as written). */
 export const maxNameLength = 256;
 
+/** Params that are not parsed yet, but known to be one JSON value where they stand. */
+export const verified: unique symbol = Symbol('verified params');
+
+/** Most members of a request. Four of them mean something; each of the others is looked at, too. */
+export const maxMembers = 256;
+
 /** A valid request: its envelope read, its params not yet looked at beyond their kind. */
 export interface Envelope {
   readonly method: string;
   /** JSON text of the id, exactly as it was written; undefined: a notification. */
   readonly id: string | undefined;
-  /** The parsed params: undefined (none), an object or an array. */
+  /** undefined (none), an object or an array; `verified` where only their place is known. */
   readonly params: unknown;
   /** Where the params stand in the body, -1 where there are none. */
   readonly paramsStart: number;

@@ -1,3 +1,4 @@
+import { type Body, emptyBatch, type ReadLimits, tooLongBatch } from './body.ts';
 import {
   type Envelope,
   hasValidMembers,
@@ -6,7 +7,6 @@ import {
   isId,
   isObject,
 } from './envelope.ts';
-import { type Body, batchRefusal, type ReadLimits } from './read.ts';
 
 /**
  * Reads a payload that somebody else has parsed. It is not JSON text, so ids are echoed by their value.
@@ -24,8 +24,8 @@ function readValue(payload: unknown, limits: ReadLimits): Body {
   if (!Array.isArray(payload)) {
     return { kind: 'single', entry: readSafely(payload, limits.strict) };
   }
-  const refusal = batchRefusal(payload.length, limits.maxBatch);
-  if (refusal !== undefined) return refusal;
+  if (payload.length === 0) return emptyBatch();
+  if (payload.length > limits.maxBatch) return tooLongBatch(limits.maxBatch);
   // Array.from visits the holes of a sparse array too: each is answered as an invalid request.
   return {
     kind: 'batch',

@@ -1,9 +1,13 @@
 import type { BodyLease, BodyMemory } from '../dispatch/body-memory.ts';
-import { type Call, unparsed } from '../dispatch/call.ts';
+import { type Call, stretchOf, unparsed } from '../dispatch/call.ts';
+import { verified } from '../jsonrpc/envelope.ts';
 import type { RequestFacts } from '../router/lazy-context.ts';
 
 /** Text longer than this crosses as bytes: cloning a large string stalls the thread that reads it. */
 export const largeText = 64 * 1024;
+
+/** Params of one call among others of a large body cross as text up to so many bytes: few are soon copied. */
+const largestPiece = 4 * 1024;
 
 /** A call as it crosses to a replica. */
 export interface FrameEntry {
@@ -169,10 +173,17 @@ export class FrameBuilder {
     if (source === undefined) return this.#addText(JSON.stringify(params), -1, -1);
     if (typeof source !== 'string') {
       const { body } = scope;
+      const isPart = params === verified;
+      if (isPart && end - start <= largestPiece) {
+        return this.#addText(stretchOf(source, start, end), -1, -1);
+      }
       const isLent = body !== undefined && body.bytes.buffer === source.buffer;
-      return this.#addShared(isLent ? body.hold() : this.#memory.copy(source), start, end);
+      if (isLent) return this.#addShared(body.hold(), start, end);
+      return isPart
+        ? this.#addShared(this.#memory.copy(source.subarray(start, end)), -1, -1)
+        : this.#addShared(this.#memory.copy(source), start, end);
     }
-    // Parsed already, so a part of a body that is known to be JSON: that part is enough.
+    // A part of a body that is known to be JSON: that part is enough.
     if (params !== unparsed) return this.#addText(source.slice(start, end), -1, -1);
     return this.#addText(source, start, end);
   }

@@ -1,5 +1,5 @@
 import { exceedsDepth } from '../jsonrpc/depth.ts';
-import { isInvalid } from '../jsonrpc/envelope.ts';
+import { isInvalid, verified } from '../jsonrpc/envelope.ts';
 import type { ErrorCode } from '../jsonrpc/errors.ts';
 import { readBody } from '../jsonrpc/read.ts';
 import { errorReply } from '../jsonrpc/reply.ts';
@@ -52,5 +52,8 @@ function readExactly(text: string, options: ReplicaOptions): ReadParams {
   if (body.kind === 'batch') throw new Error('a single call was read as a batch');
   const { entry } = body;
   if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
-  return { reply: undefined, params: entry.params, id: entry.id };
+  const { id, params, paramsStart, paramsEnd } = entry;
+  const isParsed = params !== verified;
+  const value = isParsed ? params : (JSON.parse(text.slice(paramsStart, paramsEnd)) as unknown);
+  return { reply: undefined, params: value, id };
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { type Call, unparsed } from '../../src/dispatch/call.ts';
 import { RequestScope } from '../../src/dispatch/scope.ts';
-import { isInvalid } from '../../src/jsonrpc/envelope.ts';
+import { isInvalid, verified } from '../../src/jsonrpc/envelope.ts';
 import { readBody } from '../../src/jsonrpc/read.ts';
 import { errorReply } from '../../src/jsonrpc/reply.ts';
 import { scanEnvelope } from '../../src/jsonrpc/scan.ts';
@@ -46,7 +46,10 @@ function readExactly(text: string): ReadParams {
   assert.ok(body.kind === 'single');
   const { entry } = body;
   if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
-  return { reply: undefined, params: entry.params, id: entry.id };
+  const { id, params, paramsStart, paramsEnd } = entry;
+  const isPlace = params === verified;
+  const value: unknown = isPlace ? JSON.parse(text.slice(paramsStart, paramsEnd)) : params;
+  return { reply: undefined, params: value, id };
 }
 
 function checkAll(runs: number, mutations: number, pad: string): number {

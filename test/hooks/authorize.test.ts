@@ -59,7 +59,7 @@ describe('the placement of a synchronous procedure behind an asynchronous author
   };
 
   test('is measured by its handler: a slow one stays in the workers', async (t) => {
-    const dispatcher = new Dispatcher(common);
+    const dispatcher = new Dispatcher({ ...common, inlineBelowUs: 100 });
     t.after(() => dispatcher.close());
     await dispatcher.ready();
     for (const method of ['slow', 'slowBehindPromise']) {

@@ -1,5 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { parseModel, type Reading, readModel, type Value } from '../jsonrpc/model.ts';
+import {
+  beginsLongArray,
+  parseModel,
+  type Reading,
+  readModel,
+  type Value,
+} from '../jsonrpc/model.ts';
 import {
   error,
   invalid,
@@ -70,21 +76,30 @@ export function referenceOf(
 ): Expected {
   if (!isUtf8(body)) return nothingRan(parseError);
   const text = Buffer.from(body).toString();
+  if (isTooLong(text)) return nothingRan(tooLarge('null', maxBatch));
   const value = modelOf(text);
   if (value === undefined || value.depth > maxDepth) return nothingRan(parseError);
   if (value.kind !== 'array') return answerOf(readModel(text, value, false), procedures);
   if (value.items.length === 0) return nothingRan(invalid());
-  if (value.items.length > maxBatch) return nothingRan(tooLarge('null', maxBatch));
   const answers = value.items.map((item) => answerOf(readModel(text, item, false), procedures));
   const replies = answers.flatMap(({ reply }) => (reply === undefined ? [] : [reply]));
   const runs = answers.reduce((sum, answer) => sum + answer.runs, 0);
   return { reply: replies.length === 0 ? undefined : `[${replies.join(',')}]`, runs };
 }
 
-/** The descent has no more stack than any other: what is that deep is too deep, or no JSON. */
+/** A batch too long is told by its first items: what stands behind them may be anything. */
+function isTooLong(text: string): boolean {
+  return withoutOverflow(() => beginsLongArray(text, maxBatch, maxDepth)) ?? false;
+}
+
 function modelOf(text: string): Value | undefined {
+  return withoutOverflow(() => parseModel(text));
+}
+
+/** The descent has no more stack than any other: what is that deep is too deep, or no JSON. */
+function withoutOverflow<T>(parse: () => T): T | undefined {
   try {
-    return parseModel(text);
+    return parse();
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;

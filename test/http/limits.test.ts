@@ -19,7 +19,7 @@ type Given = Omit<AppOptions, 'modules'>;
 
 interface Limit {
   /** What is bounded: an option, or what the protocol fixes. */
-  readonly of: OptionName | 'id' | 'method' | 'pattern';
+  readonly of: OptionName | 'id' | 'method' | 'members' | 'pattern';
   readonly what: string;
   run(
     start: (options: Given) => Promise<Served>,
@@ -161,6 +161,42 @@ const limits: readonly Limit[] = [
     }),
   ),
   {
+    of: 'maxInlineParamsBytes',
+    what: '-32004 in place of an inline call, alone and in a batch; a worker takes more',
+    async run(start) {
+      const { client } = await start({ maxInlineParamsBytes: 100 });
+      // Two bytes of UTF-8 for each letter.
+      const sized = (place: string, bytes: number, id: number) =>
+        rpc(`${place}.length`, { text: `${'é'.repeat(bytes / 2 - 6)}x` }, id);
+      const empty = JSON.stringify({ text: 'x' }).length;
+      assert.equal(empty, 12);
+      const ask = async (body: string) => json(await client().ask(post(body)));
+      assert.equal((await ask(sized('in', 100, 1))).error, undefined);
+      assert.deepEqual((await ask(sized('in', 102, 1))).error, tooMuch(100));
+      assert.deepEqual((await ask(sized('in', 102, 1).padEnd(70_000))).error, tooMuch(100));
+      assert.equal((await ask(sized('out', 102, 1))).error, undefined);
+      const notified = `{"method":"in.length","params":{"text":"${'x'.repeat(100)}"}}`;
+      assert.equal((await client().ask(post(notified))).status, 204);
+      for (const pad of [0, 70_000]) {
+        const batch = [sized('in', 102, 1), sized('out', 102, 2), sized('in', 100, 3)].join();
+        const replies = (await ask(`[${batch}]`.padEnd(pad))) as unknown as Record<
+          string,
+          unknown
+        >[];
+        assert.deepEqual(
+          replies.map(({ id, error }) => [id, error]),
+          [
+            [1, tooMuch(100)],
+            [2, undefined],
+            [3, undefined],
+          ],
+        );
+      }
+      // What is no JSON, or no request, is told first.
+      assert.equal((await ask(`${sized('in', 102, 1).slice(0, -1)},}`)).error.code, -32700);
+    },
+  },
+  {
     of: 'maxBatch',
     what: 'one -32004, nothing has run',
     async run(start) {
@@ -232,6 +268,21 @@ const limits: readonly Limit[] = [
         () => given.rpc({ name: `${name}m`, placement: 'inline' }, () => 'longer'),
         RegistrationError,
       );
+    },
+  },
+  {
+    of: 'members',
+    what: '-32600 with id null, where their number is served',
+    async run(start) {
+      const { client } = await start({ router: router().router });
+      const members = (count: number, rest = '') =>
+        `{"id":1,"method":"text"${',"x":{}'.repeat(count - 2)}${rest}}`;
+      const ask = async (body: string) => json(await client().ask(post(body)));
+      assert.equal((await ask(members(256))).result, '');
+      const refused = await ask(members(257));
+      assert.deepEqual([refused.id, refused.error.code], [null, -32600]);
+      // What is no JSON behind them is told first.
+      assert.equal((await ask(members(257, ',"y"'))).error.code, -32700);
     },
   },
   ...(['in', 'out'] as const).map(

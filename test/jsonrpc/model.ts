@@ -29,6 +29,19 @@ export function parseModel(text: string): Value | undefined {
   }
 }
 
+/**
+ * Whether an array begins the text, and of it so many items that nest no deeper, each with a comma behind it:
+ * what follows the last of those is not looked at.
+ */
+export function beginsLongArray(text: string, count: number, maxDepth: number): boolean {
+  try {
+    return new Parser(text).beginsLongArray(count, maxDepth);
+  } catch (error) {
+    if (error instanceof NotJson) return false;
+    throw error;
+  }
+}
+
 class Parser {
   readonly #text: string;
   #at = 0;
@@ -42,6 +55,17 @@ class Parser {
     this.#blanks();
     if (this.#at !== this.#text.length) throw new NotJson();
     return value;
+  }
+
+  beginsLongArray(count: number, maxDepth: number): boolean {
+    this.#blanks();
+    if (!this.#take('[')) return false;
+    for (let n = 0; n < count; n++) {
+      if (this.#value().depth >= maxDepth) return false;
+      this.#blanks();
+      if (!this.#take(',')) return false;
+    }
+    return true;
   }
 
   #blanks(): void {
@@ -176,7 +200,7 @@ export type Reading =
     };
 
 export function readModel(text: string, value: Value, strict: boolean): Reading {
-  if (value.kind !== 'object') return { invalid: 'null' };
+  if (value.kind !== 'object' || value.members.length > 256) return { invalid: 'null' };
   const all = (name: string) => value.members.filter((member) => member.name === name);
   const textOf = ({ start, end }: Value) => text.slice(start, end);
   const ids = all('id');

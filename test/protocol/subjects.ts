@@ -50,6 +50,8 @@ export async function startDispatcher(
     spareWorkers: 0,
     ...patience,
     logLevel: 'silent',
+    // One case brings more inline than the default allows.
+    maxInlineParamsBytes: 4 * 1024 ** 2,
     ...options,
   });
   await dispatcher.ready();
@@ -82,6 +84,7 @@ function httpSubject(transport: 'uws' | 'node'): Start {
       spareWorkers: 0,
       ...patience,
       logLevel: 'silent',
+      maxInlineParamsBytes: 4 * 1024 ** 2,
       port: 0,
       transport,
       ...options,

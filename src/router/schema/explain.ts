@@ -227,8 +227,11 @@ const rules: readonly Rule[] = [
   { broken: (schema) => schema.uniqueItems === true, text: () => 'must hold no item twice' },
 ];
 
+/** Characters compared for one hint, of which a refusal has up to eight: a batch may be refused a thousand times. */
+const hintSteps = 1000;
+
 function unknownText(name: string, properties: Record<string, TSchema>): string {
-  const near = suggest(name, Object.keys(properties));
+  const near = suggest(name, Object.keys(properties), { left: hintSteps });
   return near === undefined ? 'is not known here' : `is not known here; did you mean ${near}?`;
 }
 

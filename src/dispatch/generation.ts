@@ -1,0 +1,26 @@
+import type { ReadLimits } from '../jsonrpc/body.ts';
+import type { Procedure } from '../router/types.ts';
+import type { Executor } from './executor.ts';
+
+/** The procedures and executors one request uses from its first call to its last. */
+export interface Generation {
+  readonly table: ReadonlyMap<string, Procedure>;
+  /** Whether the length of params has a say in where a call runs. */
+  readonly placesByLength: boolean;
+  /**
+   * Where a call runs now.
+   *
+   * @param paramsLength characters or bytes of its params as they came
+   */
+  executorFor(procedure: Procedure, paramsLength: number): Executor;
+}
+
+export interface KernelLimits extends ReadLimits {
+  readonly maxReplyBytes: number;
+  /** Of the params of a call that runs on this thread, as they came. */
+  readonly maxInlineParamsBytes: number;
+  /** Whether `rpc.discover` is answered. */
+  readonly introspection: boolean;
+  /** Calls of one batch that run at a time; 1: strictly one after another. */
+  readonly batchConcurrency: number;
+}

@@ -8,6 +8,7 @@ import { micro } from './micro.ts';
 import { scaling } from './scaling.ts';
 import { siege } from './siege.ts';
 import { soakSuite } from './soak.ts';
+import { stalls } from './stalls.ts';
 import { start } from './start.ts';
 
 export const suites: readonly Suite[] = [
@@ -16,6 +17,7 @@ export const suites: readonly Suite[] = [
   http,
   isolation,
   limits,
+  stalls,
   scaling,
   growth,
   start,

@@ -1,0 +1,84 @@
+/** How long one body holds the event loop up: the longest turn from its arrival to its reply. */
+import { existsSync, readFileSync } from 'node:fs';
+import { RequestScope } from '../../src/dispatch/scope.ts';
+import { Dispatcher } from '../../src/index.ts';
+import { expose } from '../process/expose.ts';
+import { largestInline, type StallBody, stallBodies } from './stall-bodies.ts';
+
+export interface StallJob {
+  readonly size: number;
+  readonly stage: string;
+}
+
+const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+const options = {
+  modules: [new URL(`./stall-procedures${extension}`, import.meta.url).href],
+  workers: 1,
+  spareWorkers: 0,
+  logLevel: 'silent',
+} as const;
+
+const open = new Dispatcher(options);
+const full = new Dispatcher({ ...options, maxInFlight: 1 });
+await Promise.all([open.ready(), full.ready()]);
+const never = new AbortController();
+void full.dispatch({ id: 1, method: 'wait' }, { signal: never.signal });
+
+const schedule = `/proc/self/task/${process.pid}/schedstat`;
+const hasSchedule = existsSync(schedule);
+
+/** Milliseconds that this thread ran, where the system tells: others on its core take nothing from them. */
+function now(): number {
+  if (!hasSchedule) return performance.now();
+  return Number(readFileSync(schedule, 'latin1').split(' ', 1)[0]) / 1e6;
+}
+
+/** Milliseconds. Tries a few times: the shortest stall is the body's own, and not that of its neighbours. */
+async function stall({ size, stage }: StallJob): Promise<number> {
+  const found = stallBodies(size).find((one) => one.stage === stage);
+  if (found === undefined) throw new Error(`no stage ${stage}`);
+  return shortest(found);
+}
+
+async function parse(): Promise<number> {
+  const body = largestInline(open.config.maxInlineParamsBytes);
+  return shortest({ stage: 'params', body });
+}
+
+async function shortest(found: StallBody): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < 3; n++) least = Math.min(least, await stallOf(found));
+  return least;
+}
+
+async function stallOf({ body, asText, refused }: StallBody): Promise<number> {
+  const dispatcher = refused === true ? full : open;
+  const given = asText === true ? body : sharedOf(body);
+  let longest = 0;
+  let last = now();
+  let isAnswered = false;
+  const look = (): void => {
+    const time = now();
+    longest = Math.max(longest, time - last);
+    last = time;
+    if (!isAnswered) setImmediate(look);
+  };
+  setImmediate(look);
+  last = now();
+  const reply = dispatcher.handle(given, new RequestScope());
+  look();
+  await reply;
+  isAnswered = true;
+  look();
+  return longest;
+}
+
+/** As a transport gathers it. */
+function sharedOf(body: string): Uint8Array {
+  const bytes = Buffer.from(body);
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));
+  shared.set(bytes);
+  return shared;
+}
+
+expose(undefined, { stall, parse });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** `.ts` when this package runs from its sources, `.js` from dist. */
 export const ownExtension: string = extname(new URL(import.meta.url).pathname);
@@ -13,7 +14,18 @@ export const packageIsModule: boolean = typeof require === 'undefined';
 
 const above = new URL('../../../', import.meta.url).href;
 const root = above.endsWith('/dist/') ? new URL('../', above).href : above;
-const ownFolders = ['src/', 'workers/', 'dist/'].map((folder) => root + folder);
+const ownFolders = [root, sourceRoot()].flatMap((of) =>
+  ['src/', 'workers/', 'dist/'].map((folder) => of + folder),
+);
+
+/** Where stack traces find this package: with source maps its sources, which may lie elsewhere. */
+function sourceRoot(): string {
+  const stack = new Error('for its stack').stack ?? '';
+  const frame = /((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):\d+:\d+\)?$/m.exec(stack)?.[1];
+  if (frame === undefined) return root;
+  const url = frame.startsWith('file:') ? frame : pathToFileURL(frame).href;
+  return new URL('../../../', url).href;
+}
 
 export function isOwnFile(url: string): boolean {
   return ownFolders.some((folder) => url.startsWith(folder));

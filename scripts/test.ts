@@ -28,6 +28,7 @@ const long = [
   'test/faults/load.test.ts',
   'test/faults/model.test.ts',
   'test/faults/neighbours.test.ts',
+  'test/faults/reload-leaks.test.ts',
   'test/faults/reload-memory.test.ts',
   'test/faults/soak.test.ts',
   'test/faults/storm.test.ts',
@@ -72,6 +73,9 @@ if (missing.length > 0) fail(`no such test file or folder: ${missing.join(', ')}
 const files = (paths.length > 0 ? paths : ['test']).flatMap(listTests);
 if (files.length === 0) fail(`no *${suffix} file in ${paths.join(', ') || 'test/'}`);
 
+/** c8 reads the copy's source maps after this process: then a later run removes the copy. */
+const isMeasured = process.env.NODE_V8_COVERAGE !== undefined;
+
 function compile(): string {
   try {
     return compileTree(root);
@@ -81,8 +85,6 @@ function compile(): string {
 }
 
 const copy = compile();
-// c8 reads the copy's source maps after this process: a later run removes it.
-const isMeasured = process.env.NODE_V8_COVERAGE !== undefined;
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
 
@@ -91,7 +93,7 @@ const counting = asked.has('--times')
   ? ['--import', pathToFileURL(compiled('scripts/count-cpu.ts')).href]
   : [];
 const runner = [
-  '--enable-source-maps',
+  ...(isMeasured ? [] : ['--enable-source-maps']),
   ...counting,
   '--test',
   '--test-reporter=spec',

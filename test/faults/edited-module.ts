@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
 import { recorder } from '../dispatcher/harness.ts';
 import { until } from '../dispatcher/journal.ts';
+import { patience } from '../patience.ts';
 import { ModuleFolder } from '../router/module-folder.ts';
 
 /** A module that is served, and edited meanwhile. Each procedure gives the version that it was loaded with. */
@@ -27,6 +28,7 @@ export class EditedModule {
       spareWorkers: 0,
       // Other processes on the machine must not keep a worker from loading.
       niceIncrement: 0,
+      ...patience,
       log,
       ...options,
       modules,

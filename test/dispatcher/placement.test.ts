@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { threadId } from 'node:worker_threads';
+import { patience } from '../patience.ts';
 import { startDispatcher } from '../protocol/subjects.ts';
 
 // A machine that is busy elsewhere starves threads of a lower priority.
-const patient = { niceIncrement: 0, startTimeoutMs: 300_000 };
+const patient = { niceIncrement: 0, ...patience };
 
 const calls = Array.from({ length: 1000 }, (_, id) => ({ method: 'thread', id }));
 

@@ -8,6 +8,8 @@ import { largeBatch } from '../../src/jsonrpc/body.ts';
 import { readExactly } from '../../src/jsonrpc/read-exactly.ts';
 import type { Units } from '../../src/jsonrpc/syntax.ts';
 import { suggest } from '../../src/suggest.ts';
+import { moduleUrl } from '../files.ts';
+import { patience } from '../patience.ts';
 
 /**
  * What one body may make the front end do, counted: the worst bodies known for each stage. How long that
@@ -49,14 +51,14 @@ function sharedOf(body: string): Uint8Array {
 }
 
 describe('one body on the front end', () => {
-  const modules = [new URL('../../bench/subjects/stall-procedures.ts', import.meta.url).href];
+  const modules = [moduleUrl('bench/subjects/stall-procedures.ts')];
   const options = {
     modules,
     workers: 1,
     spareWorkers: 0,
     // A machine that is busy elsewhere starves threads of a lower priority.
     niceIncrement: 0,
-    startTimeoutMs: 300_000,
+    ...patience,
     logLevel: 'silent',
   } as const;
   const open = new Dispatcher(options);

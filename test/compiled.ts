@@ -34,11 +34,12 @@ export class Compiled {
    * Its stderr is ours.
    *
    * @param file relative to the repository's folder
+   * @param added to our environment
    */
-  start(file: string, args: readonly string[] = []) {
+  start(file: string, args: readonly string[] = [], added: Readonly<Record<string, string>> = {}) {
     const path = join(this.tree, file.replace(/\.ts$/, '.js'));
     return spawn(process.execPath, ['--expose-gc', path, ...args], {
-      env: userEnvironment(),
+      env: { ...userEnvironment(), ...added },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
   }

@@ -1,0 +1,294 @@
+import { Compiled } from '../../compiled.ts';
+import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
+import { type Plan, plan, plans } from '../harness.ts';
+import { MemoryTrend } from '../memory-trend.ts';
+import { pick, randomFrom } from '../random.ts';
+import { Bodies } from './bodies.ts';
+import { Caller } from './caller.ts';
+import { SteppedClock } from './clock.ts';
+import { Bag, faultPlan, faults, goodPlan, isAllowed, isHostile } from './faults.ts';
+import { Reloader } from './reloader.ts';
+import type { SoakReport } from './report.ts';
+import { pause, Server } from './server.ts';
+import { type SoakRow, Tally } from './tally.ts';
+
+export interface SoakOptions {
+  /** Every choice comes from it. */
+  readonly seed: number;
+  readonly calls: number;
+  /** Per cent of the calls. */
+  readonly hostile: number;
+  /** Each behind a bad edit that must be refused. */
+  readonly reloads: number;
+  /** How long the server lets modules load. */
+  readonly startTimeoutMs: number;
+  /** Bursts of large bodies: whole, held, given up. */
+  readonly bursts: number;
+  /** Steps of the wall clock, by libfaketime at that path; undefined: none. */
+  readonly clock: { readonly library: string; readonly steps: number } | undefined;
+  /** How often the recovery from each fault is measured. */
+  readonly recoveryRounds: number;
+  readonly onProgress?: (done: number) => void;
+}
+
+const connections = 64;
+
+/** A batch with one of each fault for so many calls. */
+const framesEvery = 2000;
+
+/** One burst of so many holds back more bodies than the server may keep. */
+const floodEvery = 5;
+
+/** A held body stays so for as many calls of the others. */
+const heldCalls = 300;
+
+/** The clock moves by up to so many hours, forward or back. */
+const longestStepHours = 9;
+
+/**
+ * Resident memory may grow, over what the server holds at rest, by the budget for bodies (`maxBodyMemory`), and by what
+ * the heaps of two generations of three threads (64 MB each at most), the replies and the garbage of them all come to.
+ */
+const bodyMemoryMb = 256;
+const marginMb = 384;
+
+/** Some are opened once, by what is first used under load. */
+const moreDescriptors = 8;
+
+/** Runs the soak: counts every answer, one by one, and every execution. */
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  const compiled = new Compiled();
+  const clock = options.clock && new SteppedClock(options.clock.library);
+  const server = new Server(compiled, options.startTimeoutMs, clock?.env ?? {});
+  try {
+    return await new Soak(options, server, clock, await server.url()).run();
+  } finally {
+    server.kill();
+    clock?.remove();
+    compiled.remove();
+  }
+}
+
+class Soak {
+  readonly #options: SoakOptions;
+  readonly #server: Server;
+  readonly #clock: SteppedClock | undefined;
+  readonly #tally = new Tally();
+  readonly #caller: Caller;
+  readonly #reloader: Reloader;
+  readonly #bodies: Bodies;
+  readonly #random: () => number;
+  readonly #bag: Bag;
+  #sent = 0;
+  #frames = 0;
+  /** The row of good calls now. */
+  #phase = '(good calls)';
+
+  constructor(options: SoakOptions, server: Server, clock: SteppedClock | undefined, url: string) {
+    this.#options = options;
+    this.#server = server;
+    this.#clock = clock;
+    this.#random = randomFrom(options.seed);
+    this.#bag = new Bag(this.#random);
+    this.#caller = new Caller(url, this.#tally, connections);
+    this.#reloader = new Reloader(url, server, this.#tally.violations);
+    this.#bodies = new Bodies(url, this.#tally, randomFrom(options.seed + 1));
+    this.#nameRows();
+  }
+
+  async run(): Promise<SoakReport> {
+    const server = this.#server;
+    const tally = this.#tally;
+    const began = performance.now();
+    await server.whole();
+    const before = await server.usage();
+    const trend = new MemoryTrend(() => server.usage());
+    await this.#load();
+    const memory = await trend.end();
+    const seconds = (performance.now() - began) / 1000;
+    const stormRecoveries = ((await server.tell('recoveries')) as Recovery[]).map(({ ms }) => ms);
+    await this.#measureRecoveries();
+    this.#caller.end();
+    await server.whole();
+    const after = await settled(server, before);
+    const rssBoundMb = before.rssMb + bodyMemoryMb + marginMb;
+    if (isMore(after, before))
+      tally.violations.push(`left behind: ${JSON.stringify({ before, after })}`);
+    if (after.peakRssMb > rssBoundMb)
+      tally.violations.push(`RSS ${after.peakRssMb} MB, above ${rssBoundMb} MB`);
+    const losses = Number(await server.tell('losses'));
+    await this.#close();
+    return {
+      rows: tally.rows,
+      seconds,
+      refused: tally.refused,
+      stormRecoveries,
+      losses,
+      reloads: this.#reloader.done,
+      badEdits: this.#reloader.refused,
+      clockSteps: this.#clock?.steps ?? 0,
+      memory,
+      held: { before, after },
+      rssBoundMb,
+      violations: tally.violations,
+    };
+  }
+
+  /** In the order of the table. */
+  #nameRows(): void {
+    const kinds = faults.map(({ kind }) => kind);
+    const bodies = ['upload given up', 'large', 'large inline', 'held'];
+    const clock = this.#clock === undefined ? [] : ['clock'];
+    const names = ['(good calls)', ...kinds, 'one of each', 'reload', 'edit', ...clock];
+    for (const name of [...names, 'caller gone', ...bodies]) this.#tally.row(name);
+  }
+
+  readonly #rowOf = (one: Plan): SoakRow =>
+    this.#tally.row(isHostile(one) ? one.params.kind : this.#phase);
+
+  /** All that disturbs, at once. */
+  async #load(): Promise<void> {
+    const clients = Array.from({ length: connections }, () => this.#client());
+    await Promise.all([...clients, this.#disturb(), this.#burst()]);
+  }
+
+  async #client(): Promise<void> {
+    const { calls, hostile, onProgress } = this.#options;
+    const random = this.#random;
+    const share = hostile / 100;
+    while (this.#sent < calls && !this.#server.hasEnded) {
+      const isBatch = random() < 0.3;
+      const some = Array.from({ length: isBatch ? 2 + Math.floor(random() * 7) : 1 }, () =>
+        random() >= share ? goodPlan(random) : this.#bag.next(),
+      );
+      this.#sent += some.length;
+      if (this.#sent >= (this.#frames + 1) * framesEvery) await this.#sendOneOfEach();
+      if (random() < share / 3) {
+        this.#sent++;
+        const left = plan(pick(random, ['wait', 'echo']), { method: 'long' });
+        await this.#caller.sendAndGo(left, this.#tally.row('caller gone'));
+      }
+      await this.#caller.send(some, this.#rowOf, isAllowed);
+      onProgress?.(this.#sent);
+    }
+  }
+
+  async #sendOneOfEach(): Promise<void> {
+    this.#frames++;
+    const each = faults.flatMap(({ kind }) => [faultPlan(kind), plan('echo', { method: 'long' })]);
+    this.#sent += each.length;
+    const row = this.#tally.row('one of each');
+    await this.#caller.send(each, () => row, isAllowed);
+  }
+
+  /** Reloads and steps of the clock in turn, spread over the calls. */
+  async #disturb(): Promise<void> {
+    const { reloads, clock } = this.#options;
+    const steps = clock?.steps ?? 0;
+    const order = [
+      ...Array.from({ length: reloads }, (_, i) => ({
+        at: (i + 1) / (reloads + 1),
+        isStep: false,
+      })),
+      ...Array.from({ length: steps }, (_, i) => ({ at: (i + 0.5) / steps, isStep: true })),
+    ].toSorted((a, b) => a.at - b.at);
+    const random = randomFrom(this.#options.seed + 2);
+    for (const { at, isStep } of order) {
+      await this.#untilSent(at * this.#options.calls);
+      if (isStep) {
+        const hours = (random() < 0.5 ? -1 : 1) * (1 + random() * (longestStepHours - 1));
+        const step = this.#clock?.step(Math.round(hours * 3600), this.#server);
+        await this.#during('clock', () => Promise.resolve(step));
+      } else {
+        await this.#during('edit', () => this.#reloader.bad());
+        await this.#during('reload', () => this.#reloader.good());
+      }
+    }
+  }
+
+  async #burst(): Promise<void> {
+    const { bursts, calls } = this.#options;
+    for (let i = 0; i < bursts; i++) {
+      await this.#untilSent((calls * (i + 0.5)) / bursts);
+      const until = Math.min(this.#sent + heldCalls, calls);
+      await this.#bodies.burst(() => this.#untilSent(until), i % floodEvery === floodEvery - 1);
+    }
+  }
+
+  async #untilSent(count: number): Promise<void> {
+    while (this.#sent < count && !this.#server.hasEnded) await pause(5);
+  }
+
+  /** Counts the good calls that are sent meanwhile in a row of their own. */
+  async #during(row: string, act: () => Promise<void>): Promise<void> {
+    const before = this.#phase;
+    this.#phase = row;
+    await act();
+    this.#phase = before;
+  }
+
+  /** Under light traffic, one loss at a time and with its spare in place: how long a slot is gone. */
+  async #measureRecoveries(): Promise<void> {
+    const server = this.#server;
+    const beside = this.#tally.row('beside');
+    let light = true;
+    const lightClients = Array.from({ length: 4 }, async () => {
+      while (light && !server.hasEnded) {
+        const one = plan('echo', { method: 'long' });
+        await this.#caller.send([one], () => beside, isAllowed);
+        await pause(1);
+      }
+    });
+    for (let round = 0; round < this.#options.recoveryRounds; round++) {
+      for (const { kind, cause } of faults) {
+        if (cause === undefined) continue;
+        await server.whole();
+        await server.tell('forget');
+        await this.#caller.send([faultPlan(kind)], this.#rowOf, isAllowed);
+        for (let found: Recovery[] = []; found.length === 0; ) {
+          await pause(5);
+          found = (await server.tell('recoveries')) as Recovery[];
+          for (const { ms } of found) this.#tally.row(kind).recovery.push(ms);
+        }
+      }
+    }
+    light = false;
+    await Promise.all(lightClients);
+  }
+
+  /** Both workers held, and the queue full of what came behind: then the server is told to close. */
+  async #close(): Promise<void> {
+    const server = this.#server;
+    const closing = this.#tally.row('close');
+    const held = plans(2, 'hold', { method: 'heavy', gate: 1 });
+    const behind = plans(connections - 2, 'echo', { method: 'long' });
+    const isOk = (_plan: Plan, outcome: string): boolean => outcome === 'ok';
+    const answers = [...held, ...behind].map((one) =>
+      this.#caller.send([one], () => closing, isOk),
+    );
+    while ((await server.pool()).queued < behind.length) await pause(5);
+    await server.tell('open');
+    await Promise.all(answers);
+    this.#tally.checkRuns((await server.tell('runs')) as number[]);
+    await server.tell('close');
+    this.#caller.end();
+    await server.ended();
+  }
+}
+
+function isMore(after: Usage, before: Usage): boolean {
+  return (
+    after.threads > before.threads ||
+    after.descriptors > before.descriptors + moreDescriptors ||
+    after.warnings.length > 0
+  );
+}
+
+/** What the server holds when threads that were ended, and sockets, have gone; as it is after a minute at most. */
+async function settled(server: Server, before: Usage): Promise<Usage> {
+  for (let tries = 0; ; tries++) {
+    const usage = await server.usage();
+    if (!isMore(usage, before) || tries === 600) return usage;
+    await pause(100);
+  }
+}

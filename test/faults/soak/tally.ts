@@ -1,0 +1,102 @@
+import type { Plan } from '../harness.ts';
+
+export interface SoakRow {
+  readonly fault: string;
+  calls: number;
+  answered: number;
+  /** Calls with an id that got no answer, or one that may not be. */
+  lost: number;
+  /** Answers with the id or the nonce of another call, or a second answer. */
+  crossed: number;
+  /** Calls that ran more often than their answer says. */
+  doubled: number;
+  /** Milliseconds from the loss of a thread to the next call that its successor answered. */
+  readonly recovery: number[];
+}
+
+/** What one call came to, as far as its caller knows. */
+interface Entry {
+  readonly row: SoakRow;
+  /** As in `Ended`; undefined: the caller left, or got no answer. */
+  outcome: string | undefined;
+  /** Its body never went out whole. */
+  isPartial: boolean;
+}
+
+/** Codes of calls that have not run: refused, cancelled, too large. */
+const neverRan = new Set(['-32000', '-32003', '-32004']);
+
+/** Every call and what it came to. */
+export class Tally {
+  /** What may not be, each in a line. */
+  readonly violations: string[] = [];
+  /** Answered -32000. */
+  refused = 0;
+  readonly #rows = new Map<string, SoakRow>();
+  readonly #entries = new Map<number, Entry>();
+
+  get rows(): SoakRow[] {
+    return [...this.#rows.values()];
+  }
+
+  row(fault: string): SoakRow {
+    let row = this.#rows.get(fault);
+    if (row === undefined) {
+      row = { fault, calls: 0, answered: 0, lost: 0, crossed: 0, doubled: 0, recovery: [] };
+      this.#rows.set(fault, row);
+    }
+    return row;
+  }
+
+  /** The call is about to be sent. */
+  begin({ params }: Plan, row: SoakRow): void {
+    row.calls++;
+    this.#entries.set(params.n, { row, outcome: undefined, isPartial: false });
+  }
+
+  /** Its body has not gone out whole, so that nobody can run it. */
+  left({ params }: Plan): void {
+    this.#entry(params.n).isPartial = true;
+  }
+
+  answered(plan: Plan, outcome: string, isAllowed: boolean): void {
+    const entry = this.#entry(plan.params.n);
+    entry.outcome = outcome;
+    entry.row.answered++;
+    if (outcome === '-32000') this.refused++;
+    else if (!isAllowed) {
+      entry.row.lost++;
+      this.violations.push(`${plan.method} ${plan.params.kind}: ${outcome}`);
+    }
+  }
+
+  /** It has no answer, and should have one. */
+  lost({ method, params }: Plan, why: string): void {
+    this.#entry(params.n).row.lost++;
+    this.violations.push(`${method} ${params.n}: not answered: ${why}`);
+  }
+
+  crossed({ params }: Plan, what: string): void {
+    this.#entry(params.n).row.crossed++;
+    this.violations.push(what);
+  }
+
+  /** Each call ran as often as its answer says. @param runs executions, by the number of the call */
+  checkRuns(runs: readonly number[]): void {
+    for (const [n, { row, outcome, isPartial }] of this.#entries) {
+      const count = runs[n] ?? 0;
+      const most = isPartial || (outcome !== undefined && neverRan.has(outcome)) ? 0 : 1;
+      const least = outcome === undefined || neverRan.has(outcome) ? 0 : 1;
+      if (count > most) row.doubled++;
+      if (count < least) row.lost++;
+      if (count > most || count < least)
+        this.violations.push(`call ${n} (${row.fault}): ${outcome}, executions: ${count}`);
+    }
+  }
+
+  #entry(n: number): Entry {
+    const entry = this.#entries.get(n);
+    if (entry === undefined) throw new Error(`call ${n} was not begun`);
+    return entry;
+  }
+}

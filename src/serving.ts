@@ -181,6 +181,10 @@ export class Serving implements RouterOwner {
 
   /** Better other code than none: the service would stand still until somebody asks for the same. */
   #onOutdated(generation: ServedGeneration | undefined): void {
+    if (generation !== undefined && this.#retired.has(generation)) {
+      generation.pool?.takeOtherCode();
+      return;
+    }
     if (generation !== this.#current || this.#underWay !== undefined) return;
     const { log } = this.#context;
     log.warn(

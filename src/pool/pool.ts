@@ -61,6 +61,11 @@ export class Pool implements Executor, UnitOwner {
     return this.roster.ready();
   }
 
+  /** See {@link Roster.takeOtherCode}. */
+  takeOtherCode(): void {
+    this.roster.takeOtherCode();
+  }
+
   execute(call: Call): Reply | Promise<Reply> {
     const now = clockMs();
     const refusal = this.#refusal(call.scope, 1, now);

@@ -1,4 +1,5 @@
 import { hangHint } from '../router/modules/load-stage.ts';
+import { SourceFiles } from '../router/modules/source-files.ts';
 import { Backoff } from './backoff.ts';
 import type { WorkerLink } from './link.ts';
 import { ChangedFileError, type Expected } from './loading.ts';
@@ -81,6 +82,13 @@ export class Roster {
   expect(expected: Expected): void {
     this.#starter.expected = expected;
     this.#start(this.#options.workers - 1);
+  }
+
+  /** From now on replicas need not have loaded the same files, as long as they registered the same procedures. */
+  takeOtherCode(): void {
+    const { expected } = this.#starter;
+    if (expected === undefined) return;
+    this.#starter.expected = { ...expected, sources: new SourceFiles(new Map()) };
   }
 
   /**

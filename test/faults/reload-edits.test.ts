@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { Dispatcher } from '../../src/index.ts';
 import { recorder } from '../dispatcher/harness.ts';
 import { until } from '../dispatcher/journal.ts';
+import { patience } from '../patience.ts';
 import { ModuleFolder, routerModule } from '../router/module-folder.ts';
 import { EditedModule } from './edited-module.ts';
 
@@ -197,6 +198,25 @@ describe('a replacement of a lost worker never serves other code than the rest',
     await served.logged(/^reloaded/);
     assert.deepEqual(await served.versions(), [2, 2, 2]);
     assert.equal(await served.dispatcher.reload(), false);
+  });
+
+  test('what waits on the old code at a reload runs on the new one where no worker with the old is left', async (t) => {
+    const hold = `const wait = new Int32Array(new SharedArrayBuffer(4));
+router.rpc({ name: 'hold', placement: 'worker' }, () => {
+  writeFileSync(here('held'), '');
+  while (!existsSync(here('go'))) Atomics.wait(wait, 0, 0, 1);
+  process.reallyExit(1);
+});`;
+    const served = new EditedModule(t, patience, hold);
+    await served.dispatcher.ready();
+    const held = served.dispatcher.dispatch({ id: 1, method: 'hold' });
+    await until(() => existsSync(served.file('held')));
+    const behind = served.dispatcher.dispatch({ id: 2, method: 'worker' });
+    served.edit(2, hold);
+    assert.equal(await served.dispatcher.reload(), true);
+    served.folder.write('go', '');
+    assert.equal(((await held) as { error: { code: number } }).error.code, -32002);
+    assert.deepEqual(await behind, { jsonrpc: '2.0', id: 2, result: 2 });
   });
 
   test('where the edit can not be loaded it goes on trying, and comes back with a mended file', async (t) => {

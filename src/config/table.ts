@@ -322,7 +322,7 @@ export const table = {
     flag: 'max-inline-params',
     about: 'Size of the params of a call that runs inline, as they came',
     reason:
-      'parsing the worst of this size holds up every other call for 25 ms; larger params belong to a procedure with placement worker, where maxBodyBytes alone bounds them',
+      'parsing the worst of this size holds up every other call for 30 ms; larger params belong to a procedure with placement worker, where maxBodyBytes alone bounds them',
   }),
   maxBatch: option({
     group: 'Limits',

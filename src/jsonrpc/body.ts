@@ -10,7 +10,7 @@ export const largeBody = 64 * 1024;
 
 /**
  * Batches above so many bytes, or characters, are looked at and not parsed: to parse the worst one of this
- * size takes up to 10 ms, of the largest two seconds. Usual ones of a thousand calls are shorter, and take
+ * size takes up to 15 ms, of the largest two seconds. Usual ones of a thousand calls are shorter, and take
  * half the time if the params of all of them are parsed at once.
  */
 export const largeBatch = 128 * 1024;

@@ -228,7 +228,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** Characters compared for one hint, of which a refusal has up to eight: a batch may be refused a thousand times. */
-const hintSteps = 1000;
+const hintSteps = 300;
 
 function unknownText(name: string, properties: Record<string, TSchema>): string {
   const near = suggest(name, Object.keys(properties), { left: hintSteps });

@@ -58,8 +58,8 @@ export class Reloader {
   async #assertServed(when: string): Promise<void> {
     for (const placement of ['inline', 'worker']) {
       const response = await orHang('a version', this.#ask(`${placement}.version`));
-      if (response !== this.#served)
-        this.#violations.push(`${when} ${placement} serves ${response}, not ${this.#served}`);
+      if (response === this.#served) continue;
+      this.#violations.push(`${when} ${placement} serves ${String(response)}, not ${this.#served}`);
     }
   }
 

@@ -53,7 +53,7 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 /** Median and longest, whole milliseconds; '' where there is nothing. */
-export function spread(times: readonly number[]): string {
+function spread(times: readonly number[]): string {
   const sorted = times.toSorted((a, b) => a - b);
   const median = sorted[Math.floor(sorted.length / 2)];
   if (median === undefined) return '';

@@ -58,7 +58,7 @@ export class Server {
     this.#end = once(child, 'exit').then(([code, signal]) => {
       this.#hasEnded = true;
       const error = new Error(`the server has ended (${signal ?? code})`);
-      for (const { reject } of this.#pending.values()) reject(error);
+      for (const pending of this.#pending.values()) pending.reject(error);
       throw error;
     });
     this.#end.catch(() => {});

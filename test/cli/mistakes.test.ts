@@ -60,7 +60,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'options that contradict each other',
-    args: ['serve', good, '--demote-above-us', '10'],
+    args: ['serve', good, '--inline-below-us', '100', '--demote-above-us', '10'],
     says: [/demoteAboveUs \(10\)/],
   },
   {

@@ -64,8 +64,10 @@ describe('calls are counted once each, by procedure, code and place', () => {
       seen.value(`tandem_call_${name}_seconds_count`),
     );
     assert.deepEqual(counted, [14, 14, 14]);
-    assert.equal(seen.value('tandem_frame_calls_total'), 8);
-    assert.ok(seen.value('tandem_frames_total') <= 8);
+    // A call that is taken back from a worker that was held up, and sent again, is in a frame once more.
+    const framed = seen.value('tandem_frame_calls_total');
+    assert.ok(framed >= 8);
+    assert.ok(seen.value('tandem_frames_total') <= framed);
     assert.ok(seen.value('tandem_call_run_seconds_sum', { procedure: 'out.length' }) > 0);
     assert.equal(seen.value('tandem_call_wait_seconds_sum', { procedure: 'in.thread' }), 0);
   });

@@ -166,7 +166,7 @@ describe('files that change while they are loaded', () => {
   test('again and again: the reload is refused, and names the file', async (t) => {
     const served = new EditedModule(t);
     await served.dispatcher.ready();
-    served.edit(2, `export const setup = () => { if (!isMainThread) ${write('Math.random()')}; };`);
+    served.edit(2, `export const setup = () => { if (!isMainThread) ${write('(version + 1)')}; };`);
     assert.match((await served.refusal()) ?? '', /version\.mjs changed while it was being loaded/);
     assert.deepEqual(await served.versions(), [1, 1, 1]);
   });

@@ -28,6 +28,7 @@ const long = [
   'test/faults/load.test.ts',
   'test/faults/model.test.ts',
   'test/faults/neighbours.test.ts',
+  'test/faults/reload-edits.test.ts',
   'test/faults/reload-leaks.test.ts',
   'test/faults/reload-memory.test.ts',
   'test/faults/soak.test.ts',

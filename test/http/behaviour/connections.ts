@@ -42,20 +42,21 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
 
   test('a client that ends its side has gone: what waits is cancelled, what is answered at once arrives', async (t) => {
     const { client, service, server } = await start(t);
-    for (const isWithIt of [true, false]) {
+    // Over TLS uWebSockets.js reads the client's farewell together with its request, and closes before it answers.
+    const isHeard = transport === 'node' || !(client().socket instanceof TLSSocket);
+    for (const isWithIt of isHeard ? [true, false] : [false]) {
       const quick = client();
       if (isWithIt) quick.socket.end(post(rpc('echo', 'x')));
       else {
         await quick.write(post(rpc('echo', 'x')));
+        if (!isHeard) await quick.response();
         quick.socket.end();
       }
-      // Over TLS uWebSockets.js may read the client's farewell together with its request, and then closes at once.
-      const isPromised = transport === 'node' || !(quick.socket instanceof TLSSocket);
-      if (isPromised) assert.equal((await quick.response()).status, 200);
+      if (isHeard) assert.equal((await quick.response()).status, 200);
       await quick.untilClosed();
       const asking = client();
       asking.socket.end(request('GET', '/rpc'));
-      if (isPromised) assert.equal((await asking.response()).status, 200);
+      if (isHeard) assert.equal((await asking.response()).status, 200);
       const slow = client();
       await slow.write(post(rpc('later')));
       const held = service.held.length + 1;

@@ -47,7 +47,8 @@ const guarded = ((code?: number | string | null): never => {
   if (callers().some((name) => generations.some((one) => isOf(name, one)))) {
     throw new ModuleExit(code);
   }
-  return (original as Exit)(code);
+  // Imported by name while modules were loaded, this function is called after the guard has ended, too.
+  return (original ?? process.exit)(code);
 }) as Exit;
 
 function isOf(name: string, generation: number): boolean {

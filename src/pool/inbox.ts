@@ -35,29 +35,29 @@ function isResult(message: readonly unknown[]): message is ResultMessage {
 }
 
 function isNotice(notice: Fields): boolean {
-  switch (notice['type']) {
+  switch (notice.type) {
     case 'stage':
-      return isStage(notice['stage']);
+      return isStage(notice.stage);
     case 'ready':
       return (
-        Number.isSafeInteger(notice['threadId']) &&
-        Number.isSafeInteger(notice['nice']) &&
-        isLoaded(notice['loaded'])
+        Number.isSafeInteger(notice.threadId) &&
+        Number.isSafeInteger(notice.nice) &&
+        isLoaded(notice.loaded)
       );
     case 'failed':
-      return isText(notice['message']) && isTextOrNone(notice['stack']);
+      return isText(notice.message) && isTextOrNone(notice.stack);
     case 'idle':
-      return Number.isSafeInteger(notice['lastTicket']);
+      return Number.isSafeInteger(notice.lastTicket);
     case 'retired':
       return true;
     case 'memory':
-      return Number.isSafeInteger(notice['bytes']);
+      return Number.isSafeInteger(notice.bytes);
     case 'aborted':
-      return Number.isSafeInteger(notice['ticket']);
+      return Number.isSafeInteger(notice.ticket);
     case 'fault':
-      return isFault(notice['fault']);
+      return isFault(notice.fault);
     case 'uncaught':
-      return isText(notice['detail']) && isText(notice['line']);
+      return isText(notice.detail) && isText(notice.line);
     default:
       return false;
   }

@@ -120,7 +120,7 @@ test('shared memory that no replica has written ends its worker: its call is los
   const [thread] = running.threads;
   assert.equal(await running.ask({ method: 'scribble', id: 'a' }), lost('a', 'error'));
   assert.notEqual(resultOf(await running.ask({ method: 'echo', id: 1 })), thread);
-  const told = running.lines.filter(({ fields }) => fields['event'] === 'worker-lost');
+  const told = running.lines.filter(({ fields }) => fields.event === 'worker-lost');
   assert.equal(told.length, 1);
 });
 
@@ -144,5 +144,5 @@ describe('times that a worker tells', () => {
 });
 
 function garbled({ lines }: Running): unknown[] {
-  return lines.filter(({ fields }) => fields['event'] === 'worker-garbled');
+  return lines.filter(({ fields }) => fields.event === 'worker-garbled');
 }

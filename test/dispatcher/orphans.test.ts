@@ -121,7 +121,7 @@ test('a worker with as many that outlive their deadline is replaced, and others 
   }
   await until(() => !running.threads.includes(thread as number) && running.threads.length === 1);
   assert.equal(await running.call('out.count', 'next'), ok('next', 'next'));
-  const retired = running.lines.filter(({ fields }) => fields['event'] === 'worker-retired');
+  const retired = running.lines.filter(({ fields }) => fields.event === 'worker-retired');
   assert.equal(retired.length, 1);
   assert.equal(running.dispatcher.stats().pool?.kills, 0);
 });

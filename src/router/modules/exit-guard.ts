@@ -48,7 +48,7 @@ const guarded = ((code?: number | string | null): never => {
     throw new ModuleExit(code);
   }
   // Imported by name while modules were loaded, this function is called after the guard has ended, too.
-  return (original ?? process.exit)(code);
+  return original === undefined ? process.exit(code) : original(code);
 }) as Exit;
 
 function isOf(name: string, generation: number): boolean {

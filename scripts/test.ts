@@ -35,8 +35,8 @@ const long = [
   'test/faults/storm.test.ts',
   'test/faults/survival.test.ts',
   'test/hostile/fresh-seeds.test.ts',
-  'test/processes',
-  'test/router/other-form.test.ts',
+  'test/supervisor',
+  'test/modules/other-form.test.ts',
 ];
 
 const own = new Set(['--all', '--long', '--times']);

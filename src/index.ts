@@ -1,7 +1,7 @@
 export type { Static, TObject, TSchema } from '@sinclair/typebox';
 export { Type } from '@sinclair/typebox';
-export { type Address, type AppOptions, type ListenOptions, RpcApp } from './app.ts';
-export type { ConfigOptions } from './config.ts';
+export { type Address, type AppOptions, type ListenOptions, RpcApp } from './app/app.ts';
+export type { ConfigOptions } from './config/config.ts';
 export type { Authenticate, AuthRequest } from './dispatch/authenticate.ts';
 export type { PlacementDecision } from './dispatch/placement.ts';
 export {
@@ -9,9 +9,9 @@ export {
   type DispatcherOptions,
   type DispatcherStats,
   type DispatchOptions,
-} from './dispatcher.ts';
-export { handleRequest } from './handle-request.ts';
-export type { NodeHandler } from './http/node.ts';
+} from './service/dispatcher.ts';
+export { handleRequest } from './service/handle-request.ts';
+export type { NodeHandler } from './http/node/handler.ts';
 export { ErrorCode, RpcError } from './jsonrpc/errors.ts';
 export type { CallEvent, OnCall } from './observe/call-event.ts';
 export type { LogEvent } from './observe/events.ts';
@@ -34,5 +34,5 @@ export { RegistrationError } from './router/registration-error.ts';
 export { DuplicateProcedureError, Router } from './router/router.ts';
 export { model } from './router/schema/model.ts';
 export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
-export { rpcApp } from './rpc-app.ts';
-export { StartupError } from './startup-error.ts';
+export { rpcApp } from './app/rpc-app.ts';
+export { StartupError } from './base/startup-error.ts';

@@ -67,12 +67,12 @@ const folders = [
   'observe',
 ];
 const single: Readonly<Record<string, string>> = {
-  'src/clock.ts': 'clock',
-  'src/config.ts': 'config',
-  'src/startup-error.ts': 'startup-error',
-  'src/suggest.ts': 'suggest',
-  'src/app.ts': 'app',
-  'src/rpc-app.ts': 'app',
+  'src/base/clock.ts': 'clock',
+  'src/config/config.ts': 'config',
+  'src/base/startup-error.ts': 'startup-error',
+  'src/base/suggest.ts': 'suggest',
+  'src/app/app.ts': 'app',
+  'src/app/rpc-app.ts': 'app',
   'src/index.ts': 'index',
 };
 
@@ -161,7 +161,7 @@ describe('imports', () => {
     const importersOf = (name: string): string[] => [
       ...new Set(imports.filter(({ to }) => to === name).map(({ from }) => from)),
     ];
-    assert.deepEqual(importersOf('piscina'), ['src/pool/threads.ts']);
+    assert.deepEqual(importersOf('piscina'), ['src/pool/workers/threads.ts']);
     assert.deepEqual(
       importersOf('uWebSockets.js').filter((file) => roomOf(file) !== 'http'),
       [],

@@ -1,4 +1,4 @@
-import type { Notice, ReplicaTask } from '../src/pool/wire.ts';
+import type { Notice, ReplicaTask } from '../src/pool/wire/messages.ts';
 
 /**
  * The entry piscina loads in each worker thread. The import is dynamic since piscina tries `require`
@@ -6,7 +6,7 @@ import type { Notice, ReplicaTask } from '../src/pool/wire.ts';
  * procedure modules share one copy of this package.
  */
 export default async function replica(task: ReplicaTask): Promise<void> {
-  const main = await import('../src/pool/replica-main.ts').catch((error: unknown) => {
+  const main = await import('../src/pool/replica/main.ts').catch((error: unknown) => {
     tellFailure(task, error);
   });
   // The front end ends this thread: what failed to load, for want of file descriptors say, stays in its module cache.

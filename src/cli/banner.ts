@@ -1,7 +1,7 @@
-import { escapeControls } from '../observe/escape.ts';
+import { escapeControls } from '../base/escape.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { Router } from '../router/router.ts';
-import { exampleCall } from './example-call.ts';
+import { exampleCall } from './tools/example-call.ts';
 
 /** What the banner tells of; an RpcApp that listens is one. */
 export interface Served {

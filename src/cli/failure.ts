@@ -1,6 +1,6 @@
-import { escapeControls } from '../observe/escape.ts';
-import { openFilesAdvice } from '../open-files.ts';
-import { StartupError } from '../startup-error.ts';
+import { escapeControls } from '../base/escape.ts';
+import { openFilesAdvice } from '../app/open-files.ts';
+import { StartupError } from '../base/startup-error.ts';
 import { joinLines } from './output.ts';
 
 /** One line on stderr, whatever `message` holds. */

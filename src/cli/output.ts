@@ -1,5 +1,5 @@
-import { escapeControls } from '../observe/escape.ts';
-import { layOut } from './json-text.ts';
+import { escapeControls } from '../base/escape.ts';
+import { layOut } from './tools/json-text.ts';
 
 const styles = { key: 36, string: 32, number: 33, word: 35 } as const;
 

@@ -1,6 +1,6 @@
 /** What the supervisor starts: one process of a service. */
 
-import { SupervisorLink } from '../supervisor/link.ts';
+import { SupervisorLink } from '../supervisor/channel.ts';
 import { guardAgainstOrphanhood } from '../supervisor/orphan-guard.ts';
 import { failureOf } from './failure.ts';
 import { makeOutputLossy } from './lossy-output.ts';

@@ -1,6 +1,6 @@
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
-import { ownExtension } from '../router/modules/module-url.ts';
+import { ownExtension } from '../modules/module-url.ts';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 

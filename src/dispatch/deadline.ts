@@ -1,4 +1,4 @@
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 
 /** Something that must have ended at a time. */
 export interface Deadline {

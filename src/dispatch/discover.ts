@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import {
   cappedOutcome,

@@ -1,4 +1,4 @@
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { cappedOutcome, type Outcome, type Reply, replyText } from '../jsonrpc/reply.ts';
 import { type InvokeOptions, invoke } from '../router/invoke.ts';

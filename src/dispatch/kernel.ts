@@ -3,7 +3,7 @@ import { exceedsDepth } from '../jsonrpc/depth.ts';
 import { decodeUtf8, readBody, readBytes } from '../jsonrpc/read.ts';
 import { readPayload } from '../jsonrpc/read-value.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/scan.ts';
+import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/quick/scan.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Call, unparsed } from './call.ts';
 import type { Generation, KernelLimits } from './generation.ts';

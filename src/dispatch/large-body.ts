@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { largeBody } from '../jsonrpc/body.ts';
-import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/scan.ts';
+import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/quick/scan.ts';
 
 /** The body for later: a transport's view of a small one ends with its call of `handle`. */
 export function keepBody(body: string | Uint8Array): string | Uint8Array {

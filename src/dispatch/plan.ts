@@ -1,7 +1,7 @@
 import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envelope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorReply, type Reply } from '../jsonrpc/reply.ts';
-import { suggest } from '../suggest.ts';
+import { suggest } from '../base/suggest.ts';
 import { type Call, exceedsBytes } from './call.ts';
 import { builtIn } from './discover.ts';
 import type { Executor } from './executor.ts';

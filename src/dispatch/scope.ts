@@ -1,4 +1,4 @@
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 import type { RequestFacts } from '../router/lazy-context.ts';
 import type { Verdict } from './authenticate.ts';
 import type { BodyLease } from './body-memory.ts';

@@ -1,4 +1,4 @@
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { LazyContext } from '../router/lazy-context.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Body, largeBatch, type ReadLimits, unreadableBody } from './body.ts';
-import { readableBytes, readableText, readExactly } from './read-exactly.ts';
-import { scanBatch } from './scan-batch.ts';
+import { readableBytes, readableText, readExactly } from './exact/read-exactly.ts';
+import { scanBatch } from './quick/scan-batch.ts';
 
 /** A byte order mark is no JSON: it stays in the text. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,4 +1,4 @@
-import { StartupError } from '../startup-error.ts';
+import { StartupError } from '../base/startup-error.ts';
 import type { Log } from './log.ts';
 
 /** One call that has ended, as observers are told of it. Frozen. */

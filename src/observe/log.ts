@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { escapeControls } from './escape.ts';
+import { escapeControls } from '../base/escape.ts';
 import type { LogEvent } from './events.ts';
 import { createLineSink } from './line-sink.ts';
 import { prettyLine } from './pretty.ts';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { escapeControls } from './escape.ts';
+import { escapeControls } from '../base/escape.ts';
 
 const hidden = new Set([
   'level',

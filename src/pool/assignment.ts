@@ -1,8 +1,8 @@
 import type { Refusal } from '../dispatch/limit.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { chooseWorker } from './balance.ts';
-import type { WorkerLink } from './link.ts';
-import type { Unit } from './unit.ts';
+import type { WorkerLink } from './workers/worker-state.ts';
+import type { Unit } from '../dispatch/queue/call-group.ts';
 
 /**
  * Which worker a unit goes to now; undefined: it waits. `crowded`: none may take it that could, since callers have left

@@ -1,4 +1,4 @@
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 
 /** Replacements that die young wait twice as long each time, up to this. */
 const longestMs = 5000;

@@ -2,11 +2,11 @@ import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
-import type { LinkEvents } from './link.ts';
-import type { Expected } from './loading.ts';
-import type { RetirementLimits } from './retirement.ts';
-import type { ThreadOptions } from './threads.ts';
-import type { Unit } from './unit.ts';
+import type { LinkEvents } from './workers/worker-state.ts';
+import type { Expected } from './workers/loading.ts';
+import type { RetirementLimits } from './workers/retirement.ts';
+import type { ThreadOptions } from './workers/threads.ts';
+import type { Unit } from '../dispatch/queue/call-group.ts';
 
 export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, RetirementLimits {
   /** Replicas that serve. */

@@ -1,4 +1,4 @@
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
 import type { Executor } from '../dispatch/executor.ts';
 import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
@@ -7,14 +7,14 @@ import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
-import { CostEstimate, transferCostUs } from './cost.ts';
-import { Intake } from './intake.ts';
-import type { WorkerLink } from './link.ts';
+import { CostEstimate, transferCostUs } from '../dispatch/queue/cost.ts';
+import { Intake } from '../dispatch/queue/intake.ts';
+import type { WorkerLink } from './workers/worker-state.ts';
 import type { PoolEvents, PoolOptions } from './options.ts';
-import { Roster } from './roster.ts';
+import { Roster } from './workers/roster.ts';
 import type { PoolStats } from './stats.ts';
-import { Sweep } from './sweep.ts';
-import { Unit, UnitCall, type UnitOwner } from './unit.ts';
+import { Sweep } from '../dispatch/queue/sweep.ts';
+import { Unit, UnitCall, type UnitOwner } from '../dispatch/queue/call-group.ts';
 
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, one

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { clockMs } from '../clock.ts';
+import { clockMs } from '../base/clock.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
 import type { CallContext } from './context.ts';

@@ -1,4 +1,4 @@
-import { wallTimeOf } from '../clock.ts';
+import { wallTimeOf } from '../base/clock.ts';
 import type { ErrorMakers } from './declared-errors.ts';
 import type { InvokeContext } from './invoke.ts';
 import type { Procedure } from './types.ts';

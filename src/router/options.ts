@@ -1,4 +1,4 @@
-import { suggest } from '../suggest.ts';
+import { suggest } from '../base/suggest.ts';
 import { assertName } from './names.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { ProcedureOptions } from './types.ts';

@@ -159,7 +159,7 @@ export class Router<C = unknown> {
     const { owner } = this[brand];
     if (owner !== undefined) return owner.reload(path);
     // On demand: the loader needs this file, and most programs never reload.
-    const { reloadInto } = await import('./modules/modules.ts');
+    const { reloadInto } = await import('../modules/modules.ts');
     return reloadInto(this, path);
   }
 }

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import type { Config } from '../config.ts';
-import { codeOf, listenError } from '../http/listen-error.ts';
+import type { Config } from '../config/config.ts';
+import { codeOf, listenError } from '../http/edge/listen-error.ts';
 
 type Ports = Pick<Config, 'host' | 'port' | 'metricsPort'>;
 

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 
 /** What a server process is to be. The first message it gets. */

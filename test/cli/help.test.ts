@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
 import { table } from '../../src/config/table.ts';
-import { optionNames } from '../../src/config.ts';
+import { optionNames } from '../../src/config/config.ts';
 import { runCli } from './process.ts';
 
 describe('tandem', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
-import { quantile, readScrape, since } from '../../src/cli/top/scrape.ts';
+import { quantile, readScrape, since } from '../../src/cli/tools/top/scrape.ts';
 import { modulePath, nodeFlags } from '../files.ts';
 import { fixture, Running, runCli, startServer } from './process.ts';
 

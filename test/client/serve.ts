@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type AppOptions, RpcApp } from '../../src/app.ts';
+import { type AppOptions, RpcApp } from '../../src/app/app.ts';
 import { moduleUrl } from '../files.ts';
 import { patience } from '../patience.ts';
 

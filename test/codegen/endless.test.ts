@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { generate } from '../../src/client/codegen/generate.ts';
+import { generate } from '../../src/codegen/generate.ts';
 import type { RegistrySchema } from '../../src/router/document/introspect.ts';
 import { JsonIdentities } from '../../src/router/document/json-identity.ts';
 import { openRpcOfRegistry } from '../../src/router/document/openrpc.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
-import { ModuleFolder } from '../router/module-folder.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
 import {
   assertOk,
   assertRanOnce,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { ModuleFolder } from '../router/module-folder.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
 import {
   board,
   type Ended,

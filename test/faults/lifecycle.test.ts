@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { StartupError } from '../../src/index.ts';
-import { ModuleFolder } from '../router/module-folder.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
 import {
   assertOk,
   begun,

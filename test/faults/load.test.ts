@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { StartupError } from '../../src/index.ts';
-import { ModuleFolder } from '../router/module-folder.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
 import { assertOk, assertRanOnce, fixture, plan, plans, Service, until } from './harness.ts';
 
 /** A module whose replicas do `fault` when they load while the file `broken` is there. */
@@ -64,7 +64,7 @@ const faults: readonly Fault[] = [
 
 describe('a replica that, when it loads,', () => {
   for (const { what, code, message } of faults) {
-    if (message === undefined) continue; // of the start: test/dispatcher
+    if (message === undefined) continue; // of the start: test/service
     test(`${what}: at the start a StartupError that says so, and nothing is left running`, async (t) => {
       const faulty = moduleThat(t, code);
       faulty.break();

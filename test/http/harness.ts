@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { HttpServer } from '../../src/http/http-server.ts';
-import type { HttpOptions } from '../../src/http/options.ts';
-import { listen } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/edge/http-server.ts';
+import type { HttpOptions } from '../../src/http/edge/options.ts';
+import { listen } from '../../src/http/listen.ts';
 import type { Certificate } from './certificate.ts';
 import { RawClient } from './raw-client.ts';
 import { StubService } from './stub-service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InFlight } from '../../src/http/in-flight.ts';
+import { InFlight } from '../../src/http/edge/in-flight.ts';
 import { turns } from './harness.ts';
 
 test('a request that comes in the turn of the last reply is waited for, too', async () => {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { table } from '../../src/config/table.ts';
-import { type OptionName, optionNames } from '../../src/config.ts';
+import { type OptionName, optionNames } from '../../src/config/config.ts';
 import { type AppOptions, RegistrationError, Router, Type } from '../../src/index.ts';
-import { fixture } from '../dispatcher/harness.ts';
-import { deferred, type Served, serve } from '../hooks/harness.ts';
+import { fixture } from '../service/harness.ts';
+import { deferred, type Served, serve } from '../service/hooks/harness.ts';
 import { turns } from './harness.ts';
 import { header, json, neverHeld, post, type RawResponse, request, rpc } from './raw-client.ts';
 
@@ -36,7 +36,7 @@ const elsewhere = [
   'maxRequestMs',
   'timeoutMs',
 ] as const;
-/** Their subject is time: test/faults/admission.test.ts and test/dispatcher/deadline.test.ts. */
+/** Their subject is time: test/faults/admission.test.ts and test/service/deadline.test.ts. */
 const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
 
 const codeOf = (reply: RawResponse) => json(reply).error?.code;

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type HttpOptions, startupNotes } from '../../src/http/options.ts';
-import { listen } from '../../src/http/server.ts';
+import { type HttpOptions, startupNotes } from '../../src/http/edge/options.ts';
+import { listen } from '../../src/http/listen.ts';
 import { listenWith, type Transport } from '../../src/http/transport.ts';
-import { loadUws } from '../../src/http/uws-load.ts';
+import { loadUws } from '../../src/http/uws/load.ts';
 import { isCompiled, modulePath } from '../files.ts';
 import { defaults } from './harness.ts';
 import { post, RawClient, rpc } from './raw-client.ts';
@@ -150,7 +150,7 @@ describe('the transport', () => {
        ${imported}.then(({ loadUws }) => loadUws()).then((loaded) => parentPort.postMessage(loaded));`,
       {
         eval: true,
-        workerData: modulePath('src/http/uws-load.ts'),
+        workerData: modulePath('src/http/uws/load.ts'),
       },
     );
     const [loaded] = await once(worker, 'message');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listen } from '../../src/http/server.ts';
+import { listen } from '../../src/http/listen.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { defaults } from './harness.ts';
 import { json, post, RawClient, rpc } from './raw-client.ts';

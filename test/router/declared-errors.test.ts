@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { handleRequest } from '../../src/handle-request.ts';
+import { handleRequest } from '../../src/service/handle-request.ts';
 import { RpcError } from '../../src/jsonrpc/errors.ts';
 import type { ErrorDeclarations } from '../../src/router/declared-errors.ts';
 import { fingerprint, getProcedureSchema } from '../../src/router/document/introspect.ts';

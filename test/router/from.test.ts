@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { handleRequest } from '../../src/handle-request.ts';
+import { handleRequest } from '../../src/service/handle-request.ts';
 import type { ProcedureTree } from '../../src/router/from.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router, sourcesOf } from '../../src/router/router.ts';

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { assertName } from '../../src/router/names.ts';
 import { RegistrationError } from '../../src/router/registration-error.ts';
-import { suggest } from '../../src/suggest.ts';
+import { suggest } from '../../src/base/suggest.ts';
 import { seed } from '../seed.ts';
 
 const refuses = (name: unknown, message: RegExp): void => {

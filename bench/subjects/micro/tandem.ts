@@ -1,7 +1,7 @@
 /** What the HTTP edge calls: synchronous where the call is. */
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { Dispatcher } from '../../../src/index.ts';
-import { scanEnvelope } from '../../../src/jsonrpc/scan.ts';
+import { scanEnvelope } from '../../../src/jsonrpc/quick/scan.ts';
 import router from '../procedures-inline.ts';
 import type { MicroSubject } from './contract.ts';
 

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { suggest } from '../../suggest.ts';
+import { suggest } from '../../base/suggest.ts';
 import type { ParamIssue } from '../types.ts';
 import type { Checks } from './checks.ts';
 import { escapePointer, kindOf } from './schema-tree.ts';

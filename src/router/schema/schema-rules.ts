@@ -7,7 +7,7 @@ import {
   type TSchema,
   TypeRegistry,
 } from '@sinclair/typebox';
-import { suggest } from '../../suggest.ts';
+import { suggest } from '../../base/suggest.ts';
 import { RegistrationError } from '../registration-error.ts';
 import { knownFormats, registerFormats } from './formats.ts';
 import { patternFault } from './patterns.ts';

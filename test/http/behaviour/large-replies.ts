@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { writeDeadlineMs } from '../../../src/http/limits.ts';
+import { writeDeadlineMs } from '../../../src/http/edge/limits.ts';
 import type { Start } from '../harness.ts';
 import { header, json, neverHeld, post, rpc } from '../raw-client.ts';
 

@@ -1,0 +1,221 @@
+import type { Config } from '../config/config.ts';
+import { createAuthenticator } from '../dispatch/authenticate.ts';
+import { Dispatcher, type DispatcherOptions } from '../service/dispatcher.ts';
+import { assertHook, type Hooks } from '../service/hooks.ts';
+import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
+import { type HttpOptions, startupNotes } from '../http/edge/options.ts';
+import { RefusedConnections } from './refused-connections.ts';
+import { type Listening, listenForAll, mostOperators } from './listening.ts';
+import type { Log } from '../observe/log.ts';
+import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
+import { assertMainSide } from '../pool/replica/thread-role.ts';
+import { logHookFault } from '../service/worker-log.ts';
+import { defaultRouter } from '../router/default.ts';
+import { Router } from '../router/router.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { type ModuleWatch, watchModules } from '../service/watch.ts';
+
+/** Options of the dispatcher, and those of HTTP. */
+export interface AppOptions extends DispatcherOptions, Pick<Hooks, 'authenticate'> {}
+
+/** Where a server is to listen. */
+export interface ListenOptions {
+  /** In place of the option `host`. */
+  readonly host?: string | undefined;
+  /** In place of the option `port`. */
+  readonly port?: number | undefined;
+  /**
+   * Lets other processes of this user listen on the same port: the system shares the connections out
+   * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever does it keeps strangers off the port.
+   */
+  readonly sharedPort?: boolean | undefined;
+}
+
+/** Where a server listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  /** Of the JSON-RPC path, as a client on this machine writes it. */
+  readonly url: string;
+  /** Of /metrics; undefined where the option `metrics` is off. */
+  readonly metricsUrl: string | undefined;
+}
+
+/**
+ * A JSON-RPC server: a dispatcher behind HTTP. Made from a router (the default one when nothing is
+ * given), or from options with `modules`, which its workers load too. Making one starts nothing.
+ */
+export class RpcApp {
+  readonly dispatcher: Dispatcher;
+  readonly #options: HttpOptions;
+  readonly #log: Log;
+  #watch: ModuleWatch | undefined;
+  readonly #refused: RefusedConnections;
+  #listening: Promise<Listening> | undefined;
+  #transport: 'uws' | 'node' | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @throws StartupError for options that can't be, one line that names the option */
+  constructor(routerOrOptions: Router | AppOptions = defaultRouter) {
+    const { authenticate, ...options } = toOptions(routerOrOptions);
+    assertHook(authenticate, 'option authenticate');
+    this.dispatcher = new Dispatcher(options);
+    this.#log = this.dispatcher.log;
+    const { config } = this.dispatcher;
+    this.#options = {
+      ...config,
+      authenticate:
+        authenticate && createAuthenticator(authenticate, logHookFault(this.#log, 'authenticate')),
+      sharedPort: false,
+      serves: 'all',
+      onConnectionRefused: () => this.#refused.note(),
+      shutdownGraceMs: config.shutdownGraceMs + lastRepliesMs,
+      warn: (message) => this.#log.warn({ event: 'http-warning' }, message),
+    };
+    this.#refused = new RefusedConnections(this.#log, config.maxConnections);
+  }
+
+  /** See {@link Dispatcher.router}. */
+  get router(): Router {
+    return this.dispatcher.router;
+  }
+
+  /** What carries the requests. @throws Error before `listen()` */
+  get transport(): 'uws' | 'node' {
+    if (this.#transport === undefined) throw new Error('not listening: await listen() first');
+    return this.#transport;
+  }
+
+  /** Where a procedure runs now. @throws Error for a name that is not registered */
+  placementOf(name: string): 'inline' | 'worker' {
+    const decision = this.dispatcher.placementOf(name);
+    if (decision === undefined) throw new Error(`no procedure is registered as ${name}`);
+    return decision.place;
+  }
+
+  /**
+   * Listens, and resolves when the replicas are ready too. Until then /readyz says 503 and calls wait.
+   *
+   * @throws StartupError, or the operating system's error (EADDRINUSE and others) with one line
+   */
+  async listen(at: ListenOptions = {}): Promise<Address> {
+    assertMainSide('listen');
+    if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
+    if (this.#listening !== undefined) throw new StartupError('this app listens already');
+    const { host, port, sharedPort } = this.#options;
+    const { dispatcher } = this;
+    const { config, metrics } = dispatcher;
+    const { maxConnections, note: filesNote } = fittingConnections(config);
+    this.#refused.maxConnections = maxConnections;
+    const options = {
+      ...this.#options,
+      host: at.host ?? host,
+      port: at.port ?? port,
+      sharedPort: at.sharedPort ?? sharedPort,
+      maxConnections,
+    };
+    const began = performance.now();
+    this.#log.info({ event: 'start', node: process.version }, 'starting');
+    this.#listening = listenForAll(dispatcher, options, config);
+    const listening = await this.#listening;
+    const { calls, operations } = listening;
+    this.#transport = calls.transport;
+    if (metrics !== undefined) {
+      metrics.connections = () => ({ open: listening.connections, refused: this.#refused.count });
+    }
+    try {
+      await dispatcher.ready();
+    } catch (error) {
+      await calls.close();
+      await listening.closeOperations();
+      throw error;
+    }
+    for (const note of [...startupNotes(options), ...filesNote]) options.warn(note);
+    if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
+    const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
+    const address = { ...calls.address, metricsUrl };
+    const { url } = address;
+    const { transport } = calls;
+    const ms = Math.round(performance.now() - began);
+    this.#log.info({ event: 'ready', url, metricsUrl, transport, ms }, 'ready');
+    return address;
+  }
+
+  /**
+   * The same service as a handler for a server of your own: node:http, Express, Fastify. Starts the
+   * workers; calls that come before they are ready wait.
+   */
+  nodeHandler(): NodeHandler {
+    // Whoever calls learns of a failed start by its answer; here it must not be an unhandled rejection.
+    this.dispatcher.ready().catch(() => {});
+    return createNodeHandler(this.dispatcher, this.#options);
+  }
+
+  /** See {@link Dispatcher.reload}. */
+  reload(): Promise<boolean> {
+    return this.dispatcher.reload();
+  }
+
+  /** Stops accepting, answers what was accepted, ends the workers. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /**
+   * The dispatcher serves on while the server answers what it has accepted, bodies that still arrive
+   * included. What is left at the end of the grace is answered by the dispatcher's own end.
+   */
+  async #close(): Promise<void> {
+    const { dispatcher } = this;
+    dispatcher.drain();
+    await this.#watch?.close();
+    const listening = await this.#listening?.catch(() => undefined);
+    if (listening === undefined) return dispatcher.close(); // a handler, perhaps, in another's server
+    const began = performance.now();
+    const { inFlight } = dispatcher.stats();
+    this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
+    const answered = listening.calls.close();
+    await within(answered, dispatcher.config.shutdownGraceMs);
+    await dispatcher.close(0);
+    await answered;
+    await listening.closeOperations();
+    this.#refused.close();
+    this.#log.info({ event: 'drain-ends', ms: Math.round(performance.now() - began) }, 'drained');
+  }
+}
+
+/** What the end of the grace leaves the last replies to reach their clients. */
+const lastRepliesMs = 1000;
+
+/** Resolves with `done`, or after `ms`. */
+async function within(done: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([done, late]);
+  clearTimeout(timer);
+}
+
+/** As many connections as configured, or as the limit of open files leaves room for, and what to say of it. */
+function fittingConnections(config: Config): {
+  readonly maxConnections: number;
+  readonly note: readonly string[];
+} {
+  const { maxConnections, workers, spareWorkers, metricsPort } = config;
+  const files = readOpenFiles();
+  if (files === undefined) return { maxConnections, note: [] };
+  const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
+  const room = roomFor(maxConnections, { ...files, open }, workers + spareWorkers);
+  const note = openFilesNote(maxConnections, files.limit, room);
+  return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
+}
+
+function toOptions(routerOrOptions: Router | AppOptions): AppOptions {
+  if (Router.is(routerOrOptions)) return { router: routerOrOptions };
+  const options: AppOptions = routerOrOptions;
+  return options.modules === undefined && options.router === undefined
+    ? { ...options, router: defaultRouter }
+    : options;
+}

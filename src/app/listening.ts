@@ -1,0 +1,66 @@
+import type { Config } from '../config/config.ts';
+import type { Service } from '../dispatch/service.ts';
+import type { HttpServer } from '../http/edge/http-server.ts';
+import type { HttpOptions } from '../http/edge/options.ts';
+import { listen } from '../http/listen.ts';
+
+/** Connections to a port of the operators' own: scrapers and probes are few. */
+export const mostOperators = 64;
+
+/** The servers of one app: the one that takes calls, and where operators have a port of their own, that. */
+export interface Listening {
+  readonly calls: HttpServer;
+  /** Where /metrics and the health checks are: the same one, or another. */
+  readonly operations: HttpServer;
+  /** Open connections of both. */
+  readonly connections: number;
+  /** The one for operators ends last: until then it says that the other one drains. */
+  closeOperations(): Promise<void>;
+}
+
+/** @throws what `listen` throws; then nothing listens */
+export async function listenForAll(
+  service: Service,
+  options: HttpOptions,
+  { metricsPort, transport }: Pick<Config, 'metricsPort' | 'transport'>,
+): Promise<Listening> {
+  if (metricsPort === 'same') {
+    const server = await listen(service, { ...options, serves: 'all' }, transport);
+    return new Servers(server, server);
+  }
+  const calls = await listen(service, { ...options, serves: 'calls' }, transport);
+  try {
+    const maxConnections = Math.min(options.maxConnections, mostOperators);
+    const own: HttpOptions = {
+      ...options,
+      port: metricsPort,
+      serves: 'operations',
+      maxConnections,
+    };
+    // What the first one had to say, it has said.
+    const operations = await listen(service, { ...own, warn: () => {} }, transport);
+    return new Servers(calls, operations);
+  } catch (error) {
+    await calls.close();
+    throw error;
+  }
+}
+
+class Servers implements Listening {
+  readonly calls: HttpServer;
+  readonly operations: HttpServer;
+
+  constructor(calls: HttpServer, operations: HttpServer) {
+    this.calls = calls;
+    this.operations = operations;
+  }
+
+  get connections(): number {
+    const { calls, operations } = this;
+    return calls === operations ? calls.connections : calls.connections + operations.connections;
+  }
+
+  async closeOperations(): Promise<void> {
+    await this.operations.close();
+  }
+}

@@ -1,0 +1,129 @@
+import { text } from 'node:stream/consumers';
+import { RpcError } from '../../client/errors.ts';
+import { StartupError } from '../../base/startup-error.ts';
+import { printFailure } from '../failure.ts';
+import { memberText } from './json-text.ts';
+import { compactJson, prettyJson, table, wantsColour } from '../output.ts';
+import { exchangeOnce, type RemoteOptions } from './remote.ts';
+
+export interface CallOptions extends RemoteOptions {
+  readonly notify: boolean;
+}
+
+/** `tandem call`: the result on stdout; an error, with all that came with it, on stderr and exit code 1. */
+export async function call(
+  url: string,
+  method: string,
+  args: readonly string[],
+  options: CallOptions,
+): Promise<void> {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new StartupError(`${url} is no http or https URL, such as http://127.0.0.1:8000/rpc`);
+  }
+  const params = args.length === 1 && args[0] === '-' ? await fromStdin() : paramsOf(args);
+  const { outcome, body } = await exchangeOnce(
+    url,
+    { method, params, notify: options.notify },
+    options,
+  );
+  if (!outcome.ok) {
+    const { error } = outcome;
+    if (error instanceof RpcError) printRpcError(error);
+    else printFailure(error.message);
+    process.exitCode = 1;
+  } else if (!options.notify) {
+    process.stdout.write(`${resultText(body)}\n`);
+  }
+}
+
+/** Out of the reply as it came: in a JavaScript value large numbers would have lost their last digits. */
+function resultText(body: string): string {
+  const text = memberText(body, 'result') ?? 'null';
+  return process.stdout.isTTY ? prettyJson(text, wantsColour(process.stdout)) : compactJson(text);
+}
+
+/**
+ * The params' JSON text: one object or array is all of them, anything else are positional ones, each JSON
+ * or a bare string. Numbers stay as they were written.
+ *
+ * @throws StartupError
+ */
+export function paramsOf(args: readonly string[]): string | undefined {
+  if (args.length === 0) return undefined;
+  const texts = args.map(argumentText);
+  const [only = ''] = texts;
+  return texts.length === 1 && /^[{[]/.test(only) ? only : `[${texts.join(',')}]`;
+}
+
+function argumentText(arg: string): string {
+  const trimmed = arg.trim();
+  try {
+    JSON.parse(trimmed);
+    return trimmed;
+  } catch (error) {
+    // What looks like JSON was meant to be: as a string it would be a puzzle for whoever gets it.
+    if (!/^[{["]/.test(trimmed)) return JSON.stringify(arg);
+    throw new StartupError(`the argument ${arg} is not JSON: ${(error as Error).message}`);
+  }
+}
+
+async function fromStdin(): Promise<string | undefined> {
+  const content = (await text(process.stdin)).trim();
+  if (content === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(content);
+    if (typeof value === 'object' && value !== null) return content;
+  } catch (error) {
+    throw new StartupError(`stdin is not JSON: ${(error as Error).message}`);
+  }
+  throw new StartupError('stdin must hold an object or an array: the params');
+}
+
+function printRpcError({ code, message, data, method }: RpcError): void {
+  printFailure(`${method}: ${message} (${code})${hint(data)}`);
+  const lines = dataLines(code, data);
+  if (lines.length > 0) process.stderr.write(`${lines.map((line) => `  ${line}`).join('\n')}\n`);
+}
+
+function hint(data: unknown): string {
+  if (typeof data !== 'object' || data === null || !('didYouMean' in data)) return '';
+  return typeof data.didYouMean === 'string' ? `; did you mean ${data.didYouMean}?` : '';
+}
+
+const invalidParams = -32602;
+const methodNotFound = -32601;
+
+function dataLines(code: number, data: unknown): string[] {
+  if (data === undefined || (code === methodNotFound && hint(data) !== '')) return [];
+  if (code === invalidParams && Array.isArray(data) && data.every(isIssue)) {
+    const rows = data.map(({ path, message, expected, received }) => [
+      path === '' ? '(params)' : path,
+      message,
+      expected,
+      received,
+    ]);
+    return table([['path', 'message', 'expected', 'received'], ...rows]);
+  }
+  return prettyJson(jsonOf(data), wantsColour(process.stderr)).split('\n');
+}
+
+function jsonOf(data: unknown): string {
+  try {
+    return JSON.stringify(data);
+  } catch {
+    return '"(data that nests too deep to be shown)"'; // parsing recurses less than writing does
+  }
+}
+
+interface Issue {
+  readonly path: string;
+  readonly message: string;
+  readonly expected: string;
+  readonly received: string;
+}
+
+function isIssue(value: unknown): value is Issue {
+  if (typeof value !== 'object' || value === null) return false;
+  const facts = value as Readonly<Record<string, unknown>>;
+  return ['path', 'message', 'expected', 'received'].every((key) => typeof facts[key] === 'string');
+}

@@ -1,0 +1,100 @@
+import { dirname, resolve } from 'node:path';
+import { openRpcOf } from '../../router/document/openrpc.ts';
+import { tableOf } from '../../router/router.ts';
+import { StartupError } from '../../base/startup-error.ts';
+import { type CodegenOptions, generateFrom, writeOut } from './codegen.ts';
+import { printFailure } from '../failure.ts';
+import { loadQuietly } from './module-source.ts';
+import { fetchDocument } from './remote.ts';
+import { kindOf, readOpenRpc, toOpenRpc } from './source.ts';
+
+/** One save may be several events: the source is read when none has come for this long. */
+const settleMs = 50;
+
+/** Keeps `out` current until a signal ends the process. A broken source is told of, and waited for. */
+export async function watchSource(
+  source: string,
+  out: string,
+  options: CodegenOptions,
+): Promise<void> {
+  if (source === '-') throw new StartupError('--watch: what comes from stdin comes once');
+  const output = new WatchedOutput(source, out);
+  if (kindOf(source) === 'url') await poll(source, options, output);
+  else await watchFiles(source, options, output);
+}
+
+/** Writes and tells what is new, and each failure once. */
+class WatchedOutput {
+  readonly #source: string;
+  readonly #out: string;
+  #text: string | undefined;
+  #failure: string | undefined;
+
+  constructor(source: string, out: string) {
+    this.#source = source;
+    this.#out = out;
+  }
+
+  /** @param read gives the document; undefined: the one that is known */
+  async update(read: () => Promise<unknown>): Promise<void> {
+    try {
+      const document = await read();
+      const recovered = this.#failure !== undefined;
+      this.#failure = undefined;
+      if (document === undefined) return;
+      const generated = generateFrom(this.#source, document);
+      if (generated.text === this.#text && !recovered) return;
+      const line = await writeOut(generated, this.#out);
+      this.#text = generated.text;
+      process.stdout.write(`${line}\n`);
+    } catch (error) {
+      const failure = error instanceof Error ? error.message : String(error);
+      if (failure !== this.#failure) printFailure(failure);
+      this.#failure = failure;
+    }
+  }
+}
+
+async function poll(url: string, options: CodegenOptions, output: WatchedOutput): Promise<void> {
+  let etag: string | undefined;
+  for (;;) {
+    await output.update(async () => {
+      const document = await fetchDocument(url, 'openrpc', options, etag);
+      etag = document?.etag ?? etag;
+      return document && toOpenRpc(document.value, url);
+    });
+    await new Promise((wake) => setTimeout(wake, options.intervalMs));
+  }
+}
+
+async function watchFiles(
+  source: string,
+  options: CodegenOptions,
+  output: WatchedOutput,
+): Promise<void> {
+  const { watch } = await import('chokidar');
+  // The folders, not the files: one that is new, or was broken at first, is seen as well.
+  const watcher = watch(dirname(resolve(source)), { ignoreInitial: true, depth: 0 });
+  const read = async (): Promise<unknown> => {
+    if (kindOf(source) === 'document') return readOpenRpc(source, options);
+    const { router, files } = await loadQuietly(source, 1);
+    watcher.add([...new Set([...files.keys()].map((file) => dirname(file)))]);
+    return openRpcOf(tableOf(router));
+  };
+  let running: Promise<void> = Promise.resolve();
+  const update = (): void => {
+    running = running.then(() => output.update(read));
+  };
+  let timer: NodeJS.Timeout | undefined;
+  watcher.on('all', (_event, path) => {
+    if (resolve(path) === resolve(options.out ?? '')) return; // what was just written
+    clearTimeout(timer);
+    timer = setTimeout(update, settleMs);
+  });
+  watcher.on('error', (error) => printFailure(`watching ${source} failed: ${String(error)}`));
+  await new Promise<void>((ready) => {
+    watcher.once('ready', ready);
+  });
+  update();
+  await running;
+}

@@ -1,0 +1,33 @@
+import type { Fetch } from '../../client/exchange.ts';
+
+/** A document of 50,000 procedures takes a tenth of it; a server that never stops sending must end. */
+const maxBytes = 64 * 1024 * 1024;
+
+type Init = Parameters<Fetch>[1];
+
+export interface LimitedResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  text(): Promise<string>;
+}
+
+/** fetch for servers that nobody vouches for: redirects are not followed, a body has an end. */
+export async function limitedFetch(
+  url: string,
+  init: Pick<Init, 'headers' | 'signal'> & { readonly method: string; readonly body?: string },
+): Promise<LimitedResponse> {
+  const response = await fetch(url, { ...init, redirect: 'manual' });
+  const { status, headers } = response;
+  return { status, headers, text: () => readText(response) };
+}
+
+async function readText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > maxBytes) throw new Error(`the reply is larger than ${maxBytes} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}

@@ -1,0 +1,40 @@
+import { isObject, type JsonObject } from '../../codegen/json.ts';
+import type {
+  ErrorSchema,
+  ParameterSchema,
+  RegistrySchema,
+} from '../../router/document/introspect.ts';
+
+/** Whether a document is one that this service answers to GET; of an empty one nobody can tell. */
+export function isRegistry(document: unknown): document is RegistrySchema {
+  return isObject(document) && Object.values(document).every(isProcedure);
+}
+
+function isProcedure(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { name, parameters, return_schema: result, doc, errors } = value;
+  return (
+    typeof name === 'string' &&
+    Array.isArray(parameters) &&
+    parameters.every(isParameter) &&
+    isObject(result) &&
+    (doc === null || typeof doc === 'string') &&
+    (errors === undefined || (isObject(errors) && Object.values(errors).every(isError)))
+  );
+}
+
+function isParameter(value: unknown): value is ParameterSchema {
+  if (!isObject(value)) return false;
+  const { name, schema_: schema, required } = value;
+  return typeof name === 'string' && isObject(schema) && typeof required === 'boolean';
+}
+
+function isError(value: unknown): value is ErrorSchema {
+  if (!isObject(value)) return false;
+  const { code, message, data }: JsonObject = value;
+  return (
+    Number.isSafeInteger(code) &&
+    typeof message === 'string' &&
+    (data === undefined || isObject(data))
+  );
+}

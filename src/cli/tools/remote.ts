@@ -1,0 +1,128 @@
+import { isOpenRpc } from '../../codegen/document.ts';
+import { type Call, createExchange, type Fetch } from '../../client/exchange.ts';
+import type { Outcome } from '../../client/outcome.ts';
+import { run } from '../../client/run.ts';
+import { escapeControls } from '../../base/escape.ts';
+import { StartupError } from '../../base/startup-error.ts';
+import { limitedFetch } from './limited-fetch.ts';
+import { isRegistry } from './registry.ts';
+
+export interface RemoteOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds, undefined: the server's limit. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** How one call ended, and the body that was received last: of a result, the one that it is in. */
+export interface Exchanged {
+  readonly outcome: Outcome;
+  readonly body: string;
+}
+
+/** One call, its params as JSON text; what the server says never ran is sent again. */
+export async function exchangeOnce(
+  url: string,
+  call: Call,
+  { headers, timeoutMs }: RemoteOptions,
+): Promise<Exchanged> {
+  let body = '';
+  const fetch: Fetch = async (target, init) => {
+    const response = await limitedFetch(target, init);
+    const text = async () => {
+      body = await response.text();
+      return body;
+    };
+    return { ...response, text };
+  };
+  const exchange = createExchange({ url, headers, fetch });
+  const [outcome] = await run(exchange, [call], {
+    signal: undefined,
+    timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,
+    retries: 2,
+    idempotent: false,
+  });
+  if (outcome === undefined) throw new Error('an exchange gives an outcome for each call');
+  return { outcome, body };
+}
+
+/** A server's document, and what names this state of it. */
+export interface RemoteDocument {
+  readonly value: unknown;
+  /** undefined: the server gives none. */
+  readonly etag: string | undefined;
+}
+
+const documentTimeoutMs = 30_000;
+
+/**
+ * What a server says of its procedures: what it answers to GET, else its `rpc.discover`.
+ *
+ * @param format `openrpc`: asked for in the query, which servers that know nothing of it pass over
+ * @param known the ETag of what the caller has; undefined is returned while that is current
+ * @throws StartupError
+ */
+export async function fetchDocument(
+  url: string,
+  format: 'tandem' | 'openrpc',
+  options: RemoteOptions,
+  known?: string,
+): Promise<RemoteDocument | undefined> {
+  const got = await getDocument(url, format, options, known);
+  if (got === 'same') return undefined;
+  if ('value' in got) return got;
+  const call = { method: 'rpc.discover', params: undefined, notify: false };
+  const timeoutMs = options.timeoutMs ?? documentTimeoutMs;
+  const { outcome } = await exchangeOnce(url, call, { ...options, timeoutMs });
+  if (outcome.ok && isOpenRpc(outcome.result)) return { value: outcome.result, etag: undefined };
+  const why = outcome.ok ? 'no OpenRPC document' : outcome.error.message;
+  throw new StartupError(
+    `no document of procedures at ${url}: GET gave ${got.instead}, rpc.discover ${escapeControls(why)}`,
+  );
+}
+
+/** What came in place of a document. */
+interface Instead {
+  readonly instead: string;
+}
+
+/** The document; `same`: it is the known one. */
+async function getDocument(
+  url: string,
+  format: 'tandem' | 'openrpc',
+  { headers, timeoutMs = documentTimeoutMs }: RemoteOptions,
+  known: string | undefined,
+): Promise<RemoteDocument | 'same' | Instead> {
+  const target = new URL(url);
+  if (format === 'openrpc') target.searchParams.set('format', 'openrpc');
+  const head = new Headers(headers);
+  head.set('accept', 'application/json');
+  if (known !== undefined) head.set('if-none-match', known);
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await limitedFetch(target.href, { method: 'GET', headers: head, signal });
+    const { status } = response;
+    if (status === 304) return 'same';
+    const text = await response.text();
+    if (status !== 200) return { instead: `the status ${status}` };
+    const value = parsed(text);
+    const etag = response.headers.get('etag') ?? undefined;
+    return isOpenRpc(value) || isRegistry(value) ? { value, etag } : { instead: 'something else' };
+  } catch (error) {
+    throw new StartupError(`GET ${target.href}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Node's fetch says no more than "fetch failed"; what failed is its cause. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+}

@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { isOpenRpc } from '../../codegen/document.ts';
+import { assertDepth } from '../../codegen/json.ts';
+import { CodegenError } from '../../codegen/text.ts';
+import { StartupError } from '../../base/startup-error.ts';
+import { isRegistry } from './registry.ts';
+import { fetchDocument, type RemoteOptions } from './remote.ts';
+
+/** Where the procedures are described: a server, a file that holds a document, or the module itself. */
+export type SourceKind = 'url' | 'document' | 'module';
+
+export function kindOf(source: string): SourceKind {
+  if (/^https?:\/\//i.test(source)) {
+    if (!URL.canParse(source)) throw new StartupError(`${source} is no valid URL`);
+    return 'url';
+  }
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(source) && !source.startsWith('file:')) {
+    throw new StartupError(`${source}: only http and https URLs are read`);
+  }
+  return source === '-' || source.endsWith('.json') ? 'document' : 'module';
+}
+
+/**
+ * The OpenRPC document of any source.
+ *
+ * @throws StartupError
+ */
+export async function readOpenRpc(source: string, options: RemoteOptions): Promise<unknown> {
+  switch (kindOf(source)) {
+    case 'url': {
+      const document = await fetchDocument(source, 'openrpc', options);
+      return toOpenRpc(document?.value, source);
+    }
+    case 'document':
+      return toOpenRpc(await readJson(source), source);
+    case 'module': {
+      // On demand, like what turns an introspection document into OpenRPC: most of the start-up time.
+      const { describeModule } = await import('./module-source.ts');
+      return describeModule(source, 'openrpc');
+    }
+  }
+}
+
+/**
+ * An OpenRPC document as it is, an introspection document turned into one.
+ *
+ * @throws StartupError
+ */
+export async function toOpenRpc(document: unknown, source: string): Promise<unknown> {
+  if (isOpenRpc(document)) return document;
+  const { openRpcOfRegistry } = await import('../../router/document/openrpc.ts');
+  return explained(source, () => {
+    assertDepth(document);
+    if (isRegistry(document)) return openRpcOfRegistry(document);
+    throw new CodegenError('neither an OpenRPC document nor an introspection document');
+  });
+}
+
+/** @throws StartupError in place of what a document's reader throws, with the source's name */
+export function explained<Result>(source: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof CodegenError || error instanceof RangeError)) throw error;
+    // The engine's own words are of its stack, not of what was read.
+    const why = /call stack/.test(error.message) ? 'the document nests too deep' : error.message;
+    throw new StartupError(`${source}: ${why}`, { cause: error });
+  }
+}
+
+async function readJson(source: string): Promise<unknown> {
+  const content = source === '-' ? await text(process.stdin) : await readFile(source, 'utf8');
+  try {
+    return JSON.parse(content) as unknown;
+  } catch (cause) {
+    throw new StartupError(`${source} is not JSON: ${(cause as Error).message}`, { cause });
+  }
+}

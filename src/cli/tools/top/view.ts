@@ -1,0 +1,95 @@
+import { fitted, table } from '../../output.ts';
+import { keyOf, type ProcedureFigures, quantile, type Scrape, since } from './scrape.ts';
+import { perSecond, showBytes, showSeconds, showSpan, whole } from './show.ts';
+
+/** As many lines and columns as there are; undefined: no end. */
+export interface Room {
+  readonly rows: number | undefined;
+  readonly columns: number | undefined;
+}
+
+/** Lines below the title: what is left of the screen is the procedures'. */
+const summaryLines = 5;
+
+/**
+ * The figures as lines of text. With an earlier scrape rates and quantiles are of the time in between,
+ * without one they are totals since the start.
+ */
+export function view(title: string, now: Scrape, before: Scrape | undefined, room: Room): string[] {
+  const lines = [title, ...summary(now, before), ''];
+  const list = table(procedureRows(now, before));
+  const fits = room.rows === undefined ? list.length : Math.max(1, room.rows - summaryLines - 2);
+  return [...lines, ...list.slice(0, fits)].map((line) => fitted(line, room.columns));
+}
+
+function summary(now: Scrape, before: Scrape | undefined): string[] {
+  const sum = (name: string, label?: string): number => now.sums.get(keyOf(name, label)) ?? 0;
+  const rate = (name: string): string => rateOf(sum(name), before?.sums.get(name), now, before);
+  const total = totalOf(now);
+  const earlier = before && totalOf(before);
+  const [p50, p99, worst] = ['p50', 'p99', 'max'].map((key) => showSeconds(now.delays.get(key)));
+  const started = sum('tandem_process_start_time_seconds') / Math.max(1, now.processes);
+  const frames = sum('tandem_frames_total');
+  const perFrame = frames === 0 ? 0 : sum('tandem_frame_calls_total') / frames;
+  return [
+    `calls ${rateOf(total.calls, earlier?.calls, now, before)}  errors ${rateOf(total.errors, earlier?.errors, now, before)}  shed ${rate('tandem_calls_shed_total')}  queue ${whole(sum('tandem_queue_calls'))}  in flight ${whole(sum('tandem_calls_in_flight', 'inline'))} inline, ${whole(sum('tandem_calls_in_flight', 'worker'))} in workers`,
+    `workers ${whole(sum('tandem_workers', 'active'))} active, ${whole(sum('tandem_workers', 'spare'))} spare, ${whole(sum('tandem_workers', 'starting'))} starting  deaths ${whole(sum('tandem_worker_deaths_total'))}  kills ${whole(sum('tandem_worker_kills_total'))}  zombies ${whole(sum('tandem_workers', 'zombie'))}  restarts ${whole(sum('tandem_worker_restarts_total'))}`,
+    `frames ${rate('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${whole(sum('tandem_connections'))}  reloads ${whole(sum('tandem_reloads_total'))}`,
+    `event loop late by ${p50} p50, ${p99} p99, ${worst} at most`,
+    `memory ${showBytes(sum('tandem_process_resident_memory_bytes'))}, heap ${showBytes(sum('tandem_process_heap_used_bytes'))}  processes ${now.processes}  up ${showSpan(Date.now() / 1000 - started)}`,
+  ];
+}
+
+function totalOf({ procedures }: Scrape): { readonly calls: number; readonly errors: number } {
+  const all = [...procedures.values()];
+  return {
+    calls: all.reduce((sum, { calls }) => sum + calls, 0),
+    errors: all.reduce((sum, { errors }) => sum + errors, 0),
+  };
+}
+
+const headings = ['PROCEDURE', 'PLACE', 'CALLS', 'ERRORS', 'P50', 'P99', 'WAIT P99'];
+
+function procedureRows(now: Scrape, before: Scrape | undefined): string[][] {
+  const rows = Array.from(now.procedures, ([name, figures]) => {
+    const earlier = before?.procedures.get(name);
+    const calls = figures.calls - (earlier?.calls ?? 0);
+    return { calls, total: figures.calls, cells: rowOf(name, figures, earlier, now, before) };
+  });
+  rows.sort((a, b) => b.calls - a.calls || b.total - a.total);
+  return [headings, ...rows.map(({ cells }) => cells)];
+}
+
+function rowOf(
+  name: string,
+  figures: ProcedureFigures,
+  earlier: ProcedureFigures | undefined,
+  now: Scrape,
+  before: Scrape | undefined,
+): string[] {
+  // One that comes only now had none before.
+  const from = before === undefined ? undefined : (earlier ?? { calls: 0, errors: 0 });
+  const duration = since(figures.duration, earlier?.duration);
+  return [
+    name,
+    [...figures.places].join('+'),
+    rateOf(figures.calls, from?.calls, now, before),
+    rateOf(figures.errors, from?.errors, now, before),
+    showSeconds(quantile(duration, 0.5)),
+    showSeconds(quantile(duration, 0.99)),
+    showSeconds(quantile(since(figures.wait, earlier?.wait), 0.99)),
+  ];
+}
+
+/** Per second since the earlier scrape, the total where there is none. */
+function rateOf(
+  now: number,
+  earlier: number | undefined,
+  { at }: Scrape,
+  before: Scrape | undefined,
+): string {
+  if (before === undefined) return whole(now);
+  const grown = now - (earlier ?? 0);
+  // Less than before: it began anew.
+  return perSecond((grown < 0 ? now : grown) / ((at - before.at) / 1000));
+}

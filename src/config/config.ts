@@ -1,0 +1,164 @@
+import { flagOf, type Option, variablesOf } from './option.ts';
+import { table } from './table.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { suggest } from '../base/suggest.ts';
+
+type Table = typeof table;
+export type OptionName = keyof Table;
+type ValueOf<O> = O extends Option<infer T> ? T : never;
+
+/** Every option, settled: complete, checked and frozen. */
+export type Config = { readonly [K in OptionName]: ValueOf<Table[K]> };
+
+/** Options as code gives them; what is left out or undefined takes its default. */
+export type ConfigOptions = {
+  readonly [K in Exclude<OptionName, Listed>]?: Config[K] | undefined;
+} & { readonly [K in Listed]?: string | readonly string[] | undefined };
+
+/** A single entry may stand for itself. */
+type Listed = 'corsOrigin' | 'allowedHosts';
+
+export const optionNames = Object.keys(table) as readonly OptionName[];
+
+/** `value` as a message shows it: short, and on one line whatever it holds. */
+function show(value: unknown): string {
+  if (typeof value === 'function') return 'a function';
+  const text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value));
+  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
+}
+
+function settle<T>({ kind }: Option<T>, source: string, value: unknown, given: unknown): T {
+  const settled = kind.check(value);
+  if (settled !== undefined) return settled;
+  throw new StartupError(`${source}: expected ${kind.allowed}, got ${show(given)}`);
+}
+
+/** What flags gave: text, true or false for a switch, a list for a flag that may be repeated. */
+export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
+/**
+ * The options that the command line gave, by option name.
+ *
+ * @throws StartupError naming the flag, the value and what is allowed
+ */
+export function optionsFromFlags(flags: FlagValues): ConfigOptions {
+  const options: Record<string, unknown> = {};
+  for (const name of optionNames) {
+    const given = flags[name];
+    if (given === undefined) continue;
+    const option: Option<unknown> = table[name];
+    const text = typeof given === 'object' ? given.join(',') : given;
+    const value = typeof text === 'boolean' ? text : option.kind.fromText(text);
+    options[name] = settle(option, `--${flagOf(name, option)}`, value, text);
+  }
+  return options;
+}
+
+function fromEnvironment(name: OptionName, env: NodeJS.ProcessEnv): unknown {
+  const option: Option<unknown> = table[name];
+  // A variable set to nothing counts as not set: that is how compose files and CI leave one out.
+  const variable = variablesOf(name, option).find((key) => (env[key] ?? '').trim() !== '');
+  if (variable === undefined) return undefined;
+  const text = env[variable] ?? '';
+  return settle(option, variable, option.kind.fromText(text), text);
+}
+
+function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.ProcessEnv): unknown {
+  const option: Option<unknown> = table[name];
+  const given: unknown = options[name];
+  if (given !== undefined) return settle(option, `option ${name}`, given, given);
+  return fromEnvironment(name, env);
+}
+
+function assertKnown(options: object, otherNames: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(table, name)) continue;
+    const guess = suggest(name, [...optionNames, ...otherNames]);
+    const hint = guess === undefined ? 'README.md lists the options' : `did you mean ${guess}?`;
+    throw new StartupError(`option ${name} is unknown: ${hint}`);
+  }
+}
+
+function assertTogether(config: Config): void {
+  if ((config.tlsKey === '') !== (config.tlsCert === '')) {
+    const [given, missing] = config.tlsKey === '' ? ['tlsCert', 'tlsKey'] : ['tlsKey', 'tlsCert'];
+    throw new StartupError(`option ${given} needs ${missing} beside it: give both, or neither`);
+  }
+  if (config.demoteAboveUs < config.inlineBelowUs) {
+    throw new StartupError(
+      `option demoteAboveUs (${config.demoteAboveUs}) must not be below inlineBelowUs (${config.inlineBelowUs}): a procedure would move back and forth`,
+    );
+  }
+  for (const [memory, largest] of [
+    ['maxBodyMemory', 'maxBodyBytes'],
+    ['maxReplyMemory', 'maxReplyBytes'],
+  ] as const) {
+    if (config[memory] >= config[largest]) continue;
+    throw new StartupError(
+      `option ${memory} (${config[memory]}) must not be below ${largest} (${config[largest]}): nothing of that size could come through`,
+    );
+  }
+  if (config.processes > 1 && !config.supervisor) {
+    throw new StartupError(
+      `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
+    );
+  }
+  if (config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug') {
+    throw new StartupError(
+      `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
+    );
+  }
+  if (config.metrics && config.path === '/metrics') {
+    throw new StartupError(
+      'option path: /metrics shows the metrics; choose another path or turn metrics off',
+    );
+  }
+  if (config.health && (config.path === '/healthz' || config.path === '/readyz')) {
+    throw new StartupError(
+      `option path: ${config.path} answers health checks; choose another path or turn health off`,
+    );
+  }
+}
+
+/**
+ * Options to a complete configuration: what `options` gives, then what `env` gives, then the default.
+ *
+ * @param env only the command line passes one: a library must not change with the environment of
+ *   the program that imports it
+ * @param otherNames names that the caller takes itself, for the suggestion in place of an unknown one
+ * @throws StartupError one line naming the option or variable, the value and what is allowed
+ */
+export function resolveConfig(
+  options: ConfigOptions = {},
+  env: NodeJS.ProcessEnv = {},
+  otherNames: readonly string[] = [],
+): Config {
+  assertKnown(options, otherNames);
+  const given: Record<string, unknown> = {};
+  for (const name of optionNames) given[name] = settleOption(name, options, env);
+  for (const name of optionNames) {
+    const { fallback }: Option<unknown> = table[name];
+    given[name] ??= 'from' in fallback ? fallback.from(given) : fallback.value;
+  }
+  // The one cast of the table: each value was settled by the kind of its own row.
+  const config = Object.freeze(given) as Config;
+  assertTogether(config);
+  return config;
+}
+
+const prefix = 'TANDEM_';
+
+/** Environment variables that look like a misspelt option, each with the name that was meant. */
+export function misspeltVariables(env: NodeJS.ProcessEnv): { name: string; meant: string }[] {
+  // Compared without the prefix, which would make all of them alike.
+  const known = optionNames
+    .flatMap((name) => variablesOf(name, table[name] as Option<unknown>))
+    .filter((variable) => variable.startsWith(prefix))
+    .map((variable) => variable.slice(prefix.length));
+  return Object.keys(env)
+    .filter((name) => name.startsWith(prefix) && !known.includes(name.slice(prefix.length)))
+    .flatMap((name) => {
+      const meant = suggest(name.slice(prefix.length), known);
+      return meant === undefined ? [] : [{ name, meant: prefix + meant }];
+    });
+}

@@ -1,0 +1,187 @@
+import { clockMs } from '../../base/clock.ts';
+import type { BodyLease } from '../body-memory.ts';
+import type { Call } from '../call.ts';
+import { errorFor } from '../limit.ts';
+import type { CallObserver } from '../observer.ts';
+import type { CancelListener, RequestScope } from '../scope.ts';
+import type { ErrorCode } from '../../jsonrpc/errors.ts';
+import type { Reply } from '../../jsonrpc/reply.ts';
+import type { CostEstimate } from './cost.ts';
+
+/** One call of a unit: what it is expected to cost, where it is, and its answer. */
+export class UnitCall {
+  /** The unit it belongs to and its place there: set by the unit. */
+  unit!: Unit;
+  index = -1;
+  call: Call;
+  readonly cost: CostEstimate;
+  /** Expected microseconds on the worker, its copying included. */
+  readonly expectedUs: number;
+  /** Its name with the worker it is with. */
+  ticket = -1;
+  /** What it still counts for in that worker's load; 0 once it waits. */
+  loadUs = 0;
+  /** Shared bytes that its worker may still read. */
+  lease: BodyLease | undefined = undefined;
+  /** When its signal was aborted, by `clockMs`; Infinity once the worker has said so. */
+  abortedAt: number | undefined = undefined;
+  /** When it began to run there, by `clockMs`, as far as was looked. */
+  startedAt: number | undefined = undefined;
+  isAnswered = false;
+  reply: Reply = undefined;
+
+  constructor(call: Call, cost: CostEstimate, expectedUs: number) {
+    this.call = call;
+    this.cost = cost;
+    // A whole number: sums of floats drift, and the load of a worker that only waits must be exactly 0.
+    this.expectedUs = Math.ceil(expectedUs);
+  }
+
+  /**
+   * The first answer counts; later ones are dropped.
+   *
+   * @param code of its error; 0: a result
+   * @param runUs microseconds since its handler was entered; `neverRan`
+   */
+  answer(reply: Reply, code: number, runUs: number): void {
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    this.reply = reply;
+    this.unit.noteAnswer(this, code, runUs);
+  }
+
+  /** It has started, so that it will not be sent again: what its params stand in may go. */
+  forgetParams(): void {
+    this.call = { ...this.call, params: undefined, source: undefined };
+  }
+
+  /** Answers with a standard error. */
+  fail(code: ErrorCode, data: unknown, runUs: number): void {
+    if (!this.isAnswered) this.answer(errorFor(this.call, code, data), code, runUs);
+  }
+}
+
+/** `queued`: waits for a worker; `sent`: all of it is with one; `held`: taken back, and a call before is not over. */
+export type UnitState = 'queued' | 'sent' | 'held';
+
+/** Where units wait for a worker. */
+export interface WaitingRoom {
+  /** A unit that waits here is about to be answered: it is passed over when its turn comes. */
+  drop(unit: Unit): void;
+}
+
+/** Whom a unit tells of what happens to it. */
+export interface UnitOwner {
+  /** Bound on the replies of one request. */
+  readonly maxReplyBytes: number;
+  /** Told of each call. */
+  readonly observer: CallObserver | undefined;
+  /** Every call has an answer. */
+  onDone(unit: Unit): void;
+  /** A held unit may go on: every call before `next` has an answer. */
+  onResume(unit: Unit): void;
+  /** Its replies are larger together than one request may get: what has not started must not. */
+  onTooLarge(unit: Unit): void;
+  /** The caller has gone. */
+  onCancelled(unit: Unit): void;
+}
+
+/**
+ * Calls that run one after another on one worker: a single call, or neighbours of a batch. Waits in the
+ * queue, travels in a frame, and goes back to the queue with what has not started when its worker is lost.
+ */
+export class Unit implements CancelListener {
+  readonly calls: readonly UnitCall[];
+  /** Since when it has waited for a worker, by `clockMs`. */
+  waitingSince: number;
+  state: UnitState = 'queued';
+  /** Where it waits, while it does. */
+  queue: WaitingRoom | undefined;
+  /** It counts for its procedure's `maxConcurrency`. */
+  isInside = false;
+  /** Index of the first call that is not with a worker. */
+  next = 0;
+  readonly resolve: (unit: Unit) => void;
+  readonly #owner: UnitOwner;
+  readonly #arrivedAt: number;
+  #answered = 0;
+  #replyLength = 0;
+
+  /**
+   * @param arrivedAt by `clockMs`
+   * @param resolve called by the owner, once every call has an answer
+   */
+  constructor(
+    calls: readonly UnitCall[],
+    arrivedAt: number,
+    owner: UnitOwner,
+    resolve: (unit: Unit) => void,
+  ) {
+    this.calls = calls;
+    for (const [index, item] of calls.entries()) {
+      item.unit = this;
+      item.index = index;
+    }
+    this.waitingSince = arrivedAt;
+    this.#arrivedAt = arrivedAt;
+    this.#owner = owner;
+    this.resolve = resolve;
+  }
+
+  /** The request it belongs to: all its calls are of one. */
+  get scope(): RequestScope {
+    return (this.calls[0] as UnitCall).call.scope;
+  }
+
+  /** The bound on its procedure; a procedure that has one travels in a unit of its own. */
+  get limited(): { readonly name: string; readonly maxConcurrency: number } | undefined {
+    const { name, maxConcurrency } = (this.calls[0] as UnitCall).call.procedure;
+    return maxConcurrency === undefined ? undefined : { name, maxConcurrency };
+  }
+
+  /** Expected microseconds of what has still to be sent. */
+  get expectedUs(): number {
+    let sum = 0;
+    for (let i = this.next; i < this.calls.length; i++)
+      sum += (this.calls[i] as UnitCall).expectedUs;
+    return sum;
+  }
+
+  /** Calls that are not with a worker. */
+  get waiting(): number {
+    return this.calls.length - this.next;
+  }
+
+  get isDone(): boolean {
+    return this.#answered === this.calls.length;
+  }
+
+  /** Whether the next call may begin: it does when the previous has ended. */
+  get mayGoOn(): boolean {
+    return this.calls[this.next - 1]?.isAnswered !== false;
+  }
+
+  #waitUs(runUs: number): number {
+    if (this.#owner.observer?.timing === 'none') return 0;
+    const waitUs = (clockMs() - this.#arrivedAt) * 1000 - Math.max(runUs, 0);
+    // What a lost call ran is known in whole milliseconds only.
+    return Math.max(waitUs, 0);
+  }
+
+  onCancelled(): void {
+    this.#owner.onCancelled(this);
+  }
+
+  /** One of its calls has got its answer. */
+  noteAnswer({ call, reply }: UnitCall, code: number, runUs: number): void {
+    const { observer } = this.#owner;
+    if (observer !== undefined) {
+      observer.onCall(call, code, 'worker', this.#waitUs(runUs), runUs, reply);
+    }
+    this.#answered++;
+    this.#replyLength += reply?.length ?? 0;
+    if (this.isDone) this.#owner.onDone(this);
+    else if (this.#replyLength > this.#owner.maxReplyBytes) this.#owner.onTooLarge(this);
+    else if (this.state === 'held' && this.mayGoOn) this.#owner.onResume(this);
+  }
+}

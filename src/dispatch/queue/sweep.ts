@@ -1,0 +1,43 @@
+import { clockMs } from '../../base/clock.ts';
+
+const everyMs = 10;
+
+/** A look this long after the one before it says that this thread was held up. */
+const stallMs = 30;
+
+/** Looks at calls in flight at regular times, and sleeps while there are none. */
+export class Sweep {
+  readonly #look: (now: number) => boolean;
+  #timer: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
+
+  /** @param look says whether there is anything left to look at */
+  constructor(look: (now: number) => boolean) {
+    this.#look = look;
+  }
+
+  /** There is something to look at. */
+  wake(): void {
+    if (this.#timer !== undefined) return;
+    this.#lookedAt = clockMs();
+    this.#timer = setInterval(() => this.#onTime(), everyMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** After a stall of this thread what came meanwhile is received first: calls may have ended in time. */
+  #onTime(): void {
+    const now = clockMs();
+    const isLate = now - this.#lookedAt > stallMs;
+    this.#lookedAt = now;
+    if (isLate) setImmediate(() => this.#lookNow());
+    else this.#lookNow();
+  }
+
+  #lookNow(): void {
+    if (!this.#look(clockMs())) this.stop();
+  }
+}

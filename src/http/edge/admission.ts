@@ -1,0 +1,57 @@
+import type { Authenticator, AuthRequest } from '../../dispatch/authenticate.ts';
+import type { RequestScope } from '../../dispatch/scope.ts';
+import type { Service } from '../../dispatch/service.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { cappedReply, type Outcome } from '../../jsonrpc/reply.ts';
+import { type Answer, jsonAnswer } from './answer.ts';
+
+/** The request as the hook sees it. Made only where there is a hook: it takes every header. */
+export function authRequest(
+  headers: AuthRequest['headers'] | undefined,
+  remoteAddress: string | undefined,
+  method: string,
+  path: string,
+): AuthRequest {
+  return Object.freeze({ headers: Object.freeze(headers ?? {}), remoteAddress, method, path });
+}
+
+/**
+ * Lets a request that is no call through the hook.
+ *
+ * @param scope its own: cancelled when its client goes
+ * @param answer what it gets where it may go on
+ */
+export function admitted(
+  service: Service,
+  scope: RequestScope,
+  authenticate: Authenticator,
+  request: AuthRequest,
+  answer: () => Answer,
+): Answer | Promise<Answer> {
+  scope.verdict = authenticate(request);
+  const refusal = service.admit(scope);
+  const settle = (value: Outcome | undefined): Answer =>
+    value === undefined ? answer() : refused(value);
+  return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+}
+
+const noStore = ['cache-control', 'no-store'];
+
+function refused(refusal: Outcome): Answer {
+  const body = cappedReply('null', refusal, Number.POSITIVE_INFINITY);
+  return jsonAnswer(statusOf(refusal), body, noStore);
+}
+
+/** 403, not 401: that one must name a scheme to log in with (RFC 9110, 15.5.2), which only the hook knows. */
+function statusOf({ code }: Outcome): number {
+  switch (code) {
+    case ErrorCode.InternalError:
+      return 500;
+    case ErrorCode.Overloaded:
+    case ErrorCode.DeadlineExceeded:
+    case ErrorCode.Cancelled:
+      return 503;
+    default:
+      return 403;
+  }
+}

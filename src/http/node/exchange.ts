@@ -1,0 +1,192 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { WaitingReply } from '../../dispatch/reply-memory.ts';
+import { RequestScope } from '../../dispatch/scope.ts';
+import type { Service } from '../../dispatch/service.ts';
+import type { Reply } from '../../jsonrpc/reply.ts';
+import { type Answer, failure } from '../edge/answer.ts';
+import type { Body } from '../edge/body.ts';
+import type { CorsLines } from '../edge/cors.ts';
+import type { InFlight } from '../edge/in-flight.ts';
+import { largeBytes, writeDeadlineMs } from '../edge/limits.ts';
+import type { NodeConnection, OnConnection } from './connection.ts';
+
+/** What every request of one handler shares. */
+export interface NodeContext {
+  readonly service: Service;
+  readonly inFlight: InFlight;
+  readonly warn: (message: string) => void;
+  /** See HttpOptions. */
+  readonly writeTimeoutMs: number;
+}
+
+/** What the head of a reply takes, about. */
+const headBytes = 256;
+
+/** One request on node:http, from its handler to its last byte. */
+export class NodeExchange implements OnConnection, WaitingReply {
+  readonly #context: NodeContext;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #connection: NodeConnection;
+  readonly #cors: CorsLines;
+  /** A reply was given to node:http. */
+  #replied = false;
+  /** Of that reply, where they are this client's alone. */
+  bytes = 0;
+  /** Until it is handed over: from there on who waits for the reply releases it. */
+  #body: Body | undefined;
+  /** Bytes of the reply and its head. */
+  #unread = 0;
+  #over = false;
+  #scope: RequestScope | undefined;
+  #writeTimer: NodeJS.Timeout | undefined;
+
+  constructor(
+    context: NodeContext,
+    connection: NodeConnection,
+    req: IncomingMessage,
+    res: ServerResponse,
+    cors: CorsLines,
+  ) {
+    this.#context = context;
+    this.#connection = connection;
+    this.#req = req;
+    this.#res = res;
+    this.#cors = cors;
+    context.inFlight.enter();
+    connection.add(this);
+    // After the last byte was handed to the system, or when the client has gone.
+    res.once('close', () => this.disconnected());
+  }
+
+  disconnected(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#writeTimer);
+    this.#body?.release();
+    this.#context.service.replyMemory.delete(this);
+    this.#connection.delete(this, this.#unread);
+    this.#context.inFlight.leave();
+    if (!this.#res.writableFinished) this.#scope?.cancel();
+  }
+
+  /** Nobody tells how much of it the client has taken: of two that wait, the older is the slower. */
+  get pace(): number {
+    return 0;
+  }
+
+  cut(): void {
+    this.#connection.cut();
+  }
+
+  /** Reads the body and answers it. */
+  call(body: Body, scope: RequestScope): void {
+    this.#scope = scope;
+    this.#body = body;
+    let bytes: Uint8Array | undefined;
+    this.#req.on('data', (chunk: Buffer) => {
+      if (!this.#over) bytes = body.add(chunk);
+    });
+    this.#req.on('end', () => {
+      if (!this.#over) this.#handle(bytes ?? new Uint8Array(0), body, scope);
+    });
+  }
+
+  /** Answers a body that was read before this handler got the request: bytes, or text as it is. */
+  callRead(bytes: string | Uint8Array, body: Body, scope: RequestScope): void {
+    this.#scope = scope;
+    this.#handle(bytes, body, scope);
+  }
+
+  /** Writes what is no JSON-RPC reply and may have to be waited for. */
+  answerOnce(make: (scope: RequestScope) => Answer | Promise<Answer>): void {
+    this.#scope = new RequestScope();
+    const answer = make(this.#scope);
+    if (answer instanceof Promise) {
+      answer.then(
+        (settled) => this.answer(settled),
+        (error: unknown) => this.#fail(error),
+      );
+    } else {
+      this.answer(answer);
+    }
+  }
+
+  /** Writes what is no JSON-RPC reply. */
+  answer(answer: Answer): void {
+    const { status, headers, body, close } = answer;
+    this.#write(status, headers, body, close, typeof body !== 'string');
+  }
+
+  #handle(bytes: string | Uint8Array, body: Body, scope: RequestScope): void {
+    this.#body = undefined;
+    let reply: Reply | Promise<Reply>;
+    try {
+      reply = this.#context.service.handle(bytes, scope);
+    } catch (error) {
+      body.release();
+      this.#fail(error);
+      return;
+    }
+    if (reply instanceof Promise) {
+      reply.then(
+        (settled) => {
+          body.release();
+          this.#send(settled);
+        },
+        (error: unknown) => {
+          body.release();
+          this.#fail(error);
+        },
+      );
+    } else {
+      body.release();
+      this.#send(reply);
+    }
+  }
+
+  #send(reply: Reply): void {
+    if (reply === undefined) this.#write(204, [], undefined, false, false);
+    else this.#write(200, ['content-type', 'application/json'], reply, false, false);
+  }
+
+  /** The one place a reply is written. */
+  #write(
+    status: number,
+    headers: readonly string[],
+    body: string | Uint8Array | undefined,
+    close: boolean,
+    isShared: boolean,
+  ): void {
+    if (this.#replied || this.#over) return;
+    this.#replied = true;
+    this.#connection.refused ||= close;
+    const lines = [...headers, ...this.#cors.lines];
+    const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+    if (body !== undefined) lines.push('content-length', String(bytes));
+    const draining = this.#context.inFlight.draining && this.#connection.isLast(this);
+    if (close || draining) lines.push('connection', 'close');
+    this.#unread = bytes + headBytes;
+    this.#connection.addUnread(this.#unread);
+    if (bytes > 0 && !isShared) {
+      this.bytes = bytes;
+      this.#context.service.replyMemory.add(this);
+    }
+    this.#res.writeHead(status, lines);
+    if (body === undefined || this.#req.method === 'HEAD') this.#res.end();
+    else this.#res.end(body);
+    if (bytes > largeBytes) {
+      // A client that does not read would keep the whole reply in memory.
+      this.#writeTimer = setTimeout(
+        () => this.#connection.cut(),
+        writeDeadlineMs(bytes, this.#context.writeTimeoutMs),
+      );
+    }
+  }
+
+  /** The service broke its word: it never throws and never rejects. */
+  #fail(error: unknown): void {
+    this.#context.warn(`service failed under a request: ${String(error)}`);
+    this.answer(failure('the service failed'));
+  }
+}

@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyMemory } from '../../dispatch/body-memory.ts';
+import { RequestScope } from '../../dispatch/scope.ts';
+import type { Service } from '../../dispatch/service.ts';
+import { admitted, authRequest } from '../edge/admission.ts';
+import { failure, outOfMemory } from '../edge/answer.ts';
+import { Body } from '../edge/body.ts';
+import { type Checks, createChecks } from '../edge/checks.ts';
+import { createCors } from '../edge/cors.ts';
+import { addressText } from '../edge/http-server.ts';
+import { InFlight } from '../edge/in-flight.ts';
+import { type NodeConnection, NodeConnections } from './connection.ts';
+import { type NodeContext, NodeExchange } from './exchange.ts';
+import {
+  fullPathOf,
+  type HookedReply,
+  type HookedRequest,
+  type Mount,
+  mountedTarget,
+  pathOf,
+  queryOf,
+  toMount,
+} from './mount.ts';
+import type { HttpOptions } from '../edge/options.ts';
+import { RequestHead } from '../edge/request-head.ts';
+import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes.ts';
+
+/**
+ * A request handler for an http server that exists already. In node:http it takes the request and the
+ * response, in Express it is a handler (`app.use(path, handler)`, `app.all(path, handler)`), in Fastify a
+ * route handler (`app.all(path, handler)`).
+ *
+ * It reads the body itself. Behind a body parser it needs the raw body (a Buffer or a string): a parsed
+ * one no longer holds what was sent, and is answered with 500 and the reason.
+ */
+export type NodeHandler = (
+  request: IncomingMessage | HookedRequest,
+  response: ServerResponse | HookedReply,
+) => void;
+
+/** The handler, for a mount: it answers at `options.path` and wherever a framework's router put it. */
+export function createNodeHandler(service: Service, options: HttpOptions): NodeHandler {
+  return createHandler(service, options, new InFlight(), mountedTarget);
+}
+
+/** The handler, for a server of its own: it answers at `options.path` only. */
+export function createOwnHandler(
+  service: Service,
+  options: HttpOptions,
+  inFlight: InFlight,
+): NodeHandler {
+  return createHandler(service, options, inFlight, (mount, routes) =>
+    routes.targetOf(pathOf(mount.req.url)),
+  );
+}
+
+function createHandler(
+  service: Service,
+  options: HttpOptions,
+  inFlight: InFlight,
+  targetOf: (mount: Mount, routes: Routes) => Target,
+): NodeHandler {
+  const { warn, writeTimeoutMs, authenticate } = options;
+  const context: NodeContext = { service, inFlight, warn, writeTimeoutMs };
+  const cors = createCors(options.corsOrigin);
+  const checks = createChecks(options);
+  const routes = createRoutes(service, options);
+  const connections = new NodeConnections();
+  // One for all requests: it is filled and read before a handler returns.
+  const head = new RequestHead(options.forwardHeaders, authenticate !== undefined);
+
+  const handle = (mount: Mount, connection: NodeConnection): void => {
+    const { req, res } = mount;
+    if (connection.refused) return;
+    readHead(head.reset(), req);
+    const exchange = new NodeExchange(context, connection, req, res, cors(head.origin));
+    const target = targetOf(mount, routes);
+    const method = req.method ?? '';
+    const isCall = target === 'rpc' && method === 'POST';
+    const refused = isCall
+      ? checks.call(head)
+      : (checks.framing(head) ?? (isHealth(target) ? undefined : checks.host(head)));
+    if (refused !== undefined) {
+      exchange.answer(refused);
+      return;
+    }
+    const remoteAddress = addressText(req.socket.remoteAddress);
+    const whoAsks = () => authRequest(head.all, remoteAddress, method, fullPathOf(req));
+    if (isCall) {
+      const { forwarded: headers, timeoutMs, traceparent, tracestate } = head;
+      const facts = { headers, remoteAddress, timeoutMs, traceparent, tracestate };
+      const scope = new RequestScope(facts);
+      const take = bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);
+      if (take === undefined) return;
+      if (authenticate !== undefined) scope.verdict = authenticate(whoAsks());
+      take(scope);
+      return;
+    }
+    const { ifNoneMatch } = head;
+    const answer = () => routes.answer(target, method, queryOf(req.url), ifNoneMatch);
+    if (target === 'metrics') {
+      exchange.answerOnce(() => routes.metrics(method));
+    } else if (authenticate !== undefined && routes.asksWho(target, method)) {
+      const request = whoAsks();
+      exchange.answerOnce((scope) => admitted(service, scope, authenticate, request, answer));
+    } else {
+      exchange.answer(answer());
+    }
+  };
+
+  return (request, response) => {
+    const mount = toMount(request, response);
+    const connection = connections.of(mount.req.socket);
+    connection.take(() => handle(mount, connection));
+  };
+}
+
+function readHead(head: RequestHead, { rawHeaders }: IncomingMessage): void {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    head.add((rawHeaders[i] ?? '').toLowerCase(), rawHeaders[i + 1] ?? '');
+  }
+}
+
+const parsedBody = failure(
+  'the body was read by a parser before this handler: mount it before the parser, ' +
+    'or have the parser leave a Buffer or a string',
+);
+
+/**
+ * How the body of a call is read and answered, once its place in memory is reserved; undefined: it is answered, by a
+ * refusal.
+ */
+function bodyTaker(
+  exchange: NodeExchange,
+  { req, body: read }: Mount,
+  checks: Checks,
+  memory: BodyMemory,
+  contentLength: number,
+): ((scope: RequestScope) => void) | undefined {
+  const isRead = req.readableDidRead || req.readableEnded;
+  if (isRead && typeof read !== 'string' && !(read instanceof Uint8Array)) {
+    exchange.answer(parsedBody);
+    return undefined;
+  }
+  const bytes = isRead ? (read as string | Uint8Array) : undefined;
+  const length = bytes === undefined ? contentLength : Buffer.byteLength(bytes);
+  // A parser that decompresses makes more of it than was announced.
+  const tooLarge = bytes === undefined ? undefined : checks.bodyLength(length);
+  const body = tooLarge === undefined ? Body.reserve(memory, length) : undefined;
+  if (body === undefined) {
+    exchange.answer(tooLarge ?? outOfMemory);
+    return undefined;
+  }
+  return (scope) => {
+    scope.body = body.lease;
+    if (bytes === undefined) exchange.call(body, scope);
+    // The parser's buffer stays the application's: what a worker reads is a copy.
+    else if (typeof bytes === 'string') exchange.callRead(bytes, body, scope);
+    else exchange.callRead(body.add(bytes) ?? bytes, body, scope);
+  };
+}

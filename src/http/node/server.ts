@@ -1,0 +1,96 @@
+import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Service } from '../../dispatch/service.ts';
+import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
+import { InFlight } from '../edge/in-flight.ts';
+import { codeOf, listenError } from '../edge/listen-error.ts';
+import { createOwnHandler } from './handler.ts';
+import type { HttpOptions } from '../edge/options.ts';
+import type { TlsFiles } from '../edge/tls.ts';
+
+const serverOptions = {
+  // The three below: uWebSockets.js closes idle and slow clients after about 11 s.
+  headersTimeout: 10_000,
+  keepAliveTimeout: 10_000,
+  connectionsCheckingInterval: 2_000,
+  // The default body limit, 10 MiB, at 90 KiB/s.
+  requestTimeout: 120_000,
+} as const;
+
+/** Before a connection can be counted idle, it must be one. */
+const handshakeTimeout = 10_000;
+
+/** The server on node:http, for where uWebSockets.js has no binary. */
+class NodeServer implements HttpServer {
+  readonly transport = 'node';
+  readonly #options: HttpOptions;
+  readonly #scheme: Scheme;
+  readonly #server: Server;
+  readonly #inFlight = new InFlight();
+  #closing: Promise<void> | undefined;
+  connections = 0;
+  address: HttpServer['address'];
+
+  constructor(service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
+    this.#options = options;
+    this.#scheme = tls === undefined ? 'http' : 'https';
+    const handler = createOwnHandler(service, options, this.#inFlight);
+    // Twice ours, so that what is a little too large is refused by us, with a body that says so.
+    const own = { ...serverOptions, maxHeaderSize: 2 * options.maxHeaderBytes };
+    this.#server =
+      tls === undefined
+        ? createServer(own, handler)
+        : createSecureServer({ ...own, handshakeTimeout, key: tls.key, cert: tls.cert }, handler);
+    // Without a listener node:http answers 417 to an Expect that it does not know; RFC 9110, 10.1.1 leaves it open.
+    this.#server.on('checkExpectation', handler);
+    this.#server.maxConnections = options.maxConnections;
+    this.#server.on('drop', () => options.onConnectionRefused());
+    this.#server.on('connection', (socket) => {
+      this.connections++;
+      socket.once('close', () => this.connections--);
+    });
+    // Otherwise node drops the headers past the 2000th in silence; their size is bounded above.
+    this.#server.maxHeadersCount = 0;
+    this.address = { host: options.host, port: options.port, url: '' };
+  }
+
+  async listen(host: string): Promise<this> {
+    const { port, path } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      const fail = (error: Error) => reject(listenError(codeOf(error), host, port));
+      this.#server.once('error', fail);
+      this.#server.listen({ host, port, exclusive: true }, () => {
+        this.#server.off('error', fail);
+        resolve();
+      });
+    });
+    // Not a string, nor null: it listens on a port.
+    const { port: real } = this.#server.address() as AddressInfo;
+    this.address = { host, port: real, url: urlOf(this.#scheme, host, real, path) };
+    return this;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#drain();
+    return this.#closing;
+  }
+
+  async #drain(): Promise<void> {
+    // Closes the idle connections too.
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await this.#inFlight.drain(this.#options.shutdownGraceMs);
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+/** Starts a server on node:http; as listenOnUws otherwise. */
+export function listenOnNode(
+  service: Service,
+  options: HttpOptions,
+  host: string,
+  tls: TlsFiles | undefined,
+): Promise<HttpServer> {
+  return new NodeServer(service, options, tls).listen(host);
+}

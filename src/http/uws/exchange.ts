@@ -1,0 +1,301 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import type { Authenticator, AuthRequest } from '../../dispatch/authenticate.ts';
+import { RequestScope, type ScopeFacts } from '../../dispatch/scope.ts';
+import type { Service } from '../../dispatch/service.ts';
+import type { Reply } from '../../jsonrpc/reply.ts';
+import { type Answer, failure, outOfMemory } from '../edge/answer.ts';
+import { Body } from '../edge/body.ts';
+import type { CorsLines } from '../edge/cors.ts';
+import { addressText } from '../edge/http-server.ts';
+import type { InFlight } from '../edge/in-flight.ts';
+import { corkBytes, probeShare, smallReply } from '../edge/limits.ts';
+import type { RequestHead } from '../edge/request-head.ts';
+import { type BodilessReplies, type UwsReplies, UwsReply } from './reply.ts';
+
+/** What every request of one server shares. */
+export interface ExchangeContext {
+  readonly service: Service;
+  readonly inFlight: InFlight;
+  readonly warn: (message: string) => void;
+  readonly replies: UwsReplies;
+  readonly bodiless: BodilessReplies;
+}
+
+const closeLines = ['connection', 'close'];
+
+/**
+ * What a reply that closes its connection is padded to, with spaces, which JSON does not mind. A corked
+ * reply is written when the parser's turn is over, and by then the bytes behind a request whose end is in
+ * doubt would have run as the next request, which also takes back the mark to close. An overfull cork is
+ * written and closed at once, in the handler, where the parser then stops.
+ */
+const overfull = corkBytes + 1;
+
+/**
+ * One request on uWebSockets.js, from its handler to its last byte. `#done` is the one flag that says
+ * whether `res` may still be touched: it may not after its end or its abort.
+ */
+export class UwsExchange implements ScopeFacts {
+  readonly #context: ExchangeContext;
+  readonly #res: HttpResponse;
+  #done = false;
+  /**
+   * The client asked for its connection to be closed, which uWebSockets.js does with the reply's last
+   * byte. In the parser's turn it would then run what was sent behind the request on the closed socket:
+   * a handler whose body never comes and whose abort is never told.
+   */
+  #closes = false;
+  #cors: CorsLines | undefined;
+  #scope: RequestScope | undefined;
+  /** Until it is handed over: from there on who waits for the reply releases it. */
+  #body: Body | undefined;
+  #waiting: UwsReply | undefined;
+  #remoteAddress: string | undefined;
+  headers: ScopeFacts['headers'];
+  timeoutMs: number | undefined;
+  traceparent: string | undefined;
+  tracestate: string | undefined;
+
+  /** To be made first in a handler: one that returns or throws before `onAborted` aborts the process. */
+  constructor(context: ExchangeContext, res: HttpResponse) {
+    res.onAborted(() => this.#abort());
+    this.#context = context;
+    this.#res = res;
+    context.inFlight.enter();
+  }
+
+  /** Read when it is asked for: a system call and an ArrayBuffer, 2 us, a quarter of a small request. */
+  get remoteAddress(): string | undefined {
+    if (this.#remoteAddress === undefined && !this.#done) {
+      const text = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+      this.#remoteAddress = addressText(text);
+    }
+    return this.#remoteAddress;
+  }
+
+  /**
+   * Reads the body and answers it. To be called in the handler: what arrives later is lost otherwise.
+   *
+   * @returns false: there is no memory for it, which is answered
+   */
+  call(head: RequestHead, cors: CorsLines): boolean {
+    const body = Body.reserve(this.#context.service.bodyMemory, head.contentLength);
+    if (body === undefined) {
+      this.answer(outOfMemory, cors, false);
+      return false;
+    }
+    this.#body = body;
+    this.headers = head.forwarded;
+    this.timeoutMs = head.timeoutMs;
+    this.traceparent = head.traceparent;
+    this.tracestate = head.tracestate;
+    this.#cors = cors;
+    this.#closes = head.closes;
+    const scope = new RequestScope(this);
+    scope.body = body.lease;
+    this.#scope = scope;
+    this.#res.onData((chunk, last) => {
+      if (this.#done) return;
+      // It may be a view, valid until this callback returns: handle reads a small body before it does.
+      const bytes = body.add(new Uint8Array(chunk));
+      if (last && bytes !== undefined) this.#handle(bytes, body, scope);
+    });
+    return true;
+  }
+
+  /** Asks who calls, while the body arrives. After `call`. */
+  askFor(authenticate: Authenticator, request: AuthRequest): void {
+    if (this.#scope !== undefined) this.#scope.verdict = authenticate(request);
+  }
+
+  /** Writes what is no JSON-RPC reply and may have to be waited for. */
+  answerOnce(
+    make: (scope: RequestScope) => Answer | Promise<Answer>,
+    cors: CorsLines,
+    headOnly: boolean,
+  ): void {
+    this.#scope = new RequestScope(this);
+    const answer = make(this.#scope);
+    if (!(answer instanceof Promise)) {
+      this.answer(answer, cors, headOnly);
+      return;
+    }
+    const write = (settled: Answer): void => {
+      if (!this.#done) this.#res.cork(() => this.answer(settled, cors, headOnly));
+    };
+    answer.then(write, (error: unknown) => {
+      this.#context.warn(`service failed under a request: ${String(error)}`);
+      write(failure('the service failed'));
+    });
+  }
+
+  /** Writes what is no JSON-RPC reply, in the handler or in a cork. */
+  answer(answer: Answer, cors: CorsLines, headOnly: boolean): void {
+    const res = this.#res;
+    const { status, headers, body, close } = answer;
+    res.writeStatus(`${status} ${STATUS_CODES[status]}`);
+    writeLines(res, headers);
+    writeLines(res, cors.lines);
+    if (this.#context.inFlight.draining && !close) writeLines(res, closeLines);
+    if (body !== undefined && close) {
+      // It keeps its body even for HEAD: nothing is read behind it.
+      this.#finish();
+      res.end(body.toString().padEnd(overfull), true);
+    } else if (body === undefined || headOnly) {
+      this.#endBodiless(() => {
+        if (body === undefined) res.endWithoutBody();
+        else endHead(res, Buffer.byteLength(body));
+      });
+    } else {
+      this.#write(body, typeof body !== 'string');
+    }
+  }
+
+  #handle(bytes: Uint8Array, body: Body, scope: RequestScope): void {
+    this.#body = undefined;
+    let reply: Reply | Promise<Reply>;
+    try {
+      reply = this.#context.service.handle(bytes, scope);
+    } catch (error) {
+      body.release();
+      this.#fail(error);
+      return;
+    }
+    if (this.#closes) this.#await(afterTurn(reply), body);
+    else if (reply instanceof Promise) this.#await(reply, body);
+    else {
+      body.release();
+      this.#send(reply, true);
+    }
+  }
+
+  #await(reply: Promise<Reply>, body: Body): void {
+    // A promise kept at once is answered in the parser's turn still. That matters to a drain only, and a
+    // call that began before the drain is past its first turn.
+    let inTurn = this.#context.inFlight.draining;
+    if (inTurn) {
+      setImmediate(() => {
+        inTurn = false;
+      });
+    }
+    reply.then(
+      (settled) => {
+        body.release();
+        if (!this.#done) this.#res.cork(() => this.#send(settled, inTurn));
+      },
+      (error: unknown) => {
+        body.release();
+        if (!this.#done) this.#res.cork(() => this.#fail(error));
+      },
+    );
+  }
+
+  /**
+   * The one place a reply is written. The socket is corked.
+   *
+   * @param inTurn in the turn of the parser that read the body: there a connection must not be closed
+   */
+  #send(reply: Reply, inTurn: boolean): void {
+    if (this.#done || this.#cors === undefined) return;
+    const res = this.#res;
+    const { draining } = this.#context.inFlight;
+    const { lines, jsonName, jsonValue } = this.#cors;
+    if (reply === undefined) {
+      res.writeStatus('204 No Content');
+      writeLines(res, lines);
+      if (draining) writeLines(res, closeLines);
+      this.#endBodiless(() => res.endWithoutBody());
+    } else {
+      res.writeHeader(jsonName, jsonValue);
+      if (draining && !inTurn && typeof reply === 'string' && reply.length <= smallReply) {
+        // Cut off even those who go on after "connection: close", or a drain under load never ends.
+        this.#finish();
+        res.end(reply, true);
+        return;
+      }
+      if (draining) writeLines(res, closeLines);
+      this.#write(reply, false);
+    }
+  }
+
+  /**
+   * Writes a body behind its head: as much as the system takes. The rest is kept as it is, without the copies
+   * that `end` makes of it for each client, and a request that its client has sent behind it finds the reply
+   * unfinished, for which uWebSockets.js closes the connection: who does not read what was answered is not
+   * answered more.
+   *
+   * What fits the cork is left to `end` as a rule, which is cheaper and does not look whether the client reads.
+   * One in sixteen looks, by chance, so that nobody can tell which: then a connection holds some of them only.
+   */
+  #write(body: string | Uint8Array, isShared: boolean): void {
+    const res = this.#res;
+    if (typeof body === 'string' && body.length <= smallReply && Math.random() > probeShare) {
+      this.#finish();
+      res.end(body);
+      return;
+    }
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const [, isWhole] = res.tryEnd(bytes, bytes.byteLength);
+    if (isWhole) {
+      this.#finish();
+      return;
+    }
+    const taken = res.getWriteOffset();
+    const onEnd = () => this.#finish();
+    this.#waiting = new UwsReply(this.#context.replies, res, bytes, taken, isShared, onEnd);
+  }
+
+  /** Ends what has no body: of this nobody tells whether the client reads, so that only few go out in one turn. */
+  #endBodiless(end: () => void): void {
+    if (this.#context.bodiless.mayEnd()) {
+      this.#finish();
+      end();
+      return;
+    }
+    setImmediate(() => {
+      if (this.#done) return;
+      this.#res.cork(() => {
+        this.#finish();
+        end();
+      });
+    });
+  }
+
+  /** The service broke its word: it never throws and never rejects. */
+  #fail(error: unknown): void {
+    this.#context.warn(`service failed under a request: ${String(error)}`);
+    if (this.#done || this.#cors === undefined) return;
+    this.answer(failure('the service failed'), this.#cors, false);
+  }
+
+  #finish(): void {
+    this.#done = true;
+    this.#context.inFlight.leave();
+  }
+
+  #abort(): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#waiting?.leave();
+    this.#body?.release();
+    this.#scope?.cancel();
+  }
+}
+
+function writeLines(res: HttpResponse, lines: readonly string[]): void {
+  for (let i = 0; i < lines.length; i += 2) res.writeHeader(lines[i] ?? '', lines[i + 1] ?? '');
+}
+
+/** Given a length itself, endWithoutBody takes the reply for unfinished and closes at the next request. */
+function endHead(res: HttpResponse, bytes: number): void {
+  res.writeHeader('content-length', String(bytes));
+  res.endWithoutBody();
+}
+
+/** Settles after the parser's turn, and after all that is read in this one. */
+async function afterTurn(reply: Reply | Promise<Reply>): Promise<Reply> {
+  const settled = await reply;
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
+}

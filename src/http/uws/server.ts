@@ -1,0 +1,180 @@
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { Service } from '../../dispatch/service.ts';
+import { admitted, authRequest } from '../edge/admission.ts';
+import { type Checks, createChecks } from '../edge/checks.ts';
+import { type Cors, createCors } from '../edge/cors.ts';
+import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
+import { InFlight } from '../edge/in-flight.ts';
+import { listenError, probe } from '../edge/listen-error.ts';
+import type { HttpOptions } from '../edge/options.ts';
+import { RequestHead } from '../edge/request-head.ts';
+import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
+import type { TlsFiles } from '../edge/tls.ts';
+import { type ExchangeContext, UwsExchange } from './exchange.ts';
+import type { Uws } from './load.ts';
+import { BodilessReplies, UwsReplies } from './reply.ts';
+
+/** What it takes by default is the shared one (SO_REUSEPORT): a second server would join in silence. */
+const portModes = { shared: 0, exclusive: 1 } as const;
+
+/** The native signature takes options behind host and port; its type file leaves that overload out. */
+type ListenOnHost = (
+  host: string,
+  port: number,
+  options: number,
+  callback: (socket: us_listen_socket | false) => void,
+) => TemplatedApp;
+
+/** The server on uWebSockets.js. One per process is meant, on the main thread. */
+class UwsServer implements HttpServer, ExchangeContext {
+  readonly transport = 'uws';
+  readonly service: Service;
+  readonly inFlight = new InFlight();
+  readonly warn: (message: string) => void;
+  readonly replies: UwsReplies;
+  readonly bodiless = new BodilessReplies();
+  readonly #scheme: Scheme;
+  readonly #uws: Uws;
+  readonly #app: TemplatedApp;
+  readonly #options: HttpOptions;
+  readonly #cors: Cors;
+  readonly #checks: Checks;
+  readonly #routes: Routes;
+  /** One for all requests: it is filled and read before a handler returns. */
+  readonly #head: RequestHead;
+  #socket: us_listen_socket | undefined;
+  connections = 0;
+  #closing: Promise<void> | undefined;
+  address: HttpServer['address'];
+
+  constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
+    this.service = service;
+    this.warn = options.warn;
+    this.#uws = uws;
+    this.#options = options;
+    this.#cors = createCors(options.corsOrigin);
+    this.#checks = createChecks(options);
+    this.#routes = createRoutes(service, options);
+    this.#head = new RequestHead(options.forwardHeaders, options.authenticate !== undefined);
+    this.replies = new UwsReplies(service.replyMemory, options.writeTimeoutMs);
+    this.#scheme = tls === undefined ? 'http' : 'https';
+    this.address = { host: options.host, port: options.port, url: '' };
+    this.#app = createApp(uws, tls).filter((res, change) => this.#connection(res, Number(change)));
+    if (options.serves !== 'operations') {
+      this.#app.post(options.path, (res, req) => this.#post(res, req));
+    }
+    this.#app.any('/*', (res, req) => this.#other(res, req));
+  }
+
+  async listen(host: string): Promise<this> {
+    const { port, path, sharedPort } = this.#options;
+    const socket = await new Promise<us_listen_socket | false>((resolve) => {
+      (this.#app.listen as unknown as ListenOnHost).call(
+        this.#app,
+        host,
+        port,
+        sharedPort ? portModes.shared : portModes.exclusive,
+        resolve,
+      );
+    });
+    if (socket === false) {
+      this.#app.close();
+      throw listenError(await probe(host, port), host, port);
+    }
+    this.#socket = socket;
+    const real = this.#uws.us_socket_local_port(socket);
+    this.address = { host, port: real, url: urlOf(this.#scheme, host, real, path) };
+    return this;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#drain();
+    return this.#closing;
+  }
+
+  async #drain(): Promise<void> {
+    if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
+    await this.inFlight.drain(this.#options.shutdownGraceMs);
+    this.#app.close();
+  }
+
+  #connection(res: HttpResponse, change: number): void {
+    this.connections += change;
+    if (change < 0 || this.connections <= this.#options.maxConnections) return;
+    this.#options.onConnectionRefused();
+    res.close();
+  }
+
+  #post(res: HttpResponse, req: HttpRequest): void {
+    const exchange = new UwsExchange(this, res);
+    const head = this.#head.reset();
+    req.forEach(head.add);
+    const cors = this.#cors(head.origin);
+    const refused = this.#checks.call(head);
+    if (refused !== undefined) {
+      exchange.answer(refused, cors, false);
+      return;
+    }
+    if (!exchange.call(head, cors)) return;
+    const { authenticate, path } = this.#options;
+    // Behind the line above: a body that arrives meanwhile is lost to who does not listen yet.
+    if (authenticate !== undefined) {
+      exchange.askFor(authenticate, authRequest(head.all, exchange.remoteAddress, 'POST', path));
+    }
+  }
+
+  #other(res: HttpResponse, req: HttpRequest): void {
+    const exchange = new UwsExchange(this, res);
+    const head = this.#head.reset();
+    req.forEach(head.add);
+    const cors = this.#cors(head.origin);
+    const method = req.getCaseSensitiveMethod();
+    const url = req.getUrl();
+    const target = this.#routes.targetOf(url);
+    const refused =
+      this.#checks.framing(head) ?? (isHealth(target) ? undefined : this.#checks.host(head));
+    if (refused !== undefined) {
+      exchange.answer(refused, cors, method === 'HEAD');
+      return;
+    }
+    const query = req.getQuery() ?? '';
+    const { ifNoneMatch } = head;
+    const answer = () => this.#routes.answer(target, method, query, ifNoneMatch);
+    const { authenticate } = this.#options;
+    if (target === 'metrics') {
+      exchange.answerOnce(() => this.#routes.metrics(method), cors, method === 'HEAD');
+      return;
+    }
+    if (authenticate === undefined || !this.#routes.asksWho(target, method)) {
+      exchange.answer(answer(), cors, method === 'HEAD');
+      return;
+    }
+    const request = authRequest(head.all, exchange.remoteAddress, method, url);
+    exchange.answerOnce(
+      (scope) => admitted(this.service, scope, authenticate, request, answer),
+      cors,
+      method === 'HEAD',
+    );
+  }
+}
+
+function createApp(uws: Uws, tls: TlsFiles | undefined): TemplatedApp {
+  if (tls === undefined) return uws.App();
+  return uws.SSLApp({ key_file_name: tls.keyPath, cert_file_name: tls.certPath });
+}
+
+/**
+ * Starts a server on uWebSockets.js.
+ *
+ * @param host an address, or a name that resolves
+ * @throws Error with the `code` of the operating system (EADDRINUSE, ...) and a one-line message
+ */
+export function listenOnUws(
+  uws: Uws,
+  service: Service,
+  options: HttpOptions,
+  host: string,
+  tls: TlsFiles | undefined,
+): Promise<HttpServer> {
+  return new UwsServer(uws, service, options, tls).listen(host);
+}

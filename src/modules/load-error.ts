@@ -1,0 +1,223 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { StartupError } from '../base/startup-error.ts';
+import { suggest } from '../base/suggest.ts';
+import { ModuleExit } from './exit-guard.ts';
+import { isUserFile, withoutGeneration } from './module-url.ts';
+
+interface Place {
+  readonly file: string;
+  readonly line?: string | undefined;
+}
+
+/**
+ * Why a module could not be loaded, in one line.
+ *
+ * @param given the module as it was named
+ * @param modules the ES modules read for it, newest last: Node doesn't say where a syntax error in one is
+ */
+export async function toLoadError(
+  error: unknown,
+  given: string,
+  modules: readonly string[],
+): Promise<StartupError> {
+  if (error instanceof StartupError) return error;
+  const { text, place } = await explain(error, modules);
+  const where = place === undefined ? '' : ` (${show(place)})`;
+  return new StartupError(`cannot load ${given}: ${text}${where}`, { cause: error });
+}
+
+interface Explanation {
+  readonly text: string;
+  readonly place?: Place | undefined;
+}
+
+async function explain(error: unknown, modules: readonly string[]): Promise<Explanation> {
+  const { code, message, name } = facts(error);
+  if (error instanceof ModuleExit) return { text: message, place: frameOf(error) };
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') {
+    return explainMissing(
+      message,
+      (error as { requireStack?: readonly string[] }).requireStack?.[0],
+    );
+  }
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') {
+    return {
+      text: `${firstLine(message)}; for TypeScript behind JavaScript start node with --import tsx`,
+    };
+  }
+  const transform = /^(.+?):(\d+):\d+: ERROR: (.+)$/m.exec(message);
+  if (transform !== null) {
+    const place = { file: original(transform[1] ?? ''), line: transform[2] };
+    return { text: `syntax error: ${transform[3]}`, place };
+  }
+  if (name === 'SyntaxError') {
+    const place = headOf(error) ?? frameOf(error) ?? (await findSyntaxError(modules));
+    return { text: `syntax error: ${firstLine(message)}`, place };
+  }
+  return { text: `it threw ${summary(error)}`, place: frameOf(error) };
+}
+
+/** `TypeError: message`, of anything that can be thrown. */
+function summary(error: unknown): string {
+  const { name, message } = facts(error);
+  if (name === '') return `${message}, which is no Error`;
+  return `${name}: ${firstLine(message)}`;
+}
+
+/** What was thrown, and where in the user's own code, in one line. */
+export function summaryWithPlace(error: unknown): string {
+  const place = frameOf(error);
+  const text = error instanceof ModuleExit ? error.message : `it threw ${summary(error)}`;
+  return place === undefined ? text : `${text} (${show(place)})`;
+}
+
+function facts(error: unknown): { code: unknown; message: string; name: string } {
+  try {
+    if (error instanceof Error) {
+      const { code } = error as { code?: unknown };
+      return { code, message: String(error.message), name: String(error.name) };
+    }
+    return { code: undefined, message: firstLine(String(error)), name: '' };
+  } catch {
+    return { code: undefined, message: 'something that cannot be described', name: '' };
+  }
+}
+
+function explainMissing(message: string, requiredBy: string | undefined): Explanation {
+  const found = /Cannot find (module|package) '([^']+)'(?: imported from (.+))?/.exec(message);
+  const target = found?.[2] ?? '';
+  const importer = found?.[3]?.trim() ?? requiredBy;
+  if (found === null || importer === undefined) return { text: firstLine(message) };
+  const file = importer.startsWith('file:') ? fileURLToPath(withoutGeneration(importer)) : importer;
+  const place = { file, line: lineWith(file, basename(target)) };
+  const isFile = target.startsWith('/') || target.startsWith('.') || /^[A-Za-z]:/.test(target);
+  if (found[1] === 'package' || !isFile) {
+    return {
+      text: `it imports the package ${target}, which is not installed; npm install it`,
+      place,
+    };
+  }
+  const missing = target.startsWith('.') ? `${dirname(file)}/${target}` : target;
+  const near = suggestFile(missing);
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  return { text: `it imports ${display(missing)}, which does not exist${hint}`, place };
+}
+
+/** A file beside the missing one that was probably meant: another extension first, then a near name. */
+export function suggestFile(path: string): string | undefined {
+  try {
+    const names = readdirSync(dirname(path)).filter((name) =>
+      /\.(?:[cm]?[jt]s|tsx|json)$/.test(name),
+    );
+    const stem = basename(path).replace(/\.[^.]*$/, '');
+    const sibling = names.find((name) => name.replace(/\.[^.]*$/, '') === stem);
+    return sibling ?? suggest(basename(path), names);
+  } catch {
+    return undefined;
+  }
+}
+
+function lineWith(file: string, word: string): string | undefined {
+  try {
+    const lines = readFileSync(file, 'utf8').split('\n');
+    const index = lines.findIndex((line) => line.includes(word) && /['"`]/.test(line));
+    return index === -1 ? undefined : String(index + 1);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Node puts `file:line` above the message of some errors. */
+function headOf(error: unknown): Place | undefined {
+  const head = /^(\S.*):(\d+)$/.exec(firstLine(stackOf(error)));
+  if (head !== null) return { file: toPath(head[1] ?? ''), line: head[2] };
+  // A JSON file: its path is in the message.
+  const json = /^(.+\.json): /.exec(facts(error).message);
+  return json === null ? undefined : { file: toPath(json[1] ?? '') };
+}
+
+/** The innermost frame of the user's own code. */
+function frameOf(error: unknown): Place | undefined {
+  for (const line of stackOf(error).split('\n')) {
+    const frame = /(?:\(| )((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):(\d+):\d+\)?$/.exec(line);
+    if (frame === null) continue;
+    const file = toPath(frame[1] ?? '');
+    if (isUserFile(pathToFileURL(file).href)) return { file, line: frame[2] };
+  }
+  return undefined;
+}
+
+/** Checks the candidates in a process of their own; the newest is the likeliest. */
+async function findSyntaxError(modules: readonly string[]): Promise<Place | undefined> {
+  for (const url of [...modules].reverse()) {
+    const file = toPath(url);
+    if (!/\.m?js$/.test(file)) continue;
+    const line = await checkSyntax(file);
+    if (line !== undefined) return { file, line };
+  }
+  return undefined;
+}
+
+function checkSyntax(file: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const { NODE_OPTIONS: _loaders, ...env } = process.env;
+    const child = spawn(process.execPath, ['--input-type=module', '--check', '-'], {
+      env,
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    child.on('error', () => resolve(undefined));
+    child.on('close', () => resolve(/^\[stdin\]:(\d+)$/m.exec(output)?.[1]));
+    // A child that ended early: its exit is what counts.
+    child.stdin.on('error', () => {});
+    child.stdin.end(readText(file));
+  });
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** esbuild is told x.ts by tsx where the file is x.cts or x.mts. */
+function original(file: string): string {
+  if (existsSync(file)) return file;
+  const other = ['.cts', '.mts', '.mjs', '.cjs'].map((ext) => file.replace(/\.[jt]s$/, ext));
+  return other.find((candidate) => existsSync(candidate)) ?? file;
+}
+
+function toPath(text: string): string {
+  const plain = withoutGeneration(text);
+  return plain.startsWith('file:') ? fileURLToPath(plain) : plain;
+}
+
+function show(place: Place): string {
+  const file = display(place.file);
+  return place.line === undefined ? file : `${file}:${place.line}`;
+}
+
+function display(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.startsWith('..') || short === '' ? path : short;
+}
+
+function stackOf(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.stack) : '';
+  } catch {
+    return ''; // a getter of its own may throw anything
+  }
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}

@@ -1,0 +1,48 @@
+import { realpathSync, statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { StartupError } from '../base/startup-error.ts';
+import { suggestFile } from './load-error.ts';
+
+const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
+
+export interface ModuleFile {
+  /** As it was named, for messages. */
+  readonly given: string;
+  /** Its file: URL, without a generation, symbolic links resolved as Node resolves them. */
+  readonly url: string;
+}
+
+/**
+ * @param given a path, relative to `cwd` or absolute, or a file: URL
+ * @throws StartupError when there is no such module
+ */
+export function locateModule(given: string, cwd: string): ModuleFile {
+  const path = given.startsWith('file:') ? pathOf(given) : resolve(cwd, given);
+  let isFolder: boolean;
+  try {
+    isFolder = statSync(path).isDirectory();
+  } catch (cause) {
+    const near = suggestFile(path);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    throw new StartupError(`module ${given} not found (looked for ${path})${hint}`, { cause });
+  }
+  if (isFolder) throw new StartupError(`${given} is a folder; name the module in it`);
+  const extension = extname(path);
+  if (!extensions.includes(extension)) {
+    const shown = extension === '' ? 'has no extension' : `has the extension ${extension}`;
+    throw new StartupError(`module ${given} ${shown}; use one of ${extensions.join(' ')}`);
+  }
+  return { given, url: pathToFileURL(realpathSync(path)).href };
+}
+
+function pathOf(given: string): string {
+  try {
+    const url = new URL(given);
+    url.search = '';
+    url.hash = '';
+    return fileURLToPath(url);
+  } catch (cause) {
+    throw new StartupError(`module ${given} is no valid file: URL; give a path instead`, { cause });
+  }
+}

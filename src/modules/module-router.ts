@@ -1,0 +1,105 @@
+import { StartupError } from '../base/startup-error.ts';
+import { Router, replaceTable, sourcesOf, tableOf } from '../router/router.ts';
+import type { Procedure } from '../router/types.ts';
+
+type Table = ReadonlyMap<string, Procedure>;
+type Exports = Readonly<Record<string, unknown>>;
+
+/** What a module gave: its procedures, and the Router they are in. */
+export interface ModuleRouter {
+  readonly table: Table;
+  readonly router: Router;
+}
+
+/** A module's exports by name; those of CommonJS may be on its default export only. */
+export function exportOf(namespace: Exports, name: string): unknown {
+  if (name in namespace) return namespace[name];
+  const { default: whole } = namespace;
+  if (typeof whole !== 'object' || whole === null || Router.is(whole)) return undefined;
+  return (whole as Exports)[name];
+}
+
+/** Watches what one module adds to `defaultRouter`, while it is imported. */
+export class DefaultRouterWatch {
+  readonly #router: Router;
+  readonly #before: Table;
+
+  constructor(router: Router) {
+    this.#router = router;
+    this.#before = new Map(tableOf(router));
+  }
+
+  /**
+   * The module's Router: its default export, its export named `router`, else `defaultRouter` as far as
+   * the module filled it.
+   *
+   * @throws StartupError
+   */
+  find(namespace: Exports, given: string, url: string): ModuleRouter {
+    try {
+      return this.#find(namespace, given, url);
+    } catch (error) {
+      if (error instanceof StartupError) throw error;
+      // A getter, or a proxy.
+      throw new StartupError(`cannot use ${given}: an export that is looked at throws`, {
+        cause: error,
+      });
+    }
+  }
+
+  #find(namespace: Exports, given: string, url: string): ModuleRouter {
+    const exported = this.#exported(namespace, given);
+    if (exported !== undefined && exported !== this.#router) {
+      return { table: tableOf(exported), router: exported };
+    }
+    const table = this.#filledBy(url);
+    if (table.size === 0 && exported === undefined) throw noRouter(namespace, given);
+    this.#markSources(table, url);
+    return { table, router: this.#router };
+  }
+
+  #exported(namespace: Exports, given: string): Router | undefined {
+    const { default: whole } = namespace;
+    if (Router.is(whole)) return whole;
+    const inner = exportOf(namespace, 'default');
+    // TypeScript's CommonJS: `export default` is a member of module.exports.
+    const nested = inner === whole ? (inner as { default?: unknown } | null)?.default : inner;
+    if (Router.is(nested)) return nested;
+    const named = exportOf(namespace, 'router');
+    if (named === undefined || Router.is(named)) return named;
+    throw new StartupError(
+      `cannot use ${given}: its export "router" is ${kindOf(named)}, not a Router; export new Router()`,
+    );
+  }
+
+  #filledBy(url: string): Table {
+    const sources = sourcesOf(this.#router);
+    const all = [...tableOf(this.#router)];
+    const added = all.filter(([name, procedure]) => this.#before.get(name) !== procedure);
+    if (added.length > 0) return new Map(added);
+    // It was imported before: what it is known to have added, or what no other module is known for.
+    const known = all.filter(([name]) => sources.get(name)?.url === url);
+    return new Map(known.length > 0 ? known : all.filter(([name]) => !sources.has(name)));
+  }
+
+  #markSources(table: Table, url: string): void {
+    const sources = new Map(sourcesOf(this.#router));
+    for (const name of table.keys()) sources.set(name, { url, name });
+    replaceTable(this.#router, tableOf(this.#router), sources);
+  }
+}
+
+function noRouter(namespace: Exports, given: string): StartupError {
+  const { default: whole } = namespace;
+  const found = whole === undefined ? '' : ` (its default export is ${kindOf(whole)})`;
+  return new StartupError(
+    `no Router in ${given}${found}: export one as default, or as "router", or register on defaultRouter with rpc`,
+  );
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (typeof value !== 'object') return value === undefined ? 'undefined' : `a ${typeof value}`;
+  const name = (value as { constructor?: { name?: unknown } }).constructor?.name;
+  return typeof name === 'string' && name !== '' ? `an instance of ${name}` : 'an object';
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** `.ts` when this package runs from its sources, `.js` from dist. */
+export const ownExtension: string = extname(new URL(import.meta.url).pathname);
+
+/** What `import 'tandem-rpc'` must give to procedure modules: this copy of the package. */
+export const packageName = 'tandem-rpc';
+export const packageEntry: string = new URL(`../../index${ownExtension}`, import.meta.url).href;
+
+/** False where tsx runs this package as CommonJS. */
+export const packageIsModule: boolean = typeof require === 'undefined';
+
+const above = new URL('../../', import.meta.url).href;
+const root = above.endsWith('/dist/') ? new URL('../', above).href : above;
+const ownFolders = [root, sourceRoot()].flatMap((of) =>
+  ['src/', 'workers/', 'dist/'].map((folder) => of + folder),
+);
+
+/** Where stack traces find this package: with source maps its sources, which may lie elsewhere. */
+function sourceRoot(): string {
+  const stack = new Error('for its stack').stack ?? '';
+  const frame = /((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):\d+:\d+\)?$/m.exec(stack)?.[1];
+  if (frame === undefined) return root;
+  const url = frame.startsWith('file:') ? frame : pathToFileURL(frame).href;
+  return new URL('../../', url).href;
+}
+
+export function isOwnFile(url: string): boolean {
+  return ownFolders.some((folder) => url.startsWith(folder));
+}
+
+/** Files that a reload renews: neither a dependency's nor this package's (its examples and tests are). */
+export function isUserFile(url: string): boolean {
+  return url.startsWith('file:') && !url.includes('/node_modules/') && !isOwnFile(url);
+}
+
+const mark = /([?&])gen=(\d+)(&|$)/;
+
+export function generationOf(url: string): number {
+  return Number(mark.exec(url)?.[2] ?? 0);
+}
+
+/** Generation 0 has the plain URL: it is the instance that a plain import gets. */
+export function withGeneration(url: string, generation: number): string {
+  if (generation === 0) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}gen=${generation}`;
+}
+
+export function withoutGeneration(url: string): string {
+  return url.replace(mark, (_match, before: string, _number, after: string) =>
+    after === '' ? '' : before,
+  );
+}
+
+/** tsx writes marks of its own into the URLs of CommonJS: behind the query, or into the path as `%3F...`. */
+const tsxMark = /(?:%3F|[?&])tsx-commonjs-[^#]*/i;
+
+export function withoutMarks(url: string): string {
+  return withoutGeneration(url).replace(tsxMark, '');
+}
+
+/**
+ * This package as modules of a later generation see it: the same classes, and an empty `defaultRouter`
+ * of their own, so that what they register neither collides with the generation that is being served nor
+ * is served before the swap.
+ */
+export function facadeUrl(generation: number): string {
+  const entry = JSON.stringify(packageEntry);
+  const source = `import { Router } from ${entry};
+export * from ${entry};
+export const defaultRouter = new Router();
+export const rpc = defaultRouter.rpc;
+// generation ${generation}`;
+  return `data:text/javascript,${encodeURIComponent(source)}`;
+}
+
+/** The `type` of the nearest package.json, undefined where there is none or it says nothing. */
+export function packageType(file: string | URL): string | undefined {
+  for (let folder = new URL('./', file); ; folder = new URL('../', folder)) {
+    try {
+      const text = readFileSync(new URL('package.json', folder), 'utf8');
+      return (JSON.parse(text) as { type?: string }).type;
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ENOENT') return undefined;
+    }
+    if (folder.pathname === new URL('../', folder).pathname) return undefined;
+  }
+}

@@ -1,0 +1,93 @@
+import { statSync } from 'node:fs';
+import { createdAt, type Router, replaceTable, tableOf } from '../router/router.ts';
+import type { Procedure } from '../router/types.ts';
+import { type Files, graphOf, haveChanged } from './generations.ts';
+import { loadModules } from './loader.ts';
+import { locateModule, type ModuleFile } from './module-file.ts';
+import { lastLoad, noteLoad } from './module-loads.ts';
+import { ownNames, renew } from './renewal.ts';
+
+export type { Files } from './generations.ts';
+export { type LoadedModules, loadModules } from './loader.ts';
+
+const running = new WeakMap<Router, Promise<unknown>>();
+
+/**
+ * Replaces the procedures that `router` has from a module (all of them, if it has no record of one) by
+ * those the module has now, in one step. One reload of a router runs at a time.
+ *
+ * The new copy's `setup()` runs before the step where the old copy had a state. Its `teardown` does not:
+ * calls may still be using that state; who serves the router (its owner) knows when they have ended.
+ *
+ * ES modules can't be unloaded: each generation stays in this thread's memory, its module-level data too
+ * (about 20 KB of heap for a module of a few lines, measured on Node 20).
+ *
+ * @returns false when neither the module nor anything it imports has changed
+ * @throws StartupError; the old procedures then stay
+ */
+export function reloadInto(router: Router, path: string): Promise<boolean> {
+  const before = running.get(router) ?? Promise.resolve();
+  const result = before.then(() => reload(router, path));
+  running.set(
+    router,
+    result.catch(() => {}),
+  );
+  return result;
+}
+
+async function reload(router: Router, path: string): Promise<boolean> {
+  const file = locateModule(path, process.cwd());
+  const last = lastLoad(router, file.url);
+  const known = last === undefined ? undefined : graphOf(last.entry);
+  if (known?.complete === true && !haveChanged(known.files)) return false;
+  const fresh = await loadModules([path], { generation: 1 });
+  const load = lastLoad(fresh.router, file.url);
+  if (known?.complete !== true) {
+    const since = Math.min(createdAt(router), createdAt(last?.own ?? router));
+    if (isUntouched(fresh.files, since, router, fresh.router, file)) {
+      if (load !== undefined) noteLoad(router, file.url, load);
+      return false;
+    }
+  }
+  if (ownNames(router, file).some((name) => tableOf(router).get(name)?.moduleState !== undefined)) {
+    await fresh.setup();
+  }
+  // Composed after the last wait: what was registered meanwhile is kept.
+  const { table, sources } = renew(router, fresh.router, file);
+  replaceTable(router, table, sources);
+  if (load !== undefined) noteLoad(router, file.url, load);
+  return true;
+}
+
+/** File times lag behind the clock by up to one tick of the kernel. */
+const clockTickMs = 5;
+
+/**
+ * The module was imported before anybody recorded its files: has none been written since the router was
+ * made? Within the clock's tick, where that can't be told, the procedures themselves are compared.
+ */
+function isUntouched(
+  files: Files,
+  since: number,
+  router: Router,
+  fresh: Router,
+  file: ModuleFile,
+): boolean {
+  const newest = Math.max(...[...files.keys()].map(modifiedAt));
+  if (newest < since - clockTickMs) return true;
+  if (newest > since) return false;
+  const now = ownNames(router, file).map((name) => textOf(tableOf(router).get(name)));
+  const next = [...tableOf(fresh).values()].map(textOf);
+  return now.length === next.length && now.every((text, index) => text === next[index]);
+}
+
+function textOf(procedure: Procedure | undefined): string {
+  if (procedure === undefined) return '';
+  const { handler, name: _name, moduleState: _state, ...rest } = procedure;
+  return `${handler.toString()} ${JSON.stringify(rest)}`;
+}
+
+/** Infinity for a file that has gone since. */
+function modifiedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,59 @@
+import { exceedsDepth } from '../../jsonrpc/depth.ts';
+import { isInvalid, verified } from '../../jsonrpc/envelope.ts';
+import type { ErrorCode } from '../../jsonrpc/errors.ts';
+import { readBody } from '../../jsonrpc/read.ts';
+import { errorReply } from '../../jsonrpc/reply.ts';
+import type { FrameEntry } from '../wire/frame.ts';
+import type { ReplicaOptions } from '../wire/messages.ts';
+
+/** The parsed params of a call, or the reply that ends it. */
+export type ReadParams =
+  | { readonly reply: undefined; readonly params: unknown; readonly id: string | undefined }
+  | { readonly reply: string; readonly code: ErrorCode };
+
+/**
+ * Parses a call's params in the worker, where a broken one costs the front end nothing. The front end
+ * read only the envelope around them: if they turn out not to be one JSON value, the exact reader has
+ * the last word on the whole body, as it has on the front end for an inline call.
+ */
+export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadParams {
+  const { source, start, end, id } = entry;
+  if (source === undefined) return { reply: undefined, params: undefined, id };
+  // Alone in its source: a part of a body that the front end has read whole.
+  if (end === -1) return { reply: undefined, params: JSON.parse(textOf(source)), id };
+  const text =
+    typeof source === 'string'
+      ? source.slice(start, end)
+      : bytesOf(source).toString('utf8', start, end);
+  // The params stand one level deep in the body.
+  if (!exceedsDepth(text, options.maxDepth - 1)) {
+    try {
+      const params: unknown = JSON.parse(text);
+      if (typeof params === 'object' && params !== null) return { reply: undefined, params, id };
+    } catch {
+      // Not one value: left to the exact reader.
+    }
+  }
+  return readExactly(textOf(source), options);
+}
+
+function textOf(source: string | Uint8Array): string {
+  return typeof source === 'string' ? source : bytesOf(source).toString('utf8');
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function readExactly(text: string, options: ReplicaOptions): ReadParams {
+  const body = readBody(text, { ...options, maxBatch: 1 });
+  if (body.kind === 'reply') return body;
+  // The quick reader saw an object open, so a batch can't come out of it.
+  if (body.kind === 'batch') throw new Error('a single call was read as a batch');
+  const { entry } = body;
+  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
+  const { id, params, paramsStart, paramsEnd } = entry;
+  const isParsed = params !== verified;
+  const value = isParsed ? params : (JSON.parse(text.slice(paramsStart, paramsEnd)) as unknown);
+  return { reply: undefined, params: value, id };
+}

@@ -1,0 +1,175 @@
+import { getHeapStatistics } from 'node:v8';
+import { clockMs } from '../../base/clock.ts';
+import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
+import { cappedOutcome, type Outcome, replyText } from '../../jsonrpc/reply.ts';
+import { type InvokeOptions, invoke, toErrorOutcome } from '../../router/invoke.ts';
+import { LazyContext } from '../../router/lazy-context.ts';
+import type { Procedure } from '../../router/types.ts';
+import { type Frame, type FrameEntry, readFrame } from '../wire/frame.ts';
+import type { Ledger } from '../wire/ledger.ts';
+import { readParams } from './params.ts';
+import type { Postbox } from './postbox.ts';
+import type { RunTraced } from './trace.ts';
+import type { Command, ReplicaOptions } from '../wire/messages.ts';
+
+/** Reading the heap's size takes some microseconds. */
+const memoryCheckMs = 100;
+
+interface Finished {
+  readonly code: number;
+  /** '' for a notification. */
+  readonly reply: string;
+}
+
+/** The worker's side of the pool: runs the calls of the frames it gets and posts each result as it ends. */
+export class Replica {
+  readonly #postbox: Postbox;
+  readonly #ledger: Ledger;
+  readonly #table: ReadonlyMap<string, Procedure>;
+  readonly #options: ReplicaOptions;
+  readonly #invokeOptions: InvokeOptions;
+  readonly #behindMs: number;
+  readonly #runTraced: RunTraced | undefined;
+  #memoryCheckedAt = 0;
+  /** The contexts of calls that wait, by ticket: an abort finds them here. */
+  readonly #waiting = new Map<number, LazyContext>();
+
+  /** @param behindMs what the front end's `clockMs` is ahead of this thread's */
+  constructor(
+    postbox: Postbox,
+    ledger: Ledger,
+    table: ReadonlyMap<string, Procedure>,
+    options: ReplicaOptions,
+    behindMs: number,
+    runTraced?: RunTraced,
+  ) {
+    this.#postbox = postbox;
+    this.#ledger = ledger;
+    this.#table = table;
+    this.#options = options;
+    this.#behindMs = behindMs;
+    this.#runTraced = runTraced;
+    this.#invokeOptions = {
+      checkResults: options.checkResults,
+      onFault: (fault) => postbox.notify({ type: 'fault', fault }),
+    };
+  }
+
+  run(frame: Frame): void {
+    const entries = readFrame(frame);
+    let waits = false;
+    for (let start = 0; start < entries.length; ) {
+      let end = start + 1;
+      while (entries[end]?.follows === true) end++;
+      if (this.#runChain(entries, start, end) !== undefined) waits = true;
+      start = end;
+    }
+    this.#postbox.tell();
+    const last = entries.at(-1);
+    // The front end reckons with a call until its result; one that waits must not count as work.
+    if (waits && last !== undefined)
+      this.#postbox.notify({ type: 'idle', lastTicket: last.ticket });
+    if (this.#options.maxWorkerMemory > 0) this.#checkMemory(this.#options.maxWorkerMemory);
+  }
+
+  abort(command: Extract<Command, { type: 'abort' }>): void {
+    const code = command.reason === 'cancelled' ? ErrorCode.Cancelled : ErrorCode.DeadlineExceeded;
+    this.#waiting.get(command.ticket)?.abort(standardError(code));
+    // Said last: a listener of the signal that never returns is a stuck thread.
+    this.#postbox.notify({ type: 'aborted', ticket: command.ticket });
+  }
+
+  /** Runs calls one after another; a promise where one of them waits. */
+  #runChain(entries: readonly FrameEntry[], start: number, end: number): Promise<void> | undefined {
+    for (let at = start; at < end; at++) {
+      const entry = entries[at] as FrameEntry;
+      const began = clockMs();
+      // Taken back: it runs elsewhere, and what follows runs behind it there, even if not taken back yet.
+      if (!this.#ledger.start(entry.ticket, began + this.#behindMs)) return undefined;
+      const pending = this.#runCall(entry, began);
+      if (pending !== undefined) return pending.then(() => this.#resumeChain(entries, at + 1, end));
+    }
+    return undefined;
+  }
+
+  #resumeChain(
+    entries: readonly FrameEntry[],
+    start: number,
+    end: number,
+  ): Promise<void> | undefined {
+    const pending = this.#runChain(entries, start, end);
+    this.#postbox.tell();
+    return pending;
+  }
+
+  #runCall(entry: FrameEntry, began: number): Promise<void> | undefined {
+    const { ticket, isShort } = entry;
+    this.#postbox.tellBefore(isShort, began);
+    const finished = this.#callSafely(entry, began);
+    this.#ledger.leave();
+    const ended = clockMs();
+    const micros = (ended - began) * 1000;
+    if (!(finished instanceof Promise)) {
+      this.#postbox.result(ended, ticket, finished.code, micros, micros, finished.reply);
+      return undefined;
+    }
+    const settle = ({ code, reply }: Finished): void => {
+      // Held again where a synchronous handler came behind an asynchronous `authorize`.
+      const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
+      this.#waiting.delete(ticket);
+      const settled = clockMs();
+      const elapsedUs = (settled - began) * 1000;
+      this.#postbox.result(settled, ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
+      this.#postbox.tell();
+    };
+    return finished.then(settle, (error: unknown) => settle(this.#failed(entry, error)));
+  }
+
+  /** What goes wrong around a handler is its call's, too: those behind it go on. */
+  #callSafely(entry: FrameEntry, began: number): Finished | Promise<Finished> {
+    try {
+      return this.#call(entry, began);
+    } catch (error) {
+      return this.#failed(entry, error);
+    }
+  }
+
+  #failed({ id, method }: FrameEntry, error: unknown): Finished {
+    return this.#finish(id, toErrorOutcome(error, method, this.#invokeOptions.onFault));
+  }
+
+  #call(entry: FrameEntry, began: number): Finished | Promise<Finished> {
+    const { ticket, method, timeoutMs, expiresAt, facts } = entry;
+    const procedure = this.#table.get(method);
+    // Both sides hold the same registry (the fingerprint said so), so this names a defect, not a typo.
+    if (procedure === undefined) throw new Error(`replica without procedure ${method}`);
+    const read = readParams(entry, this.#options);
+    if (read.reply !== undefined) return { code: read.code, reply: read.reply };
+    const { id, params } = read;
+    const endsAt = Math.min(began + timeoutMs, expiresAt - this.#behindMs);
+    const context = new LazyContext(procedure, id, facts, endsAt);
+    const outcome =
+      this.#runTraced === undefined
+        ? invoke(procedure, params, context, this.#invokeOptions)
+        : this.#runTraced(facts, () => invoke(procedure, params, context, this.#invokeOptions));
+    if (!(outcome instanceof Promise)) return this.#finish(id, outcome);
+    this.#waiting.set(ticket, context);
+    return outcome.then((value) => this.#finish(id, value));
+  }
+
+  /** Garbage is counted: what is not collected is held. */
+  #checkMemory(limit: number): void {
+    const now = clockMs();
+    if (now < this.#memoryCheckedAt + memoryCheckMs) return;
+    this.#memoryCheckedAt = now;
+    const { used_heap_size, external_memory } = getHeapStatistics();
+    const bytes = used_heap_size + external_memory;
+    if (bytes > limit) this.#postbox.notify({ type: 'memory', bytes });
+  }
+
+  #finish(id: string | undefined, outcome: Outcome): Finished {
+    if (id === undefined) return { code: outcome.code, reply: '' };
+    const capped = cappedOutcome(id, outcome, this.#options.maxReplyBytes);
+    return { code: capped.code, reply: replyText(id, capped) };
+  }
+}

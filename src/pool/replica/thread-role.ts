@@ -1,0 +1,19 @@
+import { StartupError } from '../../base/startup-error.ts';
+
+/** Shared by every copy of this package in the thread, whichever one a procedure module resolved. */
+const key = Symbol.for('tandem-rpc.isReplica');
+
+type Marked = typeof globalThis & { [key]?: boolean };
+
+/** Marks this thread as a replica: nothing in it may start a service of its own. */
+export function enterReplica(): void {
+  (globalThis as Marked)[key] = true;
+}
+
+/** @throws StartupError in a worker of a pool, where a service would start itself again without end */
+export function assertMainSide(what: string): void {
+  if ((globalThis as Marked)[key] !== true) return;
+  throw new StartupError(
+    `cannot ${what} in a worker thread of one: a procedure module is loaded in every worker too, so start the service in another file, or only where isMainThread of node:worker_threads is true`,
+  );
+}

@@ -1,0 +1,23 @@
+import { toRemoteSpan } from '../../dispatch/trace.ts';
+import type { RequestFacts } from '../../router/lazy-context.ts';
+
+/** Runs a handler with the span of its call, which the front end began, as the current one. */
+export type RunTraced = <T>(facts: RequestFacts | undefined, handler: () => T) => T;
+
+/**
+ * Spans made in this worker join the trace of the call they are made in. Where its thread has no tracer
+ * provider (the module's `setup()` may register one), nobody notices.
+ *
+ * @throws Error where @opentelemetry/api is not installed
+ */
+export async function loadRunTraced(): Promise<RunTraced> {
+  const { context, createTraceState, ROOT_CONTEXT, trace } = await import('@opentelemetry/api');
+  return (facts, handler) => {
+    if (facts?.traceparent === undefined) return handler();
+    const { traceparent, tracestate } = facts;
+    const span = toRemoteSpan(traceparent);
+    const traceState = tracestate === undefined ? undefined : createTraceState(tracestate);
+    const named = traceState === undefined ? span : { ...span, traceState };
+    return context.with(trace.setSpanContext(ROOT_CONTEXT, named), handler);
+  };
+}

@@ -1,0 +1,303 @@
+import type { BodyLease, BodyMemory } from '../../dispatch/body-memory.ts';
+import { type Call, stretchOf, unparsed } from '../../dispatch/call.ts';
+import { verified } from '../../jsonrpc/envelope.ts';
+import type { RequestFacts } from '../../router/lazy-context.ts';
+
+/** Text longer than this crosses as bytes: cloning a large string stalls the thread that reads it. */
+export const largeText = 64 * 1024;
+
+/** Params of one call among others of a large body cross as text up to so many bytes: few are soon copied. */
+const largestPiece = 4 * 1024;
+
+/** A call as it crosses to a replica. */
+export interface FrameEntry {
+  /** Names the call in the ledger and in its result. */
+  readonly ticket: number;
+  /** Begins when the entry before it has ended (its predecessor in a batch). */
+  readonly follows: boolean;
+  /** Expected to end so soon that results before it need not be told of first. */
+  readonly isShort: boolean;
+  readonly method: string;
+  /** JSON text of the id, undefined for a notification. */
+  readonly id: string | undefined;
+  /** Text the params stand in (shared bytes for a large one), undefined where there are no params. */
+  readonly source: string | Uint8Array | undefined;
+  /** Where the params stand in `source`; `end` -1: `source` is the params. */
+  readonly start: number;
+  readonly end: number;
+  /** Milliseconds the call may run. */
+  readonly timeoutMs: number;
+  /** When the caller stops waiting, by `clockMs` of the front end; Infinity: never. */
+  readonly expiresAt: number;
+  readonly facts: RequestFacts | undefined;
+}
+
+/**
+ * The calls of one message to a replica: all numbers in one array, all texts in one string. Cloning these
+ * two costs a fraction of cloning an object, or an array item, for each field.
+ */
+export interface Frame {
+  readonly type: 'frame';
+  /** `numbersPerCall` for each call. */
+  readonly numbers: Float64Array;
+  /** Method, id, source and address of each call, one behind another. */
+  readonly text: string;
+  /** Sources that cross as shared bytes, in the order of their calls. */
+  readonly shared: readonly SharedArrayBuffer[] | undefined;
+  /** `textsPerFacts` for each call whose request has facts beyond an address, in the order of those calls. */
+  readonly facts: readonly (string | undefined)[] | undefined;
+}
+
+const numbersPerCall = 11;
+
+/** Headers and what is known of the caller as JSON text, the address, traceparent, tracestate. */
+const textsPerFacts = 5;
+
+/** What a call's second number is made of. */
+const Flag = { follows: 1, short: 2 } as const;
+
+/**
+ * In place of a length: there is no such text; it is the next in the frame's list. Of a source in the list, whose
+ * buffer may be longer, less its length.
+ */
+const none = -1;
+const listed = -2;
+
+/** Puts calls into a frame: params as they came, small ones as text, large ones as bytes. */
+export class FrameBuilder {
+  /** Calls put in. */
+  count = 0;
+  /** Kept from frame to frame: pushing to an array takes twice the time. */
+  #numbers = new Float64Array(32 * numbersPerCall);
+  #length = 0;
+  #text = '';
+  #shared: SharedArrayBuffer[] | undefined;
+  #facts: (string | undefined)[] | undefined;
+  readonly #memory: BodyMemory;
+
+  constructor(memory: BodyMemory) {
+    this.#memory = memory;
+  }
+
+  /**
+   * See {@link FrameEntry}. The frame is as it was before where this throws.
+   *
+   * @returns what the replica will read the params from, where that is shared: held for it
+   * @throws what can't be put into text or shared memory: for lack of memory, or beyond what a string holds
+   */
+  add(
+    call: Call,
+    ticket: number,
+    follows: boolean,
+    isShort: boolean,
+    timeoutMs: number,
+  ): BodyLease | undefined {
+    const length = this.#length;
+    const text = this.#text;
+    const shared = this.#shared?.length ?? 0;
+    const facts = this.#facts?.length ?? 0;
+    let lease: BodyLease | undefined;
+    try {
+      this.#addNames(call, ticket, follows, isShort, timeoutMs);
+      lease = this.#addParams(call);
+      this.#addFacts(call);
+    } catch (error) {
+      this.#length = length;
+      this.#text = text;
+      this.#shared?.splice(shared);
+      this.#facts?.splice(facts);
+      lease?.release();
+      throw error;
+    }
+    this.count++;
+    return lease;
+  }
+
+  #addNames(
+    call: Call,
+    ticket: number,
+    follows: boolean,
+    isShort: boolean,
+    timeoutMs: number,
+  ): void {
+    const { procedure, id, scope } = call;
+    this.#text += procedure.name;
+    if (id !== undefined) this.#text += id;
+    if (this.#length + numbersPerCall > this.#numbers.length) this.#grow();
+    this.#put(ticket);
+    this.#put((follows ? Flag.follows : 0) | (isShort ? Flag.short : 0));
+    this.#put(timeoutMs);
+    this.#put(scope.expiresAt);
+    this.#put(procedure.name.length);
+    this.#put(id === undefined ? none : id.length);
+  }
+
+  /** The frame, and starts the next one. */
+  take(): Frame {
+    const frame: Frame = {
+      type: 'frame',
+      numbers: this.#numbers.slice(0, this.#length),
+      text: this.#text,
+      shared: this.#shared,
+      facts: this.#facts,
+    };
+    this.count = 0;
+    this.#length = 0;
+    this.#text = '';
+    this.#shared = undefined;
+    this.#facts = undefined;
+    return frame;
+  }
+
+  #put(number: number): void {
+    this.#numbers[this.#length++] = number;
+  }
+
+  #putPlace(length: number, start: number, end: number): void {
+    this.#put(length);
+    this.#put(start);
+    this.#put(end);
+  }
+
+  #grow(): void {
+    const larger = new Float64Array(this.#numbers.length * 2);
+    larger.set(this.#numbers);
+    this.#numbers = larger;
+  }
+
+  #addParams({ params, source, start, end, scope }: Call): BodyLease | undefined {
+    if (params === undefined) {
+      this.#putPlace(none, -1, -1);
+      return undefined;
+    }
+    if (source === undefined) return this.#addText(JSON.stringify(params), -1, -1);
+    if (typeof source !== 'string') {
+      const { body } = scope;
+      const isPart = params === verified;
+      if (isPart && end - start <= largestPiece) {
+        return this.#addText(stretchOf(source, start, end), -1, -1);
+      }
+      const isLent = body !== undefined && body.bytes.buffer === source.buffer;
+      if (isLent) return this.#addShared(body.hold(), start, end);
+      return isPart
+        ? this.#addShared(this.#memory.copy(source.subarray(start, end)), -1, -1)
+        : this.#addShared(this.#memory.copy(source), start, end);
+    }
+    // A part of a body that is known to be JSON: that part is enough.
+    if (params !== unparsed) return this.#addText(source.slice(start, end), -1, -1);
+    return this.#addText(source, start, end);
+  }
+
+  /**
+   * What surrounds the params of an unparsed call is ASCII (the quick reader saw to it). A lone surrogate, which
+   * UTF-8 can't hold, crosses in a string only.
+   */
+  #addText(text: string, start: number, end: number): BodyLease | undefined {
+    if (text.length <= largeText || !text.isWellFormed()) {
+      this.#text += text;
+      this.#putPlace(text.length, start, end);
+      return undefined;
+    }
+    const lease = this.#memory.copy(text);
+    const { byteLength } = lease.bytes;
+    return this.#addShared(lease, start, end === -1 ? -1 : byteLength - (text.length - end));
+  }
+
+  /**
+   * Shared, not transferred: the front end keeps hold of the bytes, so that a call which comes back from a
+   * lost worker before it started can be sent to another.
+   */
+  #addShared(lease: BodyLease, start: number, end: number): BodyLease {
+    const { buffer, byteLength } = lease.bytes;
+    this.#shared ??= [];
+    this.#shared.push(buffer as unknown as SharedArrayBuffer);
+    this.#putPlace(listed - byteLength, start, end);
+    return lease;
+  }
+
+  /** Nearly always an address, or nothing. */
+  #addFacts({ scope, trace }: Call): void {
+    const { headersText, remoteAddress, authText } = scope;
+    const { traceparent, tracestate } = trace ?? scope;
+    if (traceparent !== undefined || headersText !== undefined || authText !== undefined) {
+      this.#facts ??= [];
+      this.#facts.push(headersText, remoteAddress, authText, traceparent, tracestate);
+      this.#put(none);
+      this.#put(listed);
+    } else {
+      if (remoteAddress !== undefined) this.#text += remoteAddress;
+      this.#put(remoteAddress === undefined ? none : remoteAddress.length);
+      this.#put(none);
+    }
+  }
+}
+
+export function readFrame({ numbers, text, shared, facts }: Frame): FrameEntry[] {
+  const entries: FrameEntry[] = [];
+  let offset = 0;
+  let nextShared = 0;
+  let nextFacts = 0;
+  const cut = (length: number): string => {
+    const start = offset;
+    offset += length;
+    return text.slice(start, offset);
+  };
+  for (let at = 0; at < numbers.length; at += numbersPerCall) {
+    const flags = numbers[at + 1] as number;
+    const idLength = numbers[at + 5] as number;
+    const sourceLength = numbers[at + 6] as number;
+    const addressLength = numbers[at + 9] as number;
+    const hasFacts = numbers[at + 10] === listed;
+    const method = cut(numbers[at + 4] as number);
+    const id = idLength === none ? undefined : cut(idLength);
+    let source: string | Uint8Array | undefined;
+    if (sourceLength <= listed) {
+      source = new Uint8Array(sharedAt(shared, nextShared++), 0, listed - sourceLength);
+    } else if (sourceLength !== none) source = cut(sourceLength);
+    const address = addressLength === none ? undefined : { remoteAddress: cut(addressLength) };
+    entries.push({
+      ticket: numbers[at] as number,
+      follows: (flags & Flag.follows) !== 0,
+      isShort: (flags & Flag.short) !== 0,
+      method,
+      id,
+      source,
+      start: numbers[at + 7] as number,
+      end: numbers[at + 8] as number,
+      timeoutMs: numbers[at + 2] as number,
+      expiresAt: numbers[at + 3] as number,
+      facts: hasFacts ? new CrossedFacts(facts ?? [], textsPerFacts * nextFacts++) : address,
+    });
+  }
+  return entries;
+}
+
+function sharedAt(shared: Frame['shared'], index: number): SharedArrayBuffer {
+  const buffer = shared?.[index];
+  if (buffer === undefined) throw new Error('a frame without the bytes that it names');
+  return buffer;
+}
+
+/** The facts of one call: nothing of them is another call's, of the same request either. */
+class CrossedFacts implements RequestFacts {
+  readonly remoteAddress: string | undefined;
+  readonly authText: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  readonly #headersText: string | undefined;
+  #headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(texts: readonly (string | undefined)[], at: number) {
+    this.#headersText = texts[at];
+    this.remoteAddress = texts[at + 1];
+    this.authText = texts[at + 2];
+    this.traceparent = texts[at + 3];
+    this.tracestate = texts[at + 4];
+  }
+
+  get headers(): Readonly<Record<string, string>> | undefined {
+    if (this.#headersText === undefined) return undefined;
+    this.#headers ??= Object.freeze(JSON.parse(this.#headersText) as Record<string, string>);
+    return this.#headers;
+  }
+}

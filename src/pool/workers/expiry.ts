@@ -1,0 +1,115 @@
+import { neverRan } from '../../dispatch/observer.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import type { Orphans } from './orphans.ts';
+import type { Slots } from './slots.ts';
+import type { ReplicaThread } from './threads.ts';
+import type { Unit, UnitCall } from '../../dispatch/queue/call-group.ts';
+
+/** A thread that was sent an abort and neither answers it nor is in a call it is known to run is stuck. */
+const unresponsiveAfterMs = 500;
+
+/** The ends of a worker's calls that are not their own: their callers leave, their time is over. */
+export class Expiry {
+  readonly #thread: ReplicaThread;
+  readonly #slots: Slots;
+  readonly #orphans: Orphans;
+  readonly #timeoutOf: (item: UnitCall) => number;
+
+  /** @param timeoutOf milliseconds a call may run */
+  constructor(
+    thread: ReplicaThread,
+    slots: Slots,
+    orphans: Orphans,
+    timeoutOf: (item: UnitCall) => number,
+  ) {
+    this.#thread = thread;
+    this.#slots = slots;
+    this.#orphans = orphans;
+    this.#timeoutOf = timeoutOf;
+  }
+
+  /** The caller of a unit has gone: what runs of it is told, where it can hear. */
+  cancel(unit: Unit): void {
+    for (const item of this.#slots.all) {
+      if (item === undefined || item.unit !== unit || item.abortedAt !== undefined) continue;
+      // Killed at its deadline and not before: callers that come and go must not buy a thread each.
+      this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /**
+   * Answers the calls whose time is over.
+   *
+   * @param onAnswered told of the unit of each
+   * @returns the call for whose sake the thread must be killed: it is in its synchronous code past its
+   *   deadline, or was told to end and the thread does not even answer that
+   */
+  expire(now: number, onAnswered: (unit: Unit) => void): UnitCall | undefined {
+    const { ledger } = this.#thread;
+    let stuck: UnitCall | undefined;
+    for (const item of this.#slots.all) {
+      if (item === undefined) continue;
+      item.startedAt = ledger.startedAt(item.ticket);
+      if (item.startedAt === undefined) this.#expireUnstarted(item, now);
+      else if (this.#expireStarted(item, item.startedAt, now, onAnswered)) stuck = item;
+    }
+    for (const item of this.#orphans) {
+      if (this.#expireStarted(item, item.startedAt ?? now, now, onAnswered)) stuck = item;
+    }
+    return stuck;
+  }
+
+  /** The worker has received an abort: a call that has not ended yet waits, and for nobody. */
+  aborted(ticket: number): void {
+    const item = this.#slots.of(ticket);
+    const told = item ?? this.#orphans.of(ticket);
+    if (told?.abortedAt === undefined) return;
+    told.abortedAt = Number.POSITIVE_INFINITY;
+    if (item === undefined) return;
+    item.startedAt = this.#thread.ledger.startedAt(ticket);
+    this.#slots.release(item);
+    item.forgetParams();
+    this.#orphans.add(item);
+  }
+
+  /** Whether the thread must be killed for a call that has started. */
+  #expireStarted(
+    item: UnitCall,
+    startedAt: number,
+    now: number,
+    onAnswered: (unit: Unit) => void,
+  ): boolean {
+    const timeoutMs = this.#timeoutOf(item);
+    const { scope } = item.call;
+    if (now < startedAt + timeoutMs && now < scope.expiresAt) return false;
+    const isOrphan = this.#orphans.of(item.ticket) === item;
+    const isRunning = !isOrphan && this.#thread.ledger.isRunning(item.ticket);
+    const isStuck = isRunning || this.#isSilent(item, now);
+    if (item.isAnswered) return isStuck;
+    const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
+    const data = { timeoutMs: own ? timeoutMs : scope.timeoutMs };
+    if (isOrphan) this.#orphans.expire(item);
+    item.fail(ErrorCode.DeadlineExceeded, data, (now - startedAt) * 1000);
+    if (!isRunning) this.#abort(item, 'deadline', now);
+    onAnswered(item.unit);
+    return isStuck;
+  }
+
+  #expireUnstarted(item: UnitCall, now: number): void {
+    const { scope } = item.call;
+    if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
+    if (!this.#thread.ledger.revoke(item.ticket)) return;
+    this.#slots.release(item);
+    item.fail(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }, neverRan);
+  }
+
+  #isSilent({ abortedAt }: UnitCall, now: number): boolean {
+    if (abortedAt === undefined || now - abortedAt <= unresponsiveAfterMs) return false;
+    return !this.#thread.ledger.isBusy();
+  }
+
+  #abort(item: UnitCall, reason: 'cancelled' | 'deadline', at: number): void {
+    item.abortedAt = at;
+    this.#thread.post({ type: 'abort', ticket: item.ticket, reason });
+  }
+}

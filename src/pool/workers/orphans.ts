@@ -1,0 +1,75 @@
+import type { UnitCall } from '../../dispatch/queue/call-group.ts';
+
+/**
+ * The calls of one worker that nobody waits for any more, and that wait there: their callers have left, or they were
+ * answered at their deadline. They hold no slot, but what their handlers hold; their results are dropped.
+ */
+export class Orphans {
+  readonly #limit: number;
+  readonly #items = new Map<number, UnitCall>();
+  /** How many of each procedure have been left by their callers and may still end in time. */
+  readonly #left = new Map<string, number>();
+  #leftCount = 0;
+
+  /** @param limit calls of either kind beyond which the worker is full of them */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Those whose callers have left, and whose deadline has not come. */
+  get left(): number {
+    return this.#leftCount;
+  }
+
+  /** Those that go on beyond their deadline. */
+  get overdue(): number {
+    return this.#items.size - this.#leftCount;
+  }
+
+  /** Handlers that do not end have used up the worker. */
+  get isSpent(): boolean {
+    return this.overdue >= this.#limit;
+  }
+
+  /** Whether no more calls of a procedure may be left here: so many are that it has a part in. */
+  isFullOf(method: string): boolean {
+    return this.#leftCount >= this.#limit && this.#left.has(method);
+  }
+
+  /** The one whose caller left first, which is the next to end, about; undefined: there is none. */
+  get oldest(): UnitCall | undefined {
+    for (const item of this.#items.values()) if (!item.isAnswered) return item;
+    return undefined;
+  }
+
+  [Symbol.iterator](): Iterator<UnitCall> {
+    return this.#items.values();
+  }
+
+  add(item: UnitCall): void {
+    this.#items.set(item.ticket, item);
+    if (!item.isAnswered) this.#count(item, 1);
+  }
+
+  of(ticket: number): UnitCall | undefined {
+    return this.#items.get(ticket);
+  }
+
+  /** A call is about to be answered at its deadline; it stays. */
+  expire(item: UnitCall): void {
+    this.#count(item, -1);
+  }
+
+  /** A call has ended, or its thread has. */
+  remove(item: UnitCall): void {
+    if (this.#items.delete(item.ticket) && !item.isAnswered) this.#count(item, -1);
+  }
+
+  #count(item: UnitCall, change: 1 | -1): void {
+    const { name } = item.call.procedure;
+    const count = (this.#left.get(name) ?? 0) + change;
+    if (count === 0) this.#left.delete(name);
+    else this.#left.set(name, count);
+    this.#leftCount += change;
+  }
+}

@@ -1,0 +1,55 @@
+import { slotCount } from '../wire/ledger.ts';
+import type { UnitCall } from '../../dispatch/queue/call-group.ts';
+
+/** The calls that a worker was sent and has neither ended nor left behind, and what they are expected to cost. */
+export class Slots {
+  readonly #items: (UnitCall | undefined)[] = [];
+  readonly #free: number[] = [];
+  #sequence = 1;
+  /** Calls here, and those of them that do not just wait. */
+  count = 0;
+  working = 0;
+  /** Expected work of those, microseconds. */
+  loadUs = 0;
+
+  /** By slot; free slots are undefined. */
+  get all(): readonly (UnitCall | undefined)[] {
+    return this.#items;
+  }
+
+  /** The call that a ticket names; undefined: it is not here (any more). */
+  of(ticket: number): UnitCall | undefined {
+    const item = this.#items[ticket % slotCount];
+    return item?.ticket === ticket ? item : undefined;
+  }
+
+  /** Gives a call a slot, and a ticket that no call had before. */
+  take(item: UnitCall): void {
+    const slot = this.#free.pop() ?? this.#items.length;
+    item.ticket = this.#sequence++ * slotCount + slot;
+    item.loadUs = item.expectedUs;
+    this.#items[slot] = item;
+    this.count++;
+    this.working++;
+    this.loadUs += item.loadUs;
+  }
+
+  /** A call waits: it costs nothing until it goes on. */
+  rest(item: UnitCall): void {
+    if (item.loadUs === 0) return;
+    this.working--;
+    this.loadUs -= item.loadUs;
+    item.loadUs = 0;
+  }
+
+  release(item: UnitCall): void {
+    this.rest(item);
+    // The worker has settled it, was told of its end, or will not start it.
+    item.lease?.release();
+    item.lease = undefined;
+    const slot = item.ticket % slotCount;
+    this.#items[slot] = undefined;
+    this.#free.push(slot);
+    this.count--;
+  }
+}

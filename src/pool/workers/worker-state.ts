@@ -1,0 +1,225 @@
+import { clockMs } from '../../base/clock.ts';
+import type { BodyLease } from '../../dispatch/body-memory.ts';
+import type { RunObserver } from '../../dispatch/executor.ts';
+import { neverRan } from '../../dispatch/observer.ts';
+import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
+import type { FaultReporter } from '../../router/invoke.ts';
+import { frameBudgetUs, type WorkerLoad } from '../balance.ts';
+import { Expiry } from './expiry.ts';
+import { slotCount } from '../wire/ledger.ts';
+import { Orphans } from './orphans.ts';
+import { Outgoing, type OutgoingOptions } from './outgoing.ts';
+import { Pulse } from './pulse.ts';
+import { Slots } from './slots.ts';
+import type { ReplicaThread } from './threads.ts';
+import type { Unit, UnitCall } from '../../dispatch/queue/call-group.ts';
+
+/** A call is ended at its limit, give or take: a time that lies further beyond is none, microseconds. */
+const latenessUs = 60_000_000;
+
+export interface LinkOptions extends OutgoingOptions {
+  /** See {@link Orphans}. */
+  readonly maxOrphansPerWorker: number;
+}
+
+/** Whom a link tells of what concerns others than the callers. */
+export interface LinkEvents {
+  /** A call ended with a result. */
+  readonly onRun: RunObserver;
+  /** A call could not be sent. */
+  readonly onFault: FaultReporter;
+  /** The worker told what can't be. */
+  onGarbled(detail: string): void;
+}
+
+/** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
+export class WorkerLink implements WorkerLoad {
+  readonly thread: ReplicaThread;
+  threadId = 0;
+  /** Calls it has ended. */
+  completed = 0;
+  /** Bytes it holds, as far as it has told. */
+  memory = 0;
+  /** It finishes what it has, and takes no more. */
+  isRetiring = false;
+  readonly orphans: Orphans;
+  readonly pulse: Pulse;
+  readonly expiry: Expiry;
+  readonly #events: LinkEvents;
+  readonly #slots = new Slots();
+  readonly #outgoing: Outgoing;
+  /** Shared bytes that the thread may read until it has ended. */
+  #unsettled: BodyLease[] = [];
+
+  constructor(thread: ReplicaThread, options: LinkOptions, events: LinkEvents) {
+    this.thread = thread;
+    this.#events = events;
+    this.orphans = new Orphans(options.maxOrphansPerWorker);
+    this.pulse = new Pulse(thread, this.#slots, options.timeoutMs);
+    this.#outgoing = new Outgoing(thread, this.#slots, options, events.onFault);
+    this.expiry = new Expiry(thread, this.#slots, this.orphans, (item) =>
+      this.#outgoing.timeoutOf(item),
+    );
+  }
+
+  /** Calls with this worker that somebody waits for, or that its thread may be in. */
+  get inFlight(): number {
+    return this.#slots.count;
+  }
+
+  /** Whether all calls here have their answers: what still runs was given up at its deadline. */
+  get isAnswered(): boolean {
+    if (this.orphans.left > 0) return false;
+    return this.#slots.all.every((item) => item === undefined || item.isAnswered);
+  }
+
+  /** Whether there is nothing here that a deadline, or the thread's silence, could end. */
+  get isQuiet(): boolean {
+    if (this.#slots.count > 0 || this.orphans.left > 0) return false;
+    for (const { abortedAt } of this.orphans) {
+      if (abortedAt !== Number.POSITIVE_INFINITY) return false;
+    }
+    return true;
+  }
+
+  /** Expected work of what is here, microseconds. */
+  get workUs(): number {
+    return this.#slots.loadUs;
+  }
+
+  get loadUs(): number {
+    return this.pulse.isHeldUp ? Number.POSITIVE_INFINITY : this.#slots.loadUs;
+  }
+
+  get freeSlots(): number {
+    return this.isRetiring ? 0 : slotCount - this.#slots.count;
+  }
+
+  /** See {@link Orphans.isFullOf}. */
+  isCrowdedBy(unit: Unit): boolean {
+    if (this.orphans.left === 0) return false;
+    return unit.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
+  }
+
+  /** How long until the call whose caller left first is given up, milliseconds. */
+  crowdedForMs(now: number): number {
+    const { oldest } = this.orphans;
+    if (oldest === undefined) return 0;
+    return (
+      Math.min(
+        (oldest.startedAt ?? now) + this.#outgoing.timeoutOf(oldest),
+        oldest.call.scope.expiresAt,
+      ) - now
+    );
+  }
+
+  /**
+   * Whether more calls should wait until they are at least as many as those here have still to run, and this
+   * worker has half of what it may have: frames then share the price of a message among many, and the worker
+   * never runs dry. Else a stream of calls can come to a state of one call a message, which costs five times
+   * the CPU and keeps itself up.
+   */
+  holdsBack(waiting: number): boolean {
+    if (this.#outgoing.hasFrame) return false;
+    return this.#slots.working > waiting || this.#slots.loadUs > frameBudgetUs / 2;
+  }
+
+  /** Puts a unit's waiting calls into the next frame. */
+  add(unit: Unit): void {
+    this.#outgoing.add(unit);
+  }
+
+  /** Posts the frame that `add` has filled. */
+  flush(): void {
+    this.#outgoing.flush();
+  }
+
+  /** Takes a result in. */
+  settle(
+    ticket: number,
+    code: number,
+    micros: number,
+    elapsedUs: number,
+    reply: string | Uint8Array,
+  ): void {
+    this.pulse.beat();
+    const item = this.#slots.of(ticket);
+    if (item !== undefined) this.#slots.release(item);
+    const ended = item ?? this.orphans.of(ticket);
+    if (ended === undefined) return;
+    if (item === undefined) this.orphans.remove(ended);
+    this.completed++;
+    const longestUs = this.#outgoing.timeoutOf(ended) * 1000 + latenessUs;
+    const isTimed =
+      micros >= 0 &&
+      micros <= longestUs &&
+      elapsedUs >= 0 &&
+      (elapsedUs <= longestUs || ended.isAnswered);
+    if (isTimed) ended.cost.record(micros);
+    else this.#events.onGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
+    ended.answer(reply === '' ? undefined : reply, code, isTimed ? elapsedUs : 0);
+    if (isTimed && code === 0) this.#events.onRun(ended.call, micros);
+  }
+
+  /** The worker has started all it had up to `lastTicket`: what of it has not ended waits. */
+  waits(lastTicket: number): void {
+    this.pulse.beat();
+    for (const item of this.#slots.all) {
+      if (item !== undefined && item.ticket <= lastTicket) this.#slots.rest(item);
+    }
+  }
+
+  /** Takes back what has not started: of one unit, or all. Their units stand at the first call to run. */
+  takeBack(of?: Unit): Unit[] {
+    return this.#outgoing.takeBack((item) => of === undefined || item.unit === of);
+  }
+
+  /** The thread is gone: answers what had started. Call `takeBack` first, for what had not. */
+  lose(reason: LossReason): void {
+    const { ledger } = this.thread;
+    const hasCulprit = this.#slots.all.some(
+      (item) => item !== undefined && ledger.isRunning(item.ticket),
+    );
+    // Where the thread was in no call's synchronous code, nobody can tell whose continuation it was.
+    this.#answerAll((item) =>
+      !hasCulprit || (this.#slots.of(item.ticket) === item && ledger.isRunning(item.ticket))
+        ? reason
+        : 'neighbour',
+    );
+  }
+
+  /** Answers all that is here with -32002. */
+  abandon(reason: LossReason): void {
+    this.#answerAll(() => reason);
+  }
+
+  /** The thread has ended: it reads nothing any more. */
+  onGone(): void {
+    for (const lease of this.#unsettled) lease.release();
+    this.#unsettled = [];
+  }
+
+  #answerAll(reasonFor: (item: UnitCall) => LossReason): void {
+    for (const item of this.#slots.all) {
+      if (item === undefined) continue;
+      item.startedAt = this.thread.ledger.startedAt(item.ticket);
+      const reason = reasonFor(item);
+      // Given up, but not by the thread: it may be a zombie, or in the middle of reading.
+      if (item.lease !== undefined) this.#unsettled.push(item.lease);
+      item.lease = undefined;
+      this.#slots.release(item);
+      this.#answerLost(item, reason);
+    }
+    for (const item of this.orphans) {
+      const reason = reasonFor(item);
+      this.orphans.remove(item);
+      this.#answerLost(item, reason);
+    }
+  }
+
+  #answerLost(item: UnitCall, reason: LossReason): void {
+    const { startedAt } = item;
+    const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
+    item.fail(ErrorCode.WorkerLost, { reason }, runUs);
+  }
+}

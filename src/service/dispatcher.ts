@@ -1,0 +1,403 @@
+import { clockMs } from '../base/clock.ts';
+import { type Config, type ConfigOptions, resolveConfig } from '../config/config.ts';
+import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
+import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
+import { DeadlineSweep } from '../dispatch/deadline.ts';
+import { openRpcText } from '../dispatch/discover.ts';
+import { passGate } from '../dispatch/await-verdict.ts';
+import type { Generation } from '../dispatch/generation.ts';
+import { Kernel } from '../dispatch/kernel.ts';
+import { keepBody } from '../dispatch/large-body.ts';
+import type { PlacementDecision } from '../dispatch/placement.ts';
+import { refuseBody, refusePayload } from '../dispatch/refuse.ts';
+import { refusingGeneration } from '../dispatch/closed-generation.ts';
+import { ReplyMemory, type ReplyMemoryStats } from '../dispatch/reply-memory.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
+import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
+import { documentOf } from './document.ts';
+import type { ServedGeneration } from './generation.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import { errorOutcome, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import { Metrics } from './metrics.ts';
+import { Observation } from './observation.ts';
+import { type OnCall, toObservers } from '../observe/call-event.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { PoolCounters, type PoolStats } from '../pool/stats.ts';
+import { assertMainSide } from '../pool/replica/thread-role.ts';
+import { getRegistrySchema } from '../router/document/introspect.ts';
+import { type Router, tableOf, versionOf } from '../router/router.ts';
+import { toServable } from './servable.ts';
+import { Serving } from './serving.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { loadTracing, type Tracing } from './tracing.ts';
+
+export interface DispatcherOptions extends ConfigOptions {
+  /** Procedure modules: paths or file URLs, loaded here and in every worker. */
+  readonly modules?: readonly string[] | undefined;
+  /** In place of modules: a router of this thread. It has no replicas, so all its calls run inline. */
+  readonly router?: Router | undefined;
+  /** Where log lines go; the default writes them to stderr at `logLevel`. */
+  readonly log?: Log | undefined;
+  /** Told of each call once it has ended. */
+  readonly onCall?: OnCall | readonly OnCall[] | undefined;
+}
+
+/** What a caller says of one request. */
+export interface DispatchOptions extends CallerFacts {
+  /** Cancels: what has not started is dropped, the signals of what runs abort. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface DispatcherStats {
+  readonly state: ServiceState;
+  /** Requests that have not been answered. */
+  readonly inFlight: number;
+  /** undefined where a router without modules is served. */
+  readonly pool: PoolStats | undefined;
+  /** Bytes of request bodies, in all. */
+  readonly bodies: BodyMemoryStats;
+  /** Bytes of replies that wait for their clients, in all. */
+  readonly replies: ReplyMemoryStats;
+  /** Where each procedure runs, and why. */
+  readonly placement: Readonly<Record<string, PlacementDecision>>;
+}
+
+/**
+ * Runs JSON-RPC requests, whatever brought them: worker threads for what burns CPU, this thread for the
+ * rest. Nothing of HTTP is near it. The first call, or `ready()`, starts it; `close()` ends it, and until
+ * then its workers keep the process alive.
+ */
+export class Dispatcher implements Service {
+  readonly config: Config;
+  readonly log: Log;
+  /** For transports: see {@link Service}. */
+  readonly bodyMemory: BodyMemory;
+  readonly replyMemory: ReplyMemory;
+  readonly #serving: Serving;
+  readonly #observation: Observation;
+  readonly #metrics: Metrics | undefined;
+  #tracing: Tracing | undefined;
+  readonly #deadlines = new DeadlineSweep();
+  readonly #kernel: Kernel;
+  #isReady = false;
+  #isDraining = false;
+  #isClosed = false;
+  #starting: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  #ended: Generation | undefined;
+  readonly #documents = new Map<DocumentFormat, CachedDocument>();
+
+  /** @throws StartupError for options that can't be, one line that names the option */
+  constructor(options: DispatcherOptions = {}) {
+    const { modules, router, log, onCall, ...rest } = options;
+    const source = toServable(modules, router);
+    this.config = resolveConfig(rest, {}, ['modules', 'router', 'log', 'onCall']);
+    if (this.config.hooks !== '') {
+      throw new StartupError(
+        'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
+      );
+    }
+    this.log = log ?? createLog({ level: this.config.logLevel });
+    const { config, log: ownLog } = this;
+    const observers = toObservers(onCall, 'option onCall');
+    this.#observation = new Observation({ ...config, log: ownLog, onCall: observers });
+    this.bodyMemory = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
+    this.replyMemory = new ReplyMemory(config.maxReplyMemory);
+    const context = {
+      config,
+      log: ownLog,
+      deadlines: this.#deadlines,
+      observation: this.#observation,
+      poolCounters: new PoolCounters(),
+      bodies: this.bodyMemory,
+      replies: this.replyMemory,
+    };
+    this.#serving = new Serving(source, context);
+    this.#metrics = config.metrics
+      ? new Metrics({ ...context, serving: this.#serving })
+      : undefined;
+    this.#kernel = new Kernel(config, () => this.#generation(), this.#observation);
+  }
+
+  get state(): ServiceState {
+    if (this.#isClosed) return 'closed';
+    if (this.#isDraining) return 'draining';
+    return this.#isReady ? 'ready' : 'starting';
+  }
+
+  /**
+   * The procedures that are served: one object through all reloads. Where modules are served it is filled
+   * by `ready()`, and its `reloadModule` reloads the service.
+   */
+  get router(): Router {
+    return this.#serving.router;
+  }
+
+  /**
+   * Resolves when every worker has loaded the modules; starts that where nothing has.
+   *
+   * @throws StartupError
+   */
+  ready(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  /**
+   * Handles a payload that is parsed already: a request or an array of them. Gives the response object,
+   * an array of them, or undefined where there is nothing to answer. Ids are echoed by value.
+   *
+   * @throws TypeError (rejects) for options that can't be, an `auth` that is no JSON value among them; nothing has run
+   */
+  async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
+    const reply = await this.#withScope(options, (scope) => {
+      const tooMany = this.#tooManyInFlight();
+      if (tooMany !== undefined) {
+        this.#noteRefusal(tooMany, scope);
+        return refusePayload(payload, tooMany, this.config);
+      }
+      return this.#track(() => this.#kernel.handlePayload(payload, scope));
+    });
+    return reply === undefined ? undefined : (JSON.parse(textOf(reply)) as unknown);
+  }
+
+  /**
+   * Handles JSON text, or its UTF-8 bytes. Gives the reply's text; undefined: nothing to answer.
+   *
+   * @throws TypeError as `dispatch` does
+   */
+  async dispatchText(
+    body: string | Uint8Array,
+    options: DispatchOptions = {},
+  ): Promise<string | undefined> {
+    const reply = await this.#withScope(options, (scope) => {
+      const tooMany = this.#tooManyInFlight();
+      if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
+      return this.#track(() => this.#kernel.handle(body, scope));
+    });
+    return reply === undefined ? undefined : textOf(reply);
+  }
+
+  /** For transports: see {@link Service}. Synchronous where the calls were. */
+  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+    if (!this.#isReady && this.#closing === undefined) {
+      const kept = keepBody(body);
+      return this.ready().then(
+        () => this.handle(kept, scope),
+        () => errorReply('null', ErrorCode.Cancelled),
+      );
+    }
+    return this.#tracing === undefined
+      ? this.#handle(body, scope)
+      : this.#tracing.request(scope, this.config.path, () => this.#handle(body, scope));
+  }
+
+  #handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+    scope.limitTo(this.config.maxRequestMs);
+    const tooMany = this.#tooManyInFlight();
+    if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
+    const { verdict } = scope;
+    return verdict === undefined
+      ? this.#track(() => this.#kernel.handle(body, scope))
+      : this.#handleBehind(verdict, body, scope);
+  }
+
+  /** For transports: see {@link Service}. */
+  admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined> {
+    if (scope.verdict === undefined) return undefined;
+    scope.limitTo(this.config.maxRequestMs);
+    return passGate(scope, scope.verdict, this.#deadlines);
+  }
+
+  /** For transports: see {@link Service}. */
+  introspect(format: DocumentFormat): Document | undefined {
+    const of = this.#serving.current;
+    if (of === undefined) return undefined;
+    const version = versionOf(of.router);
+    let cached = this.#documents.get(format);
+    if (cached?.of !== of || cached.version !== version) {
+      cached = { of, version, document: documentOf(documentText(of.router, format)) };
+      this.#documents.set(format, cached);
+    }
+    return cached.document;
+  }
+
+  /** Where a procedure runs now, and why; undefined for a name that is not registered. @throws Error before `ready()` */
+  placementOf(name: string): PlacementDecision | undefined {
+    const generation = this.#running();
+    const procedure = generation.table.get(name);
+    return procedure && generation.placementOf(procedure);
+  }
+
+  stats(): DispatcherStats {
+    const generation = this.#serving.current;
+    const placement: Record<string, PlacementDecision> = Object.create(null);
+    if (generation !== undefined) {
+      for (const procedure of generation.table.values()) {
+        placement[procedure.name] = generation.placementOf(procedure);
+      }
+    }
+    return {
+      state: this.state,
+      inFlight: generation?.inFlight ?? 0,
+      pool: generation?.pool?.stats(),
+      bodies: this.bodyMemory.stats(),
+      replies: this.replyMemory.stats(),
+      placement,
+    };
+  }
+
+  /** What /metrics shows of this process and its fellows; undefined where the option `metrics` is off. */
+  get metrics(): Metrics | undefined {
+    return this.#metrics;
+  }
+
+  /** The files that the served modules were loaded from, theirs and what they import. */
+  get files(): readonly string[] {
+    return [...(this.#serving.current?.sources?.files.keys() ?? [])];
+  }
+
+  /**
+   * Loads the modules anew where they or anything they import have changed: in fresh workers beside the
+   * old ones, then swapped in one step. Calls in flight finish on the old generation.
+   *
+   * @returns false when nothing has changed
+   * @throws StartupError; the old generation then goes on serving
+   */
+  reload(): Promise<boolean> {
+    return this.#serving.reload();
+  }
+
+  /** Says `draining` from now on, for health checks, and serves on until `close()`. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  /**
+   * Drains: finishes what it has, for `graceMs` at most (the option `shutdownGraceMs`), and ends the
+   * workers. Then what never started is answered -32003, what still ran -32002. Idempotent.
+   */
+  close(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  async #start(): Promise<void> {
+    assertMainSide('start a Dispatcher');
+    if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
+    if (this.config.tracing) this.#tracing = await loadTracing();
+    await this.#serving.start();
+    this.#isReady = true;
+  }
+
+  #generation(): Generation {
+    return this.#serving.current ?? this.#ended ?? refusingGeneration(new Map(), this.#observation);
+  }
+
+  #running(): ServedGeneration {
+    const generation = this.#serving.current;
+    if (generation === undefined) throw new Error('not running: await ready() first');
+    return generation;
+  }
+
+  #tooManyInFlight(): Outcome | undefined {
+    return this.#serving.inFlight < this.config.maxInFlight
+      ? undefined
+      : errorOutcome(ErrorCode.Overloaded, { retryAfterMs: retryInFlightMs });
+  }
+
+  /** Nothing of a request runs. */
+  #refuse(body: string | Uint8Array, refusal: Outcome, scope: RequestScope): Reply {
+    this.#noteRefusal(refusal, scope);
+    return refuseBody(body, refusal, this.config);
+  }
+
+  #noteRefusal({ code }: Outcome, scope: RequestScope): void {
+    this.#observation.onRefused(code, undefined, undefined, scope);
+  }
+
+  /** What waits for its verdict is in flight already. */
+  #handleBehind(
+    verdict: NonNullable<RequestScope['verdict']>,
+    body: string | Uint8Array,
+    scope: RequestScope,
+  ): Reply | Promise<Reply> {
+    const settled = (refusal: Outcome | undefined, kept: string | Uint8Array) =>
+      refusal === undefined
+        ? this.#track(() => this.#kernel.handle(kept, scope))
+        : this.#refuse(kept, refusal, scope);
+    const refusal = passGate(scope, verdict, this.#deadlines);
+    if (!(refusal instanceof Promise)) return settled(refusal, body);
+    const kept = keepBody(body);
+    const reply = refusal.then((value) => settled(value, kept));
+    // Behind the line above: a request is counted on before it is counted out here.
+    void this.#track(() => refusal);
+    return reply;
+  }
+
+  /** Counts the request in the generation that serves it. */
+  #track<R>(run: () => R | Promise<R>): R | Promise<R> {
+    const generation = this.#serving.current;
+    const reply = run();
+    return generation === undefined ? reply : generation.track(reply);
+  }
+
+  async #withScope(
+    { signal, ...facts }: DispatchOptions,
+    run: (scope: RequestScope) => Reply | Promise<Reply>,
+  ): Promise<Reply> {
+    const scope = createCallerScope(facts);
+    scope.limitTo(this.config.maxRequestMs);
+    if (!this.#isReady && this.#closing === undefined) await this.ready();
+    this.#tracing?.join(scope);
+    if (signal === undefined) return run(scope);
+    const onAbort = (): void => scope.cancel();
+    if (signal.aborted) scope.cancel();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await run(scope);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const until = clockMs() + graceMs;
+    const generation = this.#serving.current;
+    this.#isDraining = true;
+    if (generation !== undefined) {
+      await this.#serving.idle(graceMs);
+      this.#ended = refusingGeneration(generation.table, this.#observation);
+    }
+    const ended = this.#serving.close(Math.max(0, until - clockMs()));
+    this.#deadlines.close();
+    try {
+      await ended;
+    } finally {
+      this.#isClosed = true;
+      this.bodyMemory.close();
+      this.#observation.close();
+      this.#metrics?.close();
+    }
+  }
+}
+
+/** When to try again after `maxInFlight`: how long those in flight will take is not known. */
+const retryInFlightMs = 1000;
+
+interface CachedDocument {
+  readonly of: ServedGeneration;
+  readonly version: number;
+  readonly document: Document;
+}
+
+function documentText(router: Router, format: DocumentFormat): string {
+  return format === 'openrpc'
+    ? openRpcText(tableOf(router))
+    : JSON.stringify(getRegistrySchema(router));
+}
+
+function textOf(reply: string | Uint8Array): string {
+  if (typeof reply === 'string') return reply;
+  return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString();
+}

@@ -1,0 +1,54 @@
+import { type Config, resolveConfig } from '../config/config.ts';
+import { DeadlineSweep } from '../dispatch/deadline.ts';
+import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
+import { Kernel } from '../dispatch/kernel.ts';
+import { RequestScope } from '../dispatch/scope.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { defaultRouter } from '../router/default.ts';
+import { type Router, tableOf } from '../router/router.ts';
+
+let config: Config | undefined;
+let log: Log | undefined;
+const deadlines = new DeadlineSweep();
+const kernels = new WeakMap<Router, Kernel>();
+
+/**
+ * Handles a payload that is parsed already, on this thread, with the default limits: a request or an
+ * array of them in, the response object or an array of them out, undefined where there is nothing to
+ * answer (only notifications). Never throws, never rejects: what goes wrong is in the response.
+ */
+export async function handleRequest(
+  payload: unknown,
+  router: Router = defaultRouter,
+): Promise<unknown> {
+  const reply = await kernelOf(router).handlePayload(payload, new RequestScope());
+  return reply === undefined ? undefined : (JSON.parse(reply.toString()) as unknown);
+}
+
+function kernelOf(router: Router): Kernel {
+  let kernel = kernels.get(router);
+  if (kernel === undefined) {
+    config ??= resolveConfig();
+    const { checkResults, timeoutMs, maxReplyBytes, logLevel } = config;
+    const host = new InlineHost(
+      {
+        checkResults,
+        timeoutMs,
+        maxReplyBytes,
+        onFault: ({ ref, method, detail }) => {
+          log ??= createLog({ level: logLevel });
+          log.error({ event: 'call-failed', ref, method, detail }, 'a procedure failed');
+        },
+      },
+      deadlines,
+    );
+    const inline = new InlineExecutor(host);
+    kernel = new Kernel(config, () => ({
+      table: tableOf(router),
+      placesByLength: false,
+      executorFor: () => inline,
+    }));
+    kernels.set(router, kernel);
+  }
+  return kernel;
+}

@@ -1,0 +1,64 @@
+import type { Authenticate } from '../dispatch/authenticate.ts';
+import { type OnCall, toObservers } from '../observe/call-event.ts';
+import { loadExports } from '../modules/loader.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { suggest } from '../base/suggest.ts';
+
+/** Functions of the operator's that a service calls: options of `RpcApp`, or the exports of a hooks module. */
+export interface Hooks {
+  /** Says who is calling, and who may not. */
+  readonly authenticate?: Authenticate | undefined;
+  /** Told of each call once it has ended. */
+  readonly onCall?: OnCall | readonly OnCall[] | undefined;
+}
+
+const names = ['authenticate', 'onCall'] as const satisfies readonly (keyof Hooks)[];
+
+/**
+ * @param where begins the message
+ * @throws StartupError for a hook that is no function
+ */
+export function assertHook(hook: unknown, where: string): void {
+  if (hook === undefined || typeof hook === 'function') return;
+  throw new StartupError(
+    `${where}: expected a function, got ${hook === null ? 'null' : typeof hook}`,
+  );
+}
+
+/** What the option `hooks` stands for, as the options that code gives in its place. */
+export async function hooksOf({
+  hooks,
+}: {
+  readonly hooks: string;
+}): Promise<Hooks & { readonly hooks: '' }> {
+  return { ...(hooks === '' ? {} : await loadHooks(hooks)), hooks: '' };
+}
+
+/**
+ * Loads a hooks module: on this thread only, and once. A reload of the procedures leaves it as it is.
+ *
+ * @param path relative to the working directory, absolute, or a file: URL
+ * @throws StartupError where it can't be loaded, exports no hook, or one that is none
+ */
+export async function loadHooks(path: string): Promise<Hooks> {
+  const exported = await loadExports(path);
+  const found = names.filter((name) => Object.hasOwn(exported, name));
+  for (const name of found) {
+    const where = `hooks ${path}: ${name}`;
+    if (exported[name] === undefined) throw new StartupError(`${where}: it is undefined`);
+    if (name === 'onCall') toObservers(exported[name], where);
+    else assertHook(exported[name], where);
+  }
+  for (const name of Object.keys(exported)) {
+    // A wall that is misspelt would stand open in silence.
+    const meant = names.some((known) => known === name) ? undefined : suggest(name, names);
+    if (meant !== undefined) {
+      throw new StartupError(`hooks ${path}: it exports ${name}, did you mean ${meant}?`);
+    }
+  }
+  if (found.length === 0) {
+    throw new StartupError(`hooks ${path}: it exports none of ${names.join(', ')}`);
+  }
+  // Checked above, name by name.
+  return Object.fromEntries(found.map((name) => [name, exported[name]])) as Hooks;
+}

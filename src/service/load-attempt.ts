@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { GenerationContext, ServedGeneration } from './generation.ts';
+import { GenerationLoad } from './load-generation.ts';
+import { ChangedFileError } from '../pool/workers/loading.ts';
+import { watchFiles } from '../modules/source-files.ts';
+import { StartupError } from '../base/startup-error.ts';
+
+/** How often modules are loaded that are being written meanwhile. */
+const tries = 3;
+
+/** Files that nobody has written for so long are taken for complete. */
+const quietMs = 100;
+/** After so many looks they are loaded all the same: the next look at what was loaded decides. */
+const looks = 20;
+
+/** One try to bring up a generation, until it serves, has failed or is given up. */
+export class LoadAttempt {
+  readonly #paths: readonly string[];
+  readonly #context: GenerationContext;
+  readonly #givenUp = new AbortController();
+  readonly #changed: () => string | undefined;
+  #load: GenerationLoad | undefined;
+
+  /** @param known files that the modules were loaded from last */
+  constructor(paths: readonly string[], known: Iterable<string>, context: GenerationContext) {
+    this.#paths = paths;
+    this.#context = context;
+    this.#changed = watchFiles(known);
+  }
+
+  /** Whether it may load other code than is there now. */
+  get isOutdated(): boolean {
+    return this.#changed() !== undefined;
+  }
+
+  /** Aborted when it is given up. */
+  get givenUp(): AbortSignal {
+    return this.#givenUp.signal;
+  }
+
+  /** `load` rejects with `reason`, at once. */
+  giveUp(reason: Error): void {
+    this.#givenUp.abort(reason);
+  }
+
+  /** Resolves when nothing of a try that did not succeed is left, but what hangs. */
+  async discarded(): Promise<void> {
+    await this.#load?.discarded;
+  }
+
+  /**
+   * @param isFirst see {@link GenerationLoad.first}
+   * @throws StartupError, or why it was given up
+   */
+  async load(isFirst: boolean): Promise<ServedGeneration> {
+    const { signal } = this.#givenUp;
+    for (let left = tries; ; ) {
+      this.#load = new GenerationLoad(this.#paths, this.#context, signal);
+      try {
+        const isStart = isFirst && left === tries;
+        return await (isStart ? this.#load.first() : this.#load.next());
+      } catch (error) {
+        if (!(error instanceof ChangedFileError)) throw error;
+        left--;
+        if (left === 0) {
+          throw new StartupError(
+            `${error.file} changed while it was being loaded, ${tries} times: try again when nobody writes it`,
+            { cause: error },
+          );
+        }
+        await quiet(error.file, signal);
+      }
+    }
+  }
+}
+
+async function quiet(file: string, signal: AbortSignal): Promise<void> {
+  for (let look = 0; look < looks; look++) {
+    const changed = watchFiles([file]);
+    await pause(quietMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    if (changed() === undefined) return;
+  }
+}

@@ -1,0 +1,182 @@
+import { fileURLToPath } from 'node:url';
+import type { RunObserver } from '../dispatch/executor.ts';
+import { type GenerationContext, ServedGeneration } from './generation.ts';
+import { LoadLimit } from './load-limit.ts';
+import { ChangedFileError, type Expected } from '../pool/workers/loading.ts';
+import { Pool } from '../pool/pool.ts';
+import type { Trial } from '../pool/workers/trial.ts';
+import { poolEvents } from './worker-log.ts';
+import { fingerprint } from '../router/document/introspect.ts';
+import { orAborted } from '../modules/load-stage.ts';
+import { locateModule } from '../modules/module-file.ts';
+import { type LoadedModules, loadModules } from '../modules/modules.ts';
+import { SourceFiles } from '../modules/source-files.ts';
+import { workerExecArgv } from '../modules/typescript.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { teardownWithin } from './teardown.ts';
+
+/**
+ * How long new code is watched in its worker before the serving thread loads it. What throws late mostly throws
+ * at once, or when a first connection is refused.
+ */
+const settleMs = 200;
+
+/** What a teardown of what was never served may take. */
+const teardownMs = 1000;
+
+/** One loading of the modules. It may fail, or be given up, at any step: nothing of it is left then. */
+export class GenerationLoad {
+  readonly #paths: readonly string[];
+  readonly #context: GenerationContext;
+  readonly #givenUp: AbortSignal;
+  readonly #failed = new AbortController();
+  readonly #signal: AbortSignal;
+  #modules: LoadedModules | undefined;
+  #pool: Pool | undefined;
+  #generation: ServedGeneration | undefined;
+  #discarding: Promise<void> = Promise.resolve();
+
+  /** @param givenUp gives it up: its reason is what `first` and `next` reject with */
+  constructor(paths: readonly string[], context: GenerationContext, givenUp: AbortSignal) {
+    this.#paths = paths;
+    this.#context = context;
+    this.#givenUp = givenUp;
+    this.#signal = AbortSignal.any([givenUp, this.#failed.signal]);
+  }
+
+  /**
+   * At the start of a service, where nobody is served yet who could be harmed: on this thread, then in every
+   * worker.
+   *
+   * @throws StartupError, ChangedFileError, or the signal's reason
+   */
+  first(): Promise<ServedGeneration> {
+    return this.#orDiscard(async () => {
+      const modules = await this.#loadHere(0, undefined);
+      const sources = new SourceFiles(modules.files);
+      const pool = this.#startPool({ fingerprint: fingerprint(modules.router), sources });
+      await this.#ofWorkers(pool.ready(), 'a worker could not start');
+      return this.#finish(modules, pool, sources);
+    });
+  }
+
+  /**
+   * Beside a generation that serves: in one worker first. Only what loaded, registered, was set up and threw
+   * nothing there is loaded by the other workers, and by this thread.
+   *
+   * @throws StartupError, ChangedFileError, or the signal's reason
+   */
+  next(): Promise<ServedGeneration> {
+    return this.#orDiscard(async () => {
+      const pool = this.#startPool(undefined);
+      const { roster } = pool;
+      const { loaded, failure } = roster.trial as Trial;
+      const inWorker = <T>(step: Promise<T>): Promise<T> =>
+        this.#ofWorkers(Promise.race([step, failure]), 'tried in a worker');
+      const { fingerprint: tried, files } = await inWorker(loaded);
+      const expected = { fingerprint: tried, sources: new SourceFiles(files ?? new Map()) };
+      roster.expect(expected);
+      await inWorker(roster.settle(settleMs));
+      const modules = await Promise.race([this.#loadHere(1, expected), inWorker(failure)]);
+      await inWorker(pool.ready());
+      await inWorker(roster.settle(0));
+      const sources = new SourceFiles(new Map([...expected.sources.files, ...modules.files]));
+      const changed = sources.changed();
+      if (changed !== undefined) throw new ChangedFileError(changed);
+      roster.pass();
+      return this.#finish(modules, pool, sources);
+    });
+  }
+
+  /** Resolves when nothing of a load that failed or was given up is left, but what hangs. */
+  get discarded(): Promise<void> {
+    return this.#discarding;
+  }
+
+  async #loadHere(generation: number, expected: Expected | undefined): Promise<LoadedModules> {
+    const limit = new LoadLimit(this.#context.config.startTimeoutMs, this.#signal);
+    const { signal, onStage } = limit;
+    try {
+      const modules = await loadModules(this.#paths, { generation, signal, onStage });
+      this.#modules = modules;
+      if (expected !== undefined) assertSame(modules, expected, this.#paths);
+      await modules.setup(limit);
+      return modules;
+    } finally {
+      limit.clear();
+    }
+  }
+
+  #startPool(expected: Expected | undefined): Pool {
+    const { config, log, observation, poolCounters: counters, bodies, onOutdated } = this.#context;
+    // Located once: a link that is led elsewhere meanwhile must not give two workers two modules.
+    const modules = this.#paths.map((path) => fileURLToPath(locateModule(path, process.cwd()).url));
+    const options = {
+      ...config,
+      modules,
+      expected,
+      execArgv: workerExecArgv(modules),
+      replica: config,
+      counters,
+      bodies,
+    };
+    const onRun: RunObserver = (call, us) => this.#generation?.recordRun(call, us);
+    this.#pool = new Pool(options, {
+      ...poolEvents(log),
+      observer: observation,
+      onRun,
+      onOutdated: () => onOutdated(this.#generation),
+    });
+    return this.#pool;
+  }
+
+  #finish(modules: LoadedModules, pool: Pool, sources: SourceFiles): ServedGeneration {
+    this.#generation = ServedGeneration.ofModules(modules, pool, sources, this.#context);
+    return this.#generation;
+  }
+
+  /** @param what is told before what went wrong there */
+  async #ofWorkers<T>(step: Promise<T>, what: string): Promise<T> {
+    try {
+      return await orAborted(step, this.#signal);
+    } catch (error) {
+      if (this.#signal.aborted || error instanceof ChangedFileError) throw error;
+      const message = error instanceof Error ? error.message : String(error);
+      throw new StartupError(`${what}: ${message}`, { cause: error });
+    }
+  }
+
+  async #orDiscard(load: () => Promise<ServedGeneration>): Promise<ServedGeneration> {
+    try {
+      return await load();
+    } catch (error) {
+      this.#failed.abort(error);
+      this.#discarding = this.#discard();
+      // Whoever gave it up is in a hurry, and waits for the rest at the end.
+      if (!this.#givenUp.aborted) await this.#discarding;
+      throw error;
+    }
+  }
+
+  async #discard(): Promise<void> {
+    const { startTimeoutMs } = this.#context.config;
+    await this.#pool?.close(0, startTimeoutMs, this.#givenUp.aborted);
+    if (this.#modules === undefined) return;
+    // Why the load failed is what matters.
+    await teardownWithin(this.#modules, teardownMs).catch(() => undefined);
+  }
+}
+
+function assertSame(
+  modules: LoadedModules,
+  { fingerprint: expected, sources }: Expected,
+  paths: readonly string[],
+): void {
+  const file = sources.differsFrom(modules.files);
+  if (file !== undefined) throw new ChangedFileError(file);
+  if (fingerprint(modules.router) === expected) return;
+  throw new StartupError(
+    `the modules registered other procedures in the main thread than in a worker (${paths.join(', ')}): ` +
+      'registration must not depend on the thread, the time or chance',
+  );
+}

@@ -1,0 +1,132 @@
+import type { Call } from '../dispatch/call.ts';
+import { type CallObserver, neverRan, type Timing } from '../dispatch/observer.ts';
+import type { CallPlace } from '../dispatch/placement.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import type { Reply } from '../jsonrpc/reply.ts';
+import { accessLog } from '../observe/access-log.ts';
+import { CallCounters } from '../observe/call-counters.ts';
+import { type CallEvent, callAll, type OnCall } from '../observe/call-event.ts';
+import { Episode } from '../observe/episode.ts';
+import type { Log } from '../observe/log.ts';
+
+export interface ObservationOptions {
+  /** Keep the figures that /metrics shows. */
+  readonly metrics: boolean;
+  readonly accessLog: boolean;
+  /** Calls are made spans. */
+  readonly tracing: boolean;
+  readonly onCall: readonly OnCall[];
+  readonly log: Log;
+}
+
+/** The labels of what is no procedure's: in parentheses, which no name has. */
+const unknownMethod = '(unknown)';
+const noMethod = '(none)';
+
+/** Refusals a second apart are of one overload. */
+const shedQuietMs = 5000;
+
+/** What is seen of the calls of a service: its figures, its access log, what observers are told. */
+export class Observation implements CallObserver {
+  readonly timing: Timing;
+  readonly counters: CallCounters | undefined;
+  /** Calls, and whole requests, that were refused because there are too many. */
+  shed = 0;
+  reloads = 0;
+  failedReloads = 0;
+  readonly #tell: ((event: CallEvent) => void) | undefined;
+  readonly #shedding: Episode;
+
+  constructor({ metrics, accessLog: logsCalls, tracing, onCall, log }: ObservationOptions) {
+    this.counters = metrics ? new CallCounters() : undefined;
+    const observers = logsCalls ? [...onCall, accessLog(log)] : onCall;
+    this.#tell = observers.length === 0 ? undefined : callAll(observers, log);
+    const wantsEach = tracing || this.#tell !== undefined;
+    this.timing = wantsEach ? 'all' : metrics ? 'sampled' : 'none';
+    this.#shedding = new Episode(shedQuietMs, {
+      begins: () => log.warn({ event: 'shed-begins' }, 'calls are refused: there are too many'),
+      ends: ({ count, ms }) =>
+        log.warn({ event: 'shed-ends', count, ms }, 'no call is refused any more'),
+    });
+  }
+
+  onCall(
+    call: Call,
+    code: number,
+    place: CallPlace,
+    waitUs: number,
+    runUs: number,
+    reply: Reply,
+  ): void {
+    const { counters } = this;
+    if (counters !== undefined) {
+      const { name } = call.procedure;
+      if (place === 'inline') counters.recordInline(name, code, runUs);
+      else if (place === 'worker') counters.recordWorker(name, code, waitUs, runUs);
+      else counters.recordRefused(name, code);
+    }
+    // The same code, thrown by a procedure, is its own affair.
+    if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
+    call.trace?.end(code, place, waitUs, runUs);
+    if (this.#tell === undefined) return;
+    const { id, procedure, scope, trace } = call;
+    const ref = code === ErrorCode.InternalError ? refIn(reply) : undefined;
+    const traceparent = trace === undefined ? scope.traceparent : trace.traceparent;
+    this.#tell(eventOf(procedure.name, id, code, place, waitUs, runUs, ref, traceparent, scope));
+  }
+
+  onRefused(
+    code: number,
+    method: string | undefined,
+    id: string | undefined,
+    scope: RequestScope,
+  ): void {
+    const label = code === ErrorCode.MethodNotFound ? unknownMethod : noMethod;
+    this.counters?.recordRefused(label, code);
+    if (code === ErrorCode.Overloaded) this.#noteShed();
+    if (this.#tell === undefined) return;
+    const { traceparent } = scope;
+    this.#tell(eventOf(method, id, code, 'none', 0, neverRan, undefined, traceparent, scope));
+  }
+
+  close(): void {
+    this.#shedding.close();
+  }
+
+  #noteShed(): void {
+    this.shed++;
+    this.#shedding.note();
+  }
+}
+
+function eventOf(
+  method: string | undefined,
+  id: string | undefined,
+  code: number,
+  place: CallPlace,
+  waitUs: number,
+  runUs: number,
+  ref: string | undefined,
+  traceparent: string | undefined,
+  scope: RequestScope,
+): CallEvent {
+  return Object.freeze({
+    method,
+    id: id === undefined ? undefined : (JSON.parse(id) as string | number | null),
+    code,
+    place,
+    waitMs: waitUs / 1000,
+    runMs: runUs === neverRan ? undefined : runUs / 1000,
+    ref,
+    remoteAddress: scope.remoteAddress,
+    traceparent,
+  });
+}
+
+/** The ref that a -32603 carries; a procedure may throw that code itself, with data of its own. */
+function refIn(reply: Reply): string | undefined {
+  // Such a reply is short, and text even where it came as bytes.
+  const text = typeof reply === 'string' ? reply : reply && Buffer.from(reply).toString('latin1');
+  return /"data":\{"ref":"([0-9a-f-]{13})"\}\}\}$/.exec(text ?? '')?.[1];
+}

@@ -1,0 +1,58 @@
+import type { Log } from '../observe/log.ts';
+import { Router, tableOf } from '../router/router.ts';
+import { StartupError } from '../base/startup-error.ts';
+
+/** What a service is made from: one of the two. */
+export interface Servable {
+  readonly modules?: readonly string[];
+  readonly router?: Router;
+}
+
+/** @throws StartupError where there is nothing to serve, or not in the form it must have */
+export function toServable(modules: unknown, router: unknown): Servable {
+  if (modules !== undefined && router !== undefined) {
+    throw new StartupError(
+      'options modules and router: give one of them (a module exports its router and is replicated in the workers)',
+    );
+  }
+  if (modules === undefined) {
+    if (router === undefined) {
+      throw new StartupError('nothing to serve: give the option modules: [path], or a router');
+    }
+    if (!Router.is(router)) throw new StartupError('option router: expected a Router');
+    return { router };
+  }
+  if (!Array.isArray(modules) || modules.length === 0 || !modules.every(isPath)) {
+    throw new StartupError('option modules: expected a list of one or more paths or file URLs');
+  }
+  return { modules };
+}
+
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+/**
+ * A router given as an object is not loaded by any worker: what must not block this thread can't be
+ * served from it.
+ *
+ * @throws StartupError where a procedure asks for a worker
+ */
+export function assertRunsInline(router: Router, log: Log): void {
+  const procedures = [...tableOf(router).values()];
+  const stuck = procedures.find(({ placement }) => placement === 'worker');
+  if (stuck !== undefined) {
+    throw new StartupError(
+      `procedure ${stuck.name} is declared placement: 'worker', but a router given as an object has no workers: put it in a module and serve that with the option modules`,
+    );
+  }
+  const synchronous = procedures
+    .filter(({ placement, isAsync }) => placement === 'auto' && !isAsync)
+    .map(({ name }) => name);
+  if (synchronous.length === 0) return;
+  const some = synchronous.slice(0, 5).join(', ') + (synchronous.length > 5 ? ', ...' : '');
+  log.warn(
+    { event: 'synchronous-inline', procedures: synchronous.length },
+    `synchronous procedures (${some}) run on the main thread: serve them with the option modules to run them in workers, or declare placement: 'inline'`,
+  );
+}

@@ -1,0 +1,88 @@
+import type { BodyMemory } from '../dispatch/body-memory.ts';
+import type { ReplyMemory } from '../dispatch/reply-memory.ts';
+import type { Observation } from './observation.ts';
+import { lostOutput } from '../observe/lost-output.ts';
+import type { ProcessGauges } from '../observe/process-gauges.ts';
+import type { Counters, Gauges, MetricsSnapshot } from '../observe/snapshot.ts';
+import type { PoolCounters } from '../pool/stats.ts';
+import type { Serving } from './serving.ts';
+
+/** What a server knows beyond its dispatcher. */
+export interface ConnectionFigures {
+  readonly open: number;
+  /** Closed at once, since the server was started. */
+  readonly refused: number;
+}
+
+export interface SnapshotSource {
+  readonly observation: Observation;
+  readonly poolCounters: PoolCounters;
+  readonly bodies: BodyMemory;
+  readonly replies: ReplyMemory;
+  readonly serving: Serving;
+  readonly processGauges: ProcessGauges;
+  /** undefined: no server listens. */
+  readonly connections: ConnectionFigures | undefined;
+}
+
+/** The figures of this process as they are now. */
+export function snapshotOf(process: string, source: SnapshotSource): MetricsSnapshot {
+  return {
+    process,
+    calls: source.observation.counters?.totals() ?? [],
+    counters: countersOf(source),
+    gauges: gaugesOf(source),
+  };
+}
+
+function countersOf(source: SnapshotSource): Counters {
+  const { observation, poolCounters, bodies, replies, connections } = source;
+  const { shed, reloads, failedReloads } = observation;
+  const { frames, framedCalls, deaths, kills, retirements, restarts, zombies } = poolCounters;
+  return {
+    shed,
+    frames,
+    framedCalls,
+    deathsByExit: deaths.exit,
+    deathsByMemory: deaths.memory,
+    deathsByError: deaths.error,
+    kills,
+    retirements,
+    restarts,
+    zombies,
+    reloads,
+    failedReloads,
+    refusedConnections: connections?.refused ?? 0,
+    lostOutput: lostOutput(),
+    refusedBodies: bodies.refused,
+    cutReplies: replies.cut,
+  };
+}
+
+/** Of all generations together: an old one that finishes its calls counts too. */
+function gaugesOf(source: SnapshotSource): Gauges {
+  const { serving, poolCounters, processGauges, connections } = source;
+  const { generations } = serving;
+  const pools = generations.flatMap(({ pool }) => pool?.stats() ?? []);
+  return {
+    requestsInFlight: serving.inFlight,
+    inlineInFlight: sum(generations.map(({ inlineInFlight }) => inlineInFlight)),
+    workerInFlight: sum(pools.flatMap(({ workers }) => workers.map(({ inFlight }) => inFlight))),
+    leftCalls: sum(pools.flatMap(({ workers }) => workers.map(({ left }) => left))),
+    overdueCalls: sum(pools.flatMap(({ workers }) => workers.map(({ overdue }) => overdue))),
+    queued: sum(pools.map(({ queued }) => queued)),
+    activeWorkers: sum(pools.map(({ workers }) => workers.length)),
+    spareWorkers: sum(pools.map(({ spares }) => spares)),
+    startingWorkers: sum(pools.map(({ starting }) => starting)),
+    zombieWorkers: poolCounters.zombiesNow,
+    bodyMemoryInUse: source.bodies.stats().inUse,
+    bodyMemoryKept: source.bodies.stats().kept,
+    replyMemory: source.replies.stats().waiting,
+    connections: connections?.open,
+    ...processGauges.read(),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

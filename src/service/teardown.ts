@@ -1,0 +1,28 @@
+import type { LoadedModules } from '../modules/modules.ts';
+
+/**
+ * Tears modules down, for `limitMs` at most: a teardown that hangs is left behind.
+ *
+ * @returns what hangs, in one line; undefined: all have ended
+ * @throws StartupError of a teardown that failed
+ */
+export async function teardownWithin(
+  modules: LoadedModules,
+  limitMs: number,
+): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(() => {
+      const named = modules.modules.filter(({ teardown }) => teardown !== undefined);
+      const paths = named.map(({ given }) => given).join(', ');
+      resolve(`teardown() of ${paths} had not ended after ${limitMs} ms: it is left behind`);
+    }, limitMs);
+  });
+  const torn = modules.teardown();
+  torn.catch(() => {}); // it may fail after its time
+  try {
+    return await Promise.race([torn.then(() => undefined), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Log } from '../observe/log.ts';
+import type { PoolEvents } from '../pool/options.ts';
+import type { FaultReporter } from '../router/invoke.ts';
+
+/** Writes the stack behind each -32603; the client was given the ref. */
+export function logFault(log: Log): FaultReporter {
+  return ({ ref, method, detail }) =>
+    log.error({ event: 'call-failed', ref, method, detail }, 'a procedure failed');
+}
+
+/** The same for a hook of the operator's. */
+export function logHookFault(
+  log: Log,
+  hook: string,
+): (fault: { readonly ref: string; readonly detail: string }) => void {
+  return ({ ref, detail }) =>
+    log.error({ event: 'hook-failed', ref, hook, detail }, 'a hook failed');
+}
+
+/** Writes what happens to the workers. */
+export function poolEvents(log: Log): Omit<PoolEvents, 'onRun' | 'observer' | 'onOutdated'> {
+  return {
+    onFault: logFault(log),
+    onUncaught: (detail) =>
+      log.error({ event: 'worker-error', detail }, 'an error outside of any call in a worker'),
+    onGarbled: (detail) =>
+      log.error({ event: 'worker-garbled', detail }, 'a worker told what can not be'),
+    onWorkerLost: (reason, detail) =>
+      log.error({ event: 'worker-lost', reason, detail }, 'a worker was lost'),
+    onWorkerKilled: (method) =>
+      log.warn({ event: 'worker-killed', method }, 'a worker was ended at the deadline of a call'),
+    onRestartFailed: (detail, retryMs) =>
+      log.error(
+        { event: 'worker-restart-failed', detail, retryMs },
+        'a worker could not be replaced yet',
+      ),
+    onWorkerRetired: (calls, memory) =>
+      log.info({ event: 'worker-retired', calls, memory }, 'a worker is replaced by a fresh one'),
+    onNotNiced: () =>
+      log.warn(
+        { event: 'not-niced' },
+        'the workers run at the priority of the main thread: niceIncrement did not take',
+      ),
+  };
+}

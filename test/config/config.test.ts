@@ -1,0 +1,376 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { configTable } from '../../src/config/docs.ts';
+import {
+  type ConfigOptions,
+  misspeltVariables,
+  optionNames,
+  optionsFromFlags,
+  resolveConfig,
+} from '../../src/config/config.ts';
+import { StartupError } from '../../src/base/startup-error.ts';
+import { root } from '../files.ts';
+
+/** The message of the StartupError that `run` throws; one line. */
+function refusal(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    assert.ok(error instanceof StartupError, `expected a StartupError, got ${String(error)}`);
+    assert.doesNotMatch(error.message, /[\r\n]/);
+    return error.message;
+  }
+  return assert.fail('expected a StartupError, nothing was thrown');
+}
+
+/** Options as untyped JavaScript gives them. */
+function untyped(options: object): ConfigOptions {
+  return options as ConfigOptions;
+}
+
+describe('defaults', () => {
+  it('are those of the specification', () => {
+    const { workers, checkResults, ...rest } = resolveConfig();
+    assert.deepEqual(rest, {
+      host: '127.0.0.1',
+      port: 8000,
+      path: '/rpc',
+      transport: 'auto',
+      corsOrigin: '*',
+      allowedHosts: [],
+      tlsKey: '',
+      tlsCert: '',
+      hooks: '',
+      forwardHeaders: [],
+      health: true,
+      processes: 1,
+      supervisor: true,
+      maxZombies: 8,
+      maxProcessMb: 0,
+      watchdogTimeoutMs: 30_000,
+      spareWorkers: 1,
+      maxOrphansPerWorker: 4096,
+      maxCallsPerWorker: 0,
+      maxWorkerMemory: 0,
+      workerMemoryMb: 0,
+      niceIncrement: 10,
+      inlineBelowUs: 0,
+      demoteAboveUs: 1000,
+      timeoutMs: 30_000,
+      maxRequestMs: 60_000,
+      maxQueueMs: 5000,
+      writeTimeoutMs: 10_000,
+      maxHeaderBytes: 16_384,
+      maxHeaders: 96,
+      maxInFlight: 20_000,
+      watch: false,
+      startTimeoutMs: 30_000,
+      shutdownGraceMs: 10_000,
+      maxBodyBytes: 10_485_760,
+      maxBodyMemory: 268_435_456,
+      maxReplyMemory: 268_435_456,
+      maxReplyBytes: 26_214_400,
+      maxInlineParamsBytes: 256 * 1024,
+      maxBatch: 1000,
+      batchConcurrency: 1,
+      maxDepth: 64,
+      maxQueue: 10_000,
+      maxConnections: 10_000,
+      strict: false,
+      introspection: true,
+      logLevel: 'info',
+      accessLog: false,
+      metrics: true,
+      metricsPort: 'same',
+      tracing: false,
+    });
+    assert.equal(workers, Math.max(1, availableParallelism() - 1));
+    assert.equal(checkResults, process.env.NODE_ENV !== 'production');
+  });
+
+  it('take the place of undefined, and the result is frozen', () => {
+    const config = resolveConfig({ port: undefined, maxBatch: 7 });
+    assert.equal(config.port, 8000);
+    assert.equal(config.maxBatch, 7);
+    assert.ok(Object.isFrozen(config));
+    assert.ok(Object.isFrozen(config.forwardHeaders));
+  });
+
+  it('let a whole request take as long as one call may', () => {
+    assert.equal(resolveConfig({ timeoutMs: 120_000 }).maxRequestMs, 120_000);
+    assert.equal(resolveConfig({ timeoutMs: 10 }).maxRequestMs, 60_000);
+    assert.equal(resolveConfig({ timeoutMs: 120_000, maxRequestMs: 5 }).maxRequestMs, 5);
+  });
+
+  it('share the cores out among the processes', () => {
+    const cores = availableParallelism();
+    for (const processes of [1, 2, cores, 4 * cores]) {
+      const expected = Math.max(1, Math.floor(cores / processes) - 1);
+      assert.equal(resolveConfig({ processes }).workers, expected);
+    }
+  });
+
+  it('turn the check of results off in production', () => {
+    const before = process.env.NODE_ENV;
+    try {
+      process.env.NODE_ENV = 'production';
+      assert.equal(resolveConfig().checkResults, false);
+      assert.equal(resolveConfig({ checkResults: true }).checkResults, true);
+    } finally {
+      if (before === undefined) delete process.env.NODE_ENV;
+      else process.env.NODE_ENV = before;
+    }
+  });
+
+  it('pass through a second resolving unchanged', () => {
+    const once = resolveConfig({ corsOrigin: ['https://a.example'], forwardHeaders: ['X-Id'] });
+    assert.deepEqual(resolveConfig(once), once);
+  });
+});
+
+describe('sources', () => {
+  it('rank: given, then TANDEM_ variable, then PORT, then default', () => {
+    assert.equal(resolveConfig({}, { PORT: '1' }).port, 1);
+    assert.equal(resolveConfig({}, { PORT: '1', TANDEM_PORT: '2' }).port, 2);
+    assert.equal(resolveConfig({ port: 3 }, { PORT: '1', TANDEM_PORT: '2' }).port, 3);
+  });
+
+  it('do not include the process environment unless it is passed', () => {
+    process.env.TANDEM_MAX_BATCH = '5';
+    try {
+      assert.equal(resolveConfig().maxBatch, 1000);
+    } finally {
+      delete process.env.TANDEM_MAX_BATCH;
+    }
+  });
+
+  it('know a variable by the name of the option and by that of the flag', () => {
+    assert.equal(resolveConfig({}, { TANDEM_TIMEOUT: '2s' }).timeoutMs, 2000);
+    const both = { TANDEM_TIMEOUT: '2s', TANDEM_TIMEOUT_MS: '700' };
+    assert.equal(resolveConfig({}, both).timeoutMs, 700);
+  });
+
+  it('count an empty variable as not set', () => {
+    assert.equal(resolveConfig({}, { TANDEM_PORT: '', PORT: ' ' }).port, 8000);
+  });
+
+  it('have a variable for every option', () => {
+    for (const name of optionNames) {
+      const variable = `TANDEM_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+      // No option takes this text, so each refusal proves that the variable was read.
+      const message = refusal(() => resolveConfig({}, { [variable]: ' \u0001 ' }));
+      assert.ok(message.startsWith(`${variable}: expected `), message);
+    }
+  });
+});
+
+describe('text of flags and variables', () => {
+  const cases: [flags: Record<string, string | boolean | string[]>, expected: ConfigOptions][] = [
+    [{ maxBodyBytes: '10mb' }, { maxBodyBytes: 10 * 1024 * 1024 }],
+    [{ maxBodyBytes: '512KB' }, { maxBodyBytes: 512 * 1024 }],
+    [{ maxBodyBytes: '1.5 MiB' }, { maxBodyBytes: 1_572_864 }],
+    [{ maxBodyBytes: '12345' }, { maxBodyBytes: 12_345 }],
+    [{ timeoutMs: '30s' }, { timeoutMs: 30_000 }],
+    [{ timeoutMs: '5m' }, { timeoutMs: 300_000 }],
+    [{ timeoutMs: '250ms' }, { timeoutMs: 250 }],
+    [{ timeoutMs: '250' }, { timeoutMs: 250 }],
+    [{ port: '0' }, { port: 0 }],
+    [{ workerMemoryMb: '0' }, { workerMemoryMb: 0 }],
+    [
+      { strict: true, health: false },
+      { strict: true, health: false },
+    ],
+    [
+      { strict: 'on', health: '0' },
+      { strict: true, health: false },
+    ],
+    [{ corsOrigin: '*' }, { corsOrigin: '*' }],
+    [{ corsOrigin: 'none' }, { corsOrigin: [] }],
+    [
+      { corsOrigin: ['https://a.example, https://b.example:8443', 'http://localhost:3000'] },
+      { corsOrigin: ['https://a.example', 'https://b.example:8443', 'http://localhost:3000'] },
+    ],
+    [
+      { forwardHeaders: 'X-User,x-user, traceparent' },
+      { forwardHeaders: ['x-user', 'traceparent'] },
+    ],
+    [
+      { logLevel: 'debug', transport: 'node' },
+      { logLevel: 'debug', transport: 'node' },
+    ],
+  ];
+  for (const [flags, expected] of cases) {
+    it(`${JSON.stringify(flags)}`, () => {
+      assert.deepEqual(optionsFromFlags(flags), expected);
+    });
+  }
+});
+
+describe('a wrong value', () => {
+  const refused: [name: string, text: string][] = [
+    ['port', 'abc'],
+    ['port', '-1'],
+    ['port', '65536'],
+    ['port', '80.5'],
+    ['port', '0x50'],
+    ['port', '1e3'],
+    ['port', 'tcp://10.0.0.1:8000'],
+    ['host', 'a b'],
+    ['path', 'rpc'],
+    ['path', '/rpc?x'],
+    ['path', '/:rpc'],
+    ['path', '/*'],
+    ['path', '/a\r\nb'],
+    ['transport', 'http2'],
+    ['corsOrigin', 'https://a.example/'],
+    ['corsOrigin', 'a.example'],
+    ['corsOrigin', '*,https://a.example'],
+    ['corsOrigin', 'https://a.example\r\nx: y'],
+    ['forwardHeaders', 'x user'],
+    ['workers', '0'],
+    ['workerMemoryMb', '8'],
+    ['niceIncrement', '20'],
+    ['timeoutMs', '0'],
+    ['timeoutMs', '30h'],
+    ['timeoutMs', '2147483648'],
+    ['maxBodyBytes', '10mbit'],
+    ['maxBodyBytes', '0'],
+    ['maxBodyBytes', '1gb'],
+    ['maxBatch', '0'],
+    ['maxDepth', '1001'],
+    ['strict', 'maybe'],
+    ['strict', 'constructor'],
+    ['logLevel', 'verbose'],
+  ];
+  for (const [name, text] of refused) {
+    it(`${name}=${JSON.stringify(text)} is refused in a flag`, () => {
+      const message = refusal(() => optionsFromFlags({ [name]: text }));
+      assert.match(message, /^--[a-z-]+: expected .+, got "/);
+      assert.ok(message.endsWith(JSON.stringify(text)), message);
+    });
+  }
+
+  it('says where it came from, what is allowed and what it was', () => {
+    const allowed = 'expected a whole number, 0 to 65535, got';
+    assert.equal(
+      refusal(() => optionsFromFlags({ port: 'x' })),
+      `--port: ${allowed} "x"`,
+    );
+    assert.equal(
+      refusal(() => resolveConfig({}, { TANDEM_PORT: 'x' })),
+      `TANDEM_PORT: ${allowed} "x"`,
+    );
+    assert.equal(
+      refusal(() => resolveConfig({}, { PORT: 'x' })),
+      `PORT: ${allowed} "x"`,
+    );
+    assert.equal(
+      refusal(() => resolveConfig({ port: 1.5 })),
+      `option port: ${allowed} 1.5`,
+    );
+    assert.equal(
+      refusal(() => resolveConfig(untyped({ port: '8000' }))),
+      `option port: ${allowed} "8000"`,
+    );
+  });
+
+  it('names the flag as it is written, not the option', () => {
+    assert.match(
+      refusal(() => optionsFromFlags({ shutdownGraceMs: 'x' })),
+      /^--shutdown-grace: /,
+    );
+  });
+
+  const values = {
+    null: null,
+    nan: Number.NaN,
+    infinity: Number.POSITIVE_INFINITY,
+    bigint: 10n,
+    array: [],
+    object: {},
+    fn: () => 1,
+    symbol: Symbol('s'),
+  };
+  for (const [kind, value] of Object.entries(values)) {
+    it(`${kind} in code is refused in one line`, () => {
+      assert.match(
+        refusal(() => resolveConfig(untyped({ maxBatch: value }))),
+        /^option maxBatch: /,
+      );
+    });
+  }
+
+  it('is cut short in the message', () => {
+    const message = refusal(() => optionsFromFlags({ host: 'x '.repeat(10_000) }));
+    assert.ok(message.length < 200, `${message.length}`);
+  });
+
+  it('of a variable that a flag overrides is not looked at', () => {
+    assert.equal(resolveConfig({ port: 9000 }, { PORT: 'x' }).port, 9000);
+  });
+});
+
+describe('names', () => {
+  it('that are unknown are refused, with the nearest one', () => {
+    const message = (options: object, others?: string[]) =>
+      refusal(() => resolveConfig(untyped(options), {}, others));
+    assert.equal(message({ prot: 1 }), 'option prot is unknown: did you mean port?');
+    assert.equal(message({ maxbatch: 1 }), 'option maxbatch is unknown: did you mean maxBatch?');
+    assert.equal(
+      message({ modlues: [] }, ['modules']),
+      'option modlues is unknown: did you mean modules?',
+    );
+    assert.equal(
+      message({ zzzzzzzz: 1 }),
+      'option zzzzzzzz is unknown: README.md lists the options',
+    );
+    assert.match(message({ constructor: 1 }), /^option constructor is unknown/);
+  });
+
+  it('of environment variables that are near misses are reported, others left alone', () => {
+    const env = {
+      TANDEM_PROT: '1',
+      TANDEM_WORKER: '2',
+      TANDEM_DEBUG: '1',
+      TANDEM_PORT: '8000',
+      // What Kubernetes sets for a service that is called tandem.
+      TANDEM_SERVICE_HOST: '10.0.0.1',
+      TANDEM_PORT_8000_TCP_ADDR: '10.0.0.1',
+    };
+    assert.deepEqual(misspeltVariables(env), [
+      { name: 'TANDEM_PROT', meant: 'TANDEM_PORT' },
+      { name: 'TANDEM_WORKER', meant: 'TANDEM_WORKERS' },
+    ]);
+  });
+});
+
+describe('options that contradict each other', () => {
+  it('are refused', () => {
+    assert.match(
+      refusal(() => resolveConfig({ inlineBelowUs: 500, demoteAboveUs: 400 })),
+      /demoteAboveUs \(400\).*inlineBelowUs \(500\)/,
+    );
+    assert.match(
+      refusal(() => resolveConfig({ path: '/healthz' })),
+      /^option path: \/healthz/,
+    );
+    assert.equal(resolveConfig({ path: '/healthz', health: false }).path, '/healthz');
+  });
+});
+
+describe('README.md', () => {
+  it('holds the current table', () => {
+    const script = join(root, 'scripts/docs.ts');
+    const run = spawnSync(process.execPath, ['--import', 'tsx', script, '--check'], {
+      encoding: 'utf8',
+    });
+    assert.equal(run.status, 0, run.stdout + run.stderr);
+  });
+
+  it('has a row for every option', () => {
+    for (const name of optionNames) assert.ok(configTable().includes(`| \`${name}\` |`), name);
+  });
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { UnitQueue } from '../../../src/dispatch/queue/unit-queue.ts';
+import type { Unit } from '../../../src/dispatch/queue/call-group.ts';
+import { seed } from '../../seed.ts';
+
+/** What the queue sees of a unit. */
+interface FakeUnit {
+  readonly name: number;
+  waiting: number;
+  readonly expectedUs: number;
+  isDone: boolean;
+  queue: unknown;
+}
+
+class Pair {
+  readonly queue = new UnitQueue();
+  readonly model: FakeUnit[] = [];
+  names = 0;
+
+  make(waiting: number): FakeUnit {
+    return {
+      name: this.names++,
+      waiting,
+      expectedUs: waiting * 3,
+      isDone: false,
+      queue: undefined,
+    };
+  }
+
+  push(waiting: number): void {
+    const unit = this.make(waiting);
+    this.queue.push(unit as unknown as Unit);
+    this.model.push(unit);
+  }
+
+  pushFront(waiting: number): void {
+    const unit = this.make(waiting);
+    this.queue.pushFront(unit as unknown as Unit);
+    this.model.unshift(unit);
+  }
+
+  shift(): void {
+    const peeked = this.queue.peek();
+    const shifted = this.queue.shift();
+    assert.equal(peeked, shifted);
+    assert.equal(shifted, this.model.shift());
+  }
+
+  /** A unit that waits is answered: its caller has gone, or its time is over. */
+  drop(at: number): void {
+    const unit = this.model[at % Math.max(1, this.model.length)];
+    if (unit === undefined) return;
+    this.queue.drop(unit as unknown as Unit);
+    unit.isDone = true;
+    this.model.splice(this.model.indexOf(unit), 1);
+  }
+
+  check(): void {
+    assert.equal(
+      this.queue.size,
+      this.model.reduce((sum, { waiting }) => sum + waiting, 0),
+    );
+    assert.equal(
+      this.queue.workUs,
+      this.model.reduce((sum, unit) => sum + unit.expectedUs, 0),
+    );
+    const listed = [...this.queue].filter(({ isDone }) => !isDone);
+    assert.deepEqual(
+      (listed as unknown as FakeUnit[]).map(({ name }) => name),
+      this.model.map(({ name }) => name),
+    );
+    assert.equal(this.queue.peek(), this.model[0]);
+  }
+}
+
+const action = fc.record({
+  what: fc.constantFrom('push', 'push', 'push', 'pushFront', 'shift', 'shift', 'drop'),
+  n: fc.integer({ min: 1, max: 50 }),
+});
+
+function run(pair: Pair, { what, n }: { what: string; n: number }): void {
+  if (what === 'push') pair.push(n);
+  else if (what === 'pushFront') pair.pushFront(n);
+  else if (what === 'shift') pair.shift();
+  else pair.drop(n);
+}
+
+test('the queue is an array to which one can add at both ends', () => {
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+      const pair = new Pair();
+      for (const one of actions) {
+        run(pair, one);
+        pair.check();
+      }
+      while (pair.model.length > 0) pair.shift();
+      pair.check();
+      assert.equal(pair.queue.shift(), undefined);
+    }),
+    { seed, numRuns: 1000 },
+  );
+});
+
+test('it stays right when it has grown and was emptied many times', () => {
+  fc.assert(
+    fc.property(fc.array(action, { minLength: 20, maxLength: 40 }), (actions) => {
+      const pair = new Pair();
+      for (let i = 0; i < 3000; i++) pair.push(1 + (i % 3));
+      for (const one of actions) {
+        for (let i = 0; i < 200; i++) run(pair, one);
+        pair.check();
+      }
+      while (pair.model.length > 0) pair.shift();
+      pair.check();
+    }),
+    { seed, numRuns: 10 },
+  );
+});

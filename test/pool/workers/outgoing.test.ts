@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
+import type { Call } from '../../../src/dispatch/call.ts';
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
+import { type Frame, FrameBuilder, readFrame } from '../../../src/pool/wire/frame.ts';
+import { Ledger } from '../../../src/pool/wire/ledger.ts';
+import { Outgoing } from '../../../src/pool/workers/outgoing.ts';
+import { Slots } from '../../../src/pool/workers/slots.ts';
+import { PoolCounters } from '../../../src/pool/stats.ts';
+import { Unit, UnitCall, type UnitOwner } from '../../../src/dispatch/queue/call-group.ts';
+import type { ToReplica } from '../../../src/pool/wire/messages.ts';
+import { procedure } from '../../../src/router/procedure.ts';
+
+const called = procedure({ name: 'called' }, () => null);
+
+function call(id: string, params: unknown = {}): Call {
+  const scope = new RequestScope();
+  return { procedure: called, id: `"${id}"`, params, source: undefined, start: 0, end: 0, scope };
+}
+
+/** Room for the large ones. */
+const memory = () => new BodyMemory(2 ** 30, 2 ** 28);
+
+/** What can't be made into text. */
+const unsendable = { value: 1n };
+
+test('a call that can not be put into a frame leaves no trace in it', () => {
+  const bodies = memory();
+  const frame = new FrameBuilder(bodies);
+  const bad = call('bad', unsendable);
+  const large = { ...bad, params: 'x'.repeat(100_000) };
+  frame.add(call('a', ['one']), 1, false, false, 1);
+  assert.throws(() => frame.add(bad, 2, true, false, 1), TypeError);
+  frame.add(large, 3, false, false, 1);
+  assert.throws(() => frame.add(bad, 4, false, false, 1), TypeError);
+  frame.add(call('b', ['two']), 5, true, false, 1);
+  assert.equal(frame.count, 3);
+  const entries = readFrame(frame.take()).map(({ ticket, id, follows }) => [ticket, id, follows]);
+  assert.deepEqual(entries, [
+    [1, '"a"', false],
+    [3, '"bad"', false],
+    [5, '"b"', true],
+  ]);
+  assert.equal(frame.count, 0);
+});
+
+/** The way to a worker, whose port takes a frame only if it may. */
+class Bench {
+  readonly frames: Frame[] = [];
+  readonly faults: string[] = [];
+  readonly replies = new Map<string, string>();
+  readonly slots = new Slots();
+  readonly memory = memory();
+  readonly outgoing: Outgoing;
+
+  constructor(mayPost: (ids: readonly (string | undefined)[]) => boolean) {
+    const post = (message: ToReplica): void => {
+      assert.ok(message.type === 'frame');
+      if (!mayPost(readFrame(message).map(({ id }) => id))) throw new Error('out of memory');
+      this.frames.push(message);
+    };
+    const thread = { ledger: new Ledger(), post, collect: () => {}, kill: () => {} };
+    const options = { timeoutMs: 1000, counters: new PoolCounters(), bodies: this.memory };
+    this.outgoing = new Outgoing(thread, this.slots, options, ({ detail }) =>
+      this.faults.push(detail),
+    );
+  }
+
+  add(...calls: Call[]): Unit {
+    const owner: UnitOwner = {
+      maxReplyBytes: 1000,
+      observer: undefined,
+      onDone: (unit) => unit.resolve(unit),
+      onResume: () => assert.fail('nothing of it comes back'),
+      onTooLarge: () => {},
+      onCancelled: () => {},
+    };
+    const items = calls.map((one) => new UnitCall(one, new CostEstimate(), 1));
+    const unit = new Unit(items, 0, owner, ({ calls: done }) => {
+      for (const { call: one, reply } of done)
+        this.replies.set(one.id ?? '', reply?.toString() ?? '');
+    });
+    this.outgoing.add(unit);
+    return unit;
+  }
+
+  sent(): unknown[] {
+    return this.frames.map((frame) => readFrame(frame).map(({ id, follows }) => [id, follows]));
+  }
+}
+
+test('a call that can not be sent is answered, those beside it and behind it are sent', () => {
+  const bench = new Bench(() => true);
+  bench.add(call('a'));
+  bench.add(call('b', unsendable));
+  bench.add(call('c', unsendable), call('d'), call('e', unsendable), call('f'));
+  bench.outgoing.flush();
+  assert.deepEqual(bench.sent(), [
+    [
+      ['"a"', false],
+      ['"d"', false],
+      ['"f"', true],
+    ],
+  ]);
+  assert.equal(bench.slots.count, 3);
+  assert.equal(bench.faults.length, 3);
+  assert.match(bench.replies.get('"b"') ?? '', /"code":-32603.*"ref"/);
+});
+
+test('a frame that can not be posted is tried unit by unit: who it is for costs no other', () => {
+  const bench = new Bench((ids) => !ids.includes('"c"'));
+  bench.add(call('a'));
+  bench.add(call('b'), call('c'), call('d'));
+  bench.add(call('e'));
+  bench.outgoing.flush();
+  assert.deepEqual(bench.sent(), [[['"a"', false]], [['"e"', false]]]);
+  for (const id of ['"b"', '"c"', '"d"']) assert.match(bench.replies.get(id) ?? '', /-32603/);
+  assert.equal(bench.faults.length, 3);
+  assert.equal(bench.slots.count, 2);
+  assert.equal(bench.slots.loadUs, 2);
+  bench.add(call('f'));
+  bench.outgoing.flush();
+  assert.equal(bench.frames.length, 3);
+});

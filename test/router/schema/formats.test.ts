@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FormatRegistry } from '@sinclair/typebox';
+import fc from 'fast-check';
+import { knownFormats, registerFormats } from '../../../src/router/schema/formats.ts';
+import { seed } from '../../seed.ts';
+
+registerFormats();
+
+/** From RFC 3339, 5321, 1123, 3986, 4291, 4122, 4648, 6901 and ISO 8601. */
+const table: Record<string, { valid: string[]; invalid: string[] }> = {
+  date: {
+    valid: ['2024-02-29', '1999-12-31', '2000-02-29'],
+    invalid: [
+      '2023-02-29',
+      '1900-02-29',
+      '2024-13-01',
+      '2024-00-10',
+      '2024-04-31',
+      '2024-1-1',
+      '2024-01-00',
+      '',
+    ],
+  },
+  time: {
+    valid: ['00:00:00Z', '23:59:59.123+05:30', '23:59:60Z', '15:59:60-08:00', '12:00:00z'],
+    invalid: [
+      '24:00:00Z',
+      '12:60:00Z',
+      '12:00:61Z',
+      '12:00:60Z',
+      '12:00:00',
+      '12:00Z',
+      '12:00:00+24:00',
+    ],
+  },
+  'date-time': {
+    valid: ['1985-04-12T23:20:50.52Z', '1990-12-31T15:59:60-08:00', '1985-04-12t23:20:50z'],
+    invalid: ['1985-04-12 23:20:50Z', '1985-04-12', '1985-04-31T23:20:50Z', '1985-04-12T23:20:50'],
+  },
+  duration: {
+    valid: ['P1Y2M3DT4H5M6S', 'PT36H', 'P4W', 'P1D'],
+    invalid: ['P', 'PT', 'P1S', '1D', 'P1DT', 'P1W1D'],
+  },
+  email: {
+    valid: ['a@b.com', 'first.last+tag@sub.example.org', `${'a'.repeat(64)}@example.com`],
+    invalid: [
+      'a',
+      '@b.com',
+      'a@',
+      'a..b@c.com',
+      '.a@b.com',
+      'a b@c.com',
+      `${'a'.repeat(65)}@b.com`,
+      'a@-b.com',
+      'a@b_c.com',
+    ],
+  },
+  hostname: {
+    valid: ['localhost', 'a-b.example.com', '3com.com', `${'a'.repeat(63)}.com`],
+    invalid: [
+      '',
+      '-a.com',
+      'a-.com',
+      'a..com',
+      `${'a'.repeat(64)}.com`,
+      'a_b.com',
+      'é.com',
+      Array(130).fill('ab').join('.'),
+    ],
+  },
+  ipv4: {
+    valid: ['127.0.0.1', '255.255.255.255'],
+    invalid: ['256.0.0.1', '1.2.3', '01.2.3.4', '1.2.3.4.5', '::1'],
+  },
+  ipv6: {
+    valid: ['::1', '2001:db8::8a2e:370:7334', '::ffff:1.2.3.4'],
+    invalid: ['1.2.3.4', 'fe80::1%eth0', ':::', '2001:db8::g', '1:2:3:4:5:6:7:8:9'],
+  },
+  uri: {
+    valid: [
+      'http://example.com/a?b=c#d',
+      'urn:isbn:0451450523',
+      'mailto:a@b.c',
+      'http://[::1]:80/',
+      'ftp://u:p@h/x%20y',
+      'file:///etc',
+    ],
+    invalid: [
+      '/relative',
+      'example.com',
+      'http://a b',
+      'http://a/%zz',
+      '://x',
+      '1http://x',
+      'http://[::1',
+      'http://h:8x/',
+      'http://é.com',
+      'a:b#c#d',
+      'http://[::1]x/',
+    ],
+  },
+  'uri-reference': {
+    valid: ['', '/a/b', '../c?d', '#frag', '//host/x', 'http://example.com', 'a/b:c'],
+    invalid: ['a b', '%', '1a:b', '\\a'],
+  },
+  url: {
+    valid: ['https://example.com/x', 'http://localhost:8080'],
+    invalid: ['mailto:a@b.c', 'https://', 'javascript:alert(1)', 'http:/x'],
+  },
+  uuid: {
+    valid: ['123e4567-e89b-12d3-a456-426614174000', '123E4567-E89B-12D3-A456-426614174000'],
+    invalid: ['123e4567e89b12d3a456426614174000', '123e4567-e89b-12d3-a456-42661417400g', ''],
+  },
+  byte: {
+    valid: ['', 'QQ==', 'QUI=', 'QUJD', '+/+/'],
+    invalid: ['Q', 'QQ=', 'QQ===', 'Q=Q=', '-_-_', 'QUJ D', 'QUJD\n'],
+  },
+  base64: { valid: ['QUJD'], invalid: ['====', 'QUJ'] },
+  base64url: { valid: ['', 'QQ', '-_-_'], invalid: ['Q', '+/+/', 'QQ=='] },
+  'json-pointer': { valid: ['', '/a/b', '/a~0b~1c', '/'], invalid: ['a', '/~', '/~2'] },
+  regex: { valid: ['^a+$', '\\p{L}'], invalid: ['(', '[z-a]'] },
+};
+
+describe('formats', () => {
+  test('every registered one is in this table', () => {
+    assert.deepEqual(knownFormats(), Object.keys(table).sort());
+  });
+
+  for (const [name, { valid, invalid }] of Object.entries(table)) {
+    test(name, () => {
+      const check = FormatRegistry.Get(name)!;
+      for (const value of valid)
+        assert.equal(check(value), true, `${name} takes ${JSON.stringify(value)}`);
+      for (const value of invalid)
+        assert.equal(check(value), false, `${name} refuses ${JSON.stringify(value)}`);
+    });
+  }
+
+  test('date and date-time take what Date prints', () => {
+    const days = fc.date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true });
+    fc.assert(
+      fc.property(days, (day) => {
+        const text = day.toISOString();
+        assert.ok(FormatRegistry.Get('date-time')!(text));
+        assert.ok(FormatRegistry.Get('date')!(text.slice(0, 10)));
+      }),
+      { seed },
+    );
+  });
+
+  test('none throws on, or hangs at, long strings of one character', () => {
+    for (const name of knownFormats()) {
+      for (const unit of ['a', '0', '=', ':', '/', '.', '%', '-', '1D', '~0', '(', 'P1']) {
+        assert.equal(typeof FormatRegistry.Get(name)!(unit.repeat(200_000)), 'boolean');
+      }
+    }
+  });
+
+  test('one that the program has set stays', () => {
+    const own = (): boolean => true;
+    const before = FormatRegistry.Get('uuid')!;
+    FormatRegistry.Set('uuid', own);
+    registerFormats();
+    assert.equal(FormatRegistry.Get('uuid'), own);
+    FormatRegistry.Set('uuid', before);
+  });
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type TSchema, Type } from '@sinclair/typebox';
+import { RpcError } from '../../../src/jsonrpc/errors.ts';
+import { RegistrationError } from '../../../src/router/registration-error.ts';
+import { plainSchema } from '../../../src/router/schema/plain-schema.ts';
+import { compileParams } from '../../../src/router/schema/schema.ts';
+import { typeText } from '../../../src/router/schema/type-text.ts';
+import { Counted } from '../../fixtures/counted.ts';
+
+/** More than any of these needs in linear time, and nothing beside 2^60. */
+const most = 100_000;
+
+/** How often a value is looked into until it is taken or refused. */
+function looks(schema: TSchema, v: unknown, isTaken: boolean): number {
+  const { bindParams } = compileParams(Type.Object({ v: schema }), 'p');
+  const counted = new Counted({ v }, most);
+  if (isTaken) bindParams(counted.value);
+  else assert.throws(() => bindParams(counted.value), RpcError);
+  return counted.reads;
+}
+
+/** Twice the depth, twice the work: the same number of looks for each level. */
+function assertLinear(schema: TSchema, nest: (inner: unknown) => unknown, good: unknown): void {
+  const nested = (depth: number, end: unknown): unknown =>
+    depth === 0 ? end : nest(nested(depth - 1, end));
+  for (const [end, isTaken] of [
+    [good, true],
+    ['bad', false],
+  ] as const) {
+    const [a, b, c] = [15, 30, 60].map((depth) => looks(schema, nested(depth, end), isTaken));
+    assert.equal(c! - b!, 2 * (b! - a!), `${a}, ${b}, ${c} looks`);
+  }
+}
+
+function refuses(schema: TSchema, message: RegExp): void {
+  assert.throws(
+    () => compileParams(Type.Object({ v: schema }), 'procedure "p"'),
+    (error) => {
+      assert.ok(error instanceof RegistrationError, String(error));
+      assert.match(error.message, /^procedure "p": params/);
+      assert.match(error.message, message);
+      return true;
+    },
+  );
+}
+
+const operators = ['+', '-', '*'];
+
+describe('the work that a value buys grows as the value does', () => {
+  test('three operators, 60 levels deep: taken or refused', () => {
+    const tree = Type.Recursive((This) =>
+      Type.Union([
+        Type.Number(),
+        ...operators.map((op) => Type.Object({ left: This, op: Type.Literal(op) })),
+      ]),
+    );
+    assertLinear(tree, (left) => ({ left, op: '*' }), 1);
+  });
+
+  test('where a nested member tells the alternatives apart', () => {
+    const tree = Type.Recursive((This) =>
+      Type.Union([
+        Type.Number(),
+        ...operators.map((op) =>
+          Type.Object({ left: This, at: Type.Object({ op: Type.Literal(op) }) }),
+        ),
+      ]),
+    );
+    assertLinear(tree, (left) => ({ left, at: { op: '*' } }), 1);
+  });
+
+  test('where nothing does', () => {
+    const list = Type.Recursive((This) =>
+      Type.Union([Type.Number(), Type.Array(This), Type.Tuple([This]), Type.Array(This)]),
+    );
+    assertLinear(list, (inner) => [inner], 1);
+    const record = Type.Recursive((This) =>
+      Type.Union([Type.Number(), Type.Record(Type.String(), This), Type.Object({ a: This })]),
+    );
+    assertLinear(record, (a) => ({ a }), 1);
+    const not = Type.Recursive((This) =>
+      Type.Intersect([
+        Type.Not(Type.Object({ a: Type.Not(This) })),
+        Type.Not(Type.Object({ a: Type.Not(This), b: Type.Null() })),
+        Type.Not(Type.Literal('bad')),
+      ]),
+    );
+    assertLinear(not, (a) => ({ a }), 1);
+  });
+
+  test('where both parts of an intersection hold the type, defaults included', () => {
+    const both = Type.Recursive((This) =>
+      Type.Intersect([
+        Type.Object({ a: Type.Optional(This), b: Type.Number({ default: 1 }) }),
+        Type.Object({ a: Type.Optional(This), c: Type.Object({}, { default: {} }) }),
+      ]),
+    );
+    assertLinear(both, (a) => ({ a }), {});
+  });
+
+  test('where types share types', () => {
+    const types = Array.from({ length: 64 }, (_, index) => {
+      const next = index === 63 ? Type.Number() : Type.Ref(`T${index + 1}`);
+      return [`T${index}`, Type.Union([next, Type.Object({ a: next }), next])];
+    });
+    // Each is the next in place, twice: 2^64 ways to one number.
+    const module = (entries: unknown[]): TSchema =>
+      Type.Module(Object.fromEntries(entries as [string, TSchema][])).Import('T0') as TSchema;
+    refuses(module(types), /held against more than 256 schemas/);
+    const shared = types.map(([name], index) => {
+      const next = index === 63 ? Type.Number() : Type.Ref(`T${index + 1}`);
+      const either = Type.Union([Type.Object({ a: next }), Type.Object({ a: next, b: next })]);
+      return [name, Type.Union([Type.Number(), either])];
+    });
+    assertLinear(module(shared), (a) => ({ a }), 1);
+    assert.ok(typeText(plainSchema(module(shared))).length < 1_000_000, 'its text has an end');
+  });
+
+  test('sets in sets', () => {
+    const set = Type.Recursive((This) =>
+      Type.Union([Type.Number(), Type.Array(This, { uniqueItems: true })]),
+    );
+    assertLinear(set, (inner) => [1, inner], 2);
+  });
+});
+
+describe('refused at registration is what would cost too much', () => {
+  test('a type that holds itself in place', () => {
+    refuses(
+      Type.Recursive((This) => Type.Union([Type.Number(), Type.Intersect([This])])),
+      /holds itself without a step into the value/,
+    );
+  });
+
+  test('a type that doubles with each level, written out', () => {
+    let type: TSchema = Type.Number();
+    for (let level = 0; level < 30; level += 1) type = Type.Object({ a: type, b: type });
+    refuses(type, /at most 10000 parts, written out/);
+    const parts = (count: number) =>
+      Type.Tuple(Array.from({ length: count - 2 }, () => Type.Number()));
+    assert.doesNotThrow(() => compileParams(Type.Object({ v: parts(10_000) }), 'p'));
+    refuses(parts(10_001), /at most 10000 parts/);
+  });
+
+  test('long unions, unless literals tell the alternatives apart', () => {
+    const union = (length: number, of: (index: number) => TSchema): TSchema =>
+      Type.Union(Array.from({ length }, (_, index) => of(index)));
+    const plain = (index: number) => Type.Object({ [`a${index}`]: Type.Number() });
+    refuses(union(256, plain), /held against more than 256 schemas; tell the alternatives/);
+    // The union is one of them.
+    looks(union(255, plain), { a254: 1 }, true);
+    const tagged = (index: number) =>
+      Type.Object({ a: Type.Number(), tag: Type.Literal(`t${index}`) });
+    assert.ok(looks(union(1000, tagged), { a: 1, tag: 't999' }, true) < 20);
+    assert.ok(looks(union(1000, tagged), { a: 'x', tag: 't999' }, false) < 3000);
+    const literal = (index: number) => Type.Literal(`t${index}`);
+    looks(union(1000, literal), 't999', true);
+    looks(union(1000, literal), 't1000', false);
+  });
+
+  test('alternatives that overlap at one member of theirs', () => {
+    const member = (name: string) =>
+      Type.Union(
+        Array.from({ length: 20 }, (_, index) => Type.Object({ [name + index]: Type.Null() })),
+      );
+    const type = Type.Union(
+      Array.from({ length: 20 }, (_, index) => Type.Object({ a: member(`m${index}_`) })),
+    );
+    refuses(type, /parts of it overlap so that one value would be held against more than 256/);
+  });
+
+  test('a default that calls for 2^20 others', () => {
+    const types: [string, TSchema][] = Array.from({ length: 20 }, (_, index) => [
+      `T${index}`,
+      Type.Object({
+        a: Type.Ref(`T${index + 1}`, { default: {} }),
+        b: Type.Ref(`T${index + 1}`, { default: {} }),
+      }),
+    ]);
+    const module = Type.Module(Object.fromEntries([...types, ['T20', Type.Object({})]]));
+    refuses(module.Import('T0') as TSchema, /for more than 256 others/);
+  });
+});
+
+test('a required member is missed whatever its schema says of undefined', () => {
+  for (const type of [
+    Type.Not(Type.String()),
+    Type.Union([Type.Not(Type.String()), Type.Number()]),
+  ]) {
+    looks(Type.Object({ a: type }), { a: 1 }, true);
+    looks(Type.Object({ a: type }), {}, false);
+  }
+});
+
+test('members without a name, in members without a name', () => {
+  const rest = (of: TSchema) => Type.Object({}, { additionalProperties: of });
+  const nested = rest(rest(Type.Number()));
+  looks(nested, { a: { b: 1 } }, true);
+  looks(nested, { a: { b: 'x' } }, false);
+  const record = Type.Record(Type.String({ pattern: '^x' }), Type.Number(), {
+    additionalProperties: Type.Null(),
+  });
+  looks(record, { x: 1, y: null }, true);
+  looks(record, { x: 1, y: 1 }, false);
+});

@@ -1,0 +1,573 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type TSchema, Type, TypeRegistry } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import fc from 'fast-check';
+import { RpcError } from '../../../src/jsonrpc/errors.ts';
+import { RegistrationError } from '../../../src/router/registration-error.ts';
+import { model } from '../../../src/router/schema/model.ts';
+import { compileParams, compileReturns } from '../../../src/router/schema/schema.ts';
+import type { ParamIssue } from '../../../src/router/types.ts';
+import { seed } from '../../seed.ts';
+
+const bind = (schema: TSchema | undefined, params: unknown): Record<string, unknown> =>
+  compileParams(schema, 'procedure "p"').bindParams(params);
+
+/** The issues of a refusal. */
+const issues = (schema: TSchema | undefined, params: unknown): ParamIssue[] => {
+  try {
+    bind(schema, params);
+  } catch (error) {
+    assert.ok(error instanceof RpcError, String(error));
+    assert.equal(error.code, -32602);
+    assert.equal(error.message, 'Invalid params');
+    return error.data as ParamIssue[];
+  }
+  return assert.fail('not refused');
+};
+
+const refusesSchema = (schema: unknown, message: RegExp): void => {
+  assert.throws(
+    () => compileParams(schema as TSchema, 'procedure "p"'),
+    (error) => {
+      assert.ok(error instanceof RegistrationError, String(error));
+      assert.match(error.message, /^procedure "p": /);
+      assert.match(error.message, message);
+      return true;
+    },
+  );
+};
+
+const pair = Type.Object({ a: Type.Number(), b: Type.Number() });
+
+describe('binding params', () => {
+  test('named ones are handed on as they came', () => {
+    const params = { a: 1, b: 2 };
+    assert.equal(bind(pair, params), params);
+  });
+
+  test('positional ones take the declared order', () => {
+    assert.deepEqual(bind(pair, [1, 2]), { a: 1, b: 2 });
+    const optional = Type.Object({ a: Type.Number(), b: Type.Optional(Type.String()) });
+    assert.deepEqual(bind(optional, [1]), { a: 1 });
+  });
+
+  test('absent ones are none', () => {
+    assert.deepEqual(bind(Type.Object({}), undefined), {});
+    assert.deepEqual(bind(Type.Object({}), []), {});
+    assert.equal(issues(pair, undefined).length, 2);
+  });
+
+  test('a required member must be there whatever its schema takes', () => {
+    for (const open of [
+      Type.Unknown(),
+      Type.Any(),
+      Type.Union([Type.Unknown(), Type.Number()]),
+      Type.Union([Type.Union([Type.String(), Type.Any()]), Type.Null()]),
+      Type.Intersect([Type.Unknown(), Type.Unknown()]),
+    ]) {
+      const schema = Type.Object({ a: open });
+      assert.deepEqual(bind(schema, { a: null }), { a: null });
+      assert.deepEqual(
+        issues(schema, {}).map(({ path, received }) => [path, received]),
+        [['/a', 'undefined']],
+      );
+      assert.notEqual(compileReturns(schema, 'p')?.({}), undefined);
+    }
+  });
+
+  test('too many positional ones are refused', () => {
+    assert.deepEqual(issues(pair, [1, 2, 3]), [
+      {
+        path: '',
+        message: 'must be at most 2 positional arguments (a, b), got 3',
+        expected: '{ a: number; b: number }',
+        received: 'array',
+      },
+    ]);
+    const one = Type.Object({ a: Type.Number() });
+    assert.equal(
+      issues(one, [1, 2])[0]?.message,
+      'must be at most 1 positional argument (a), got 2',
+    );
+  });
+
+  test('without a schema any object is taken, and no array', () => {
+    const params = { x: { y: [1] } };
+    assert.equal(bind(undefined, params), params);
+    assert.deepEqual(bind(undefined, undefined), {});
+    for (const refused of [[], [1], null, 1, 'x']) {
+      const [issue, ...others] = issues(undefined, refused);
+      assert.equal(others.length, 0);
+      assert.equal(issue?.path, '');
+      assert.equal(issue?.expected, 'Record<string, unknown>');
+    }
+  });
+
+  test('what is neither object nor array is refused', () => {
+    for (const [params, received] of [
+      [null, 'null'],
+      [1, 'number'],
+      ['x', 'string'],
+      [true, 'boolean'],
+    ] as const) {
+      assert.equal(issues(pair, params)[0]?.received, received);
+    }
+  });
+
+  test('unknown names are refused, unless the schema says otherwise', () => {
+    assert.deepEqual(issues(pair, { a: 1, b: 2, c: 3 }), [
+      { path: '/c', message: 'is not known here', expected: 'never', received: 'number' },
+    ]);
+    assert.match(
+      issues(Type.Object({ limit: Type.Optional(Type.Number()) }), { limti: 1 })[0]!.message,
+      /did you mean limit\?/,
+    );
+    const open = Type.Object({ a: Type.Number() }, { additionalProperties: true });
+    assert.deepEqual(bind(open, { a: 1, c: 'x' }), { a: 1, c: 'x' });
+    const typed = Type.Object({ a: Type.Number() }, { additionalProperties: Type.String() });
+    assert.deepEqual(bind(typed, { a: 1, c: 'x' }), { a: 1, c: 'x' });
+    assert.equal(issues(typed, { a: 1, c: 2 })[0]?.path, '/c');
+    assert.deepEqual(bind(open, [1]), { a: 1 });
+    assert.equal(issues(open, [1, 2]).length, 1);
+  });
+
+  test('a nested object is open, as JSON Schema has it, and a nested model is not', () => {
+    const open = Type.Object({ user: Type.Object({ id: Type.String() }) });
+    assert.deepEqual(bind(open, { user: { id: 'x', more: 1 } }), { user: { id: 'x', more: 1 } });
+    const strict = Type.Object({ user: model({ id: Type.String() }) });
+    assert.equal(issues(strict, { user: { id: 'x', more: 1 } })[0]?.path, '/user/more');
+  });
+
+  test('the schema that was given is not changed', () => {
+    const schema = Type.Object({
+      a: Type.Number({ default: 1 }),
+      b: Type.Object({ c: Type.String({ default: 'x' }) }),
+    });
+    const before = structuredClone(JSON.parse(JSON.stringify(schema)) as unknown);
+    bind(schema, { b: {} });
+    assert.deepEqual(JSON.parse(JSON.stringify(schema)), before);
+  });
+
+  test('Type.Integer means what it means in JSON Schema', () => {
+    const schema = Type.Object({ n: Type.Integer() });
+    assert.deepEqual(bind(schema, { n: 1e21 }), { n: 1e21 });
+    assert.deepEqual(issues(schema, { n: 1.5 }), [
+      { path: '/n', message: 'must be an integer', expected: 'number', received: 'number' },
+    ]);
+    const safe = Type.Object({ n: Type.Integer({ maximum: Number.MAX_SAFE_INTEGER }) });
+    assert.equal(issues(safe, { n: 1e21 }).length, 1);
+  });
+
+  test('an own __proto__ member is one more unknown name, and changes no prototype', () => {
+    const params = JSON.parse('{"a":1,"b":2,"__proto__":{"polluted":true}}') as object;
+    assert.equal(issues(pair, params)[0]?.path, '/__proto__');
+    const open = Type.Object({ a: Type.Number({ default: 5 }) }, { additionalProperties: true });
+    const bound = bind(open, JSON.parse('{"__proto__":{"polluted":true}}'));
+    assert.equal(Object.getPrototypeOf(bound), Object.prototype);
+    assert.equal(bound.polluted, undefined);
+    assert.equal(bound.a, 5);
+    assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+  });
+
+  test('no path changes a prototype, whatever the members are called', () => {
+    const schema = Type.Object(
+      {
+        list: Type.Array(Type.Object({ x: Type.Number({ default: 1 }) }), { default: [] }),
+        map: Type.Record(Type.String(), Type.Object({ x: Type.Number({ default: 1 }) }), {
+          default: {},
+        }),
+      },
+      { additionalProperties: Type.Unknown() },
+    );
+    const { bindParams } = compileParams(schema, 'p');
+    const key = fc.constantFrom('__proto__', 'constructor', 'prototype', 'x', 'y');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(key, key), { maxLength: 4 }), (pairs) => {
+        const inner = pairs.map(([a, b]) => `"${a}":{"${b}":{"polluted":1}}`).join(',');
+        const params: unknown = JSON.parse(
+          `{${inner === '' ? '' : `${inner},`}"map":{"__proto__":{}},"list":[{"__proto__":{}}]}`,
+        );
+        const before = JSON.stringify(params);
+        const bound = bindParams(params) as { map: object; list: object[] };
+        assert.equal(JSON.stringify(params), before);
+        assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+        for (const one of [bound, bound.map, ...bound.list]) {
+          assert.equal(Object.getPrototypeOf(one), Object.prototype);
+        }
+        assert.ok(Object.hasOwn(bound.map, '__proto__'));
+      }),
+      { seed },
+    );
+  });
+});
+
+describe('issues', () => {
+  test('name the place, the rule, the type expected and the type received', () => {
+    const schema = Type.Object({
+      id: Type.String({ minLength: 2, maxLength: 4 }),
+      tags: Type.Array(Type.Union([Type.String(), Type.Number()])),
+      'a/b~c': Type.Boolean(),
+      role: Type.Union([Type.Literal('admin'), Type.Literal('user')]),
+      at: Type.String({ format: 'date' }),
+    });
+    assert.deepEqual(
+      issues(schema, { id: 'abcde', tags: ['x', null], 'a/b~c': 1, role: 'root', at: 'today' }),
+      [
+        {
+          path: '/id',
+          message: 'must be a string of a length of at most 4',
+          expected: 'string',
+          received: 'string',
+        },
+        {
+          path: '/tags/1',
+          message: 'must be string | number',
+          expected: 'string | number',
+          received: 'null',
+        },
+        { path: '/a~1b~0c', message: 'must be boolean', expected: 'boolean', received: 'number' },
+        {
+          path: '/role',
+          message: 'must be "admin" | "user"',
+          expected: '"admin" | "user"',
+          received: 'string',
+        },
+        {
+          path: '/at',
+          message: 'must have the format date',
+          expected: 'string',
+          received: 'string',
+        },
+      ],
+    );
+  });
+
+  test('a missing member is required', () => {
+    assert.deepEqual(issues(pair, { a: 1 }), [
+      { path: '/b', message: 'is required', expected: 'number', received: 'undefined' },
+    ]);
+  });
+
+  test('are eight at most', () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`x${index}`, index]),
+    );
+    assert.equal(issues(pair, many).length, 8);
+    const list = Type.Object({ items: Type.Array(Type.Number()) });
+    assert.equal(issues(list, { items: Array(1000).fill('x') }).length, 8);
+  });
+
+  test('stay small when the names that were sent are long', () => {
+    const [issue] = issues(Type.Object({}), { ['x'.repeat(1_000_000)]: 1 });
+    assert.ok(issue!.path.length < 100);
+  });
+
+  test('never hold the value', () => {
+    const secret = 'hunter2';
+    const schema = Type.Object({
+      n: Type.Number(),
+      u: Type.Union([Type.Number(), Type.Null()]),
+      o: pair,
+      f: Type.String({ format: 'email' }),
+    });
+    const found = JSON.stringify(issues(schema, { n: secret, u: secret, o: secret, f: secret }));
+    assert.ok(!found.includes(secret), found);
+  });
+
+  test('go into the variant that is meant', () => {
+    const circle = Type.Object({ kind: Type.Literal('circle'), r: Type.Number() });
+    const square = Type.Object({ kind: Type.Literal('square'), a: Type.Number() });
+    const schema = Type.Object({
+      shape: Type.Union([circle, square]),
+      maybe: Type.Union([pair, Type.Null()]),
+    });
+    assert.deepEqual(
+      issues(schema, { shape: { kind: 'square', a: 'x' }, maybe: { a: 1, b: 'x' } }).map(
+        ({ path }) => path,
+      ),
+      ['/shape/a', '/maybe/b'],
+    );
+    assert.deepEqual(
+      issues(schema, { shape: { kind: 'line' }, maybe: 7 }).map(({ path }) => path),
+      ['/shape', '/maybe'],
+    );
+  });
+
+  test('reach into tuples, records, intersections and recursive types', () => {
+    const tree = Type.Recursive((This) =>
+      Type.Object({ v: Type.Number(), kids: Type.Optional(Type.Array(This)) }),
+    );
+    const schema = Type.Object({
+      tuple: Type.Tuple([Type.String(), Type.Number()]),
+      record: Type.Record(Type.String(), Type.Number()),
+      both: Type.Intersect([Type.Object({ a: Type.Number() }), Type.Object({ b: Type.Number() })]),
+      tree,
+    });
+    const params = {
+      tuple: ['x', 'y'],
+      record: { ok: 1, bad: '1' },
+      both: { a: 1, b: '2' },
+      tree: { v: 1, kids: [{ v: 2 }, { v: 3, kids: [{ v: '4' }] }] },
+    };
+    assert.deepEqual(
+      issues(schema, params).map(({ path }) => path),
+      ['/tuple/1', '/record/bad', '/both/b', '/tree/kids/1/kids/0/v'],
+    );
+  });
+
+  test('a string that is too long is not matched against the pattern', () => {
+    // Degree 2: a million spaces would take minutes.
+    const schema = Type.Object({ s: Type.String({ pattern: '\\s+$', maxLength: 200 }) });
+    const [issue] = issues(schema, { s: `${' '.repeat(1_000_000)}x` });
+    assert.match(issue!.message, /at most 200/);
+  });
+
+  test('are found exactly where TypeBox finds a value wrong', () => {
+    const { json, schema } = schemas();
+    fc.assert(
+      fc.property(schema, json, (member, value) => {
+        const params = Type.Object({ value: member }, { additionalProperties: false });
+        const valid = TypeCompiler.Compile(params).Check({ value });
+        if (valid) assert.deepEqual(bind(params, { value }), { value });
+        else {
+          const found = issues(params, { value });
+          assert.ok(found.length >= 1 && found.length <= 8);
+          for (const { path } of found) assert.match(path, /^\/value/);
+        }
+      }),
+      { seed, numRuns: 300 },
+    );
+  });
+});
+
+/** Small schemas and values that often, but not always, fit them. */
+function schemas(): { json: fc.Arbitrary<unknown>; schema: fc.Arbitrary<TSchema> } {
+  const key = fc.constantFrom('a', 'b', 'c');
+  const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+    json: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom<unknown>('x', 'longer', 1, 2.5, -1, true, null),
+      fc.array(tie('json'), { maxLength: 3 }),
+      fc.dictionary(key, tie('json'), { maxKeys: 3, noNullPrototype: true }),
+    ),
+  }));
+  const { schema } = fc.letrec<{ schema: TSchema }>((tie) => ({
+    schema: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom<TSchema>(
+        Type.String(),
+        Type.String({ minLength: 3 }),
+        Type.Number(),
+        Type.Integer({ minimum: 0 }),
+        Type.Boolean(),
+        Type.Null(),
+        Type.Literal('x'),
+        Type.Unknown(),
+        Type.Never(),
+      ),
+      tie('schema').map((items) => Type.Array(items)),
+      tie('schema').map((items) => Type.Array(items, { uniqueItems: true, minItems: 1 })),
+      fc.array(tie('schema'), { minLength: 1, maxLength: 2 }).map((items) => Type.Tuple(items)),
+      fc
+        .array(tie('schema'), { minLength: 2, maxLength: 3 })
+        .map((variants) => Type.Union(variants)),
+      fc.array(tie('schema'), { minLength: 2, maxLength: 2 }).map((parts) => Type.Intersect(parts)),
+      tie('schema').map((member) => Type.Not(member)),
+      tie('schema').map((member) => Type.Record(Type.String(), member)),
+      fc
+        .tuple(
+          fc.dictionary(key, tie('schema'), { maxKeys: 3, noNullPrototype: true }),
+          fc.boolean(),
+        )
+        .map(([members, strict]) =>
+          Type.Object(members, strict ? { additionalProperties: false } : {}),
+        ),
+      fc
+        .dictionary(key, tie('schema'), { maxKeys: 3, noNullPrototype: true })
+        .map((members) => Type.Partial(Type.Object(members))),
+    ),
+  }));
+  return { json, schema };
+}
+
+describe('refused at registration', () => {
+  test('params that are no TypeBox object', () => {
+    for (const schema of [
+      Type.String(),
+      Type.Array(Type.Number()),
+      { type: 'object', properties: {} },
+      Type.Union([pair, pair]),
+      Type.Record(Type.String(), Type.Number()),
+      'x',
+    ]) {
+      refusesSchema(schema, /params must be a TypeBox object, made by Type\.Object/);
+    }
+  });
+
+  test('a plain JSON Schema inside', () => {
+    refusesSchema(
+      Type.Object({ a: { type: 'string' } as unknown as TSchema }),
+      /at \/a: not a TypeBox schema/,
+    );
+  });
+
+  test('member names that every object inherits, required or optional, at any depth', () => {
+    for (const name of Object.getOwnPropertyNames(Object.prototype)) {
+      for (const member of [Type.String(), Type.Optional(Type.String())]) {
+        const object = Type.Object(Object.fromEntries([[name, member]]));
+        refusesSchema(object, /every object inherits/);
+        refusesSchema(Type.Object({ list: Type.Array(object) }), /at \/list\/\*: /);
+      }
+    }
+  });
+
+  test('an unknown format, with the place and the known ones', () => {
+    refusesSchema(
+      Type.Object({ user: Type.Object({ mail: Type.String({ format: 'emial' }) }) }),
+      /params at \/user\/mail: unknown format "emial"; did you mean "email"\? Known: .*date-time.*uuid/,
+    );
+  });
+
+  test('patterns that backtrack catastrophically, with the place and the pattern', () => {
+    const inObject = (schema: TSchema): TSchema =>
+      Type.Object({ list: Type.Array(Type.Object({ s: schema })) });
+    refusesSchema(
+      inObject(Type.String({ pattern: '^(a+)+$' })),
+      /params at \/list\/\*\/s: the pattern "\^\(a\+\)\+\$" takes exponential time/,
+    );
+    refusesSchema(inObject(Type.String({ pattern: '^(a+)+$', maxLength: 100 })), /exponential/);
+    refusesSchema(
+      inObject(Type.String({ pattern: '^a*a*$' })),
+      /polynomial time \(degree 2\).*maxLength/,
+    );
+    refusesSchema(inObject(Type.String({ pattern: '^a*a*$', maxLength: 1_000_000 })), /polynomial/);
+    refusesSchema(inObject(Type.String({ pattern: '(' })), /is no regular expression/);
+    refusesSchema(
+      inObject(Type.Record(Type.String({ pattern: '^(b|b)*$' }), Type.Number())),
+      /exponential/,
+    );
+    assert.doesNotThrow(() =>
+      compileParams(inObject(Type.String({ pattern: '^a*a*$', maxLength: 100 })), 'p'),
+    );
+    assert.doesNotThrow(() =>
+      compileParams(inObject(Type.String({ pattern: '^[a-z]+(-[a-z]+)*$' })), 'p'),
+    );
+    assert.doesNotThrow(() =>
+      compileParams(inObject(Type.TemplateLiteral([Type.Literal('id-'), Type.Number()])), 'p'),
+    );
+  });
+
+  test('types that JSON has not, and transforms', () => {
+    refusesSchema(
+      Type.Object({ a: Type.Date() }),
+      /at \/a: JSON has no Date; use Type\.String\(\{ format: 'date-time' \}\)/,
+    );
+    refusesSchema(Type.Object({ a: Type.BigInt() }), /JSON has no BigInt/);
+    refusesSchema(Type.Object({ a: Type.Uint8Array() }), /JSON has no Uint8Array/);
+    refusesSchema(Type.Object({ a: Type.Function([], Type.Null()) }), /JSON has no Function/);
+    refusesSchema(Type.Object({ a: Type.RegExp(/x/) }), /JSON has no RegExp/);
+    const transform = Type.Transform(Type.String()).Decode(Number).Encode(String);
+    refusesSchema(Type.Object({ a: transform }), /at \/a: Type\.Transform is not applied/);
+  });
+
+  test('kinds that nobody has registered, and references without a target', () => {
+    refusesSchema(
+      Type.Object({ a: Type.Unsafe({ x: 1 }) }),
+      /kind "Unsafe" is not in TypeBox's TypeRegistry/,
+    );
+    refusesSchema(
+      Type.Object({ a: Type.Ref('Nowhere') }),
+      /params: a reference in it leads nowhere: no schema in it has the \$id "Nowhere"/,
+    );
+  });
+
+  test('a kind that was registered is used', () => {
+    TypeRegistry.Set('Even', (_schema, value) => typeof value === 'number' && value % 2 === 0);
+    const schema = Type.Object({
+      n: Type.Unsafe<number>({ [Symbol.for('TypeBox.Kind')]: 'Even' }),
+    });
+    assert.deepEqual(bind(schema, { n: 2 }), { n: 2 });
+    assert.equal(issues(schema, { n: 1 })[0]?.path, '/n');
+  });
+
+  test('two schemas with one $id', () => {
+    const a = Type.Object({ x: Type.Number() }, { $id: 'Point' });
+    const b = Type.Object({ y: Type.Number() }, { $id: 'Point' });
+    refusesSchema(Type.Object({ a, b }), /two different schemas have the \$id "Point"/);
+    assert.deepEqual(bind(Type.Object({ a, b: a }), { a: { x: 1 }, b: { x: 2 } }), {
+      a: { x: 1 },
+      b: { x: 2 },
+    });
+  });
+
+  test('one schema with an $id, optional in one place', () => {
+    const point = Type.Object({ x: Type.Number() }, { $id: 'Point' });
+    const list = Type.Recursive((This) => Type.Object({ next: Type.Optional(This) }));
+    for (const [type, value] of [
+      [point, { x: 1 }],
+      [list, { next: { next: {} } }],
+    ] as const) {
+      const schema = Type.Object({ a: type, b: Type.Optional(type), c: Type.Readonly(type) });
+      assert.deepEqual(bind(schema, { a: value, c: value }), { a: value, c: value });
+      assert.deepEqual(bind(schema, { a: value, b: value, c: value }).b, value);
+      assert.equal(issues(schema, { a: value, b: 1, c: value })[0]?.path, '/b');
+      assert.equal(issues(schema, { b: value, c: value })[0]?.path, '/a');
+    }
+  });
+
+  test('a schema that nests without end', () => {
+    const loop = Type.Object({ a: Type.Number() });
+    (loop.properties as Record<string, TSchema>).self = loop;
+    refusesSchema(loop, /nest at most 64 levels; use Type\.Recursive/);
+  });
+});
+
+describe('modules and recursion', () => {
+  test('Type.Module works', () => {
+    const Shapes = Type.Module({
+      Node: Type.Object({ id: Type.String(), next: Type.Optional(Type.Ref('Node')) }),
+    });
+    const schema = Type.Object({ node: Shapes.Import('Node') });
+    const params = { node: { id: 'a', next: { id: 'b' } } };
+    assert.deepEqual(bind(schema, params), params);
+    assert.equal(issues(schema, { node: { id: 'a', next: { id: 1 } } })[0]?.path, '/node/next/id');
+  });
+
+  test('params may hold themselves, and stay strict all the way', () => {
+    const schema = Type.Recursive((This) =>
+      Type.Object({ v: Type.Number(), next: Type.Optional(This) }),
+    );
+    assert.deepEqual(bind(schema, { v: 1, next: { v: 2 } }), { v: 1, next: { v: 2 } });
+    assert.equal(issues(schema, { v: 1, next: { v: 2, w: 3 } })[0]?.path, '/next/w');
+  });
+});
+
+describe('results', () => {
+  test('are described where they do not match', () => {
+    const check = compileReturns(Type.Object({ ids: Type.Array(Type.String()) }), 'procedure "p"')!;
+    assert.equal(check({ ids: ['a'] }), undefined);
+    assert.equal(
+      check({ ids: ['a', 1] }),
+      '/ids/1 must be string (expected string, received number)',
+    );
+    assert.match(check(undefined)!, /^it must be \{ ids: string\[\] \}/);
+  });
+
+  test('have no check where nothing is declared', () => {
+    assert.equal(compileReturns(undefined, 'p'), undefined);
+  });
+
+  test('of nothing may be declared as void', () => {
+    const check = compileReturns(Type.Void(), 'p')!;
+    assert.equal(check(undefined), undefined);
+    assert.match(check(1)!, /must be null/);
+  });
+
+  test('schemas are held to the same rules', () => {
+    assert.throws(
+      () => compileReturns(Type.Array(Type.Date()), 'procedure "p"'),
+      /procedure "p": returns at \/\*: JSON has no Date/,
+    );
+  });
+});

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type TSchema, Type } from '@sinclair/typebox';
+import fc from 'fast-check';
+import type { SchemaLike } from '../../../src/router/schema/text-scope.ts';
+import { typeText } from '../../../src/router/schema/type-text.ts';
+import { seed } from '../../seed.ts';
+
+const Level = { Low: 1, High: 'high' } as const;
+
+const id = Type.Object({ id: Type.String() });
+
+const table: [string, TSchema | SchemaLike, string][] = [
+  ['string', Type.String({ format: 'uuid', minLength: 1 }), 'string'],
+  ['number', Type.Number(), 'number'],
+  ['integer', Type.Integer(), 'number'],
+  ['boolean', Type.Boolean(), 'boolean'],
+  ['null', Type.Null(), 'null'],
+  ['void answers null', Type.Void(), 'null'],
+  ['unknown', Type.Unknown(), 'unknown'],
+  ['any', Type.Any(), 'unknown'],
+  ['never', Type.Never(), 'never'],
+  ['not', Type.Not(Type.String()), 'unknown'],
+  ['string literal', Type.Literal('a"b'), '"a\\"b"'],
+  ['number literal', Type.Literal(-1.5), '-1.5'],
+  ['boolean literal', Type.Literal(true), 'true'],
+  ['enum', Type.Enum(Level), '1 | "high"'],
+  ['enum of JSON Schema', { enum: ['a', 1, null, 'a'] }, '"a" | 1 | null'],
+  ['list of types', { type: ['string', 'null'] }, 'string | null'],
+  ['template literal', Type.TemplateLiteral([Type.Literal('id-'), Type.Number()]), 'string'],
+  ['array', Type.Array(Type.String()), 'string[]'],
+  ['array of arrays', Type.Array(Type.Array(Type.Number())), 'number[][]'],
+  ['array of a union', Type.Array(Type.Union([Type.String(), Type.Null()])), '(string | null)[]'],
+  [
+    'array of an intersection',
+    Type.Array(Type.Intersect([id, Type.Object({ n: Type.Number() })])),
+    '({ id: string } & { n: number })[]',
+  ],
+  ['array of objects', Type.Array(id), '{ id: string }[]'],
+  ['array without items', { type: 'array' }, 'unknown[]'],
+  [
+    'tuple',
+    Type.Tuple([Type.String(), Type.Union([Type.Number(), Type.Null()])]),
+    '[string, number | null]',
+  ],
+  ['empty tuple', Type.Tuple([]), '[]'],
+  [
+    'object',
+    Type.Object({ id: Type.String(), tags: Type.Optional(Type.Array(Type.String())) }),
+    '{ id: string; tags?: string[] }',
+  ],
+  [
+    'empty strict object',
+    Type.Object({}, { additionalProperties: false }),
+    'Record<string, never>',
+  ],
+  ['empty open object', Type.Object({}), 'Record<string, unknown>'],
+  [
+    'open object',
+    Type.Object({ a: Type.String() }, { additionalProperties: true }),
+    '{ a: string; [name: string]: unknown }',
+  ],
+  [
+    'object with other members',
+    Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: Type.Number() }),
+    '{ a?: string; [name: string]: string | undefined | number }',
+  ],
+  [
+    'record',
+    Type.Record(Type.String(), Type.Union([Type.Number(), Type.Null()])),
+    'Record<string, number | null>',
+  ],
+  [
+    'record of named keys',
+    Type.Record(Type.Union([Type.Literal('a'), Type.Literal('b')]), Type.Number()),
+    '{ a: number; b: number }',
+  ],
+  [
+    'names that are no identifiers',
+    Type.Object({
+      'a-b': Type.Number(),
+      '1': Type.Number(),
+      $ok: Type.Number(),
+      class: Type.Number(),
+      'x"y': Type.Number(),
+    }),
+    '{ "1": number; "a-b": number; $ok: number; class: number; "x\\"y": number }',
+  ],
+  ['nullable', Type.Union([id, Type.Null()]), '{ id: string } | null'],
+  ['union without repeats', Type.Union([Type.Number(), Type.Integer()]), 'number'],
+  ['union with unknown', Type.Union([Type.String(), Type.Unknown()]), 'unknown'],
+  [
+    'union in an intersection',
+    Type.Intersect([
+      Type.Union([id, Type.Object({ n: Type.Number() })]),
+      Type.Object({ z: Type.Null() }),
+    ]),
+    '({ id: string } | { n: number }) & { z: null }',
+  ],
+  ['unknown keyword', { type: 'weird' }, 'unknown'],
+  ['nothing at all', {}, 'unknown'],
+  ['a reference that leads nowhere', { $ref: 'Lost Type' }, 'Lost_Type'],
+];
+
+describe('typeText', () => {
+  for (const [name, schema, expected] of table) {
+    test(name, () => {
+      assert.equal(typeText(schema), expected);
+      const plain = JSON.parse(JSON.stringify(schema)) as SchemaLike;
+      assert.equal(typeText(plain), expected, 'the same for plain JSON Schema');
+    });
+  }
+
+  const tree = Type.Recursive((This) => Type.Object({ v: Type.Number(), kids: Type.Array(This) }), {
+    $id: 'Tree',
+  });
+  const lists = Type.Module({
+    A: Type.Object({ b: Type.Optional(Type.Ref('B')) }),
+    B: Type.Object({ a: Type.Optional(Type.Ref('A')) }),
+    C: Type.String(),
+    D: Type.Object({ c: Type.Ref('C') }),
+  });
+
+  test('a recursive type refers to itself by its name', () => {
+    assert.equal(typeText(Type.Array(tree)), '{ v: number; kids: Tree[] }[]');
+    assert.equal(typeText(lists.Import('A')), '{ b?: { a?: A } }');
+    assert.equal(typeText(lists.Import('D')), '{ c: string }');
+  });
+
+  test('recursive types are declared where asked for', () => {
+    const declarations = new Map<string, string>();
+    assert.equal(typeText(Type.Array(tree), { declarations }), 'Tree[]');
+    assert.equal(typeText(Type.Object({ tree }), { declarations }), '{ tree: Tree }');
+    assert.deepEqual([...declarations], [['Tree', '{ v: number; kids: Tree[] }']]);
+  });
+
+  test('two types of one name are told apart', () => {
+    const other = Type.Recursive((This) => Type.Object({ next: This }), { $id: 'Tree' });
+    const declarations = new Map<string, string>();
+    assert.equal(typeText(tree, { declarations }), 'Tree');
+    assert.equal(typeText(other, { declarations }), 'Tree_2');
+    assert.equal(declarations.get('Tree_2'), '{ next: Tree_2 }');
+  });
+
+  test('names become identifiers that mean no other type', () => {
+    const named = (name: string): string => typeText({ $ref: name });
+    assert.equal(named('a b'), 'a_b');
+    assert.equal(named('9'), '_9');
+    assert.equal(named(''), '_');
+    assert.equal(named('string'), 'string_');
+    assert.equal(named('#/$defs/Node'), 'Node');
+  });
+
+  test('members called like keywords of JSON Schema are members', () => {
+    const This = { $ref: 'N' };
+    const schema = {
+      $id: 'N',
+      type: 'object',
+      properties: { default: This, const: This, enum: This, $ref: { type: 'string' } },
+    };
+    assert.equal(typeText(schema), '{ default?: N; const?: N; enum?: N; $ref?: string }');
+  });
+
+  test('a schema that nests without end is cut', () => {
+    const loop: Record<string, unknown> = { type: 'array' };
+    loop.items = loop;
+    assert.match(typeText(loop), /^unknown(\[\])+$/);
+  });
+});
+
+describe('nothing of a schema leaves its literal', () => {
+  const nasty = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.constantFrom(
+      '*/',
+      '/*',
+      '//',
+      '";',
+      "'",
+      '`$' + '{x}`',
+      '\n',
+      '\r',
+      '\u2028',
+      '\u2029',
+      '\\',
+      '\\"',
+      '"*/x',
+      '}; evil(); //',
+    ),
+    fc
+      .array(fc.constantFrom('*', '/', '"', '\\', '\n', ';', '}'), { maxLength: 6 })
+      .map((parts) => parts.join('')),
+  );
+  const outsideStrings = /^[A-Za-z0-9_$ {}[\]()|&:;?,<>.+-]*$/;
+
+  const assertContained = (text: string): void => {
+    assert.ok(!text.includes('*/'), text);
+    assert.ok(!/[\n\r\u2028\u2029]/.test(text), text);
+    assert.match(text.replace(/"(?:[^"\\]|\\.)*"/g, ''), outsideStrings);
+  };
+
+  test('literals keep their value', () => {
+    fc.assert(
+      fc.property(nasty, (value) => {
+        const text = typeText(Type.Literal(value));
+        assertContained(text);
+        assert.equal(JSON.parse(text), value);
+      }),
+      { seed, numRuns: 1000 },
+    );
+  });
+
+  test('member names, enums, ids, references, types and formats', () => {
+    fc.assert(
+      fc.property(nasty, nasty, (a, b) => {
+        const schema: SchemaLike = {
+          $id: a,
+          type: 'object',
+          properties: Object.fromEntries([
+            [a, { enum: [a, b] }],
+            [b, { $ref: a }],
+            ['ref', { $ref: b }],
+            ['type', { type: a }],
+            ['string', { type: 'string', format: a, pattern: b, description: a }],
+          ]),
+          required: [b],
+        };
+        assertContained(typeText(schema));
+        const declarations = new Map<string, string>();
+        assertContained(typeText(schema, { declarations }));
+        for (const [name, text] of declarations) {
+          assert.match(name, /^[A-Za-z_$][A-Za-z0-9_$]*$/);
+          assertContained(text);
+        }
+      }),
+      { seed, numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { type AppOptions, RpcApp } from '../../../src/index.ts';
+import { type LogLine, recorder } from '../harness.ts';
+import { moduleUrl } from '../../files.ts';
+import { RawClient } from '../../http/raw-client.ts';
+import { patience } from '../../patience.ts';
+
+export type Carrier = 'uws' | 'node' | 'handler';
+export const carriers: readonly Carrier[] = ['uws', 'node', 'handler'];
+
+export interface Served {
+  readonly app: RpcApp;
+  readonly lines: readonly LogLine[];
+  readonly client: () => RawClient;
+}
+
+export const procedures = moduleUrl('test/fixtures/service/hooks/procedures.ts');
+
+/** An app over one of the three ways in: both servers, and the handler in a server of somebody else's. */
+export async function serve(t: TestContext, carrier: Carrier, given: AppOptions): Promise<Served> {
+  const { log, lines } = recorder();
+  const source = given.router === undefined ? { modules: [procedures] } : {};
+  const common = {
+    workers: 1,
+    spareWorkers: 0,
+    niceIncrement: 0,
+    ...patience,
+    port: 0,
+    log,
+    corsOrigin: 'none',
+  };
+  const transport = carrier === 'handler' ? 'node' : carrier;
+  const app = new RpcApp({ ...source, ...common, transport, ...given });
+  let port: number;
+  if (carrier === 'handler') {
+    const server = createServer(app.nodeHandler());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => server.close());
+    ({ port } = server.address() as AddressInfo);
+    await app.dispatcher.ready();
+  } else {
+    ({ port } = await app.listen());
+    assert.equal(app.transport, carrier);
+  }
+  const clients: RawClient[] = [];
+  t.after(async () => {
+    for (const client of clients) client.destroy();
+    await app.close();
+  });
+  const client = () => {
+    const made = new RawClient(port);
+    clients.push(made);
+    return made;
+  };
+  return { app, lines, client };
+}
+
+/** A promise and what settles it. */
+export function deferred<T>() {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}

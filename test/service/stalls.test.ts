@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
+import { largestInline, stallBodies } from '../../bench/subjects/stall-bodies.ts';
+import { RequestScope } from '../../src/dispatch/scope.ts';
+import { Dispatcher, Router } from '../../src/index.ts';
+import { largeBatch } from '../../src/jsonrpc/body.ts';
+import { readExactly } from '../../src/jsonrpc/exact/read-exactly.ts';
+import type { Units } from '../../src/jsonrpc/exact/syntax.ts';
+import { suggest } from '../../src/base/suggest.ts';
+import { moduleUrl } from '../files.ts';
+import { patience } from '../patience.ts';
+
+/**
+ * What one body may make the front end do, counted: the worst bodies known for each stage. How long that
+ * takes is measured by `npm run bench -- --only stalls`.
+ */
+
+const sizes = [10 * 1024, 10 * 1024 ** 2];
+
+/** The most characters that JSON.parse is given on this thread in one turn of the event loop. */
+async function mostParsed(run: () => unknown): Promise<number> {
+  const { parse } = JSON;
+  let most = 0;
+  let parsed = 0;
+  let isOver = false;
+  JSON.parse = (text: string, ...rest: never[]): unknown => {
+    parsed += text.length;
+    most = Math.max(most, parsed);
+    return parse(text, ...rest);
+  };
+  const nextTurn = (): void => {
+    parsed = 0;
+    if (!isOver) setImmediate(nextTurn);
+  };
+  setImmediate(nextTurn);
+  try {
+    await run();
+  } finally {
+    isOver = true;
+    JSON.parse = parse;
+  }
+  return most;
+}
+
+function sharedOf(body: string): Uint8Array {
+  const bytes = Buffer.from(body);
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));
+  shared.set(bytes);
+  return shared;
+}
+
+describe('one body on the front end', () => {
+  const modules = [moduleUrl('bench/subjects/stall-procedures.ts')];
+  const options = {
+    modules,
+    workers: 1,
+    spareWorkers: 0,
+    // A machine that is busy elsewhere starves threads of a lower priority.
+    niceIncrement: 0,
+    ...patience,
+    logLevel: 'silent',
+  } as const;
+  const open = new Dispatcher(options);
+  const waiting = new Router();
+  waiting.rpc({ name: 'wait', placement: 'inline', async: true }, (_params, { signal }) =>
+    once(signal, 'abort'),
+  );
+  const full = new Dispatcher({ router: waiting, maxInFlight: 1, logLevel: 'silent' });
+  const holding = new AbortController();
+  before(async () => {
+    await Promise.all([open.ready(), full.ready()]);
+    void full.dispatch({ id: 1, method: 'wait' }, { signal: holding.signal });
+  });
+  after(async () => {
+    holding.abort();
+    await Promise.all([open.close(0), full.close(0)]);
+  });
+
+  const limit = open.config.maxInlineParamsBytes;
+  const parsedBy = (dispatcher: Dispatcher, body: string | Uint8Array) =>
+    mostParsed(() => dispatcher.handle(body, new RequestScope()));
+
+  for (const size of sizes) {
+    for (const { stage, body, asText, refused } of stallBodies(size)) {
+      test(`${size} bytes, ${stage}: no turn parses more than a batch that is read at once`, async () => {
+        const dispatcher = refused === true ? full : open;
+        const most = await parsedBy(dispatcher, asText === true ? body : sharedOf(body));
+        assert.ok(most <= largeBatch, `${most} characters`);
+      });
+    }
+  }
+
+  test('the largest params of an inline call are parsed, and once', async () => {
+    const body = largestInline(limit);
+    const most = await parsedBy(open, sharedOf(body));
+    assert.ok(most > limit - 200 && most <= limit + 10, `${most} characters`);
+  });
+});
+
+/** Counts each look at a unit. */
+function watched(text: string): { units: Units; looks: () => number } {
+  let looks = 0;
+  const units = new Proxy(Buffer.from(text), {
+    get: (target, key) => {
+      looks++;
+      return Reflect.get(target, key) as unknown;
+    },
+  });
+  return { units, looks: () => looks };
+}
+
+describe('the exact reader', () => {
+  const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
+  const looksAt = (text: string): number => {
+    const { units, looks } = watched(text);
+    const textOf = (start: number, end: number) => Buffer.from(text).toString('utf8', start, end);
+    readExactly({ units, length: Buffer.byteLength(text), textOf }, limits);
+    return looks();
+  };
+  const [small, large] = [4000, 64_000].map((size) => stallBodies(size));
+  for (const [i, { stage, body }] of (large ?? []).entries()) {
+    test(`looks at each unit a few times at most: ${stage}`, () => {
+      const before = (small?.[i]?.body ?? '').length;
+      const [few, many] = [looksAt(small?.[i]?.body ?? ''), looksAt(body)];
+      assert.ok(many <= 6 * Buffer.byteLength(body), `${many} looks at ${body.length}`);
+      // Linear: sixteen times the body, no more than so many times the looks and a fifth.
+      assert.ok(many / few <= 1.2 * (body.length / before), `${few}, then ${many}`);
+    });
+  }
+
+  test('of a batch too long, nothing behind its last call is looked at', () => {
+    const batch = (length: number) => `[${'{},'.repeat(length)}{}]`;
+    assert.equal(looksAt(batch(1000)), looksAt(batch(100_000)));
+  });
+});
+
+describe('a batch of inline calls', () => {
+  for (const batchConcurrency of [1, 4]) {
+    test(`calls of a batch let others have a turn, ${batchConcurrency} at a time`, async (t) => {
+      const router = new Router();
+      const events: string[] = [];
+      router.rpc({ name: 'mark', placement: 'inline' }, ({ as }) => {
+        events.push(String(as));
+        return null;
+      });
+      const dispatcher = new Dispatcher({ router, batchConcurrency, logLevel: 'silent' });
+      t.after(() => dispatcher.close());
+      await dispatcher.ready();
+      const call = (as: string, pad = '') => ({ method: 'mark', params: { as, pad }, id: 1 });
+      const run = async (calls: unknown[]): Promise<string[]> => {
+        events.length = 0;
+        const batch = dispatcher.dispatchText(JSON.stringify(calls)).then(() => 'replied');
+        const other = new Promise((resolve) => setImmediate(resolve)).then(() =>
+          dispatcher.dispatch(call('other')),
+        );
+        await Promise.all([batch, other]);
+        return events.splice(0);
+      };
+      // Many calls, and few with many bytes: the other comes behind the second turn at the latest.
+      for (const [calls, most] of [
+        [Array.from({ length: 600 }, () => call('batch')), 2 * 256],
+        [Array.from({ length: 20 }, () => call('batch', 'x'.repeat(20_000))), 2 * 4],
+      ] as const) {
+        const seen = await run([...calls]);
+        assert.equal(seen.length, calls.length + 1);
+        const before = seen.indexOf('other');
+        assert.ok(before > 0 && before <= most, `at ${before}`);
+      }
+      // What one turn takes is not interrupted.
+      const few = await run(Array.from({ length: 200 }, () => call('batch')));
+      assert.equal(few.indexOf('other'), 200);
+    });
+  }
+});
+
+test('a thousand searches for a name share one bound', () => {
+  const names = Array.from({ length: 10_000 }, (_, n) => `${'a'.repeat(240)}.${n}`);
+  let read = 0;
+  const shared = { left: 50_000 };
+  const counted = function* (): Generator<string> {
+    for (const name of names) {
+      read++;
+      yield name;
+    }
+  };
+  for (let n = 0; n < 1000; n++) suggest(`${'a'.repeat(240)}b${n}`, counted(), shared);
+  assert.ok(read <= 51_000, `${read} names`);
+  assert.ok(shared.left > -5000, `${shared.left} steps`);
+});

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { ModuleFolder } from '../modules/module-folder.ts';
+import { CompiledCli, isAlive, logged, logOf, service, until } from './cli.ts';
+import { ask, call, failuresOf, Load, pids, pidsOf, wrongAnswer } from './load.ts';
+
+const cli = CompiledCli.suite();
+const { folder } = cli;
+
+const pair = ['--processes', '2'];
+
+describe('several processes', () => {
+  test('share one port, chosen where 0 was asked for, and are told of once', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, '--processes', '3']);
+    assert.match(server.stdout, /\(uWebSockets\.js, 3 processes with 1 worker each\)/);
+    assert.equal(server.stdout.match(/listens on/g)?.length, 1);
+    const found = await pids(url, 3);
+    assert.ok(!found.includes(server.child.pid ?? 0), 'the supervisor serves nothing');
+    server.child.kill('SIGTERM');
+    const { code, stderr } = await server.exit;
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(found.filter(isAlive), []);
+  });
+
+  test('one that is killed under load: the other answers, another takes its place, no answer is wrong', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, ...pair]);
+    const before = await pids(url, 2);
+    const [victim = 0, survivor = 0] = before;
+    const load = new Load(url, 8);
+    await load.next(({ result }) => result !== undefined, 50);
+    process.kill(victim, 'SIGKILL');
+    await until(() => !isAlive(victim));
+    await load.next(({ result }) => result?.pid === survivor, 20);
+    await load.next(({ result }) => result !== undefined && !before.includes(result.pid), 20);
+    const ended = await load.stop();
+    assert.deepEqual(ended.map(wrongAnswer).filter(Boolean), []);
+    // What it held, and what was on its way to it; nobody else's.
+    assert.deepEqual(
+      failuresOf(ended).filter((code) => !/^(ECONNRESET|EPIPE)$/.test(code)),
+      [],
+    );
+    assert.equal(pidsOf(ended).length, 3);
+    const [line] = await logged(server, /a server process ended/);
+    assert.equal(line?.serverPid, victim);
+    assert.equal(line?.signal, 'SIGKILL');
+    assert.equal(line?.retryMs, 0);
+    const [back] = await logged(server, /has taken over/);
+    assert.equal(back?.process, line?.process);
+  });
+
+  test('SIGHUP under load reloads each in place: no connection fails, answers are old or new', async (t) => {
+    const modules = new ModuleFolder(t);
+    const write = (version: number): string =>
+      modules.write(
+        'versioned.mjs',
+        `import { Router } from 'tandem-rpc';
+const router = new Router();
+const body = ({ n }) => ({ n, pid: process.pid, version: ${version} });
+router.rpc({ name: 'inline', placement: 'inline' }, async (params) => body(params));
+router.rpc({ name: 'pooled', placement: 'worker' }, body);
+router.rpc(async function where() { return process.pid; });
+export default router;
+`,
+      );
+    const { server, url } = await cli.serveFor(t, [write(1), ...pair]);
+    const before = await pids(url, 2);
+    const load = new Load(url, 8);
+    const versions = (): Set<unknown> =>
+      new Set(load.ended.map(({ result }) => (result as { version?: number })?.version));
+    await load.next(() => true, 50);
+    assert.deepEqual(versions(), new Set([1]));
+    write(2);
+    server.child.kill('SIGHUP');
+    await logged(server, /^reloaded/, 2);
+    for (const pid of before) {
+      await load.next(
+        ({ result }) => result?.pid === pid && (result as { version?: number }).version === 2,
+        10,
+      );
+    }
+    const afterReload = load.ended.length + 16; // those on their way began before it
+    await load.next(() => true, 40);
+    const ended = await load.stop();
+    assert.deepEqual(failuresOf(ended), []);
+    assert.deepEqual(ended.map(wrongAnswer).filter(Boolean), []);
+    assert.deepEqual(versions(), new Set([1, 2]));
+    const last = ended
+      .slice(afterReload)
+      .map(({ result }) => (result as { version?: number }).version);
+    assert.deepEqual(new Set(last), new Set([2]));
+    assert.deepEqual(new Set(pidsOf(ended)), new Set(before));
+
+    modules.write('versioned.mjs', 'export default router;');
+    server.child.kill('SIGHUP');
+    const [refused] = await logged(server, /not reloaded/);
+    assert.match(refused?.msg ?? '', /the modules serve as they were: .*versioned\.mjs/);
+    assert.equal(((await call(url, 'pooled', { n: 1 })) as { version: number }).version, 2);
+    write(2);
+    server.child.kill('SIGHUP');
+    await logged(server, /not reloaded: nothing has changed/);
+  });
+
+  test('a second signal ends all of them at once', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, ...pair, '--shutdown-grace', '10m']);
+    const before = await pids(url, 2);
+    const lost = ask(url, { id: 1, method: 'forever' });
+    await server.seen('stdout', /forever entered/);
+    server.child.kill('SIGTERM');
+    await server.seen('stderr', /draining/);
+    server.child.kill('SIGTERM');
+    assert.equal((await server.exit).code, 143);
+    assert.ok('failure' in (await lost));
+    await until(() => !before.some(isAlive));
+  });
+
+  test('end by themselves, and answer what they have, when the supervisor is killed', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, ...pair]);
+    const before = await pids(url, 2);
+    const path = join(folder, 'opened');
+    rmSync(path, { force: true });
+    const answer = ask(url, { id: 1, method: 'untilFile', params: { path } });
+    await server.seen('stdout', /untilFile entered/);
+    server.child.kill('SIGKILL');
+    await until(() => before.filter(isAlive).length === 1);
+    writeFileSync(path, '');
+    const reply = await answer;
+    assert.ok('body' in reply && before.includes((reply.body as { result: number }).result));
+    await until(() => !before.some(isAlive));
+  });
+
+  test('are counted as one: a scrape of any has the calls of all, of those that were replaced too', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, ...pair]);
+    const before = await pids(url, 2);
+    const inlineCalls = async (): Promise<{ count: number; processes: Set<string> }> => {
+      const response = await fetch(new URL('/metrics', url), { headers: { connection: 'close' } });
+      const text = await response.text();
+      const counts = text.matchAll(/^tandem_calls_total\{[^}]*procedure="inline"[^}]*\} (\d+)$/gm);
+      const labels = text.matchAll(/^tandem_requests_in_flight\{process="(\w+)"\}/gm);
+      return {
+        count: Array.from(counts, ([, count]) => Number(count)).reduce((a, b) => a + b, 0),
+        processes: new Set(Array.from(labels, ([, name = '']) => name)),
+      };
+    };
+    const met = new Set<number>();
+    let calls = 0;
+    while (met.size < 2) {
+      met.add(((await call(url, 'inline', { n: ++calls })) as { pid: number }).pid);
+    }
+    const expected = { count: calls, processes: new Set(['1', '2']) };
+    for (let scrape = 0; scrape < 5; scrape++) assert.deepEqual(await inlineCalls(), expected);
+    server.child.kill('SIGUSR2');
+    await logged(server, /has taken over/, 2);
+    await until(() => !before.some(isAlive));
+    assert.deepEqual(await inlineCalls(), expected);
+    const reasons = logOf(server).filter(({ msg }) => /being replaced/.test(msg));
+    assert.deepEqual(
+      reasons.map(({ reason }) => reason),
+      ['asked', 'asked'],
+    );
+  });
+
+  test('share a port of their own for operators, too', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, ...pair, '--metrics-port', '0']);
+    const lines = await logged(server, /^ready$/, 2);
+    const [own, ...others] = new Set(lines.map(({ metricsUrl }) => metricsUrl as string));
+    assert.ok(own !== undefined && new URL(own).port !== new URL(url).port);
+    assert.deepEqual(others, []);
+    const text = await (await fetch(own)).text();
+    const labels = text.matchAll(/^tandem_requests_in_flight\{process="(\w+)"\}/gm);
+    assert.deepEqual(
+      Array.from(labels, ([, name]) => name),
+      ['1', '2'],
+    );
+  });
+
+  test('one that is told to end by itself drains, and another takes its place', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, ...pair]);
+    const before = await pids(url, 2);
+    process.kill(before[0] ?? 0, 'SIGTERM');
+    await logged(server, /has taken over/);
+    const after = await pids(url, 2);
+    assert.deepEqual(
+      after.filter((pid) => before.includes(pid)),
+      [before[1]],
+    );
+  });
+});

@@ -1,4 +1,12 @@
-import type { Reading } from './suite.ts';
+/** One number out of one measurement. */
+export interface Reading {
+  readonly metric: string;
+  readonly unit: string;
+  readonly better: 'higher' | 'lower';
+  /** What made the load, or took the time. */
+  readonly tool: string;
+  readonly value: number;
+}
 
 /** Readings by their units; what is better follows from what is measured. */
 

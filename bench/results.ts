@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Machine } from './machine.ts';
 import type { Series } from './series.ts';
-import type { Subject } from './suite.ts';
+import type { Subject } from './subject.ts';
 import type { Target } from './targets.ts';
 
 export interface SuiteResult {

@@ -1,6 +1,7 @@
 import type { Options } from './options.ts';
 import { SeriesSet } from './series.ts';
-import type { Case, Plan, Subject, Suite } from './suite.ts';
+import type { Subject } from './subject.ts';
+import type { Case, Plan, Suite } from './suite.ts';
 
 /** Told of each step of a run, with the seconds it was expected to take. */
 export interface RunEvents {

@@ -1,4 +1,5 @@
-import type { Reading, Role, Subject } from './suite.ts';
+import type { Reading } from './readings.ts';
+import type { Role, Subject } from './subject.ts';
 
 /** One number over the rounds of a run. */
 export interface Series {

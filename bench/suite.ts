@@ -1,17 +1,8 @@
 import type { Options } from './options.ts';
+import type { Reading } from './readings.ts';
 import type { SeriesSet } from './series.ts';
+import type { Subject } from './subject.ts';
 import type { Target } from './targets.ts';
-
-/** `ours` is what targets and comparisons judge; a `floor` does less than any server could. */
-export type Role = 'ours' | 'rival' | 'floor';
-
-/** Something that is measured beside others. */
-export interface Subject {
-  /** What `--against` takes. */
-  readonly id: string;
-  readonly label: string;
-  readonly role: Role;
-}
 
 export interface Case {
   readonly name: string;
@@ -19,16 +10,6 @@ export interface Case {
   readonly subjects: readonly string[];
   /** How long one measurement of it takes, at the least. */
   readonly seconds: number;
-}
-
-/** One number out of one measurement. */
-export interface Reading {
-  readonly metric: string;
-  readonly unit: string;
-  readonly better: 'higher' | 'lower';
-  /** What made the load, or took the time. */
-  readonly tool: string;
-  readonly value: number;
 }
 
 /** What a suite is going to do: known before anything starts, so that the time left can be told. */

@@ -1,16 +1,13 @@
+import { setReloader } from './router/router.ts';
+
 export type { Static, TObject, TSchema } from '@sinclair/typebox';
 export { Type } from '@sinclair/typebox';
 export { type Address, type AppOptions, type ListenOptions, RpcApp } from './app/app.ts';
+export { rpcApp } from './app/rpc-app.ts';
+export { StartupError } from './base/startup-error.ts';
 export type { ConfigOptions } from './config/config.ts';
 export type { Authenticate, AuthRequest } from './dispatch/authenticate.ts';
 export type { PlacementDecision } from './dispatch/placement.ts';
-export {
-  Dispatcher,
-  type DispatcherOptions,
-  type DispatcherStats,
-  type DispatchOptions,
-} from './service/dispatcher.ts';
-export { handleRequest } from './service/handle-request.ts';
 export type { NodeHandler } from './http/node/handler.ts';
 export { ErrorCode, RpcError } from './jsonrpc/errors.ts';
 export type { CallEvent, OnCall } from './observe/call-event.ts';
@@ -34,5 +31,16 @@ export { RegistrationError } from './router/registration-error.ts';
 export { DuplicateProcedureError, Router } from './router/router.ts';
 export { model } from './router/schema/model.ts';
 export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
-export { rpcApp } from './app/rpc-app.ts';
-export { StartupError } from './base/startup-error.ts';
+export {
+  Dispatcher,
+  type DispatcherOptions,
+  type DispatcherStats,
+  type DispatchOptions,
+} from './service/dispatcher.ts';
+export { handleRequest } from './service/handle-request.ts';
+
+// The loader reads files and most programs never reload: it is imported when one does.
+setReloader(async (router, path) => {
+  const { reloadInto } = await import('./modules/modules.ts');
+  return reloadInto(router, path);
+});

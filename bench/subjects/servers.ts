@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { probe } from '../load/probe.ts';
 import type { Goal } from '../load/request.ts';
 import { Child } from '../process/child.ts';
-import type { Subject } from '../suite.ts';
+import type { Subject } from '../subject.ts';
 import type { Asked, Dialect } from './questions.ts';
 
 export interface ServerSubject extends Subject {

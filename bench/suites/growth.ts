@@ -1,10 +1,12 @@
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import type { Reading } from '../readings.ts';
 import { bytes, microseconds } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { exponent, ratios } from '../statistics.ts';
+import type { Subject } from '../subject.ts';
 import type { Dimension, GrowthJob } from '../subjects/growth-process.ts';
-import type { Case, Plan, Reading, Session, Subject, Suite } from '../suite.ts';
+import type { Case, Plan, Session, Suite } from '../suite.ts';
 import { atMost, given, type Target } from '../targets.ts';
 import { HeldConnections } from './held-connections.ts';
 

@@ -2,10 +2,10 @@ import type { ConnectionsJob } from '../load/connections-process.ts';
 import type { Goal } from '../load/request.ts';
 import { Child } from '../process/child.ts';
 import type { Usage } from '../process/protocol.ts';
+import type { Reading } from '../readings.ts';
 import { bytes, microseconds } from '../readings.ts';
 import { addCalls } from '../subjects/questions.ts';
 import { RunningServer, tandem } from '../subjects/servers.ts';
-import type { Reading } from '../suite.ts';
 
 const tool = 'own client';
 

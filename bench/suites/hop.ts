@@ -3,8 +3,9 @@ import { Child } from '../process/child.ts';
 import { microseconds, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { differences, ratios } from '../statistics.ts';
+import type { Subject } from '../subject.ts';
 import type { HopJob, HopResult } from '../subjects/hop-process.ts';
-import type { Plan, Session, Subject, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Target } from '../targets.ts';
 
 const subjects: readonly Subject[] = [

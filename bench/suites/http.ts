@@ -2,6 +2,7 @@ import { Loads } from '../load/loads.ts';
 import type { Goal, LoadResult } from '../load/request.ts';
 import { wrkVersion } from '../load/wrk.ts';
 import type { Options } from '../options.ts';
+import type { Reading } from '../readings.ts';
 import { megabytes, microseconds, milliseconds, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
@@ -13,7 +14,7 @@ import {
   startServers,
   stopServers,
 } from '../subjects/servers.ts';
-import type { Case, Plan, Reading, Session, Suite } from '../suite.ts';
+import type { Case, Plan, Session, Suite } from '../suite.ts';
 import { atLeast, given, type Target } from '../targets.ts';
 
 const connectionsOf: Readonly<Record<string, number>> = {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import type { Reading } from '../readings.ts';
 import { milliseconds, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
@@ -18,7 +19,7 @@ import {
   tandem,
   uwsPiscina,
 } from '../subjects/servers.ts';
-import type { Plan, Reading, Session, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Target } from '../targets.ts';
 
 const cores = availableParallelism();

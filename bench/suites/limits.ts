@@ -2,13 +2,15 @@ import type { LargeJob, LargeResult } from '../load/large.ts';
 import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import type { Reading } from '../readings.ts';
 import { milliseconds, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
+import type { Subject } from '../subject.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
 import { burnCalls } from '../subjects/questions.ts';
 import { RunningServer, tandem } from '../subjects/servers.ts';
-import type { Plan, Reading, Session, Subject, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Target } from '../targets.ts';
 
 const subjects: readonly Subject[] = [{ id: 'tandem', label: 'Tandem', role: 'ours' }];

@@ -3,8 +3,9 @@ import { Child } from '../process/child.ts';
 import { microseconds } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
+import type { Subject } from '../subject.ts';
 import type { MicroJob } from '../subjects/micro-process.ts';
-import type { Plan, Session, Subject, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import { atMost, given, type Target } from '../targets.ts';
 
 const subjects: readonly Subject[] = [

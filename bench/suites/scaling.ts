@@ -2,14 +2,16 @@ import { availableParallelism } from 'node:os';
 import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import type { Reading } from '../readings.ts';
 import { rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
+import type { Subject } from '../subject.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
 import { burnCalls } from '../subjects/questions.ts';
 import type { ScalingJob } from '../subjects/scaling-process.ts';
 import { RunningServer, type ServerSubject } from '../subjects/servers.ts';
-import type { Plan, Reading, Session, Subject, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, given, type Target } from '../targets.ts';
 
 const cores = availableParallelism();

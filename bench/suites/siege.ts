@@ -4,12 +4,13 @@ import type { Goal } from '../load/request.ts';
 import type { SiegeJob } from '../load/siege.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import type { Reading } from '../readings.ts';
 import { milliseconds } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import { addCalls } from '../subjects/questions.ts';
 import { RunningServer, tandem } from '../subjects/servers.ts';
-import type { Plan, Reading, Session, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import { atMost, given, type Target } from '../targets.ts';
 
 const calm = 'good calls, nobody else there';

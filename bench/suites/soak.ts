@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import type { Reading } from '../readings.ts';
 import { milliseconds, rate } from '../readings.ts';
 import { slope } from '../statistics.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
 import { addCalls, burnCalls } from '../subjects/questions.ts';
 import { RunningServer, tandem } from '../subjects/servers.ts';
-import type { Plan, Reading, Session, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 
 const name = 'mixed load';
 const tool = 'paced client';

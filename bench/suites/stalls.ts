@@ -2,9 +2,10 @@ import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
 import { milliseconds } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
+import type { Subject } from '../subject.ts';
 import { stallBodies } from '../subjects/stall-bodies.ts';
 import type { StallJob } from '../subjects/stall-process.ts';
-import type { Plan, Session, Subject, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import { atMost, given, type Target } from '../targets.ts';
 
 const subjects: readonly Subject[] = [{ id: 'tandem', label: 'Tandem', role: 'ours' }];

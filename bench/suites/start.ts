@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Options } from '../options.ts';
+import type { Reading } from '../readings.ts';
 import { megabytes, milliseconds } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { addCalls } from '../subjects/questions.ts';
@@ -11,7 +12,7 @@ import {
   tandem,
   uwsFloor,
 } from '../subjects/servers.ts';
-import type { Plan, Reading, Session, Suite } from '../suite.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
 import type { Target } from '../targets.ts';
 
 /** Each has a spare worker beside those it is named for. */

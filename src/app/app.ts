@@ -1,19 +1,19 @@
+import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import { createAuthenticator } from '../dispatch/authenticate.ts';
-import { Dispatcher, type DispatcherOptions } from '../service/dispatcher.ts';
-import { assertHook, type Hooks } from '../service/hooks.ts';
+import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
-import { type HttpOptions, startupNotes } from '../http/edge/options.ts';
-import { RefusedConnections } from './refused-connections.ts';
-import { type Listening, listenForAll, mostOperators } from './listening.ts';
 import type { Log } from '../observe/log.ts';
-import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
-import { logHookFault } from '../service/worker-log.ts';
 import { defaultRouter } from '../router/default.ts';
 import { Router } from '../router/router.ts';
-import { StartupError } from '../base/startup-error.ts';
+import { Dispatcher, type DispatcherOptions } from '../service/dispatcher.ts';
+import { assertHook, type Hooks } from '../service/hooks.ts';
 import { type ModuleWatch, watchModules } from '../service/watch.ts';
+import { logHookFault } from '../service/worker-log.ts';
+import { type Listening, listenForAll, mostOperators } from './listening.ts';
+import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
+import { RefusedConnections } from './refused-connections.ts';
 
 /** Options of the dispatcher, and those of HTTP. */
 export interface AppOptions extends DispatcherOptions, Pick<Hooks, 'authenticate'> {}

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Service } from '../dispatch/service.ts';
+import type { HttpOptions } from '../http/edge/http-options.ts';
 import type { HttpServer } from '../http/edge/http-server.ts';
-import type { HttpOptions } from '../http/edge/options.ts';
 import { listen } from '../http/listen.ts';
 
 /** Connections to a port of the operators' own: scrapers and probes are few. */

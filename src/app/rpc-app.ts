@@ -1,5 +1,5 @@
-import { RpcApp } from './app.ts';
 import { defaultRouter } from '../router/default.ts';
+import { RpcApp } from './app.ts';
 
 /** A server of the default router, with default options. Importing it starts nothing. */
 export const rpcApp = new RpcApp(defaultRouter);

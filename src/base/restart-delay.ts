@@ -18,6 +18,11 @@ export class RestartDelay {
     this.#policy = policy;
   }
 
+  /** What was started has worked: its row of restarts is over. */
+  reset(): void {
+    this.#inARow = 0;
+  }
+
   /** @param now of a clock in milliseconds */
   next(now: number): number {
     const { free, firstMs, longestMs, forgetsMs } = this.#policy;

@@ -1,5 +1,5 @@
-import { escapeControls } from '../base/escape.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
+import { escapeControls } from '../base/escape.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { joinLines } from './output.ts';
 

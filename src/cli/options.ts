@@ -1,8 +1,8 @@
 import { type Command, type Help, Option } from 'commander';
+import { type FlagValues, optionNames } from '../config/config.ts';
 import { flagText } from '../config/docs.ts';
 import { type Option as ConfigOption, defaultText, flagOf, variablesOf } from '../config/option.ts';
 import { table } from '../config/table.ts';
-import { type FlagValues, optionNames } from '../config/config.ts';
 
 function describe(name: string, option: ConfigOption<unknown>, negated: boolean): string {
   const { about, reason, fallback, kind } = option;

@@ -1,13 +1,13 @@
 import { RpcApp } from '../app/app.ts';
-import { hooksOf } from '../service/hooks.ts';
+import { openFilesAdvice } from '../app/open-files.ts';
 import { loadUws } from '../http/uws/load.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { residentMemory } from '../observe/resident-memory.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
-import { openFilesAdvice } from '../app/open-files.ts';
+import { hooksOf } from '../service/hooks.ts';
 import { freePorts } from '../supervisor/free-ports.ts';
-import type { SupervisorLink } from '../supervisor/channel.ts';
 import type { ReloadOutcome, StartOrder } from '../supervisor/messages.ts';
+import type { SupervisorLink } from '../supervisor/supervisor-channel.ts';
 import { banner } from './banner.ts';
 import { failureOf } from './failure.ts';
 import { surviveFaults } from './survive-faults.ts';

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { addContractCommands } from './tools/contract-commands.ts';
 import { fail, printFailure } from './failure.ts';
-import { addProjectCommands } from './tools/project-commands.ts';
 import { addServe } from './serve-command.ts';
+import { addContractCommands } from './tools/contract-commands.ts';
+import { addProjectCommands } from './tools/project-commands.ts';
 import { addTop } from './tools/top-command.ts';
 
 // By the package's own name: the way to package.json differs between src/ and dist/.

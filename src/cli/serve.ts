@@ -1,4 +1,9 @@
-import { type FlagValues, misspeltVariables, optionsFromFlags, resolveConfig } from '../config/config.ts';
+import {
+  type FlagValues,
+  misspeltVariables,
+  optionsFromFlags,
+  resolveConfig,
+} from '../config/config.ts';
 import { createLog } from '../observe/log.ts';
 import { printFailure } from './failure.ts';
 import { makeOutputLossy } from './lossy-output.ts';

@@ -1,12 +1,12 @@
+import { ownExtension } from '../modules/module-url.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
-import { ownExtension } from '../modules/module-url.ts';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
 /** Serves in processes of their own, as many as the configuration says, and keeps them. */
 export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Promise<void> {
-  const entry = new URL(`./server-process${ownExtension}`, import.meta.url);
+  const entry = new URL(`./child-main${ownExtension}`, import.meta.url);
   const supervisor = new Supervisor({ entry, ...service });
   const stopping = stopOnSignals(
     {

@@ -1,7 +1,7 @@
-import type { Log } from '../observe/log.ts';
-import { describe } from '../router/invoke.ts';
 import { threwInModules } from '../modules/fault-origin.ts';
 import { summaryWithPlace } from '../modules/load-error.ts';
+import type { Log } from '../observe/log.ts';
+import { describe } from '../router/invoke.ts';
 
 /**
  * What a module leaves behind must not end the service for everyone else: a promise nobody awaits is logged, an

@@ -1,7 +1,7 @@
-import { flagOf, type Option, variablesOf } from './option.ts';
-import { table } from './table.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
+import { flagOf, type Option, variablesOf } from './option.ts';
+import { table } from './table.ts';
 
 type Table = typeof table;
 export type OptionName = keyof Table;

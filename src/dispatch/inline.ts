@@ -15,7 +15,7 @@ export interface InlineOptions extends InvokeOptions {
   readonly maxReplyBytes: number;
 }
 
-/** What the inline executors of one generation share. */
+/** What the inline executors of one service share. */
 export class InlineHost {
   readonly options: InlineOptions;
   readonly deadlines: DeadlineSweep;

@@ -1,15 +1,15 @@
 import { type Body, largeBatch, largeBody, unreadableBody } from '../jsonrpc/body.ts';
 import { exceedsDepth } from '../jsonrpc/depth.ts';
+import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/quick/scan.ts';
 import { decodeUtf8, readBody, readBytes } from '../jsonrpc/read.ts';
 import { readPayload } from '../jsonrpc/read-value.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/quick/scan.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Call, unparsed } from './call.ts';
-import type { Generation, KernelLimits } from './generation.ts';
 import { scanLargeBody } from './large-body.ts';
 import type { CallObserver } from './observer.ts';
 import { Plan } from './plan.ts';
+import type { KernelLimits, Routing } from './routing.ts';
 import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder } from './sequence.ts';
 
@@ -19,11 +19,11 @@ import { joinReplies, runConcurrently, runInOrder } from './sequence.ts';
  */
 export class Kernel {
   readonly #limits: KernelLimits;
-  readonly #current: () => Generation;
+  readonly #current: () => Routing;
   readonly #observer: CallObserver | undefined;
 
   /** @param observer told of what is refused before it comes to an executor */
-  constructor(limits: KernelLimits, current: () => Generation, observer?: CallObserver) {
+  constructor(limits: KernelLimits, current: () => Routing, observer?: CallObserver) {
     this.#limits = limits;
     this.#current = current;
     this.#observer = observer;
@@ -31,12 +31,12 @@ export class Kernel {
 
   /** @param body text, or UTF-8 bytes that the kernel owns from here on when there are more than 64 KB */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
-    const generation = this.#current();
-    if (body.length > largeBody) return this.#handleLarge(body, scope, generation);
+    const routing = this.#current();
+    if (body.length > largeBody) return this.#handleLarge(body, scope, routing);
     const text = typeof body === 'string' ? body : decodeUtf8(body);
     return text === undefined
-      ? this.#run(unreadableBody(), undefined, scope, generation)
-      : this.#handleText(text, scope, generation);
+      ? this.#run(unreadableBody(), undefined, scope, routing)
+      : this.#handleText(text, scope, routing);
   }
 
   /** The same for a payload that is parsed already. */
@@ -47,30 +47,30 @@ export class Kernel {
   #handleLarge(
     body: string | Uint8Array,
     scope: RequestScope,
-    generation: Generation,
+    routing: Routing,
   ): Reply | Promise<Reply> {
     const quick = scanLargeBody(body, this.#limits.strict);
-    const procedure = quick && generation.table.get(quick.method);
+    const procedure = quick && routing.table.get(quick.method);
     if (quick?.id !== undefined && procedure !== undefined) {
-      const executor = generation.executorFor(procedure, quick.end - quick.start);
+      const executor = routing.executorFor(procedure, quick.end - quick.start);
       if (executor.takesUnparsed) {
         return executor.execute(unparsedCall(procedure, quick, body, scope));
       }
     }
     if (typeof body !== 'string' && body.byteLength > largeBatch) {
-      return this.#run(readBytes(body, this.#limits), body, scope, generation);
+      return this.#run(readBytes(body, this.#limits), body, scope, routing);
     }
     const text = typeof body === 'string' ? body : decodeUtf8(body);
     const read = text === undefined ? unreadableBody() : readBody(text, this.#limits);
-    return this.#run(read, text, scope, generation);
+    return this.#run(read, text, scope, routing);
   }
 
-  #handleText(text: string, scope: RequestScope, generation: Generation): Reply | Promise<Reply> {
+  #handleText(text: string, scope: RequestScope, routing: Routing): Reply | Promise<Reply> {
     const quick = scanEnvelope(text, text, 0, this.#limits.strict);
     if (quick !== undefined) {
-      const procedure = generation.table.get(quick.method);
+      const procedure = routing.table.get(quick.method);
       if (procedure !== undefined) {
-        const executor = generation.executorFor(procedure, quick.end - quick.start);
+        const executor = routing.executorFor(procedure, quick.end - quick.start);
         if (executor.takesUnparsed && idIsKnown(quick, text)) {
           return executor.execute(unparsedCall(procedure, quick, text, scope));
         }
@@ -91,7 +91,7 @@ export class Kernel {
         }
       }
     }
-    return this.#run(readBody(text, this.#limits), text, scope, generation);
+    return this.#run(readBody(text, this.#limits), text, scope, routing);
   }
 
   /** The params of a quick reading, `unparsed` where only the exact reader can tell what they are. */
@@ -112,18 +112,18 @@ export class Kernel {
     body: Body,
     source: string | Uint8Array | undefined,
     scope: RequestScope,
-    generation: Generation,
+    routing: Routing,
   ): Reply | Promise<Reply> {
     switch (body.kind) {
       case 'reply':
         this.#observer?.onRefused(body.code, undefined, undefined, scope);
         return body.reply;
       case 'single': {
-        const step = this.#plan(source, scope, generation).toStep(body.entry);
+        const step = this.#plan(source, scope, routing).toStep(body.entry);
         return step.call === undefined ? step.reply : step.executor.execute(step.call);
       }
       case 'batch': {
-        const plan = this.#plan(source, scope, generation);
+        const plan = this.#plan(source, scope, routing);
         const steps = body.entries.map((entry) => plan.toStep(entry));
         const { batchConcurrency, maxReplyBytes } = this.#limits;
         const replies =
@@ -135,12 +135,8 @@ export class Kernel {
     }
   }
 
-  #plan(
-    source: string | Uint8Array | undefined,
-    scope: RequestScope,
-    generation: Generation,
-  ): Plan {
-    return new Plan(source, scope, generation, this.#limits, this.#observer);
+  #plan(source: string | Uint8Array | undefined, scope: RequestScope, routing: Routing): Plan {
+    return new Plan(source, scope, routing, this.#limits, this.#observer);
   }
 }
 

@@ -16,7 +16,7 @@ const unusualFactor = 4;
 const windowFactor = 4;
 
 /** Where a procedure of `auto` placement runs, learned from its runs. */
-export class MeasuredPlacement {
+export class LearnedPlacement {
   readonly #limits: PlacementLimits;
   readonly #onMove: (decision: PlacementDecision) => void;
   #decision: PlacementDecision;

@@ -1,14 +1,14 @@
+import { suggest } from '../base/suggest.ts';
 import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envelope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorReply, type Reply } from '../jsonrpc/reply.ts';
-import { suggest } from '../base/suggest.ts';
 import { type Call, exceedsBytes } from './call.ts';
 import { builtIn } from './discover.ts';
 import type { Executor } from './executor.ts';
-import type { Generation, KernelLimits } from './generation.ts';
 import { errorFor } from './limit.ts';
 import { type CallObserver, neverRan } from './observer.ts';
 import { roughLength } from './rough-length.ts';
+import type { KernelLimits, Routing } from './routing.ts';
 import type { RequestScope } from './scope.ts';
 import type { Step } from './sequence.ts';
 
@@ -25,7 +25,7 @@ const lengthSteps = 10_000;
 export class Plan {
   readonly #source: string | Uint8Array | undefined;
   readonly #scope: RequestScope;
-  readonly #generation: Generation;
+  readonly #routing: Routing;
   readonly #limits: KernelLimits;
   readonly #observer: CallObserver | undefined;
   readonly #suggestions = { left: suggestionSteps };
@@ -35,13 +35,13 @@ export class Plan {
   constructor(
     source: string | Uint8Array | undefined,
     scope: RequestScope,
-    generation: Generation,
+    routing: Routing,
     limits: KernelLimits,
     observer: CallObserver | undefined,
   ) {
     this.#source = source;
     this.#scope = scope;
-    this.#generation = generation;
+    this.#routing = routing;
     this.#limits = limits;
     this.#observer = observer;
   }
@@ -52,11 +52,11 @@ export class Plan {
       return { call: undefined, reply: errorReply(entry.id, entry.code) };
     }
     const { method, id, params, paramsStart: start, paramsEnd: end } = entry;
-    const { table } = this.#generation;
+    const { table } = this.#routing;
     const procedure = table.get(method);
     if (procedure === undefined) return this.#toBuiltIn(entry);
     const source = this.#source;
-    const executor = this.#generation.executorFor(procedure, this.#lengthOf(entry));
+    const executor = this.#routing.executorFor(procedure, this.#lengthOf(entry));
     const trace = this.#scope.trace?.call(procedure.name, id);
     const call = { procedure, id, params, source, start, end, scope: this.#scope, trace };
     return this.#place(call, executor);
@@ -65,7 +65,7 @@ export class Plan {
   /** A name that no procedure has. */
   #toBuiltIn({ method, id, params, paramsStart: start, paramsEnd: end }: Envelope): Step {
     const { introspection, maxReplyBytes } = this.#limits;
-    const { table } = this.#generation;
+    const { table } = this.#routing;
     const scope = this.#scope;
     const found = introspection ? builtIn(method, table, maxReplyBytes, this.#observer) : undefined;
     if (found !== undefined) {
@@ -114,7 +114,7 @@ export class Plan {
 
   #lengthOf({ params, paramsStart, paramsEnd }: Envelope): number {
     if (this.#source !== undefined) return paramsEnd - paramsStart;
-    return this.#generation.placesByLength ? roughLength(params, this.#lengths) : 0;
+    return this.#routing.placesByLength ? roughLength(params, this.#lengths) : 0;
   }
 }
 

@@ -3,8 +3,8 @@ import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envel
 import { decodeUtf8, readBody, readBytes } from '../jsonrpc/read.ts';
 import { readPayload } from '../jsonrpc/read-value.ts';
 import { cappedReply, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
-import type { KernelLimits } from './generation.ts';
 import { scanLargeBody } from './large-body.ts';
+import type { KernelLimits } from './routing.ts';
 
 /**
  * The reply to a body of which nothing may run: the refusal with the request's id, one object with id null

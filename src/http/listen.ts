@@ -1,6 +1,6 @@
 import type { Service } from '../dispatch/service.ts';
+import type { HttpOptions } from './edge/http-options.ts';
 import type { HttpServer } from './edge/http-server.ts';
-import type { HttpOptions } from './edge/options.ts';
 import { listenWith, type Transport } from './transport.ts';
 import { loadUws } from './uws/load.ts';
 

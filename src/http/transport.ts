@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import type { Service } from '../dispatch/service.ts';
+import { assertHttpOptions, type HttpOptions } from './edge/http-options.ts';
 import type { HttpServer } from './edge/http-server.ts';
 import { codeOf, listenError } from './edge/listen-error.ts';
-import { listenOnNode } from './node/server.ts';
-import { assertHttpOptions, type HttpOptions } from './edge/options.ts';
 import { loadTls } from './edge/tls.ts';
-import { listenOnUws } from './uws/server.ts';
+import { listenOnNode } from './node/server.ts';
 import type { UwsLoad } from './uws/load.ts';
+import { listenOnUws } from './uws/server.ts';
 
 /** `auto`: uWebSockets.js, or node:http with one warning line where its binary can't load. */
 export type Transport = 'auto' | 'uws' | 'node';

@@ -3,8 +3,8 @@ import { ErrorCode } from './errors.ts';
 import { errorReply } from './reply.ts';
 
 /**
- * Bodies above so many bytes, or characters, are not made into a string on the front end when they go to a
- * worker: below it a string crosses threads faster than bytes, above it the copying of the string shows.
+ * Above so many bytes, or characters, a body or a reply stays bytes, and crosses threads as shared or transferred
+ * bytes. Up to here a string crosses faster; above, the thread that reads a cloned string stalls.
  */
 export const largeBody = 64 * 1024;
 

@@ -6,7 +6,7 @@ import { type ProcedureSource, Router, replaceTable } from '../router/router.ts'
 import type { ModuleState, Procedure } from '../router/types.ts';
 import { offerPackage, purgeRequired, requireAnew } from './common-js.ts';
 import { guardExit } from './exit-guard.ts';
-import { type Files, graphOf, installHooks } from './generations.ts';
+import { type Files, graphOf, installHooks } from './import-graph.ts';
 import { type LoadControl, orAborted } from './load-stage.ts';
 import { locateModule, type ModuleFile } from './module-file.ts';
 import { importModule, newestEntry } from './module-import.ts';

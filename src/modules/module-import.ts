@@ -1,7 +1,7 @@
 import module from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { guardExit } from './exit-guard.ts';
-import { graphOf } from './generations.ts';
+import { graphOf } from './import-graph.ts';
 import { toLoadError } from './load-error.ts';
 import { orAborted } from './load-stage.ts';
 import type { ModuleFile } from './module-file.ts';

@@ -7,7 +7,7 @@ export const ownExtension: string = extname(new URL(import.meta.url).pathname);
 
 /** What `import 'tandem-rpc'` must give to procedure modules: this copy of the package. */
 export const packageName = 'tandem-rpc';
-export const packageEntry: string = new URL(`../../index${ownExtension}`, import.meta.url).href;
+export const packageEntry: string = new URL(`../index${ownExtension}`, import.meta.url).href;
 
 /** False where tsx runs this package as CommonJS. */
 export const packageIsModule: boolean = typeof require === 'undefined';

@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs';
 import { createdAt, type Router, replaceTable, tableOf } from '../router/router.ts';
 import type { Procedure } from '../router/types.ts';
-import { type Files, graphOf, haveChanged } from './generations.ts';
+import { type Files, graphOf, haveChanged } from './import-graph.ts';
 import { loadModules } from './loader.ts';
 import { locateModule, type ModuleFile } from './module-file.ts';
 import { lastLoad, noteLoad } from './module-loads.ts';
 import { ownNames, renew } from './renewal.ts';
 
-export type { Files } from './generations.ts';
+export type { Files } from './import-graph.ts';
 export { type LoadedModules, loadModules } from './loader.ts';
 
 const running = new WeakMap<Router, Promise<unknown>>();

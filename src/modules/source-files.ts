@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { type Files, hashFile } from './generations.ts';
+import { type Files, hashFile } from './import-graph.ts';
 
 /**
  * The files that a generation was loaded from, and whether they are still what they were. A look costs a

@@ -3,24 +3,24 @@ import { type Call, paramsLength } from '../dispatch/call.ts';
 import type { Executor } from '../dispatch/executor.ts';
 import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { type CallObserver, neverRan } from '../dispatch/observer.ts';
+import { CallGroup, GroupCall, type GroupOwner } from '../dispatch/queue/call-group.ts';
+import { CostEstimate, transferCostUs } from '../dispatch/queue/cost.ts';
+import { Intake } from '../dispatch/queue/intake.ts';
+import { Sweep } from '../dispatch/queue/sweep.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
-import { CostEstimate, transferCostUs } from '../dispatch/queue/cost.ts';
-import { Intake } from '../dispatch/queue/intake.ts';
-import type { WorkerLink } from './workers/worker-state.ts';
-import type { PoolEvents, PoolOptions } from './options.ts';
-import { Roster } from './workers/roster.ts';
+import type { PoolEvents, PoolOptions } from './pool-options.ts';
 import type { PoolStats } from './stats.ts';
-import { Sweep } from '../dispatch/queue/sweep.ts';
-import { Unit, UnitCall, type UnitOwner } from '../dispatch/queue/call-group.ts';
+import { Roster } from './workers/roster.ts';
+import type { WorkerState } from './workers/worker-state.ts';
 
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, one
  * message per worker; what finds no worker waits in a bounded queue of its own.
  */
-export class Pool implements Executor, UnitOwner {
+export class Pool implements Executor, GroupOwner {
   readonly takesUnparsed = true;
   readonly maxReplyBytes: number;
   readonly observer: CallObserver | undefined;
@@ -61,7 +61,7 @@ export class Pool implements Executor, UnitOwner {
     return this.roster.ready();
   }
 
-  /** See {@link Roster.takeOtherCode}. */
+  /** See {@worker Roster.takeOtherCode}. */
   takeOtherCode(): void {
     this.roster.takeOtherCode();
   }
@@ -71,7 +71,7 @@ export class Pool implements Executor, UnitOwner {
     const refusal = this.#refusal(call.scope, 1, now);
     if (refusal !== undefined) return this.#refuse(call, refusal);
     return new Promise((resolve) => {
-      this.#enqueue([call], now, (unit) => resolve(unit.calls[0]?.reply));
+      this.#enqueue([call], now, (group) => resolve(group.calls[0]?.reply));
     });
   }
 
@@ -86,36 +86,36 @@ export class Pool implements Executor, UnitOwner {
     const refusal = this.#refusal(first.scope, calls.length, now);
     if (refusal !== undefined) return calls.map((call) => this.#refuse(call, refusal));
     return new Promise((resolve) => {
-      this.#enqueue(calls, now, (unit) => resolve(unit.calls.map(({ reply }) => reply)));
+      this.#enqueue(calls, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
     });
   }
 
-  onDone(unit: Unit): void {
-    unit.scope.removeListener(unit);
-    if (this.#intake.leave(unit)) this.#plan();
-    unit.resolve(unit);
+  onDone(group: CallGroup): void {
+    group.scope.removeListener(group);
+    if (this.#intake.leave(group)) this.#plan();
+    group.resolve(group);
   }
 
-  onTooLarge(unit: Unit): void {
-    for (const link of this.roster.active) link.takeBack(unit);
-    this.#answerWaiting(unit, {
+  onTooLarge(group: CallGroup): void {
+    for (const worker of this.roster.active) worker.takeBack(group);
+    this.#answerWaiting(group, {
       code: ErrorCode.LimitExceeded,
       data: { limit: this.maxReplyBytes },
     });
   }
 
-  onResume(unit: Unit): void {
-    this.#requeue([unit]);
+  onResume(group: CallGroup): void {
+    this.#requeue([group]);
   }
 
-  onCancelled(unit: Unit): void {
-    if (unit.state !== 'queued') {
-      for (const link of this.roster.active) {
-        link.takeBack(unit);
-        link.expiry.cancel(unit);
+  onCancelled(group: CallGroup): void {
+    if (group.state !== 'queued') {
+      for (const worker of this.roster.active) {
+        worker.takeBack(group);
+        worker.expiry.cancel(group);
       }
     }
-    this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
+    this.#answerWaiting(group, { code: ErrorCode.Cancelled });
     // What it leaves free on a worker is news of which no message comes.
     this.#onCapacity();
   }
@@ -144,7 +144,7 @@ export class Pool implements Executor, UnitOwner {
    * Finishes what is here, for `graceMs` at most: then what never started gets -32003, what still runs
    * -32002. Resolves when the threads are gone.
    *
-   * @param loadingMs see {@link Roster.close}
+   * @param loadingMs see {@worker Roster.close}
    * @param isGivenUp see there
    */
   async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {
@@ -160,11 +160,12 @@ export class Pool implements Executor, UnitOwner {
       });
     }
     this.#sweep.stop();
-    for (const link of this.roster.active) {
-      for (const unit of link.takeBack()) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
-      link.abandon('shutdown');
+    for (const worker of this.roster.active) {
+      for (const group of worker.takeBack())
+        this.#answerWaiting(group, { code: ErrorCode.Cancelled });
+      worker.abandon('shutdown');
     }
-    for (const unit of this.#intake) this.#answerWaiting(unit, { code: ErrorCode.Cancelled });
+    for (const group of this.#intake) this.#answerWaiting(group, { code: ErrorCode.Cancelled });
     await this.roster.close(Math.max(until - clockMs(), 1000), loadingMs, isGivenUp);
   }
 
@@ -187,14 +188,14 @@ export class Pool implements Executor, UnitOwner {
     return reply;
   }
 
-  #enqueue(calls: readonly Call[], now: number, resolve: (unit: Unit) => void): void {
+  #enqueue(calls: readonly Call[], now: number, resolve: (group: CallGroup) => void): void {
     const items = calls.map((call) => {
       const cost = this.#costOf(call.procedure.name);
-      return new UnitCall(call, cost, cost.expectedUs + transferCostUs(paramsLength(call)));
+      return new GroupCall(call, cost, cost.expectedUs + transferCostUs(paramsLength(call)));
     });
-    const unit = new Unit(items, now, this, resolve);
-    unit.scope.addListener(unit);
-    this.#intake.add(unit);
+    const group = new CallGroup(items, now, this, resolve);
+    group.scope.addListener(group);
+    this.#intake.add(group);
     this.#plan();
   }
 
@@ -218,25 +219,25 @@ export class Pool implements Executor, UnitOwner {
       this.#flushPlanned = false;
       this.#send();
     };
-    if (this.roster.active.every((link) => link.inFlight === 0)) queueMicrotask(send);
+    if (this.roster.active.every((worker) => worker.inFlight === 0)) queueMicrotask(send);
     else setImmediate(send);
   }
 
   #send(): void {
-    const links = this.roster.active;
+    const workers = this.roster.active;
     for (;;) {
-      const unit = this.#intake.peek();
-      if (unit === undefined) break;
-      const link = assign(unit, links);
-      if (link === 'crowded') {
-        this.#answerWaiting(unit, refusalOfCrowded(links, clockMs()));
+      const group = this.#intake.peek();
+      if (group === undefined) break;
+      const worker = assign(group, workers);
+      if (worker === 'crowded') {
+        this.#answerWaiting(group, refusalOfCrowded(workers, clockMs()));
         continue;
       }
-      if (link === undefined || link.holdsBack(this.#intake.size)) break;
-      this.#intake.take(unit);
-      link.add(unit);
+      if (worker === undefined || worker.holdsBack(this.#intake.size)) break;
+      this.#intake.take(group);
+      worker.add(group);
     }
-    for (const link of links) link.flush();
+    for (const worker of workers) worker.flush();
     this.#refuseExcess();
     this.#sweep.wake();
   }
@@ -244,9 +245,9 @@ export class Pool implements Executor, UnitOwner {
   /** What no worker could take and may not wait either is refused, the newest first. */
   #refuseExcess(): void {
     for (;;) {
-      const unit = this.#intake.excess();
-      if (unit === undefined) return;
-      this.#answerWaiting(unit, this.#overload());
+      const group = this.#intake.excess();
+      if (group === undefined) return;
+      this.#answerWaiting(group, this.#overload());
     }
   }
 
@@ -261,28 +262,28 @@ export class Pool implements Executor, UnitOwner {
 
   /** Whether nobody waits for anything here. */
   #isAnswered(): boolean {
-    return this.#intake.size === 0 && this.roster.active.every((link) => link.isAnswered);
+    return this.#intake.size === 0 && this.roster.active.every((worker) => worker.isAnswered);
   }
 
   /** Back to the front of the queue, in the order they had; a batch when its running call has ended. */
-  #requeue(units: readonly Unit[]): void {
-    for (const unit of units.toReversed()) {
+  #requeue(groups: readonly CallGroup[]): void {
+    for (const group of groups.toReversed()) {
       // The answers of a lost worker's calls may have brought it back already.
-      if (unit.state !== 'held' || unit.isDone || !unit.mayGoOn) continue;
-      unit.state = 'queued';
-      unit.waitingSince = clockMs();
-      this.#intake.addFirst(unit);
+      if (group.state !== 'held' || group.isDone || !group.mayGoOn) continue;
+      group.state = 'queued';
+      group.waitingSince = clockMs();
+      this.#intake.addFirst(group);
       this.#plan();
     }
   }
 
-  /** Answers what of a unit is with no worker. */
-  #answerWaiting(unit: Unit, { code, data }: Refusal): void {
-    unit.queue?.drop(unit);
+  /** Answers what of a group is with no worker. */
+  #answerWaiting(group: CallGroup, { code, data }: Refusal): void {
+    group.queue?.drop(group);
     // Not queued any more, so that the answers don't bring it back.
-    unit.state = 'sent';
-    for (let i = unit.next; i < unit.calls.length; i++) {
-      const item = unit.calls[i] as UnitCall;
+    group.state = 'sent';
+    for (let i = group.next; i < group.calls.length; i++) {
+      const item = group.calls[i] as GroupCall;
       item.fail(code, data, neverRan);
     }
   }
@@ -292,39 +293,41 @@ export class Pool implements Executor, UnitOwner {
     // What was expected to be short and is not keeps its thread from telling of the results before it.
     for (const { thread } of this.roster.active) thread.collect();
     // A copy: the roster changes with a kill.
-    for (const link of this.roster.active.slice()) this.#lookAt(link, now);
+    for (const worker of this.roster.active.slice()) this.#lookAt(worker, now);
     // After the workers: what they gave back may be overdue.
     this.#expireQueued(now);
     if (this.#intake.hasNext) this.#plan();
     if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
     const isRecycling = this.roster.recycle();
-    return isRecycling || this.#intake.size > 0 || this.roster.active.some((link) => !link.isQuiet);
+    return (
+      isRecycling || this.#intake.size > 0 || this.roster.active.some((worker) => !worker.isQuiet)
+    );
   }
 
-  #lookAt(link: WorkerLink, now: number): void {
+  #lookAt(worker: WorkerState, now: number): void {
     // What follows an overdue call of a batch must not wait for that one to end.
-    const stuck = link.expiry.expire(now, (unit) => this.#requeue(link.takeBack(unit)));
+    const stuck = worker.expiry.expire(now, (group) => this.#requeue(worker.takeBack(group)));
     if (stuck !== undefined) {
-      this.#requeue(link.takeBack());
-      this.roster.kill(link);
+      this.#requeue(worker.takeBack());
+      this.roster.kill(worker);
       this.#events.onWorkerKilled(stuck.call.procedure.name);
-    } else if (link.pulse.hasOverrun(now)) {
-      this.#requeue(link.takeBack());
-      link.pulse.markOverrun(now);
-    } else if (link.isAnswered && link.pulse.isHung(now)) {
-      this.#requeue(link.takeBack());
-      this.roster.kill(link);
+    } else if (worker.pulse.hasOverrun(now)) {
+      this.#requeue(worker.takeBack());
+      worker.pulse.markOverrun(now);
+    } else if (worker.isAnswered && worker.pulse.isHung(now)) {
+      this.#requeue(worker.takeBack());
+      this.roster.kill(worker);
       const detail = 'it was held up outside of any call for longer than a call may run';
       this.#events.onWorkerLost('error', detail);
     }
   }
 
   #expireQueued(now: number): void {
-    for (const unit of this.#intake) {
-      const expired = refusalBeforeStart(unit.scope, now);
-      if (expired !== undefined) this.#answerWaiting(unit, expired);
-      else if (now - unit.waitingSince > this.#options.maxQueueMs) {
-        this.#answerWaiting(unit, this.#overload());
+    for (const group of this.#intake) {
+      const expired = refusalBeforeStart(group.scope, now);
+      if (expired !== undefined) this.#answerWaiting(group, expired);
+      else if (now - group.waitingSince > this.#options.maxQueueMs) {
+        this.#answerWaiting(group, this.#overload());
       }
     }
   }

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
-import { assertHandler, assertOptions, isAsyncFunction } from './options.ts';
+import { assertHandler, assertOptions, isAsyncFunction } from './procedure-options.ts';
 import { type CompiledParams, compileParams, compileReturns } from './schema/schema.ts';
 import type {
   Handler,

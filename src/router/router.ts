@@ -158,9 +158,7 @@ export class Router<C = unknown> {
   async reloadModule(path: string): Promise<boolean> {
     const { owner } = this[brand];
     if (owner !== undefined) return owner.reload(path);
-    // On demand: the loader needs this file, and most programs never reload.
-    const { reloadInto } = await import('../modules/modules.ts');
-    return reloadInto(this, path);
+    return reloader(this, path);
   }
 }
 
@@ -238,11 +236,17 @@ export function createdAt(router: Router): number {
   return router[brand].createdAt;
 }
 
+let reloader: (router: Router, path: string) => Promise<boolean> = () =>
+  Promise.reject(
+    new Error('reloadModule: import the package itself, which knows how modules are loaded'),
+  );
+
+/** Gives the routers that have no owner who does the work of `reloadModule`: loading a module needs this file. */
+export function setReloader(reload: typeof reloader): void {
+  reloader = reload;
+}
+
 /** Names who does the work of `reloadModule` from now on; undefined: the router itself. */
 export function setOwner(router: Router, owner: RouterOwner | undefined): void {
   router[brand].owner = owner;
-}
-
-export function ownerOf(router: Router): RouterOwner | undefined {
-  return router[brand].owner;
 }

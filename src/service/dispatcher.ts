@@ -1,34 +1,34 @@
 import { clockMs } from '../base/clock.ts';
+import { StartupError } from '../base/startup-error.ts';
 import { type Config, type ConfigOptions, resolveConfig } from '../config/config.ts';
+import { passGate } from '../dispatch/await-verdict.ts';
 import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
 import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
+import { closedRouting } from '../dispatch/closed-executor.ts';
 import { DeadlineSweep } from '../dispatch/deadline.ts';
 import { openRpcText } from '../dispatch/discover.ts';
-import { passGate } from '../dispatch/await-verdict.ts';
-import type { Generation } from '../dispatch/generation.ts';
 import { Kernel } from '../dispatch/kernel.ts';
 import { keepBody } from '../dispatch/large-body.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import { refuseBody, refusePayload } from '../dispatch/refuse.ts';
-import { refusingGeneration } from '../dispatch/closed-generation.ts';
 import { ReplyMemory, type ReplyMemoryStats } from '../dispatch/reply-memory.ts';
+import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
-import { documentOf } from './document.ts';
-import type { ServedGeneration } from './generation.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorOutcome, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
-import { Metrics } from './metrics.ts';
-import { Observation } from './observation.ts';
 import { type OnCall, toObservers } from '../observe/call-event.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import { PoolCounters, type PoolStats } from '../pool/stats.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
+import { PoolCounters, type PoolStats } from '../pool/stats.ts';
 import { getRegistrySchema } from '../router/document/introspect.ts';
 import { type Router, tableOf, versionOf } from '../router/router.ts';
+import { documentOf } from './document.ts';
+import type { LoadedService } from './loaded-service.ts';
+import { Metrics } from './metrics.ts';
+import { Observation } from './observation.ts';
 import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';
-import { StartupError } from '../base/startup-error.ts';
 import { loadTracing, type Tracing } from './tracing.ts';
 
 export interface DispatcherOptions extends ConfigOptions {
@@ -84,7 +84,7 @@ export class Dispatcher implements Service {
   #isClosed = false;
   #starting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  #ended: Generation | undefined;
+  #ended: Routing | undefined;
   readonly #documents = new Map<DocumentFormat, CachedDocument>();
 
   /** @throws StartupError for options that can't be, one line that names the option */
@@ -116,7 +116,7 @@ export class Dispatcher implements Service {
     this.#metrics = config.metrics
       ? new Metrics({ ...context, serving: this.#serving })
       : undefined;
-    this.#kernel = new Kernel(config, () => this.#generation(), this.#observation);
+    this.#kernel = new Kernel(config, () => this.#routing(), this.#observation);
   }
 
   get state(): ServiceState {
@@ -224,23 +224,23 @@ export class Dispatcher implements Service {
 
   /** Where a procedure runs now, and why; undefined for a name that is not registered. @throws Error before `ready()` */
   placementOf(name: string): PlacementDecision | undefined {
-    const generation = this.#running();
-    const procedure = generation.table.get(name);
-    return procedure && generation.placementOf(procedure);
+    const loaded = this.#running();
+    const procedure = loaded.table.get(name);
+    return procedure && loaded.placementOf(procedure);
   }
 
   stats(): DispatcherStats {
-    const generation = this.#serving.current;
+    const loaded = this.#serving.current;
     const placement: Record<string, PlacementDecision> = Object.create(null);
-    if (generation !== undefined) {
-      for (const procedure of generation.table.values()) {
-        placement[procedure.name] = generation.placementOf(procedure);
+    if (loaded !== undefined) {
+      for (const procedure of loaded.table.values()) {
+        placement[procedure.name] = loaded.placementOf(procedure);
       }
     }
     return {
       state: this.state,
-      inFlight: generation?.inFlight ?? 0,
-      pool: generation?.pool?.stats(),
+      inFlight: loaded?.inFlight ?? 0,
+      pool: loaded?.pool?.stats(),
       bodies: this.bodyMemory.stats(),
       replies: this.replyMemory.stats(),
       placement,
@@ -259,10 +259,10 @@ export class Dispatcher implements Service {
 
   /**
    * Loads the modules anew where they or anything they import have changed: in fresh workers beside the
-   * old ones, then swapped in one step. Calls in flight finish on the old generation.
+   * old ones, then swapped in one step. Calls in flight finish on the old modules.
    *
    * @returns false when nothing has changed
-   * @throws StartupError; the old generation then goes on serving
+   * @throws StartupError; the old modules then goes on serving
    */
   reload(): Promise<boolean> {
     return this.#serving.reload();
@@ -290,14 +290,14 @@ export class Dispatcher implements Service {
     this.#isReady = true;
   }
 
-  #generation(): Generation {
-    return this.#serving.current ?? this.#ended ?? refusingGeneration(new Map(), this.#observation);
+  #routing(): Routing {
+    return this.#serving.current ?? this.#ended ?? closedRouting(new Map(), this.#observation);
   }
 
-  #running(): ServedGeneration {
-    const generation = this.#serving.current;
-    if (generation === undefined) throw new Error('not running: await ready() first');
-    return generation;
+  #running(): LoadedService {
+    const loaded = this.#serving.current;
+    if (loaded === undefined) throw new Error('not running: await ready() first');
+    return loaded;
   }
 
   #tooManyInFlight(): Outcome | undefined {
@@ -335,11 +335,11 @@ export class Dispatcher implements Service {
     return reply;
   }
 
-  /** Counts the request in the generation that serves it. */
+  /** Counts the request with the loaded service that serves it. */
   #track<R>(run: () => R | Promise<R>): R | Promise<R> {
-    const generation = this.#serving.current;
+    const loaded = this.#serving.current;
     const reply = run();
-    return generation === undefined ? reply : generation.track(reply);
+    return loaded === undefined ? reply : loaded.track(reply);
   }
 
   async #withScope(
@@ -363,11 +363,11 @@ export class Dispatcher implements Service {
 
   async #close(graceMs: number): Promise<void> {
     const until = clockMs() + graceMs;
-    const generation = this.#serving.current;
+    const loaded = this.#serving.current;
     this.#isDraining = true;
-    if (generation !== undefined) {
+    if (loaded !== undefined) {
       await this.#serving.idle(graceMs);
-      this.#ended = refusingGeneration(generation.table, this.#observation);
+      this.#ended = closedRouting(loaded.table, this.#observation);
     }
     const ended = this.#serving.close(Math.max(0, until - clockMs()));
     this.#deadlines.close();
@@ -386,7 +386,7 @@ export class Dispatcher implements Service {
 const retryInFlightMs = 1000;
 
 interface CachedDocument {
-  readonly of: ServedGeneration;
+  readonly of: LoadedService;
   readonly version: number;
   readonly document: Document;
 }

@@ -1,8 +1,8 @@
-import type { Authenticate } from '../dispatch/authenticate.ts';
-import { type OnCall, toObservers } from '../observe/call-event.ts';
-import { loadExports } from '../modules/loader.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
+import type { Authenticate } from '../dispatch/authenticate.ts';
+import { loadExports } from '../modules/loader.ts';
+import { type OnCall, toObservers } from '../observe/call-event.ts';
 
 /** Functions of the operator's that a service calls: options of `RpcApp`, or the exports of a hooks module. */
 export interface Hooks {

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { GenerationContext, ServedGeneration } from './generation.ts';
-import { GenerationLoad } from './load-generation.ts';
-import { ChangedFileError } from '../pool/workers/loading.ts';
-import { watchFiles } from '../modules/source-files.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { watchFiles } from '../modules/source-files.ts';
+import { ChangedFileError } from '../pool/workers/loading.ts';
+import { GenerationLoad } from './load-generation.ts';
+import type { LoadedService, ServiceContext } from './loaded-service.ts';
 
 /** How often modules are loaded that are being written meanwhile. */
 const tries = 3;
@@ -13,16 +13,16 @@ const quietMs = 100;
 /** After so many looks they are loaded all the same: the next look at what was loaded decides. */
 const looks = 20;
 
-/** One try to bring up a generation, until it serves, has failed or is given up. */
+/** One try to load and serve the modules, until it serves, has failed or is given up. */
 export class LoadAttempt {
   readonly #paths: readonly string[];
-  readonly #context: GenerationContext;
+  readonly #context: ServiceContext;
   readonly #givenUp = new AbortController();
   readonly #changed: () => string | undefined;
   #load: GenerationLoad | undefined;
 
   /** @param known files that the modules were loaded from last */
-  constructor(paths: readonly string[], known: Iterable<string>, context: GenerationContext) {
+  constructor(paths: readonly string[], known: Iterable<string>, context: ServiceContext) {
     this.#paths = paths;
     this.#context = context;
     this.#changed = watchFiles(known);
@@ -52,7 +52,7 @@ export class LoadAttempt {
    * @param isFirst see {@link GenerationLoad.first}
    * @throws StartupError, or why it was given up
    */
-  async load(isFirst: boolean): Promise<ServedGeneration> {
+  async load(isFirst: boolean): Promise<LoadedService> {
     const { signal } = this.#givenUp;
     for (let left = tries; ; ) {
       this.#load = new GenerationLoad(this.#paths, this.#context, signal);

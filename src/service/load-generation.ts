@@ -1,19 +1,19 @@
 import { fileURLToPath } from 'node:url';
+import { StartupError } from '../base/startup-error.ts';
 import type { RunObserver } from '../dispatch/executor.ts';
-import { type GenerationContext, ServedGeneration } from './generation.ts';
-import { LoadLimit } from './load-limit.ts';
-import { ChangedFileError, type Expected } from '../pool/workers/loading.ts';
-import { Pool } from '../pool/pool.ts';
-import type { Trial } from '../pool/workers/trial.ts';
-import { poolEvents } from './worker-log.ts';
-import { fingerprint } from '../router/document/introspect.ts';
 import { orAborted } from '../modules/load-stage.ts';
 import { locateModule } from '../modules/module-file.ts';
 import { type LoadedModules, loadModules } from '../modules/modules.ts';
 import { SourceFiles } from '../modules/source-files.ts';
 import { workerExecArgv } from '../modules/typescript.ts';
-import { StartupError } from '../base/startup-error.ts';
+import { Pool } from '../pool/pool.ts';
+import { ChangedFileError, type Expected } from '../pool/workers/loading.ts';
+import type { Trial } from '../pool/workers/trial.ts';
+import { fingerprint } from '../router/document/introspect.ts';
+import { LoadLimit } from './load-limit.ts';
+import { LoadedService, type ServiceContext } from './loaded-service.ts';
 import { teardownWithin } from './teardown.ts';
+import { poolEvents } from './worker-log.ts';
 
 /**
  * How long new code is watched in its worker before the serving thread loads it. What throws late mostly throws
@@ -27,17 +27,17 @@ const teardownMs = 1000;
 /** One loading of the modules. It may fail, or be given up, at any step: nothing of it is left then. */
 export class GenerationLoad {
   readonly #paths: readonly string[];
-  readonly #context: GenerationContext;
+  readonly #context: ServiceContext;
   readonly #givenUp: AbortSignal;
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
   #modules: LoadedModules | undefined;
   #pool: Pool | undefined;
-  #generation: ServedGeneration | undefined;
+  #loaded: LoadedService | undefined;
   #discarding: Promise<void> = Promise.resolve();
 
   /** @param givenUp gives it up: its reason is what `first` and `next` reject with */
-  constructor(paths: readonly string[], context: GenerationContext, givenUp: AbortSignal) {
+  constructor(paths: readonly string[], context: ServiceContext, givenUp: AbortSignal) {
     this.#paths = paths;
     this.#context = context;
     this.#givenUp = givenUp;
@@ -50,7 +50,7 @@ export class GenerationLoad {
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
-  first(): Promise<ServedGeneration> {
+  first(): Promise<LoadedService> {
     return this.#orDiscard(async () => {
       const modules = await this.#loadHere(0, undefined);
       const sources = new SourceFiles(modules.files);
@@ -61,12 +61,12 @@ export class GenerationLoad {
   }
 
   /**
-   * Beside a generation that serves: in one worker first. Only what loaded, registered, was set up and threw
+   * Beside a loading that serves: in one worker first. Only what loaded, registered, was set up and threw
    * nothing there is loaded by the other workers, and by this thread.
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
-  next(): Promise<ServedGeneration> {
+  next(): Promise<LoadedService> {
     return this.#orDiscard(async () => {
       const pool = this.#startPool(undefined);
       const { roster } = pool;
@@ -120,19 +120,19 @@ export class GenerationLoad {
       counters,
       bodies,
     };
-    const onRun: RunObserver = (call, us) => this.#generation?.recordRun(call, us);
+    const onRun: RunObserver = (call, us) => this.#loaded?.recordRun(call, us);
     this.#pool = new Pool(options, {
       ...poolEvents(log),
       observer: observation,
       onRun,
-      onOutdated: () => onOutdated(this.#generation),
+      onOutdated: () => onOutdated(this.#loaded),
     });
     return this.#pool;
   }
 
-  #finish(modules: LoadedModules, pool: Pool, sources: SourceFiles): ServedGeneration {
-    this.#generation = ServedGeneration.ofModules(modules, pool, sources, this.#context);
-    return this.#generation;
+  #finish(modules: LoadedModules, pool: Pool, sources: SourceFiles): LoadedService {
+    this.#loaded = LoadedService.ofModules(modules, pool, sources, this.#context);
+    return this.#loaded;
   }
 
   /** @param what is told before what went wrong there */
@@ -146,7 +146,7 @@ export class GenerationLoad {
     }
   }
 
-  async #orDiscard(load: () => Promise<ServedGeneration>): Promise<ServedGeneration> {
+  async #orDiscard(load: () => Promise<LoadedService>): Promise<LoadedService> {
     try {
       return await load();
     } catch (error) {

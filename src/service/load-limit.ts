@@ -1,10 +1,10 @@
+import { StartupError } from '../base/startup-error.ts';
 import {
   describeStage,
   hangHint,
   type LoadControl,
   type LoadStage,
 } from '../modules/load-stage.ts';
-import { StartupError } from '../base/startup-error.ts';
 
 /** Gives a load of modules on this thread up when it has not ended in time, and says what has not. */
 export class LoadLimit implements LoadControl {

@@ -1,7 +1,7 @@
 import { ProcessGauges } from '../observe/process-gauges.ts';
 import { renderMetrics } from '../observe/render.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
-import { type ConnectionFigures, type SnapshotSource, snapshotOf } from './snapshot.ts';
+import { type ConnectionFigures, type SnapshotSource, snapshotOf } from './take-snapshot.ts';
 
 /** So long a text serves all who ask: scrapers, however many, buy one rendering a second. */
 const keptMs = 1000;

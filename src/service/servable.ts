@@ -1,6 +1,6 @@
+import { StartupError } from '../base/startup-error.ts';
 import type { Log } from '../observe/log.ts';
 import { Router, tableOf } from '../router/router.ts';
-import { StartupError } from '../base/startup-error.ts';
 
 /** What a service is made from: one of the two. */
 export interface Servable {

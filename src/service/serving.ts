@@ -1,5 +1,4 @@
-import { type GenerationContext, ServedGeneration } from './generation.ts';
-import { LoadAttempt } from './load-attempt.ts';
+import { StartupError } from '../base/startup-error.ts';
 import { locateModule } from '../modules/module-file.ts';
 import {
   Router,
@@ -9,8 +8,9 @@ import {
   sourcesOf,
   tableOf,
 } from '../router/router.ts';
+import { LoadAttempt } from './load-attempt.ts';
+import { LoadedService, type ServiceContext } from './loaded-service.ts';
 import type { Servable } from './servable.ts';
-import { StartupError } from '../base/startup-error.ts';
 
 /**
  * The generations of a service: the one that takes requests, and the old ones that still finish theirs.
@@ -21,10 +21,10 @@ export class Serving implements RouterOwner {
   /** The served procedures, for whoever asks: one object through all reloads. */
   readonly router: Router;
   readonly #modules: readonly string[] | undefined;
-  readonly #context: GenerationContext;
+  readonly #context: ServiceContext;
   /** Those that still finish their requests. */
-  readonly #retired = new Set<ServedGeneration>();
-  #current: ServedGeneration | undefined;
+  readonly #retired = new Set<LoadedService>();
+  #current: LoadedService | undefined;
   /** The start or the reload that is under way. */
   #underWay: UnderWay | undefined;
   /** Reloads asked for meanwhile: one for all of them. */
@@ -33,20 +33,20 @@ export class Serving implements RouterOwner {
   readonly #discarding = new Set<Promise<void>>();
   #closed = false;
 
-  constructor(source: Servable, context: Omit<GenerationContext, 'onOutdated'>) {
+  constructor(source: Servable, context: Omit<ServiceContext, 'onOutdated'>) {
     this.#modules = source.modules;
-    this.#context = { ...context, onOutdated: (generation) => this.#onOutdated(generation) };
+    this.#context = { ...context, onOutdated: (loaded) => this.#onOutdated(loaded) };
     this.router = source.router ?? new Router();
     if (source.modules !== undefined) setOwner(this.router, this);
   }
 
   /** undefined before the start and after the end. */
-  get current(): ServedGeneration | undefined {
+  get current(): LoadedService | undefined {
     return this.#current;
   }
 
   /** All that have not ended, the one that serves first. */
-  get generations(): readonly ServedGeneration[] {
+  get generations(): readonly LoadedService[] {
     return this.#generations();
   }
 
@@ -62,7 +62,7 @@ export class Serving implements RouterOwner {
   async start(): Promise<void> {
     const modules = this.#modules;
     if (modules === undefined) {
-      this.#current = ServedGeneration.ofRouter(this.router, this.#context);
+      this.#current = LoadedService.ofRouter(this.router, this.#context);
       return;
     }
     await this.#enter(new LoadAttempt(modules, [], this.#context), async (attempt) => {
@@ -79,7 +79,7 @@ export class Serving implements RouterOwner {
    *
    * @param path one of the served modules, to be told when it is none
    * @returns false when nothing has changed
-   * @throws StartupError; the old generation then goes on serving
+   * @throws StartupError; the old modules then go on serving
    */
   async reload(path?: string): Promise<boolean> {
     const modules = this.#assertReloadable(path);
@@ -88,12 +88,12 @@ export class Serving implements RouterOwner {
     return this.#following;
   }
 
-  /** Resolves when no generation has a request in flight, or after `graceMs`. */
+  /** Resolves when no loaded service has a request in flight, or after `graceMs`. */
   async idle(graceMs: number): Promise<void> {
     await Promise.all(this.#generations().map((one) => one.idle(graceMs)));
   }
 
-  /** Gives up what is under way and ends every generation. */
+  /** Gives up what is under way and ends every loaded service. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     const generations = this.#generations();
@@ -106,7 +106,7 @@ export class Serving implements RouterOwner {
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
 
-  #generations(): ServedGeneration[] {
+  #generations(): LoadedService[] {
     return this.#current === undefined ? [...this.#retired] : [this.#current, ...this.#retired];
   }
 
@@ -121,7 +121,7 @@ export class Serving implements RouterOwner {
     return this.#modules;
   }
 
-  #running(): ServedGeneration {
+  #running(): LoadedService {
     if (this.#current !== undefined) return this.#current;
     const why = this.#closed ? 'is closed' : 'has not started: await ready() first';
     throw new StartupError(`nothing to reload: the service ${why}`);
@@ -145,7 +145,7 @@ export class Serving implements RouterOwner {
   }
 
   async #replace(
-    old: ServedGeneration,
+    old: LoadedService,
     modules: readonly string[],
     attempt: LoadAttempt,
   ): Promise<boolean> {
@@ -180,12 +180,12 @@ export class Serving implements RouterOwner {
   }
 
   /** Better other code than none: the service would stand still until somebody asks for the same. */
-  #onOutdated(generation: ServedGeneration | undefined): void {
-    if (generation !== undefined && this.#retired.has(generation)) {
-      generation.pool?.takeOtherCode();
+  #onOutdated(loaded: LoadedService | undefined): void {
+    if (loaded !== undefined && this.#retired.has(loaded)) {
+      loaded.pool?.takeOtherCode();
       return;
     }
-    if (generation !== this.#current || this.#underWay !== undefined) return;
+    if (loaded !== this.#current || this.#underWay !== undefined) return;
     const { log } = this.#context;
     log.warn(
       { event: 'reload-needed' },
@@ -201,7 +201,7 @@ export class Serving implements RouterOwner {
   }
 
   /** Never rejects: nobody waits for it. */
-  async #retire(old: ServedGeneration): Promise<void> {
+  async #retire(old: LoadedService): Promise<void> {
     const { config, log } = this.#context;
     this.#retired.add(old);
     try {
@@ -217,13 +217,13 @@ export class Serving implements RouterOwner {
   }
 
   /** @throws why the attempt was given up: the last moment for that */
-  #swap(generation: ServedGeneration, { givenUp }: LoadAttempt): void {
+  #swap(loaded: LoadedService, { givenUp }: LoadAttempt): void {
     if (givenUp.aborted) {
-      generation.close(0).catch(() => {});
+      loaded.close(0).catch(() => {});
       throw givenUp.reason;
     }
-    replaceTable(this.router, tableOf(generation.router), sourcesOf(generation.router));
-    this.#current = generation;
+    replaceTable(this.router, tableOf(loaded.router), sourcesOf(loaded.router));
+    this.#current = loaded;
   }
 }
 

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import type { Context, Span, Tracer } from '@opentelemetry/api';
 import { wallTimeOf } from '../base/clock.ts';
+import { StartupError } from '../base/startup-error.ts';
 import { neverRan } from '../dispatch/observer.ts';
 import type { CallPlace } from '../dispatch/placement.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { type CallTrace, type RequestTrace, toRemoteSpan } from '../dispatch/trace.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import { StartupError } from '../base/startup-error.ts';
 
 type Api = typeof import('@opentelemetry/api');
 

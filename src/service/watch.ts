@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import type { Dispatcher } from './dispatcher.ts';
 import type { Log } from '../observe/log.ts';
+import type { Dispatcher } from './dispatcher.ts';
 
 export interface ModuleWatch {
   close(): Promise<void>;

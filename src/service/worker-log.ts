@@ -1,5 +1,5 @@
 import type { Log } from '../observe/log.ts';
-import type { PoolEvents } from '../pool/options.ts';
+import type { PoolEvents } from '../pool/pool-options.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 
 /** Writes the stack behind each -32603; the client was given the ref. */

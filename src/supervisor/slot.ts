@@ -1,8 +1,8 @@
+import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import type { Log, LogFields } from '../observe/log.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './messages.ts';
 import { excessOf, type ReplacementLimits } from './replacement.ts';
-import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import { type ServerEnd, ServerProcess } from './server-process.ts';
 
 export interface SlotOptions extends ReplacementLimits {

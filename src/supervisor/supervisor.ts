@@ -1,7 +1,7 @@
+import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
-import { StartupError } from '../base/startup-error.ts';
 import { endingMs } from './ending.ts';
 import { freePorts } from './free-ports.ts';
 import type { ReadyReport } from './messages.ts';

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Options, parseOptions } from '../../bench/options.ts';
+import type { Reading } from '../../bench/readings.ts';
 import { planOf, runSuite, secondsOf } from '../../bench/run.ts';
-import type { Plan, Reading, Suite } from '../../bench/suite.ts';
+import type { Plan, Suite } from '../../bench/suite.ts';
 
 const options = parseOptions([]) as Options;
 const against = parseOptions(['--against', 'b']) as Options;

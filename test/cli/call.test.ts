@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { compactJson, joinLines, narrowed, prettyJson, table } from '../../src/cli/output.ts';
 import { paramsOf } from '../../src/cli/tools/call.ts';
 import { memberText } from '../../src/cli/tools/json-text.ts';
-import { compactJson, joinLines, narrowed, prettyJson, table } from '../../src/cli/output.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { type Exit, runCli, startCli } from './process.ts';
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { configTable } from '../../src/config/docs.ts';
+import { StartupError } from '../../src/base/startup-error.ts';
 import {
   type ConfigOptions,
   misspeltVariables,
@@ -11,7 +11,7 @@ import {
   optionsFromFlags,
   resolveConfig,
 } from '../../src/config/config.ts';
-import { StartupError } from '../../src/base/startup-error.ts';
+import { configTable } from '../../src/config/docs.ts';
 import { root } from '../files.ts';
 
 /** The message of the StartupError that `run` throws; one line. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
+import { patience } from '../patience.ts';
 import { recorder } from '../service/harness.ts';
 import { until } from '../service/journal.ts';
-import { patience } from '../patience.ts';
-import { ModuleFolder } from '../modules/module-folder.ts';
 
 /** A module that is served, and edited meanwhile. Each procedure gives the version that it was loaded with. */
 export class EditedModule {

@@ -3,10 +3,10 @@ import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Dispatcher } from '../../src/index.ts';
+import { ModuleFolder, routerModule } from '../modules/module-folder.ts';
+import { patience } from '../patience.ts';
 import { recorder } from '../service/harness.ts';
 import { until } from '../service/journal.ts';
-import { patience } from '../patience.ts';
-import { ModuleFolder, routerModule } from '../modules/module-folder.ts';
 import { EditedModule } from './edited-module.ts';
 
 const later = (ms: number, code: string): string => `setTimeout(() => { ${code} }, ${ms});`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { HttpOptions } from '../../src/http/edge/http-options.ts';
 import type { HttpServer } from '../../src/http/edge/http-server.ts';
-import type { HttpOptions } from '../../src/http/edge/options.ts';
 import { listen } from '../../src/http/listen.ts';
 import type { Certificate } from './certificate.ts';
 import { RawClient } from './raw-client.ts';

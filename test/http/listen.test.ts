@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type HttpOptions, startupNotes } from '../../src/http/edge/options.ts';
+import { type HttpOptions, startupNotes } from '../../src/http/edge/http-options.ts';
 import { listen } from '../../src/http/listen.ts';
 import { listenWith, type Transport } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws/load.ts';

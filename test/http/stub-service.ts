@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
+import { passGate } from '../../src/dispatch/await-verdict.ts';
 import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
-import { passGate } from '../../src/dispatch/await-verdict.ts';
 import { ReplyMemory } from '../../src/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../src/dispatch/scope.ts';
 import type { Service, ServiceState } from '../../src/dispatch/service.ts';

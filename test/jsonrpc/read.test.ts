@@ -8,8 +8,8 @@ import {
   isInvalid,
   verified,
 } from '../../src/jsonrpc/envelope.ts';
-import { readBody, readBytes } from '../../src/jsonrpc/read.ts';
 import { scanEnvelope } from '../../src/jsonrpc/quick/scan.ts';
+import { readBody, readBytes } from '../../src/jsonrpc/read.ts';
 import { seed } from '../seed.ts';
 import { body, mutate, randomOf, request } from './bodies.ts';
 import { beginsLongArray, parseModel, type Reading, readModel } from './model.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
+import { StartupError } from '../../src/base/startup-error.ts';
 import { loadModules } from '../../src/modules/modules.ts';
 import { Router } from '../../src/router/router.ts';
-import { StartupError } from '../../src/base/startup-error.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
 
 const first = { generation: 0 };

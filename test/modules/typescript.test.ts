@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Type } from '@sinclair/typebox';
+import { StartupError } from '../../src/base/startup-error.ts';
 import { loadModules } from '../../src/modules/modules.ts';
 import { workerExecArgv } from '../../src/modules/typescript.ts';
 import { Router } from '../../src/router/router.ts';
-import { StartupError } from '../../src/base/startup-error.ts';
 import { isCompiled, moduleUrl } from '../files.ts';
 import { call, ModuleFolder, routerModule } from './module-folder.ts';
 

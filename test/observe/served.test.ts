@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
-import { type LogLine, recorder } from '../service/harness.ts';
 import { RawClient, request } from '../http/raw-client.ts';
+import { type LogLine, recorder } from '../service/harness.ts';
 import { Exposition } from './exposition.ts';
 
 /** A server of procedures that run inline, on one of the two transports. */

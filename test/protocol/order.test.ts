@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { threadId } from 'node:worker_threads';
 import { type Dispatcher, handleRequest } from '../../src/index.ts';
-import { Journal } from '../service/journal.ts';
 import both from '../fixtures/protocol/both.ts';
+import { Journal } from '../service/journal.ts';
 import { error, invalid, result } from './case.ts';
 import { startDispatcher, workers } from './subjects.ts';
 

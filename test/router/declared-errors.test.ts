@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { handleRequest } from '../../src/service/handle-request.ts';
 import { RpcError } from '../../src/jsonrpc/errors.ts';
 import type { ErrorDeclarations } from '../../src/router/declared-errors.ts';
 import { fingerprint, getProcedureSchema } from '../../src/router/document/introspect.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
+import { handleRequest } from '../../src/service/handle-request.ts';
 
 const declare = (errors: unknown) =>
   procedure({ name: 'p', errors: errors as ErrorDeclarations }, () => 1);

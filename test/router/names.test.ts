@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { suggest } from '../../src/base/suggest.ts';
 import { assertName } from '../../src/router/names.ts';
 import { RegistrationError } from '../../src/router/registration-error.ts';
-import { suggest } from '../../src/base/suggest.ts';
 import { seed } from '../seed.ts';
 
 const refuses = (name: unknown, message: RegExp): void => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { renderMetrics } from '../../src/observe/render.ts';
-import { Exposition } from '../observe/exposition.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
+import { Exposition } from '../observe/exposition.ts';
 import { type LogLine, ok, Running } from './harness.ts';
 
 async function scrape(running: Running): Promise<Exposition> {

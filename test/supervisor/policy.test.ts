@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { excessOf } from '../../src/supervisor/replacement.ts';
 import { RestartDelay } from '../../src/base/restart-delay.ts';
+import { excessOf } from '../../src/supervisor/replacement.ts';
 import { Watchdog } from '../../src/supervisor/watchdog.ts';
 
 describe('the delay of a restart', () => {

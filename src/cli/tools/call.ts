@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
-import { RpcError } from '../../client/errors.ts';
 import { StartupError } from '../../base/startup-error.ts';
+import { RpcError } from '../../client/errors.ts';
 import { printFailure } from '../failure.ts';
-import { memberText } from './json-text.ts';
 import { compactJson, prettyJson, table, wantsColour } from '../output.ts';
+import { memberText } from './json-text.ts';
 import { exchangeOnce, type RemoteOptions } from './remote.ts';
 
 export interface CallOptions extends RemoteOptions {

@@ -1,12 +1,17 @@
 import { dirname, resolve } from 'node:path';
+import { StartupError } from '../../base/startup-error.ts';
 import { openRpcOf } from '../../router/document/openrpc.ts';
 import { tableOf } from '../../router/router.ts';
-import { StartupError } from '../../base/startup-error.ts';
-import { type CodegenOptions, generateFrom, writeOut } from './codegen.ts';
 import { printFailure } from '../failure.ts';
+import { generateFrom, writeOut } from './contract-file.ts';
 import { loadQuietly } from './module-source.ts';
-import { fetchDocument } from './remote.ts';
+import { fetchDocument, type RemoteOptions } from './remote.ts';
 import { kindOf, readOpenRpc, toOpenRpc } from './source.ts';
+
+export interface WatchOptions extends RemoteOptions {
+  /** Milliseconds between two looks at a URL. */
+  readonly intervalMs: number;
+}
 
 /** One save may be several events: the source is read when none has come for this long. */
 const settleMs = 50;
@@ -15,12 +20,12 @@ const settleMs = 50;
 export async function watchSource(
   source: string,
   out: string,
-  options: CodegenOptions,
+  options: WatchOptions,
 ): Promise<void> {
   if (source === '-') throw new StartupError('--watch: what comes from stdin comes once');
   const output = new WatchedOutput(source, out);
   if (kindOf(source) === 'url') await poll(source, options, output);
-  else await watchFiles(source, options, output);
+  else await watchFiles(source, out, options, output);
 }
 
 /** Writes and tells what is new, and each failure once. */
@@ -55,7 +60,7 @@ class WatchedOutput {
   }
 }
 
-async function poll(url: string, options: CodegenOptions, output: WatchedOutput): Promise<void> {
+async function poll(url: string, options: WatchOptions, output: WatchedOutput): Promise<void> {
   let etag: string | undefined;
   for (;;) {
     await output.update(async () => {
@@ -69,7 +74,8 @@ async function poll(url: string, options: CodegenOptions, output: WatchedOutput)
 
 async function watchFiles(
   source: string,
-  options: CodegenOptions,
+  out: string,
+  options: WatchOptions,
   output: WatchedOutput,
 ): Promise<void> {
   const { watch } = await import('chokidar');
@@ -87,7 +93,7 @@ async function watchFiles(
   };
   let timer: NodeJS.Timeout | undefined;
   watcher.on('all', (_event, path) => {
-    if (resolve(path) === resolve(options.out ?? '')) return; // what was just written
+    if (resolve(path) === resolve(out)) return; // what was just written
     clearTimeout(timer);
     timer = setTimeout(update, settleMs);
   });

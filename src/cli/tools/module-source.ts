@@ -1,6 +1,6 @@
+import { type LoadedModules, loadModules } from '../../modules/modules.ts';
 import { getRegistrySchema } from '../../router/document/introspect.ts';
 import { openRpcOf } from '../../router/document/openrpc.ts';
-import { type LoadedModules, loadModules } from '../../modules/modules.ts';
 import { tableOf } from '../../router/router.ts';
 
 /** What `tandem schema` prints of a module. */

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { type Shell, shells } from './completion.ts';
 import { printAndExit } from '../ending.ts';
+import { type Shell, shells } from './completion.ts';
 
 const initExamples = `
 Examples:

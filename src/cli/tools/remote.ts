@@ -1,9 +1,9 @@
-import { isOpenRpc } from '../../codegen/document.ts';
+import { escapeControls } from '../../base/escape.ts';
+import { StartupError } from '../../base/startup-error.ts';
 import { type Call, createExchange, type Fetch } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
 import { run } from '../../client/run.ts';
-import { escapeControls } from '../../base/escape.ts';
-import { StartupError } from '../../base/startup-error.ts';
+import { isOpenRpc } from '../../codegen/document.ts';
 import { limitedFetch } from './limited-fetch.ts';
 import { isRegistry } from './registry.ts';
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { StartupError } from '../../base/startup-error.ts';
 import { isOpenRpc } from '../../codegen/document.ts';
 import { assertDepth } from '../../codegen/json.ts';
 import { CodegenError } from '../../codegen/text.ts';
-import { StartupError } from '../../base/startup-error.ts';
 import { isRegistry } from './registry.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
 

@@ -1,17 +1,17 @@
 import { clockMs } from '../../base/clock.ts';
+import type { ErrorCode } from '../../jsonrpc/errors.ts';
+import type { Reply } from '../../jsonrpc/reply.ts';
 import type { BodyLease } from '../body-memory.ts';
 import type { Call } from '../call.ts';
 import { errorFor } from '../limit.ts';
 import type { CallObserver } from '../observer.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
-import type { ErrorCode } from '../../jsonrpc/errors.ts';
-import type { Reply } from '../../jsonrpc/reply.ts';
 import type { CostEstimate } from './cost.ts';
 
-/** One call of a unit: what it is expected to cost, where it is, and its answer. */
-export class UnitCall {
-  /** The unit it belongs to and its place there: set by the unit. */
-  unit!: Unit;
+/** One call of a group: what it is expected to cost, where it is, and its answer. */
+export class GroupCall {
+  /** The group it belongs to and its place there: set by the group. */
+  group!: CallGroup;
   index = -1;
   call: Call;
   readonly cost: CostEstimate;
@@ -47,7 +47,7 @@ export class UnitCall {
     if (this.isAnswered) return;
     this.isAnswered = true;
     this.reply = reply;
-    this.unit.noteAnswer(this, code, runUs);
+    this.group.noteAnswer(this, code, runUs);
   }
 
   /** It has started, so that it will not be sent again: what its params stand in may go. */
@@ -62,47 +62,47 @@ export class UnitCall {
 }
 
 /** `queued`: waits for a worker; `sent`: all of it is with one; `held`: taken back, and a call before is not over. */
-export type UnitState = 'queued' | 'sent' | 'held';
+export type GroupState = 'queued' | 'sent' | 'held';
 
-/** Where units wait for a worker. */
+/** Where groups wait for a worker. */
 export interface WaitingRoom {
-  /** A unit that waits here is about to be answered: it is passed over when its turn comes. */
-  drop(unit: Unit): void;
+  /** A group that waits here is about to be answered: it is passed over when its turn comes. */
+  drop(group: CallGroup): void;
 }
 
-/** Whom a unit tells of what happens to it. */
-export interface UnitOwner {
+/** Whom a group tells of what happens to it. */
+export interface GroupOwner {
   /** Bound on the replies of one request. */
   readonly maxReplyBytes: number;
   /** Told of each call. */
   readonly observer: CallObserver | undefined;
   /** Every call has an answer. */
-  onDone(unit: Unit): void;
-  /** A held unit may go on: every call before `next` has an answer. */
-  onResume(unit: Unit): void;
+  onDone(group: CallGroup): void;
+  /** A held group may go on: every call before `next` has an answer. */
+  onResume(group: CallGroup): void;
   /** Its replies are larger together than one request may get: what has not started must not. */
-  onTooLarge(unit: Unit): void;
+  onTooLarge(group: CallGroup): void;
   /** The caller has gone. */
-  onCancelled(unit: Unit): void;
+  onCancelled(group: CallGroup): void;
 }
 
 /**
  * Calls that run one after another on one worker: a single call, or neighbours of a batch. Waits in the
  * queue, travels in a frame, and goes back to the queue with what has not started when its worker is lost.
  */
-export class Unit implements CancelListener {
-  readonly calls: readonly UnitCall[];
+export class CallGroup implements CancelListener {
+  readonly calls: readonly GroupCall[];
   /** Since when it has waited for a worker, by `clockMs`. */
   waitingSince: number;
-  state: UnitState = 'queued';
+  state: GroupState = 'queued';
   /** Where it waits, while it does. */
   queue: WaitingRoom | undefined;
   /** It counts for its procedure's `maxConcurrency`. */
   isInside = false;
   /** Index of the first call that is not with a worker. */
   next = 0;
-  readonly resolve: (unit: Unit) => void;
-  readonly #owner: UnitOwner;
+  readonly resolve: (group: CallGroup) => void;
+  readonly #owner: GroupOwner;
   readonly #arrivedAt: number;
   #answered = 0;
   #replyLength = 0;
@@ -112,14 +112,14 @@ export class Unit implements CancelListener {
    * @param resolve called by the owner, once every call has an answer
    */
   constructor(
-    calls: readonly UnitCall[],
+    calls: readonly GroupCall[],
     arrivedAt: number,
-    owner: UnitOwner,
-    resolve: (unit: Unit) => void,
+    owner: GroupOwner,
+    resolve: (group: CallGroup) => void,
   ) {
     this.calls = calls;
     for (const [index, item] of calls.entries()) {
-      item.unit = this;
+      item.group = this;
       item.index = index;
     }
     this.waitingSince = arrivedAt;
@@ -130,12 +130,12 @@ export class Unit implements CancelListener {
 
   /** The request it belongs to: all its calls are of one. */
   get scope(): RequestScope {
-    return (this.calls[0] as UnitCall).call.scope;
+    return (this.calls[0] as GroupCall).call.scope;
   }
 
-  /** The bound on its procedure; a procedure that has one travels in a unit of its own. */
+  /** The bound on its procedure; a procedure that has one travels in a group of its own. */
   get limited(): { readonly name: string; readonly maxConcurrency: number } | undefined {
-    const { name, maxConcurrency } = (this.calls[0] as UnitCall).call.procedure;
+    const { name, maxConcurrency } = (this.calls[0] as GroupCall).call.procedure;
     return maxConcurrency === undefined ? undefined : { name, maxConcurrency };
   }
 
@@ -143,7 +143,7 @@ export class Unit implements CancelListener {
   get expectedUs(): number {
     let sum = 0;
     for (let i = this.next; i < this.calls.length; i++)
-      sum += (this.calls[i] as UnitCall).expectedUs;
+      sum += (this.calls[i] as GroupCall).expectedUs;
     return sum;
   }
 
@@ -173,7 +173,7 @@ export class Unit implements CancelListener {
   }
 
   /** One of its calls has got its answer. */
-  noteAnswer({ call, reply }: UnitCall, code: number, runUs: number): void {
+  noteAnswer({ call, reply }: GroupCall, code: number, runUs: number): void {
     const { observer } = this.#owner;
     if (observer !== undefined) {
       observer.onCall(call, code, 'worker', this.#waitUs(runUs), runUs, reply);

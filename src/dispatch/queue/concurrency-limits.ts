@@ -1,16 +1,16 @@
-import { UnitQueue } from './unit-queue.ts';
-import type { Unit } from './call-group.ts';
+import type { CallGroup } from './call-group.ts';
+import { GroupQueue } from './group-queue.ts';
 
 interface Gate {
   running: number;
-  readonly waiting: UnitQueue;
+  readonly waiting: GroupQueue;
 }
 
 /**
  * Bounds how many calls of one procedure the workers hold at a time (`maxConcurrency`), so that a heavy
  * one can't take them all. What exceeds it waits here and lets others pass.
  */
-export class Gates {
+export class ConcurrencyLimits {
   readonly #gates = new Map<string, Gate>();
 
   /** Calls that wait at a gate. */
@@ -27,59 +27,59 @@ export class Gates {
     return workUs;
   }
 
-  /** Whether a unit may go to a worker now. */
-  mayPass(unit: Unit): boolean {
-    const { limited } = unit;
-    if (limited === undefined || unit.isInside) return true;
+  /** Whether a group may go to a worker now. */
+  mayPass(group: CallGroup): boolean {
+    const { limited } = group;
+    if (limited === undefined || group.isInside) return true;
     return this.#gateOf(limited.name).running < limited.maxConcurrency;
   }
 
-  /** Keeps a unit that may not pass, until another leaves. */
-  keep(unit: Unit): void {
-    if (unit.limited !== undefined) this.#gateOf(unit.limited.name).waiting.push(unit);
+  /** Keeps a group that may not pass, until another leaves. */
+  keep(group: CallGroup): void {
+    if (group.limited !== undefined) this.#gateOf(group.limited.name).waiting.push(group);
   }
 
-  /** A unit goes to a worker. */
-  enter(unit: Unit): void {
-    if (unit.limited === undefined || unit.isInside) return;
-    unit.isInside = true;
-    this.#gateOf(unit.limited.name).running++;
+  /** A group goes to a worker. */
+  enter(group: CallGroup): void {
+    if (group.limited === undefined || group.isInside) return;
+    group.isInside = true;
+    this.#gateOf(group.limited.name).running++;
   }
 
-  /** A unit has its answer. Gives the one that may go on in its place. */
-  leave(unit: Unit): Unit | undefined {
-    const { limited } = unit;
+  /** A group has its answer. Gives the one that may go on in its place. */
+  leave(group: CallGroup): CallGroup | undefined {
+    const { limited } = group;
     if (limited === undefined) return undefined;
     const gate = this.#gateOf(limited.name);
-    if (unit.isInside) gate.running--;
-    unit.isInside = false;
+    if (group.isInside) gate.running--;
+    group.isInside = false;
     // One that was let go and then given up, in the queue, has another behind it all the same.
     return gate.running < limited.maxConcurrency ? gate.waiting.shift() : undefined;
   }
 
   /** The last to come of those that wait at a gate. */
-  newest(): Unit | undefined {
-    let newest: Unit | undefined;
+  newest(): CallGroup | undefined {
+    let newest: CallGroup | undefined;
     for (const { waiting } of this.#gates.values()) {
-      const unit = waiting.newest();
+      const group = waiting.newest();
       if (
-        unit !== undefined &&
-        (newest === undefined || unit.waitingSince >= newest.waitingSince)
+        group !== undefined &&
+        (newest === undefined || group.waitingSince >= newest.waitingSince)
       ) {
-        newest = unit;
+        newest = group;
       }
     }
     return newest;
   }
 
-  *[Symbol.iterator](): Generator<Unit> {
+  *[Symbol.iterator](): Generator<CallGroup> {
     for (const { waiting } of this.#gates.values()) yield* waiting;
   }
 
   #gateOf(name: string): Gate {
     let gate = this.#gates.get(name);
     if (gate === undefined) {
-      gate = { running: 0, waiting: new UnitQueue() };
+      gate = { running: 0, waiting: new GroupQueue() };
       this.#gates.set(name, gate);
     }
     return gate;

@@ -1,4 +1,4 @@
-import { frameBudgetUs } from '../../pool/balance.ts';
+import { frameBudgetUs } from './balance.ts';
 
 /** Handing a call over and taking its result, beside the procedure's own time: microseconds. */
 const overheadUs = 4;

@@ -1,6 +1,6 @@
-import { Gates } from './concurrency-limits.ts';
-import { UnitQueue } from './unit-queue.ts';
-import type { Unit } from './call-group.ts';
+import type { CallGroup } from './call-group.ts';
+import { ConcurrencyLimits } from './concurrency-limits.ts';
+import { GroupQueue } from './group-queue.ts';
 
 /** Calls that one turn of the event loop may bring on top of those that wait, before frames leave. */
 const turnAllowance = 4096;
@@ -8,8 +8,8 @@ const turnAllowance = 4096;
 /** What waits for a worker: in line, or at the gate of a procedure whose concurrency is bounded. */
 export class Intake {
   readonly #maxQueue: number;
-  readonly #queue = new UnitQueue();
-  readonly #gates = new Gates();
+  readonly #queue = new GroupQueue();
+  readonly #gates = new ConcurrencyLimits();
 
   /** @param maxQueue calls that may wait for a worker */
   constructor(maxQueue: number) {
@@ -36,47 +36,47 @@ export class Intake {
     return this.size + calls > this.#maxQueue + turnAllowance;
   }
 
-  /** The newest unit that waits, where more wait than may. */
-  excess(): Unit | undefined {
+  /** The newest group that waits, where more wait than may. */
+  excess(): CallGroup | undefined {
     if (this.size <= this.#maxQueue) return undefined;
     return this.#queue.newest() ?? this.#gates.newest();
   }
 
-  add(unit: Unit): void {
-    this.#queue.push(unit);
+  add(group: CallGroup): void {
+    this.#queue.push(group);
   }
 
   /** For what comes back: it has waited already. */
-  addFirst(unit: Unit): void {
-    this.#queue.pushFront(unit);
+  addFirst(group: CallGroup): void {
+    this.#queue.pushFront(group);
   }
 
   /** The oldest that may go to a worker now; it stays here until it is taken. */
-  peek(): Unit | undefined {
+  peek(): CallGroup | undefined {
     for (;;) {
-      const unit = this.#queue.peek();
-      if (unit === undefined || this.#gates.mayPass(unit)) return unit;
+      const group = this.#queue.peek();
+      if (group === undefined || this.#gates.mayPass(group)) return group;
       this.#queue.shift();
-      this.#gates.keep(unit);
+      this.#gates.keep(group);
     }
   }
 
-  /** The unit that `peek` gave goes to a worker. */
-  take(unit: Unit): void {
+  /** The group that `peek` gave goes to a worker. */
+  take(group: CallGroup): void {
     this.#queue.shift();
-    this.#gates.enter(unit);
+    this.#gates.enter(group);
   }
 
-  /** A unit has its answers. True: another may go in its place. */
-  leave(unit: Unit): boolean {
-    const next = this.#gates.leave(unit);
+  /** A group has its answers. True: another may go in its place. */
+  leave(group: CallGroup): boolean {
+    const next = this.#gates.leave(group);
     if (next === undefined) return false;
     this.#queue.pushFront(next);
     return true;
   }
 
-  *[Symbol.iterator](): Generator<Unit> {
-    for (const unit of this.#queue) if (!unit.isDone) yield unit;
-    for (const unit of this.#gates) if (!unit.isDone) yield unit;
+  *[Symbol.iterator](): Generator<CallGroup> {
+    for (const group of this.#queue) if (!group.isDone) yield group;
+    for (const group of this.#gates) if (!group.isDone) yield group;
   }
 }

@@ -1,5 +1,5 @@
 import type { BodyLease, BodyMemory } from '../../dispatch/body-memory.ts';
-import { largeBytes } from './limits.ts';
+import { largeBody } from '../../jsonrpc/body.ts';
 
 /**
  * The body of one request: its place in the memory for bodies, from the head that announces it until nobody can
@@ -23,7 +23,7 @@ export class Body {
 
   /** undefined: there is no memory for it now. */
   static reserve(memory: BodyMemory, length: number): Body | undefined {
-    if (length <= largeBytes) {
+    if (length <= largeBody) {
       return memory.take(length) ? new Body(memory, length, undefined) : refuse(memory);
     }
     const lease = memory.lend(length);

@@ -1,8 +1,5 @@
 /** Limits of the HTTP edge that are no options, each with its reason. */
 
-/** Above it a body is bytes that move to a worker without a copy; up to it, copying is the cheaper way. */
-export const largeBytes = 64 * 1024;
-
 /**
  * Characters of a reply that the system takes at once from a connection that waited for it: 12 KiB of
  * UTF-8 at most, where Linux begins with 16 KiB. A longer one may have to wait for its client.

@@ -1,7 +1,7 @@
 import type { DocumentFormat, Service } from '../../dispatch/service.ts';
 import { type Answer, bodyless, jsonAnswer, rejection, textAnswer } from './answer.ts';
 import { preflightHeaders } from './cors.ts';
-import type { HttpOptions } from './options.ts';
+import type { HttpOptions } from './http-options.ts';
 
 export type Target = 'rpc' | 'healthz' | 'readyz' | 'metrics' | 'none';
 

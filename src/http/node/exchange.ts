@@ -2,12 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WaitingReply } from '../../dispatch/reply-memory.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
+import { largeBody } from '../../jsonrpc/body.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure } from '../edge/answer.ts';
 import type { Body } from '../edge/body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
-import { largeBytes, writeDeadlineMs } from '../edge/limits.ts';
+import { writeDeadlineMs } from '../edge/limits.ts';
 import type { NodeConnection, OnConnection } from './connection.ts';
 
 /** What every request of one handler shares. */
@@ -175,7 +176,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
     this.#res.writeHead(status, lines);
     if (body === undefined || this.#req.method === 'HEAD') this.#res.end();
     else this.#res.end(body);
-    if (bytes > largeBytes) {
+    if (bytes > largeBody) {
       // A client that does not read would keep the whole reply in memory.
       this.#writeTimer = setTimeout(
         () => this.#connection.cut(),

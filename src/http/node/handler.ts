@@ -5,10 +5,13 @@ import type { Service } from '../../dispatch/service.ts';
 import { admitted, authRequest } from '../edge/admission.ts';
 import { failure, outOfMemory } from '../edge/answer.ts';
 import { Body } from '../edge/body.ts';
-import { type Checks, createChecks } from '../edge/checks.ts';
 import { createCors } from '../edge/cors.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
 import { addressText } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
+import { type Checks, createChecks } from '../edge/request-checks.ts';
+import { RequestHead } from '../edge/request-head.ts';
+import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes.ts';
 import { type NodeConnection, NodeConnections } from './connection.ts';
 import { type NodeContext, NodeExchange } from './exchange.ts';
 import {
@@ -21,9 +24,6 @@ import {
   queryOf,
   toMount,
 } from './mount.ts';
-import type { HttpOptions } from '../edge/options.ts';
-import { RequestHead } from '../edge/request-head.ts';
-import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes.ts';
 
 /**
  * A request handler for an http server that exists already. In node:http it takes the request and the

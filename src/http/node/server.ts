@@ -2,12 +2,12 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Service } from '../../dispatch/service.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { codeOf, listenError } from '../edge/listen-error.ts';
-import { createOwnHandler } from './handler.ts';
-import type { HttpOptions } from '../edge/options.ts';
 import type { TlsFiles } from '../edge/tls.ts';
+import { createOwnHandler } from './handler.ts';
 
 const serverOptions = {
   // The three below: uWebSockets.js closes idle and slow clients after about 11 s.

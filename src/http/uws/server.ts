@@ -1,12 +1,12 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { Service } from '../../dispatch/service.ts';
 import { admitted, authRequest } from '../edge/admission.ts';
-import { type Checks, createChecks } from '../edge/checks.ts';
 import { type Cors, createCors } from '../edge/cors.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { listenError, probe } from '../edge/listen-error.ts';
-import type { HttpOptions } from '../edge/options.ts';
+import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
 import type { TlsFiles } from '../edge/tls.ts';

@@ -2,21 +2,21 @@ import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { aheadMs } from '../../base/clock.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { fingerprint } from '../../router/document/introspect.ts';
-import { describe } from '../../router/invoke.ts';
 import { ModuleExit } from '../../modules/exit-guard.ts';
 import { summaryWithPlace } from '../../modules/load-error.ts';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import { type LoadedModules, loadModules } from '../../modules/modules.ts';
+import { fingerprint } from '../../router/document/introspect.ts';
+import { describe } from '../../router/invoke.ts';
 import { tableOf } from '../../router/router.ts';
 import { trustPatterns } from '../../router/schema/patterns.ts';
 import { Ledger } from '../wire/ledger.ts';
+import type { LoadedReplica, ReplicaTask, ToReplica } from '../wire/messages.ts';
 import { Outbox } from '../wire/outbox.ts';
 import { Postbox } from './postbox.ts';
 import { Replica } from './replica.ts';
-import { loadRunTraced, type RunTraced } from './trace.ts';
 import { enterReplica } from './thread-role.ts';
-import type { LoadedReplica, ReplicaTask, ToReplica } from '../wire/messages.ts';
+import { loadRunTraced, type RunTraced } from './trace.ts';
 
 /** The resident task of a worker thread: loads the modules, serves frames until it is told to close. */
 export async function runReplica(task: ReplicaTask): Promise<void> {

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import { largeText } from '../wire/frame.ts';
-import type { Outbox } from '../wire/outbox.ts';
+import { largeBody } from '../../jsonrpc/body.ts';
 import { type Notice, type ResultMessage, wake } from '../wire/messages.ts';
+import type { Outbox } from '../wire/outbox.ts';
 
 /**
  * Results wait so long for others, milliseconds, before the front end is told of them. Woken for each, it
@@ -42,7 +42,7 @@ export class Postbox {
       this.#untoldSince ??= now;
       return;
     }
-    const bytes = reply.length > largeText ? new TextEncoder().encode(reply) : undefined;
+    const bytes = reply.length > largeBody ? new TextEncoder().encode(reply) : undefined;
     const message: ResultMessage = [ticket, code, micros, elapsedUs, bytes ?? reply];
     this.#port.postMessage(message, bytes === undefined ? [] : [bytes.buffer]);
   }

@@ -7,10 +7,10 @@ import { LazyContext } from '../../router/lazy-context.ts';
 import type { Procedure } from '../../router/types.ts';
 import { type Frame, type FrameEntry, readFrame } from '../wire/frame.ts';
 import type { Ledger } from '../wire/ledger.ts';
+import type { Command, ReplicaOptions } from '../wire/messages.ts';
 import { readParams } from './params.ts';
 import type { Postbox } from './postbox.ts';
 import type { RunTraced } from './trace.ts';
-import type { Command, ReplicaOptions } from '../wire/messages.ts';
 
 /** Reading the heap's size takes some microseconds. */
 const memoryCheckMs = 100;

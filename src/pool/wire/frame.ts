@@ -1,10 +1,8 @@
 import type { BodyLease, BodyMemory } from '../../dispatch/body-memory.ts';
 import { type Call, stretchOf, unparsed } from '../../dispatch/call.ts';
+import { largeBody } from '../../jsonrpc/body.ts';
 import { verified } from '../../jsonrpc/envelope.ts';
 import type { RequestFacts } from '../../router/lazy-context.ts';
-
-/** Text longer than this crosses as bytes: cloning a large string stalls the thread that reads it. */
-export const largeText = 64 * 1024;
 
 /** Params of one call among others of a large body cross as text up to so many bytes: few are soon copied. */
 const largestPiece = 4 * 1024;
@@ -80,7 +78,7 @@ export class FrameBuilder {
   }
 
   /**
-   * See {@link FrameEntry}. The frame is as it was before where this throws.
+   * See {@worker FrameEntry}. The frame is as it was before where this throws.
    *
    * @returns what the replica will read the params from, where that is shared: held for it
    * @throws what can't be put into text or shared memory: for lack of memory, or beyond what a string holds
@@ -193,7 +191,7 @@ export class FrameBuilder {
    * UTF-8 can't hold, crosses in a string only.
    */
   #addText(text: string, start: number, end: number): BodyLease | undefined {
-    if (text.length <= largeText || !text.isWellFormed()) {
+    if (text.length <= largeBody || !text.isWellFormed()) {
       this.#text += text;
       this.#putPlace(text.length, start, end);
       return undefined;

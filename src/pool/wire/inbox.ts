@@ -1,6 +1,6 @@
-import type { Fault } from '../../router/invoke.ts';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import type { Files } from '../../modules/modules.ts';
+import type { Fault } from '../../router/invoke.ts';
 import {
   type FromReplica,
   type LoadedReplica,

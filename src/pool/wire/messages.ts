@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Fault } from '../../router/invoke.ts';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import type { Files } from '../../modules/modules.ts';
+import type { Fault } from '../../router/invoke.ts';
 import type { Frame } from './frame.ts';
 
 /** The messages between the front end and a replica. Everything that crosses is declared here; see `parseMessage`. */

@@ -1,9 +1,9 @@
 import { neverRan } from '../../dispatch/observer.ts';
+import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { Orphans } from './orphans.ts';
 import type { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
-import type { Unit, UnitCall } from '../../dispatch/queue/call-group.ts';
 
 /** A thread that was sent an abort and neither answers it nor is in a call it is known to run is stuck. */
 const unresponsiveAfterMs = 500;
@@ -13,14 +13,14 @@ export class Expiry {
   readonly #thread: ReplicaThread;
   readonly #slots: Slots;
   readonly #orphans: Orphans;
-  readonly #timeoutOf: (item: UnitCall) => number;
+  readonly #timeoutOf: (item: GroupCall) => number;
 
   /** @param timeoutOf milliseconds a call may run */
   constructor(
     thread: ReplicaThread,
     slots: Slots,
     orphans: Orphans,
-    timeoutOf: (item: UnitCall) => number,
+    timeoutOf: (item: GroupCall) => number,
   ) {
     this.#thread = thread;
     this.#slots = slots;
@@ -28,10 +28,10 @@ export class Expiry {
     this.#timeoutOf = timeoutOf;
   }
 
-  /** The caller of a unit has gone: what runs of it is told, where it can hear. */
-  cancel(unit: Unit): void {
+  /** The caller of a group has gone: what runs of it is told, where it can hear. */
+  cancel(group: CallGroup): void {
     for (const item of this.#slots.all) {
-      if (item === undefined || item.unit !== unit || item.abortedAt !== undefined) continue;
+      if (item === undefined || item.group !== group || item.abortedAt !== undefined) continue;
       // Killed at its deadline and not before: callers that come and go must not buy a thread each.
       this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
     }
@@ -40,13 +40,13 @@ export class Expiry {
   /**
    * Answers the calls whose time is over.
    *
-   * @param onAnswered told of the unit of each
+   * @param onAnswered told of the group of each
    * @returns the call for whose sake the thread must be killed: it is in its synchronous code past its
    *   deadline, or was told to end and the thread does not even answer that
    */
-  expire(now: number, onAnswered: (unit: Unit) => void): UnitCall | undefined {
+  expire(now: number, onAnswered: (group: CallGroup) => void): GroupCall | undefined {
     const { ledger } = this.#thread;
-    let stuck: UnitCall | undefined;
+    let stuck: GroupCall | undefined;
     for (const item of this.#slots.all) {
       if (item === undefined) continue;
       item.startedAt = ledger.startedAt(item.ticket);
@@ -74,10 +74,10 @@ export class Expiry {
 
   /** Whether the thread must be killed for a call that has started. */
   #expireStarted(
-    item: UnitCall,
+    item: GroupCall,
     startedAt: number,
     now: number,
-    onAnswered: (unit: Unit) => void,
+    onAnswered: (group: CallGroup) => void,
   ): boolean {
     const timeoutMs = this.#timeoutOf(item);
     const { scope } = item.call;
@@ -91,11 +91,11 @@ export class Expiry {
     if (isOrphan) this.#orphans.expire(item);
     item.fail(ErrorCode.DeadlineExceeded, data, (now - startedAt) * 1000);
     if (!isRunning) this.#abort(item, 'deadline', now);
-    onAnswered(item.unit);
+    onAnswered(item.group);
     return isStuck;
   }
 
-  #expireUnstarted(item: UnitCall, now: number): void {
+  #expireUnstarted(item: GroupCall, now: number): void {
     const { scope } = item.call;
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
     if (!this.#thread.ledger.revoke(item.ticket)) return;
@@ -103,12 +103,12 @@ export class Expiry {
     item.fail(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }, neverRan);
   }
 
-  #isSilent({ abortedAt }: UnitCall, now: number): boolean {
+  #isSilent({ abortedAt }: GroupCall, now: number): boolean {
     if (abortedAt === undefined || now - abortedAt <= unresponsiveAfterMs) return false;
     return !this.#thread.ledger.isBusy();
   }
 
-  #abort(item: UnitCall, reason: 'cancelled' | 'deadline', at: number): void {
+  #abort(item: GroupCall, reason: 'cancelled' | 'deadline', at: number): void {
     item.abortedAt = at;
     this.#thread.post({ type: 'abort', ticket: item.ticket, reason });
   }

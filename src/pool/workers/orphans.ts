@@ -1,4 +1,4 @@
-import type { UnitCall } from '../../dispatch/queue/call-group.ts';
+import type { GroupCall } from '../../dispatch/queue/call-group.ts';
 
 /**
  * The calls of one worker that nobody waits for any more, and that wait there: their callers have left, or they were
@@ -6,7 +6,7 @@ import type { UnitCall } from '../../dispatch/queue/call-group.ts';
  */
 export class Orphans {
   readonly #limit: number;
-  readonly #items = new Map<number, UnitCall>();
+  readonly #items = new Map<number, GroupCall>();
   /** How many of each procedure have been left by their callers and may still end in time. */
   readonly #left = new Map<string, number>();
   #leftCount = 0;
@@ -37,35 +37,35 @@ export class Orphans {
   }
 
   /** The one whose caller left first, which is the next to end, about; undefined: there is none. */
-  get oldest(): UnitCall | undefined {
+  get oldest(): GroupCall | undefined {
     for (const item of this.#items.values()) if (!item.isAnswered) return item;
     return undefined;
   }
 
-  [Symbol.iterator](): Iterator<UnitCall> {
+  [Symbol.iterator](): Iterator<GroupCall> {
     return this.#items.values();
   }
 
-  add(item: UnitCall): void {
+  add(item: GroupCall): void {
     this.#items.set(item.ticket, item);
     if (!item.isAnswered) this.#count(item, 1);
   }
 
-  of(ticket: number): UnitCall | undefined {
+  of(ticket: number): GroupCall | undefined {
     return this.#items.get(ticket);
   }
 
   /** A call is about to be answered at its deadline; it stays. */
-  expire(item: UnitCall): void {
+  expire(item: GroupCall): void {
     this.#count(item, -1);
   }
 
   /** A call has ended, or its thread has. */
-  remove(item: UnitCall): void {
+  remove(item: GroupCall): void {
     if (this.#items.delete(item.ticket) && !item.isAnswered) this.#count(item, -1);
   }
 
-  #count(item: UnitCall, change: 1 | -1): void {
+  #count(item: GroupCall, change: 1 | -1): void {
     const { name } = item.call.procedure;
     const count = (this.#left.get(name) ?? 0) + change;
     if (count === 0) this.#left.delete(name);

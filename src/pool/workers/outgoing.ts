@@ -1,13 +1,13 @@
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { neverRan } from '../../dispatch/observer.ts';
+import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { replyText } from '../../jsonrpc/reply.ts';
 import { type FaultReporter, toErrorOutcome } from '../../router/invoke.ts';
+import type { PoolCounters } from '../stats.ts';
 import { FrameBuilder } from '../wire/frame.ts';
 import { slotCount } from '../wire/ledger.ts';
 import type { Slots } from './slots.ts';
-import type { PoolCounters } from '../stats.ts';
 import type { ReplicaThread } from './threads.ts';
-import type { Unit, UnitCall } from '../../dispatch/queue/call-group.ts';
 
 /** A call expected to take no longer may begin before the results ahead of it are told of, microseconds. */
 const shortUs = 50;
@@ -48,16 +48,16 @@ export class Outgoing {
   }
 
   /** Milliseconds a call may run. */
-  timeoutOf({ call }: UnitCall): number {
+  timeoutOf({ call }: GroupCall): number {
     return call.procedure.timeoutMs ?? this.#options.timeoutMs;
   }
 
-  /** Puts a unit's waiting calls into the next frame. What can't be put there is answered with -32603. */
-  add(unit: Unit): void {
+  /** Puts a group's waiting calls into the next frame. What can't be put there is answered with -32603. */
+  add(group: CallGroup): void {
     let follows = false;
-    unit.state = 'sent';
-    for (; unit.next < unit.calls.length; unit.next++) {
-      const item = unit.calls[unit.next] as UnitCall;
+    group.state = 'sent';
+    for (; group.next < group.calls.length; group.next++) {
+      const item = group.calls[group.next] as GroupCall;
       if (item.isAnswered) continue;
       this.#slots.take(item);
       try {
@@ -76,9 +76,9 @@ export class Outgoing {
 
   /** Posts the frame that `add` has filled. */
   flush(): void {
-    // Where it can't be posted its units are tried one by one, so that the one it is for costs no other.
-    for (const unit of this.#post()) {
-      this.add(unit);
+    // Where it can't be posted its groups are tried one by one, so that the one it is for costs no other.
+    for (const group of this.#post()) {
+      this.add(group);
       for (const left of this.#post()) {
         // Not held any more, so that the answers don't bring it back.
         left.state = 'sent';
@@ -89,22 +89,22 @@ export class Outgoing {
     }
   }
 
-  /** Takes back what has not started. Their units stand at the first call to run. */
-  takeBack(isMeant: (item: UnitCall) => boolean): Unit[] {
-    const units = new Set<Unit>();
+  /** Takes back what has not started. Their groups stand at the first call to run. */
+  takeBack(isMeant: (item: GroupCall) => boolean): CallGroup[] {
+    const groups = new Set<CallGroup>();
     for (const item of this.#slots.all) {
       if (item === undefined || !isMeant(item)) continue;
       if (!this.#thread.ledger.revoke(item.ticket)) continue;
       this.#slots.release(item);
-      item.unit.next = Math.min(item.unit.next, item.index);
-      item.unit.state = 'held';
-      units.add(item.unit);
+      item.group.next = Math.min(item.group.next, item.index);
+      item.group.state = 'held';
+      groups.add(item.group);
     }
-    return [...units];
+    return [...groups];
   }
 
-  /** Gives back the units of the frame where it could not be posted. */
-  #post(): Unit[] {
+  /** Gives back the groups of the frame where it could not be posted. */
+  #post(): CallGroup[] {
     const { count } = this.#frame;
     if (count === 0) return [];
     const frame = this.#frame.take();
@@ -121,7 +121,7 @@ export class Outgoing {
     return [];
   }
 
-  #fault(item: UnitCall, error: unknown): void {
+  #fault(item: GroupCall, error: unknown): void {
     if (item.isAnswered) return;
     const { id, procedure } = item.call;
     const outcome = toErrorOutcome(error, procedure.name, this.#onFault);

@@ -1,4 +1,4 @@
-import type { WorkerLink } from './worker-state.ts';
+import type { WorkerState } from './worker-state.ts';
 
 export interface RetirementLimits {
   /** Calls and bytes after which a worker is replaced by a fresh one; 0: never. */
@@ -8,16 +8,16 @@ export interface RetirementLimits {
 
 export interface RetirementEvents {
   /** Takes no more calls from now on: its place is free. */
-  readonly onBegun: (link: WorkerLink) => void;
+  readonly onBegun: (worker: WorkerState) => void;
   /** Has finished what it had, and can be told to tear down. */
-  readonly onIdle: (link: WorkerLink) => void;
+  readonly onIdle: (worker: WorkerState) => void;
 }
 
 /** Takes workers that have grown old out of service, one at a time, each after its last call. */
 export class Retirement {
   readonly #limits: RetirementLimits;
   readonly #events: RetirementEvents;
-  #link: WorkerLink | undefined;
+  #worker: WorkerState | undefined;
   #isIdle = false;
 
   constructor(limits: RetirementLimits, events: RetirementEvents) {
@@ -26,28 +26,28 @@ export class Retirement {
   }
 
   /** To be called now and then. Whether one is being replaced. */
-  advance(workers: readonly WorkerLink[]): boolean {
-    if (this.#link === undefined) {
-      this.#link = workers.find((link) => this.#isOld(link));
-      if (this.#link === undefined) return false;
-      this.#link.isRetiring = true;
-      this.#events.onBegun(this.#link);
+  advance(workers: readonly WorkerState[]): boolean {
+    if (this.#worker === undefined) {
+      this.#worker = workers.find((worker) => this.#isOld(worker));
+      if (this.#worker === undefined) return false;
+      this.#worker.isRetiring = true;
+      this.#events.onBegun(this.#worker);
     }
-    if (this.#link.inFlight === 0 && this.#link.isAnswered && !this.#isIdle) {
+    if (this.#worker.inFlight === 0 && this.#worker.isAnswered && !this.#isIdle) {
       this.#isIdle = true;
-      this.#events.onIdle(this.#link);
+      this.#events.onIdle(this.#worker);
     }
     return true;
   }
 
   /** A worker is gone: the next one may follow, if it was this one. */
-  forget(link: WorkerLink): void {
-    if (this.#link !== link) return;
-    this.#link = undefined;
+  forget(worker: WorkerState): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
     this.#isIdle = false;
   }
 
-  #isOld({ completed, memory, orphans }: WorkerLink): boolean {
+  #isOld({ completed, memory, orphans }: WorkerState): boolean {
     const { maxCallsPerWorker, maxWorkerMemory } = this.#limits;
     return (
       orphans.isSpent ||

@@ -1,15 +1,24 @@
+import { clockMs } from '../../base/clock.ts';
+import { type DelayPolicy, RestartDelay } from '../../base/restart-delay.ts';
 import { hangHint } from '../../modules/load-stage.ts';
 import { SourceFiles } from '../../modules/source-files.ts';
-import { Backoff } from '../backoff.ts';
-import type { WorkerLink } from './worker-state.ts';
+import type { RosterEvents, RosterOptions } from '../pool-options.ts';
 import { ChangedFileError, type Expected } from './loading.ts';
 import { isNiced } from './niceness.ts';
-import type { RosterEvents, RosterOptions } from '../options.ts';
 import { Retirement } from './retirement.ts';
 import { type ReadyNotice, type ServingNotice, Starter } from './starter.ts';
 import { ReplicaThreads, type ThreadExit } from './threads.ts';
 import { Timers } from './timers.ts';
 import { Trial } from './trial.ts';
+import type { WorkerState } from './worker-state.ts';
+
+/** Replacements that die young wait: repeated deaths must not spin. */
+const restartPolicy: DelayPolicy = {
+  free: 3,
+  firstMs: 100,
+  longestMs: 5000,
+  forgetsMs: 10_000,
+};
 
 /** A retiring worker whose teardown takes longer is ended all the same. */
 const longestTeardownMs = 10_000;
@@ -17,14 +26,14 @@ const longestTeardownMs = 10_000;
 /** Keeps the workers: starts replicas, replaces those that are lost, from warm spares first. */
 export class Roster {
   /** The workers that take calls. */
-  readonly active: WorkerLink[] = [];
+  readonly active: WorkerState[] = [];
   readonly threads: ReplicaThreads;
   /** undefined: there is none, or it is over. */
   trial: Trial | undefined;
   /** Workers lost against our will, and threads killed at a deadline. */
   deaths = 0;
   kills = 0;
-  readonly #spares: WorkerLink[] = [];
+  readonly #spares: WorkerState[] = [];
   readonly #starter: Starter;
   readonly #options: RosterOptions;
   readonly #events: RosterEvents;
@@ -35,7 +44,7 @@ export class Roster {
   readonly #retirement: Retirement;
   #nicenessChecked = false;
   #closing = false;
-  readonly #backoff = new Backoff();
+  readonly #restarts = new RestartDelay(restartPolicy);
   readonly #timers = new Timers();
 
   constructor(options: RosterOptions, events: RosterEvents) {
@@ -47,9 +56,9 @@ export class Roster {
         events.onWorkerRetired(completed, memory);
         this.#fill();
       },
-      onIdle: (link) => {
-        link.thread.post({ type: 'retire' });
-        this.#timers.set(longestTeardownMs, () => this.#endRetired(link)).unref();
+      onIdle: (worker) => {
+        worker.thread.post({ type: 'retire' });
+        this.#timers.set(longestTeardownMs, () => this.#endRetired(worker)).unref();
       },
     });
     this.#ready = new Promise((resolve, reject) => {
@@ -63,16 +72,16 @@ export class Roster {
       events.onUncaught(error.stack ?? error.message),
     );
     this.#starter = new Starter(this.threads, options.expected, options, events, {
-      onReady: (link, notice) => this.#onLoaded(link, notice),
-      onFailed: (link, error) => this.#dismiss(link, error),
+      onReady: (worker, notice) => this.#onLoaded(worker, notice),
+      onFailed: (worker, error) => this.#dismiss(worker, error),
       onLate: (doing, end) => this.#onLate(doing, end),
-      onNotice: (link, notice) => this.#notice(link, notice),
-      onResult: (link, ticket, code, micros, elapsedUs, reply) => {
-        link.settle(ticket, code, micros, elapsedUs, reply);
+      onNotice: (worker, notice) => this.#notice(worker, notice),
+      onResult: (worker, ticket, code, micros, elapsedUs, reply) => {
+        worker.settle(ticket, code, micros, elapsedUs, reply);
         this.#events.onCapacity();
       },
-      onUnreadable: (link) => this.#giveUp(link, 'what it wrote can not be read'),
-      onEnd: (link, exit, doing) => this.#gone(link, exit, doing),
+      onUnreadable: (worker) => this.#giveUp(worker, 'what it wrote can not be read'),
+      onEnd: (worker, exit, doing) => this.#gone(worker, exit, doing),
     });
     // Where nobody knows yet what the modules do, one thread is enough to find out.
     this.#start(this.trial === undefined ? options.workers : 1);
@@ -92,7 +101,7 @@ export class Roster {
   }
 
   /**
-   * See {@link Trial.settle}. Of all workers that are ready by now.
+   * See {@worker Trial.settle}. Of all workers that are ready by now.
    *
    * @throws the first fault
    */
@@ -121,11 +130,11 @@ export class Roster {
   }
 
   /** Terminates a worker's thread under what it is running. Call `takeBack` first. */
-  kill(link: WorkerLink): void {
-    if (!this.#remove(link)) return; // being killed already
+  kill(worker: WorkerState): void {
+    if (!this.#remove(worker)) return; // being killed already
     this.kills++;
     this.#options.counters.kills++;
-    link.thread.kill();
+    worker.thread.kill();
     this.#replace(0);
   }
 
@@ -145,7 +154,7 @@ export class Roster {
     this.#closing = true;
     this.#doom(new Error('closed before the workers were ready'));
     this.#timers.clearAll();
-    for (const link of [...this.active, ...this.#spares]) link.thread.post({ type: 'close' });
+    for (const worker of [...this.active, ...this.#spares]) worker.thread.post({ type: 'close' });
     const gone = this.#starter.gone();
     this.#starter.stopWaiting();
     const mostMs = this.#starter.count > 0 ? Math.max(graceMs, loadingMs) : graceMs;
@@ -164,21 +173,21 @@ export class Roster {
     for (let i = 0; i < count; i++) this.#starter.start();
   }
 
-  #notice(link: WorkerLink, notice: ServingNotice): void {
+  #notice(worker: WorkerState, notice: ServingNotice): void {
     switch (notice.type) {
       case 'idle':
-        this.trial?.onIdle(link);
-        link.waits(notice.lastTicket);
+        this.trial?.onIdle(worker);
+        worker.waits(notice.lastTicket);
         this.#events.onCapacity();
         break;
       case 'memory':
-        link.memory = notice.bytes;
+        worker.memory = notice.bytes;
         break;
       case 'retired':
-        if (link.isRetiring) this.#endRetired(link);
+        if (worker.isRetiring) this.#endRetired(worker);
         break;
       case 'aborted':
-        link.expiry.aborted(notice.ticket);
+        worker.expiry.aborted(notice.ticket);
         this.#events.onCapacity();
         break;
       case 'fault':
@@ -191,10 +200,10 @@ export class Roster {
     }
   }
 
-  #onLoaded(link: WorkerLink, { threadId, nice, loaded }: ReadyNotice): void {
-    link.threadId = threadId;
+  #onLoaded(worker: WorkerState, { threadId, nice, loaded }: ReadyNotice): void {
+    worker.threadId = threadId;
     this.#checkNiceness(nice);
-    this.#join(link);
+    this.#join(worker);
     this.trial?.onReady(loaded);
   }
 
@@ -211,11 +220,11 @@ export class Roster {
   }
 
   /** Ends a worker that can't be worked with, and answers what had started there. */
-  #giveUp(link: WorkerLink, detail: string): void {
-    if (!this.active.includes(link)) return; // ended already
-    const unstarted = link.takeBack();
-    link.lose('error');
-    this.kill(link);
+  #giveUp(worker: WorkerState, detail: string): void {
+    if (!this.active.includes(worker)) return; // ended already
+    const unstarted = worker.takeBack();
+    worker.lose('error');
+    this.kill(worker);
     this.#events.onLost(unstarted, 'error', detail);
   }
 
@@ -225,12 +234,12 @@ export class Roster {
     if (!isNiced(nice, this.#options.niceIncrement)) this.#events.onNotNiced();
   }
 
-  #join(link: WorkerLink): void {
+  #join(worker: WorkerState): void {
     if (this.#closing) {
-      link.thread.post({ type: 'close' });
+      worker.thread.post({ type: 'close' });
       return;
     }
-    this.#spares.push(link);
+    this.#spares.push(worker);
     if (!this.#fill()) return;
     if (!this.#isReady && this.active.length === this.#options.workers) {
       this.#isReady = true;
@@ -243,7 +252,7 @@ export class Roster {
   /** Puts spares in the places that are free. False: none was, or there is no spare. */
   #fill(): boolean {
     let free = this.#options.workers;
-    for (const link of this.active) if (!link.isRetiring) free--;
+    for (const worker of this.active) if (!worker.isRetiring) free--;
     const joining = this.#spares.splice(0, free);
     if (joining.length === 0) return false;
     this.active.push(...joining);
@@ -252,17 +261,17 @@ export class Roster {
   }
 
   /** By force: a task that ends leaves its thread alive, and in it what made it old. */
-  #endRetired(link: WorkerLink): void {
-    if (this.#closing || !this.#remove(link)) return;
-    link.thread.kill();
+  #endRetired(worker: WorkerState): void {
+    if (this.#closing || !this.#remove(worker)) return;
+    worker.thread.kill();
     this.#replace(0);
   }
 
   /** Ends a replica that could not load what it was to load. */
-  #dismiss(link: WorkerLink, error: Error): void {
+  #dismiss(worker: WorkerState, error: Error): void {
     // First: piscina replaces a thread as soon as it is ended.
     if (this.#isProbing) this.threads.letGo();
-    link.thread.kill();
+    worker.thread.kill();
     this.#failed(error);
   }
 
@@ -277,7 +286,7 @@ export class Roster {
       this.#doom(error);
       return;
     }
-    const delay = this.#backoff.delayMs(false);
+    const delay = this.#restarts.next(clockMs());
     this.#events.onRestartFailed(error.message, delay);
     this.#replace(delay);
     if (error instanceof ChangedFileError && this.active.length === 0) this.#events.onOutdated();
@@ -290,14 +299,14 @@ export class Roster {
     this.trial?.fail(error);
   }
 
-  #gone(link: WorkerLink, exit: ThreadExit, doing: string | undefined): void {
+  #gone(worker: WorkerState, exit: ThreadExit, doing: string | undefined): void {
     if (exit.end === 'killed') {
-      link.lose('neighbour');
+      worker.lose('neighbour');
       return;
     }
-    this.#remove(link);
+    this.#remove(worker);
     if (exit.end === 'closed') {
-      link.abandon('shutdown');
+      worker.abandon('shutdown');
       return;
     }
     if (this.#isProbing) {
@@ -307,23 +316,30 @@ export class Roster {
     }
     this.deaths++;
     this.#options.counters.deaths[exit.end]++;
-    const unstarted = link.takeBack();
-    link.lose(exit.end);
+    const unstarted = worker.takeBack();
+    worker.lose(exit.end);
     this.#events.onLost(unstarted, exit.end, exit.detail);
-    this.#replace(this.#backoff.delayMs(link.completed > 0));
+    this.#replace(this.#restartDelay(worker));
+  }
+
+  /** A worker that has served works and is missed: its replacement waits for nothing. */
+  #restartDelay({ completed }: WorkerState): number {
+    if (completed === 0) return this.#restarts.next(clockMs());
+    this.#restarts.reset();
+    return 0;
   }
 
   /** Takes a worker off the roster; a spare takes its place. False: it was not on it. */
-  #remove(link: WorkerLink): boolean {
-    const spare = this.#spares.indexOf(link);
+  #remove(worker: WorkerState): boolean {
+    const spare = this.#spares.indexOf(worker);
     if (spare !== -1) {
       this.#spares.splice(spare, 1);
       return true;
     }
-    const index = this.active.indexOf(link);
+    const index = this.active.indexOf(worker);
     if (index === -1) return false;
     this.active.splice(index, 1);
-    this.#retirement.forget(link);
+    this.#retirement.forget(worker);
     this.#fill();
     return true;
   }

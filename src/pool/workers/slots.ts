@@ -1,9 +1,9 @@
+import type { GroupCall } from '../../dispatch/queue/call-group.ts';
 import { slotCount } from '../wire/ledger.ts';
-import type { UnitCall } from '../../dispatch/queue/call-group.ts';
 
 /** The calls that a worker was sent and has neither ended nor left behind, and what they are expected to cost. */
 export class Slots {
-  readonly #items: (UnitCall | undefined)[] = [];
+  readonly #items: (GroupCall | undefined)[] = [];
   readonly #free: number[] = [];
   #sequence = 1;
   /** Calls here, and those of them that do not just wait. */
@@ -13,18 +13,18 @@ export class Slots {
   loadUs = 0;
 
   /** By slot; free slots are undefined. */
-  get all(): readonly (UnitCall | undefined)[] {
+  get all(): readonly (GroupCall | undefined)[] {
     return this.#items;
   }
 
   /** The call that a ticket names; undefined: it is not here (any more). */
-  of(ticket: number): UnitCall | undefined {
+  of(ticket: number): GroupCall | undefined {
     const item = this.#items[ticket % slotCount];
     return item?.ticket === ticket ? item : undefined;
   }
 
   /** Gives a call a slot, and a ticket that no call had before. */
-  take(item: UnitCall): void {
+  take(item: GroupCall): void {
     const slot = this.#free.pop() ?? this.#items.length;
     item.ticket = this.#sequence++ * slotCount + slot;
     item.loadUs = item.expectedUs;
@@ -35,14 +35,14 @@ export class Slots {
   }
 
   /** A call waits: it costs nothing until it goes on. */
-  rest(item: UnitCall): void {
+  rest(item: GroupCall): void {
     if (item.loadUs === 0) return;
     this.working--;
     this.loadUs -= item.loadUs;
     item.loadUs = 0;
   }
 
-  release(item: UnitCall): void {
+  release(item: GroupCall): void {
     this.rest(item);
     // The worker has settled it, was told of its end, or will not start it.
     item.lease?.release();

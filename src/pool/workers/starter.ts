@@ -1,30 +1,30 @@
-import { type LinkEvents, type LinkOptions, WorkerLink } from './worker-state.ts';
+import type { Notice } from '../wire/messages.ts';
 import { type Expected, Loading } from './loading.ts';
 import type { ReplicaThreads, ThreadExit, ThreadListener } from './threads.ts';
 import { Timers } from './timers.ts';
-import type { Notice } from '../wire/messages.ts';
+import { WorkerState, type WorkerStateEvents, type WorkerStateOptions } from './worker-state.ts';
 
 export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
 /** What a replica tells once it has loaded. */
 export type ServingNotice = Exclude<Notice, { readonly type: 'stage' | 'ready' | 'failed' }>;
 
-export interface StarterOptions extends LinkOptions {
+export interface StarterOptions extends WorkerStateOptions {
   readonly startTimeoutMs: number;
 }
 
 export interface StarterEvents {
   /** A replica has loaded what it was to load. */
-  onReady(link: WorkerLink, notice: ReadyNotice): void;
+  onReady(worker: WorkerState, notice: ReadyNotice): void;
   /** It has not, and will not. It is not ended yet. */
-  onFailed(link: WorkerLink, error: Error): void;
+  onFailed(worker: WorkerState, error: Error): void;
   /** It has not within `startTimeoutMs`: `doing` has not ended. To be ended by `end`. */
   onLate(doing: string, end: () => void): void;
-  onNotice(link: WorkerLink, notice: ServingNotice): void;
-  onResult(link: WorkerLink, ...result: Parameters<ThreadListener['onResult']>): void;
+  onNotice(worker: WorkerState, notice: ServingNotice): void;
+  onResult(worker: WorkerState, ...result: Parameters<ThreadListener['onResult']>): void;
   /** What it has written can't be read any more. */
-  onUnreadable(link: WorkerLink): void;
+  onUnreadable(worker: WorkerState): void;
   /** Its thread is gone; `doing`: while it was doing that, undefined: it had loaded. */
-  onEnd(link: WorkerLink, exit: ThreadExit, doing: string | undefined): void;
+  onEnd(worker: WorkerState, exit: ThreadExit, doing: string | undefined): void;
 }
 
 /** Starts replicas, and knows those that load. */
@@ -33,9 +33,9 @@ export class Starter {
   expected: Expected | undefined;
   readonly #threads: ReplicaThreads;
   readonly #options: StarterOptions;
-  readonly #linkEvents: LinkEvents;
+  readonly #linkEvents: WorkerStateEvents;
   readonly #events: StarterEvents;
-  readonly #loading = new Map<WorkerLink, Loading>();
+  readonly #loading = new Map<WorkerState, Loading>();
   readonly #ended = new Set<Promise<void>>();
   readonly #timers = new Timers();
 
@@ -43,7 +43,7 @@ export class Starter {
     threads: ReplicaThreads,
     expected: Expected | undefined,
     options: StarterOptions,
-    linkEvents: LinkEvents,
+    linkEvents: WorkerStateEvents,
     events: StarterEvents,
   ) {
     this.#threads = threads;
@@ -64,7 +64,7 @@ export class Starter {
   }
 
   start(): void {
-    let link: WorkerLink | undefined;
+    let worker: WorkerState | undefined;
     let ended: () => void = () => {};
     const end = new Promise<void>((resolve) => {
       ended = resolve;
@@ -73,7 +73,7 @@ export class Starter {
     const loading = new Loading(this.expected);
     // Without this a module that waits for ever would keep the slot: nobody else tells of it.
     const limit = this.#timers.set(this.#options.startTimeoutMs, () => {
-      const late = link;
+      const late = worker;
       if (late === undefined || loading.isUnwanted) return;
       this.#events.onLate(loading.doing, () => this.#end(late, loading));
     });
@@ -83,35 +83,35 @@ export class Starter {
     const listener: ThreadListener = {
       onGarbled,
       onUnreadable: () => {
-        if (link !== undefined) this.#events.onUnreadable(link);
+        if (worker !== undefined) this.#events.onUnreadable(worker);
       },
       onResult: (ticket, code, micros, elapsedUs, reply) => {
-        if (link === undefined) return;
-        this.#events.onResult(link, ticket, code, micros, elapsedUs, reply);
+        if (worker === undefined) return;
+        this.#events.onResult(worker, ticket, code, micros, elapsedUs, reply);
       },
       onNotice: (notice) => {
         if (notice.type === 'ready' || notice.type === 'failed') this.#timers.clear(limit);
-        if (link !== undefined) this.#onNotice(link, notice);
+        if (worker !== undefined) this.#onNotice(worker, notice);
       },
       onEnd: (exit) => {
         this.#timers.clear(limit);
         this.#ended.delete(end);
         ended();
-        if (link === undefined) return;
-        const doing = this.#loading.delete(link) ? loading.doing : undefined;
-        this.#events.onEnd(link, exit, doing);
+        if (worker === undefined) return;
+        const doing = this.#loading.delete(worker) ? loading.doing : undefined;
+        this.#events.onEnd(worker, exit, doing);
       },
-      onGone: () => link?.onGone(),
+      onGone: () => worker?.onGone(),
     };
     const thread = this.#threads.start(listener, this.expected?.fingerprint);
     const { onRun, onFault } = this.#linkEvents;
-    link = new WorkerLink(thread, this.#options, { onRun, onFault, onGarbled });
-    this.#loading.set(link, loading);
+    worker = new WorkerState(thread, this.#options, { onRun, onFault, onGarbled });
+    this.#loading.set(worker, loading);
   }
 
   /** Ends what loads the modules; a thread that has not come to them yet, once it has. */
   end(): void {
-    for (const [link, loading] of this.#loading) this.#end(link, loading);
+    for (const [worker, loading] of this.#loading) this.#end(worker, loading);
   }
 
   /** Nothing is told to be late any more. */
@@ -119,40 +119,40 @@ export class Starter {
     this.#timers.clearAll();
   }
 
-  #end(link: WorkerLink, loading: Loading): void {
+  #end(worker: WorkerState, loading: Loading): void {
     loading.isUnwanted = true;
-    if (loading.hasBegun) link.thread.kill();
+    if (loading.hasBegun) worker.thread.kill();
   }
 
-  #onNotice(link: WorkerLink, notice: Notice): void {
-    const loading = this.#loading.get(link);
+  #onNotice(worker: WorkerState, notice: Notice): void {
+    const loading = this.#loading.get(worker);
     switch (notice.type) {
       case 'stage':
         loading?.enter(notice.stage);
-        if (loading?.isUnwanted) link.thread.kill();
+        if (loading?.isUnwanted) worker.thread.kill();
         break;
       case 'ready':
         if (loading === undefined || loading.isUnwanted) return;
-        this.#loading.delete(link);
-        this.#onReady(link, loading, notice);
+        this.#loading.delete(worker);
+        this.#onReady(worker, loading, notice);
         break;
       case 'failed':
         if (loading === undefined) return;
-        this.#loading.delete(link);
+        this.#loading.delete(worker);
         // Other files may be all that is wrong.
         if (!loading.isUnwanted) {
-          this.#events.onFailed(link, loading.verify(notice.message) ?? toError(notice));
+          this.#events.onFailed(worker, loading.verify(notice.message) ?? toError(notice));
         }
         break;
       default:
-        this.#events.onNotice(link, notice);
+        this.#events.onNotice(worker, notice);
     }
   }
 
-  #onReady(link: WorkerLink, loading: Loading, notice: ReadyNotice): void {
+  #onReady(worker: WorkerState, loading: Loading, notice: ReadyNotice): void {
     const changed = loading.verify();
-    if (changed === undefined) this.#events.onReady(link, notice);
-    else this.#events.onFailed(link, changed);
+    if (changed === undefined) this.#events.onReady(worker, notice);
+    else this.#events.onFailed(worker, changed);
   }
 }
 

@@ -2,10 +2,9 @@ import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threa
 import { Piscina } from 'piscina';
 import { aheadMs } from '../../base/clock.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
+import type { PoolCounters } from '../stats.ts';
 import { parseMessage } from '../wire/inbox.ts';
 import { Ledger } from '../wire/ledger.ts';
-import { Outbox, type ResultReader } from '../wire/outbox.ts';
-import type { PoolCounters } from '../stats.ts';
 import {
   type Notice,
   type ReplicaOptions,
@@ -13,6 +12,7 @@ import {
   type ToReplica,
   wake,
 } from '../wire/messages.ts';
+import { Outbox, type ResultReader } from '../wire/outbox.ts';
 
 export interface ThreadOptions {
   /** Threads to keep, the warm spares included. */
@@ -85,7 +85,7 @@ export class ReplicaThreads {
     const source = import.meta.url;
     const extension = source.endsWith('.ts') ? '.ts' : '.js';
     this.piscina = new Piscina({
-      filename: new URL(`../../workers/replica${extension}`, source).href,
+      filename: new URL(`../../../workers/replica${extension}`, source).href,
       minThreads: options.threads,
       maxThreads: options.threads,
       concurrentTasksPerWorker: 1,

@@ -1,5 +1,5 @@
-import type { WorkerLink } from './worker-state.ts';
 import type { LoadedReplica } from '../wire/messages.ts';
+import type { WorkerState } from './worker-state.ts';
 
 /**
  * What new code has to pass before it comes near the serving thread: its first replica loads, sets up and tells
@@ -13,7 +13,7 @@ export class Trial {
   readonly failure: Promise<never>;
   readonly #tell: (loaded: LoadedReplica) => void;
   readonly #reject: (error: Error) => void;
-  readonly #probed = new Map<WorkerLink, () => void>();
+  readonly #probed = new Map<WorkerState, () => void>();
 
   constructor() {
     let reject: (error: Error) => void = () => {};
@@ -42,19 +42,19 @@ export class Trial {
   }
 
   /** A replica's event loop has turned. */
-  onIdle(link: WorkerLink): void {
-    this.#probed.get(link)?.();
-    this.#probed.delete(link);
+  onIdle(worker: WorkerState): void {
+    this.#probed.get(worker)?.();
+    this.#probed.delete(worker);
   }
 
   /**
-   * Resolves when `settleMs` have passed and then every one of `links` has answered, which it does behind all
+   * Resolves when `settleMs` have passed and then every one of `workers` has answered, which it does behind all
    * that it threw before.
    *
    * @param limitMs how long they may take to answer
    * @throws the first fault
    */
-  async settle(links: readonly WorkerLink[], settleMs: number, limitMs: number): Promise<void> {
+  async settle(workers: readonly WorkerState[], settleMs: number, limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     try {
       const passed = new Promise((resolve) => {
@@ -68,16 +68,16 @@ export class Trial {
           ),
         );
       }, limitMs);
-      await Promise.race([Promise.all(links.map((link) => this.#probe(link))), this.failure]);
+      await Promise.race([Promise.all(workers.map((worker) => this.#probe(worker))), this.failure]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #probe(link: WorkerLink): Promise<void> {
+  #probe(worker: WorkerState): Promise<void> {
     return new Promise((resolve) => {
-      this.#probed.set(link, resolve);
-      link.thread.post({ type: 'probe' });
+      this.#probed.set(worker, resolve);
+      worker.thread.post({ type: 'probe' });
     });
   }
 }

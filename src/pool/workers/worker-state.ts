@@ -2,28 +2,28 @@ import { clockMs } from '../../base/clock.ts';
 import type { BodyLease } from '../../dispatch/body-memory.ts';
 import type { RunObserver } from '../../dispatch/executor.ts';
 import { neverRan } from '../../dispatch/observer.ts';
+import { frameBudgetUs, type WorkerLoad } from '../../dispatch/queue/balance.ts';
+import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
 import type { FaultReporter } from '../../router/invoke.ts';
-import { frameBudgetUs, type WorkerLoad } from '../balance.ts';
-import { Expiry } from './expiry.ts';
 import { slotCount } from '../wire/ledger.ts';
+import { Expiry } from './expiry.ts';
 import { Orphans } from './orphans.ts';
 import { Outgoing, type OutgoingOptions } from './outgoing.ts';
 import { Pulse } from './pulse.ts';
 import { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
-import type { Unit, UnitCall } from '../../dispatch/queue/call-group.ts';
 
 /** A call is ended at its limit, give or take: a time that lies further beyond is none, microseconds. */
 const latenessUs = 60_000_000;
 
-export interface LinkOptions extends OutgoingOptions {
-  /** See {@link Orphans}. */
+export interface WorkerStateOptions extends OutgoingOptions {
+  /** See {@worker Orphans}. */
   readonly maxOrphansPerWorker: number;
 }
 
-/** Whom a link tells of what concerns others than the callers. */
-export interface LinkEvents {
+/** Whom a worker tells of what concerns others than the callers. */
+export interface WorkerStateEvents {
   /** A call ended with a result. */
   readonly onRun: RunObserver;
   /** A call could not be sent. */
@@ -33,7 +33,7 @@ export interface LinkEvents {
 }
 
 /** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
-export class WorkerLink implements WorkerLoad {
+export class WorkerState implements WorkerLoad {
   readonly thread: ReplicaThread;
   threadId = 0;
   /** Calls it has ended. */
@@ -45,13 +45,13 @@ export class WorkerLink implements WorkerLoad {
   readonly orphans: Orphans;
   readonly pulse: Pulse;
   readonly expiry: Expiry;
-  readonly #events: LinkEvents;
+  readonly #events: WorkerStateEvents;
   readonly #slots = new Slots();
   readonly #outgoing: Outgoing;
   /** Shared bytes that the thread may read until it has ended. */
   #unsettled: BodyLease[] = [];
 
-  constructor(thread: ReplicaThread, options: LinkOptions, events: LinkEvents) {
+  constructor(thread: ReplicaThread, options: WorkerStateOptions, events: WorkerStateEvents) {
     this.thread = thread;
     this.#events = events;
     this.orphans = new Orphans(options.maxOrphansPerWorker);
@@ -95,10 +95,10 @@ export class WorkerLink implements WorkerLoad {
     return this.isRetiring ? 0 : slotCount - this.#slots.count;
   }
 
-  /** See {@link Orphans.isFullOf}. */
-  isCrowdedBy(unit: Unit): boolean {
+  /** See {@worker Orphans.isFullOf}. */
+  isCrowdedBy(group: CallGroup): boolean {
     if (this.orphans.left === 0) return false;
-    return unit.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
+    return group.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
   }
 
   /** How long until the call whose caller left first is given up, milliseconds. */
@@ -124,9 +124,9 @@ export class WorkerLink implements WorkerLoad {
     return this.#slots.working > waiting || this.#slots.loadUs > frameBudgetUs / 2;
   }
 
-  /** Puts a unit's waiting calls into the next frame. */
-  add(unit: Unit): void {
-    this.#outgoing.add(unit);
+  /** Puts a group's waiting calls into the next frame. */
+  add(group: CallGroup): void {
+    this.#outgoing.add(group);
   }
 
   /** Posts the frame that `add` has filled. */
@@ -169,9 +169,9 @@ export class WorkerLink implements WorkerLoad {
     }
   }
 
-  /** Takes back what has not started: of one unit, or all. Their units stand at the first call to run. */
-  takeBack(of?: Unit): Unit[] {
-    return this.#outgoing.takeBack((item) => of === undefined || item.unit === of);
+  /** Takes back what has not started: of one group, or all. Their groups stand at the first call to run. */
+  takeBack(of?: CallGroup): CallGroup[] {
+    return this.#outgoing.takeBack((item) => of === undefined || item.group === of);
   }
 
   /** The thread is gone: answers what had started. Call `takeBack` first, for what had not. */
@@ -199,7 +199,7 @@ export class WorkerLink implements WorkerLoad {
     this.#unsettled = [];
   }
 
-  #answerAll(reasonFor: (item: UnitCall) => LossReason): void {
+  #answerAll(reasonFor: (item: GroupCall) => LossReason): void {
     for (const item of this.#slots.all) {
       if (item === undefined) continue;
       item.startedAt = this.thread.ledger.startedAt(item.ticket);
@@ -217,7 +217,7 @@ export class WorkerLink implements WorkerLoad {
     }
   }
 
-  #answerLost(item: UnitCall, reason: LossReason): void {
+  #answerLost(item: GroupCall, reason: LossReason): void {
     const { startedAt } = item;
     const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
     item.fail(ErrorCode.WorkerLost, { reason }, runUs);

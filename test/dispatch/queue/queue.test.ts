@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { UnitQueue } from '../../../src/dispatch/queue/unit-queue.ts';
-import type { Unit } from '../../../src/dispatch/queue/call-group.ts';
+import type { CallGroup } from '../../../src/dispatch/queue/call-group.ts';
+import { GroupQueue } from '../../../src/dispatch/queue/group-queue.ts';
 import { seed } from '../../seed.ts';
 
-/** What the queue sees of a unit. */
+/** What the queue sees of a group. */
 interface FakeUnit {
   readonly name: number;
   waiting: number;
@@ -15,7 +15,7 @@ interface FakeUnit {
 }
 
 class Pair {
-  readonly queue = new UnitQueue();
+  readonly queue = new GroupQueue();
   readonly model: FakeUnit[] = [];
   names = 0;
 
@@ -30,15 +30,15 @@ class Pair {
   }
 
   push(waiting: number): void {
-    const unit = this.make(waiting);
-    this.queue.push(unit as unknown as Unit);
-    this.model.push(unit);
+    const group = this.make(waiting);
+    this.queue.push(group as unknown as CallGroup);
+    this.model.push(group);
   }
 
   pushFront(waiting: number): void {
-    const unit = this.make(waiting);
-    this.queue.pushFront(unit as unknown as Unit);
-    this.model.unshift(unit);
+    const group = this.make(waiting);
+    this.queue.pushFront(group as unknown as CallGroup);
+    this.model.unshift(group);
   }
 
   shift(): void {
@@ -48,13 +48,13 @@ class Pair {
     assert.equal(shifted, this.model.shift());
   }
 
-  /** A unit that waits is answered: its caller has gone, or its time is over. */
+  /** A group that waits is answered: its caller has gone, or its time is over. */
   drop(at: number): void {
-    const unit = this.model[at % Math.max(1, this.model.length)];
-    if (unit === undefined) return;
-    this.queue.drop(unit as unknown as Unit);
-    unit.isDone = true;
-    this.model.splice(this.model.indexOf(unit), 1);
+    const group = this.model[at % Math.max(1, this.model.length)];
+    if (group === undefined) return;
+    this.queue.drop(group as unknown as CallGroup);
+    group.isDone = true;
+    this.model.splice(this.model.indexOf(group), 1);
   }
 
   check(): void {
@@ -64,7 +64,7 @@ class Pair {
     );
     assert.equal(
       this.queue.workUs,
-      this.model.reduce((sum, unit) => sum + unit.expectedUs, 0),
+      this.model.reduce((sum, group) => sum + group.expectedUs, 0),
     );
     const listed = [...this.queue].filter(({ isDone }) => !isDone);
     assert.deepEqual(

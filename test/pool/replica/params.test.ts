@@ -4,12 +4,13 @@ import fc from 'fast-check';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import { type Call, unparsed } from '../../../src/dispatch/call.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { largeBody } from '../../../src/jsonrpc/body.ts';
 import { isInvalid, verified } from '../../../src/jsonrpc/envelope.ts';
+import { scanEnvelope } from '../../../src/jsonrpc/quick/scan.ts';
 import { readBody } from '../../../src/jsonrpc/read.ts';
 import { errorReply } from '../../../src/jsonrpc/reply.ts';
-import { scanEnvelope } from '../../../src/jsonrpc/quick/scan.ts';
-import { FrameBuilder, largeText, readFrame } from '../../../src/pool/wire/frame.ts';
 import { type ReadParams, readParams } from '../../../src/pool/replica/params.ts';
+import { FrameBuilder, readFrame } from '../../../src/pool/wire/frame.ts';
 import { procedure } from '../../../src/router/procedure.ts';
 import { mutate, randomOf, request } from '../../jsonrpc/bodies.ts';
 import { seed } from '../../seed.ts';
@@ -84,6 +85,6 @@ test('a worker reads the params of a body as the exact reader reads the body', (
 });
 
 test('and those of a large body, which crosses as bytes', () => {
-  const read = checkAll(60, 10, ' '.repeat(largeText));
+  const read = checkAll(60, 10, ' '.repeat(largeBody));
   assert.ok(read > 100, `${read}`);
 });

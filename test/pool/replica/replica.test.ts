@@ -4,11 +4,11 @@ import { MessageChannel } from 'node:worker_threads';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import type { Call } from '../../../src/dispatch/call.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { Postbox } from '../../../src/pool/replica/postbox.ts';
+import { Replica } from '../../../src/pool/replica/replica.ts';
 import { FrameBuilder } from '../../../src/pool/wire/frame.ts';
 import { Ledger, slotCount } from '../../../src/pool/wire/ledger.ts';
 import { Outbox } from '../../../src/pool/wire/outbox.ts';
-import { Postbox } from '../../../src/pool/replica/postbox.ts';
-import { Replica } from '../../../src/pool/replica/replica.ts';
 import { Router, tableOf } from '../../../src/router/router.ts';
 
 /** A replica without a thread: its frames are made and its results are read here. */

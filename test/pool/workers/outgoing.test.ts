@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import type { Call } from '../../../src/dispatch/call.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { PoolCounters } from '../../../src/pool/stats.ts';
 import { type Frame, FrameBuilder, readFrame } from '../../../src/pool/wire/frame.ts';
 import { Ledger } from '../../../src/pool/wire/ledger.ts';
+import type { ToReplica } from '../../../src/pool/wire/messages.ts';
 import { Outgoing } from '../../../src/pool/workers/outgoing.ts';
 import { Slots } from '../../../src/pool/workers/slots.ts';
-import { PoolCounters } from '../../../src/pool/stats.ts';
-import { Unit, UnitCall, type UnitOwner } from '../../../src/dispatch/queue/call-group.ts';
-import type { ToReplica } from '../../../src/pool/wire/messages.ts';
 import { procedure } from '../../../src/router/procedure.ts';
 
 const called = procedure({ name: 'called' }, () => null);
@@ -68,22 +68,22 @@ class Bench {
     );
   }
 
-  add(...calls: Call[]): Unit {
-    const owner: UnitOwner = {
+  add(...calls: Call[]): CallGroup {
+    const owner: GroupOwner = {
       maxReplyBytes: 1000,
       observer: undefined,
-      onDone: (unit) => unit.resolve(unit),
+      onDone: (group) => group.resolve(group),
       onResume: () => assert.fail('nothing of it comes back'),
       onTooLarge: () => {},
       onCancelled: () => {},
     };
-    const items = calls.map((one) => new UnitCall(one, new CostEstimate(), 1));
-    const unit = new Unit(items, 0, owner, ({ calls: done }) => {
+    const items = calls.map((one) => new GroupCall(one, new CostEstimate(), 1));
+    const group = new CallGroup(items, 0, owner, ({ calls: done }) => {
       for (const { call: one, reply } of done)
         this.replies.set(one.id ?? '', reply?.toString() ?? '');
     });
-    this.outgoing.add(unit);
-    return unit;
+    this.outgoing.add(group);
+    return group;
   }
 
   sent(): unknown[] {
@@ -109,7 +109,7 @@ test('a call that can not be sent is answered, those beside it and behind it are
   assert.match(bench.replies.get('"b"') ?? '', /"code":-32603.*"ref"/);
 });
 
-test('a frame that can not be posted is tried unit by unit: who it is for costs no other', () => {
+test('a frame that can not be posted is tried group by group: who it is for costs no other', () => {
   const bench = new Bench((ids) => !ids.includes('"c"'));
   bench.add(call('a'));
   bench.add(call('b'), call('c'), call('d'));

@@ -4,10 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type AppOptions, RpcApp } from '../../../src/index.ts';
-import { type LogLine, recorder } from '../harness.ts';
 import { moduleUrl } from '../../files.ts';
 import { RawClient } from '../../http/raw-client.ts';
 import { patience } from '../../patience.ts';
+import { type LogLine, recorder } from '../harness.ts';
 
 export type Carrier = 'uws' | 'node' | 'handler';
 export const carriers: readonly Carrier[] = ['uws', 'node', 'handler'];

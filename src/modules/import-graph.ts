@@ -2,7 +2,7 @@ import module, { type LoadHookContext, type ResolveHookContext } from 'node:modu
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { requiredFiles } from './common-js.ts';
-import { GenerationHooks, hashFile, isRequire, type Report } from './generation-hooks.ts';
+import { GenerationHooks, hashFile, isRequire, type Report } from './import-hooks.ts';
 import {
   generationOf,
   ownExtension,
@@ -11,7 +11,7 @@ import {
   withoutMarks,
 } from './module-url.ts';
 
-export { hashFile } from './generation-hooks.ts';
+export { hashFile } from './import-hooks.ts';
 
 /** Absolute path -> hash of its content as it was loaded. */
 export type Files = ReadonlyMap<string, string>;
@@ -61,7 +61,7 @@ export function installHooks(again: boolean): void {
 function installInHooksThread(): () => void {
   const { port1, port2 } = new MessageChannel();
   const active = new Int32Array(new SharedArrayBuffer(4)).fill(1);
-  module.register(`./generation-hooks${ownExtension}`, {
+  module.register(`./import-hooks${ownExtension}`, {
     parentURL: import.meta.url,
     data: { port: port2, active, packageIsModule },
     transferList: [port2],

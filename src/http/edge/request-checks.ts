@@ -1,7 +1,7 @@
 import { type Answer, rejection, tooLarge } from './answer.ts';
 import { createHostCheck, isHost } from './hosts.ts';
+import type { HttpOptions } from './http-options.ts';
 import { discardFactor } from './limits.ts';
-import type { HttpOptions } from './options.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** A request below JSON-RPC, checked by plain data; each transport asks the same questions. */

@@ -1,10 +1,10 @@
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
-import type { Observation } from './observation.ts';
 import { lostOutput } from '../observe/lost-output.ts';
 import type { ProcessGauges } from '../observe/process-gauges.ts';
 import type { Counters, Gauges, MetricsSnapshot } from '../observe/snapshot.ts';
 import type { PoolCounters } from '../pool/stats.ts';
+import type { Observation } from './observation.ts';
 import type { Serving } from './serving.ts';
 
 /** What a server knows beyond its dispatcher. */

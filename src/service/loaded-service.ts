@@ -3,33 +3,33 @@ import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
 import type { DeadlineSweep } from '../dispatch/deadline.ts';
 import type { Executor } from '../dispatch/executor.ts';
-import type { Generation } from '../dispatch/generation.ts';
 import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
-import { MeasuredPlacement } from '../dispatch/learned-placement.ts';
+import { LearnedPlacement } from '../dispatch/learned-placement.ts';
 import { decidePlacement, isMeasured, type PlacementDecision } from '../dispatch/placement.ts';
-import type { Observation } from './observation.ts';
-import type { Log } from '../observe/log.ts';
-import type { Pool } from '../pool/pool.ts';
-import type { PoolCounters } from '../pool/stats.ts';
-import { logFault } from './worker-log.ts';
+import type { Routing } from '../dispatch/routing.ts';
 import { locateModule } from '../modules/module-file.ts';
 import type { LoadedModules } from '../modules/modules.ts';
 import type { SourceFiles } from '../modules/source-files.ts';
+import type { Log } from '../observe/log.ts';
+import type { Pool } from '../pool/pool.ts';
+import type { PoolCounters } from '../pool/stats.ts';
 import { type Router, tableOf } from '../router/router.ts';
 import type { Procedure } from '../router/types.ts';
+import type { Observation } from './observation.ts';
 import { assertRunsInline } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
+import { logFault } from './worker-log.ts';
 
-/** What every generation of a service shares. */
-export interface GenerationContext {
+/** What all loadings of the modules share. */
+export interface ServiceContext {
   readonly config: Config;
   readonly log: Log;
   readonly deadlines: DeadlineSweep;
   readonly observation: Observation;
   readonly poolCounters: PoolCounters;
   readonly bodies: BodyMemory;
-  /** No worker of that generation is left, and none can be had: its files have changed. */
-  readonly onOutdated: (generation: ServedGeneration | undefined) => void;
+  /** No worker of that loading is left, and none can be had: its files have changed. */
+  readonly onOutdated: (loaded: LoadedService | undefined) => void;
 }
 
 /** What a teardown may take where there is no grace: most only close what is open. */
@@ -41,17 +41,17 @@ interface Placed {
   readonly executor: Executor;
   /** Where measurement has moved it here: its runs are timed on. */
   readonly inline: Executor;
-  readonly measured: MeasuredPlacement | undefined;
+  readonly measured: LearnedPlacement | undefined;
 }
 
 /** What serves requests from one loading of the modules to the next: a router, and where its calls run. */
-export class ServedGeneration implements Generation {
+export class LoadedService implements Routing {
   readonly router: Router;
   readonly pool: Pool | undefined;
   /** What the modules were loaded from, on this thread and in the workers. */
   readonly sources: SourceFiles | undefined;
   readonly #modules: LoadedModules | undefined;
-  readonly #context: GenerationContext;
+  readonly #context: ServiceContext;
   readonly #inline: InlineHost;
   readonly #placed = new Map<Procedure, Placed>();
   #inFlight = 0;
@@ -60,7 +60,7 @@ export class ServedGeneration implements Generation {
 
   private constructor(
     router: Router,
-    context: GenerationContext,
+    context: ServiceContext,
     modules?: LoadedModules,
     pool?: Pool,
     sources?: SourceFiles,
@@ -82,9 +82,9 @@ export class ServedGeneration implements Generation {
   }
 
   /** A router given as an object: it exists on this thread only, so all its calls run inline. */
-  static ofRouter(router: Router, context: GenerationContext): ServedGeneration {
+  static ofRouter(router: Router, context: ServiceContext): LoadedService {
     assertRunsInline(router, context.log);
-    return new ServedGeneration(router, context);
+    return new LoadedService(router, context);
   }
 
   /** What this thread and the workers of `pool` have loaded from `sources` and set up. */
@@ -92,9 +92,9 @@ export class ServedGeneration implements Generation {
     modules: LoadedModules,
     pool: Pool,
     sources: SourceFiles,
-    context: GenerationContext,
-  ): ServedGeneration {
-    return new ServedGeneration(modules.router, context, modules, pool, sources);
+    context: ServiceContext,
+  ): LoadedService {
+    return new LoadedService(modules.router, context, modules, pool, sources);
   }
 
   /**
@@ -167,7 +167,7 @@ export class ServedGeneration implements Generation {
     });
   }
 
-  /** Finishes its requests and ends: another generation takes the new ones. */
+  /** Finishes its requests and ends: another loading takes the new ones. */
   async retire(graceMs: number): Promise<void> {
     await this.idle(graceMs);
     // Nobody waits for it: there is time for a spare that still loads.
@@ -211,7 +211,7 @@ export class ServedGeneration implements Generation {
       const inline = new InlineExecutor(this.#inline);
       return { fixed, executor: isPooled ? pool : inline, inline, measured: undefined };
     }
-    const measured = new MeasuredPlacement(fixed, config, ({ place, reason }) =>
+    const measured = new LearnedPlacement(fixed, config, ({ place, reason }) =>
       log.info({ event: 'placement', method: name, place, reason }, 'a procedure moved'),
     );
     const inline = new InlineExecutor(this.#inline, (call, us) =>

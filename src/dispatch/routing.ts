@@ -3,7 +3,7 @@ import type { Procedure } from '../router/types.ts';
 import type { Executor } from './executor.ts';
 
 /** The procedures and executors one request uses from its first call to its last. */
-export interface Generation {
+export interface Routing {
   readonly table: ReadonlyMap<string, Procedure>;
   /** Whether the length of params has a say in where a call runs. */
   readonly placesByLength: boolean;

@@ -1,12 +1,12 @@
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
+import type { CallGroup } from '../dispatch/queue/call-group.ts';
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { Fault } from '../router/invoke.ts';
-import type { LinkEvents } from './workers/worker-state.ts';
 import type { Expected } from './workers/loading.ts';
 import type { RetirementLimits } from './workers/retirement.ts';
 import type { ThreadOptions } from './workers/threads.ts';
-import type { Unit } from '../dispatch/queue/call-group.ts';
+import type { WorkerStateEvents } from './workers/worker-state.ts';
 
 export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, RetirementLimits {
   /** Replicas that serve. */
@@ -22,11 +22,11 @@ export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, Retiremen
   readonly maxOrphansPerWorker: number;
 }
 
-export interface RosterEvents extends LinkEvents {
+export interface RosterEvents extends WorkerStateEvents {
   /** A worker has become free for more, or has joined. */
   onCapacity(): void;
   /** A worker is gone, and these had not started on it. */
-  onLost(unstarted: readonly Unit[], reason: LossReason, detail: string | undefined): void;
+  onLost(unstarted: readonly CallGroup[], reason: LossReason, detail: string | undefined): void;
   /** A replica that was to take a lost one's place could not start; it is tried again. */
   onRestartFailed(message: string, retryMs: number): void;
   /** A worker that has grown old is about to be replaced. */
@@ -60,7 +60,7 @@ export interface PoolEvents {
   /** A worker reached maxCallsPerWorker or maxWorkerMemory, and is replaced. */
   onWorkerRetired(calls: number, memory: number): void;
   onRestartFailed(message: string, retryMs: number): void;
-  /** See {@link RosterEvents.onOutdated}. */
+  /** See {@worker RosterEvents.onOutdated}. */
   onOutdated(): void;
   /** The workers' lower priority did not take: they compete with the front end for its core. */
   onNotNiced(): void;

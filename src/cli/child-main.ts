@@ -1,7 +1,7 @@
 /** What the supervisor starts: one process of a service. */
 
-import { SupervisorLink } from '../supervisor/channel.ts';
 import { guardAgainstOrphanhood } from '../supervisor/orphan-guard.ts';
+import { SupervisorLink } from '../supervisor/supervisor-channel.ts';
 import { failureOf } from './failure.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 

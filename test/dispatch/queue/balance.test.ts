@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { chooseWorker, frameBudgetUs } from '../../src/pool/balance.ts';
-import { seed } from '../seed.ts';
+import { chooseWorker, frameBudgetUs } from '../../../src/dispatch/queue/balance.ts';
+import { seed } from '../../seed.ts';
 
 const worker = (name: string, loadUs: number, freeSlots = 100) => ({ name, loadUs, freeSlots });
 const heavy = frameBudgetUs * 1000;

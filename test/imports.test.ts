@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, test } from 'node:test';
+import { root } from './files.ts';
+
+/** Which room of src may import which. "The house" of docs/architecture.md says what each room is for. */
+
+/**
+ * Every folder, from the ground up: a room may import rooms above its own line only. A room below another one
+ * (`router/schema`) and its parent are one room to the others.
+ */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  client: [],
+  codegen: [],
+  jsonrpc: [],
+  config: ['base'],
+  observe: ['base'],
+  router: ['base', 'jsonrpc'],
+  modules: ['base', 'router'],
+  dispatch: ['base', 'jsonrpc', 'router'],
+  pool: ['base', 'jsonrpc', 'router', 'modules', 'dispatch'],
+  http: ['base', 'jsonrpc', 'dispatch'],
+  service: ['base', 'jsonrpc', 'config', 'observe', 'router', 'modules', 'dispatch', 'pool'],
+  app: ['base', 'config', 'observe', 'router', 'dispatch', 'pool', 'http', 'service'],
+  // What people import: names from everywhere.
+  'index.ts': [
+    'base',
+    'jsonrpc',
+    'config',
+    'observe',
+    'router',
+    'modules',
+    'dispatch',
+    'http',
+    'service',
+    'app',
+  ],
+  supervisor: ['base', 'config', 'observe', 'http'],
+  cli: [
+    'base',
+    'client',
+    'codegen',
+    'config',
+    'observe',
+    'router',
+    'modules',
+    'http',
+    'service',
+    'app',
+    'supervisor',
+  ],
+};
+
+/** Rooms within a room that do not know each other. */
+const strangers: readonly (readonly string[])[] = [
+  ['http/uws', 'http/node'],
+  ['jsonrpc/quick', 'jsonrpc/exact'],
+  ['pool/workers', 'pool/replica'],
+];
+
+interface Import {
+  readonly from: string;
+  /** A file of this package, or the name of another package. */
+  readonly to: string;
+  readonly isOwn: boolean;
+}
+
+/** Static imports, re-exports, types and `import()` alike. */
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/^\s*\/\/.*$/gm, '');
+  const found = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"\n]+)['"]/g);
+  return Array.from(found, ([, target = '']) => {
+    const isOwn = target.startsWith('.');
+    const to = isOwn ? relative(root, join(root, dirname(file), target)) : target;
+    return { from: file, to, isOwn };
+  });
+}
+
+const files = ['src', 'workers'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name))
+    .sort(),
+);
+const imports = files.flatMap(importsOf);
+const own = imports.filter(({ isOwn }) => isOwn);
+
+/** `src/router/schema/model.ts`: `router`. */
+function roomOf(file: string): string {
+  const [top = '', second = ''] = file.split('/');
+  return top === 'workers' ? top : second;
+}
+
+const shown = ({ from, to }: Import): string => `${from} imports ${to}`;
+
+describe('imports', () => {
+  test('were found: the rules below are about them', () => {
+    assert.ok(
+      files.length > 200 && own.length > 600,
+      `${files.length} files, ${own.length} imports`,
+    );
+    const known = new Set(files);
+    assert.deepEqual(own.filter(({ to }) => !known.has(to)).map(shown), []);
+    const rooms = new Set(files.map(roomOf));
+    assert.deepEqual([...rooms].sort(), [...Object.keys(mayImport), 'workers'].sort());
+  });
+
+  test('go from a room to those that it may know', () => {
+    const wrong = own.filter(({ from, to }) => {
+      if (roomOf(from) === roomOf(to)) return false;
+      if (roomOf(from) === 'workers') return roomOf(to) !== 'pool';
+      return !mayImport[roomOf(from)]?.includes(roomOf(to));
+    });
+    assert.deepEqual(wrong.map(shown), []);
+  });
+
+  test('go one way: the rules themselves have no circle', () => {
+    const order = Object.keys(mayImport);
+    for (const [room, others] of Object.entries(mayImport)) {
+      const above = others.filter((other) => order.indexOf(other) >= order.indexOf(room));
+      assert.deepEqual(above, [], room);
+    }
+  });
+
+  test('never go between two ways of doing one thing', () => {
+    const wrong = own.filter(({ from, to }) =>
+      strangers.some((rooms) => {
+        const one = rooms.find((room) => from.startsWith(`src/${room}/`));
+        const other = rooms.find((room) => to.startsWith(`src/${room}/`));
+        return one !== undefined && other !== undefined && one !== other;
+      }),
+    );
+    assert.deepEqual(wrong.map(shown), []);
+  });
+
+  test('make no circle of files, those on demand included', () => {
+    const targets = new Map(files.map((file) => [file, new Set<string>()]));
+    for (const { from, to } of own) targets.get(from)?.add(to);
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const visit = (file: string, path: readonly string[]): void => {
+      const start = path.indexOf(file);
+      if (start !== -1) circles.push([...path.slice(start), file].join(' > '));
+      if (start !== -1 || done.has(file)) return;
+      for (const target of targets.get(file) ?? []) visit(target, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    assert.deepEqual(circles, []);
+  });
+
+  test('of what is heavy or native stand in one place', () => {
+    const importersOf = (name: string): string[] => [
+      ...new Set(imports.filter(({ to }) => to === name).map(({ from }) => from)),
+    ];
+    assert.deepEqual(importersOf('piscina'), ['src/pool/workers/threads.ts']);
+    assert.deepEqual([...new Set(importersOf('uWebSockets.js').map(dirname))], ['src/http/uws']);
+    assert.deepEqual(
+      importersOf('commander').filter((file) => roomOf(file) !== 'cli'),
+      [],
+    );
+  });
+
+  test('are of rooms that docs/architecture.md describes', () => {
+    const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+    const folders = new Set(files.map((file) => dirname(file)).filter((name) => name !== 'src'));
+    assert.deepEqual(
+      [...folders].filter((folder) => !page.includes(`| \`${folder}\``)),
+      [],
+    );
+  });
+});

@@ -60,7 +60,7 @@ export interface PoolEvents {
   /** A worker reached maxCallsPerWorker or maxWorkerMemory, and is replaced. */
   onWorkerRetired(calls: number, memory: number): void;
   onRestartFailed(message: string, retryMs: number): void;
-  /** See {@worker RosterEvents.onOutdated}. */
+  /** See {@link RosterEvents.onOutdated}. */
   onOutdated(): void;
   /** The workers' lower priority did not take: they compete with the front end for its core. */
   onNotNiced(): void;

@@ -61,7 +61,7 @@ export class Pool implements Executor, GroupOwner {
     return this.roster.ready();
   }
 
-  /** See {@worker Roster.takeOtherCode}. */
+  /** See {@link Roster.takeOtherCode}. */
   takeOtherCode(): void {
     this.roster.takeOtherCode();
   }
@@ -144,7 +144,7 @@ export class Pool implements Executor, GroupOwner {
    * Finishes what is here, for `graceMs` at most: then what never started gets -32003, what still runs
    * -32002. Resolves when the threads are gone.
    *
-   * @param loadingMs see {@worker Roster.close}
+   * @param loadingMs see {@link Roster.close}
    * @param isGivenUp see there
    */
   async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {

@@ -78,7 +78,7 @@ export class FrameBuilder {
   }
 
   /**
-   * See {@worker FrameEntry}. The frame is as it was before where this throws.
+   * See {@link FrameEntry}. The frame is as it was before where this throws.
    *
    * @returns what the replica will read the params from, where that is shared: held for it
    * @throws what can't be put into text or shared memory: for lack of memory, or beyond what a string holds

@@ -101,7 +101,7 @@ export class Roster {
   }
 
   /**
-   * See {@worker Trial.settle}. Of all workers that are ready by now.
+   * See {@link Trial.settle}. Of all workers that are ready by now.
    *
    * @throws the first fault
    */

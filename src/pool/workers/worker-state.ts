@@ -18,7 +18,7 @@ import type { ReplicaThread } from './threads.ts';
 const latenessUs = 60_000_000;
 
 export interface WorkerStateOptions extends OutgoingOptions {
-  /** See {@worker Orphans}. */
+  /** See {@link Orphans}. */
   readonly maxOrphansPerWorker: number;
 }
 
@@ -95,7 +95,7 @@ export class WorkerState implements WorkerLoad {
     return this.isRetiring ? 0 : slotCount - this.#slots.count;
   }
 
-  /** See {@worker Orphans.isFullOf}. */
+  /** See {@link Orphans.isFullOf}. */
   isCrowdedBy(group: CallGroup): boolean {
     if (this.orphans.left === 0) return false;
     return group.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));

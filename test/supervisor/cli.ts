@@ -8,7 +8,7 @@ import { Compiled, userEnvironment } from '../compiled.ts';
 import { fixture } from '../files.ts';
 import { patienceVariables } from '../patience.ts';
 
-export const service = fixture('processes/service.mjs');
+export const service = fixture('supervisor/service.mjs');
 
 export interface Started {
   readonly server: Running;

@@ -5,7 +5,7 @@ import { loadHooks } from '../../../src/service/hooks.ts';
 import { fixture, runCli, startServer } from '../../cli/process.ts';
 import { procedures } from './harness.ts';
 
-const byToken = fixture('hooks/by-token.ts');
+const byToken = fixture('service/hooks/by-token.ts');
 
 async function ask(url: string, token?: string): Promise<unknown> {
   const response = await fetch(url, {
@@ -75,7 +75,7 @@ describe('a hooks module', () => {
 
   test('that can not be one keeps tandem from starting', async () => {
     for (const more of [[], ['--no-supervisor']]) {
-      const hooks = ['--hooks', fixture('hooks/misspelt.mjs'), '--port', '0', ...more];
+      const hooks = ['--hooks', fixture('service/hooks/misspelt.mjs'), '--port', '0', ...more];
       const { code, stderr, stdout } = await runCli(['serve', procedures, ...hooks]);
       assert.equal(code, 1);
       assert.equal(stdout, '');

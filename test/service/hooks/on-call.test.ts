@@ -9,7 +9,7 @@ describe('onCall of a hooks module', () => {
     const { server, url } = await startServer([
       procedures,
       '--hooks',
-      fixture('hooks/observes.ts'),
+      fixture('service/hooks/observes.ts'),
     ]);
     for (const method of ['who.inline', 'who.worker', 'nobody']) {
       await fetch(url, {
@@ -29,7 +29,7 @@ describe('onCall of a hooks module', () => {
   });
 
   test('must be a function, or a list of them', async () => {
-    const path = fixture('hooks/no-observer.mjs');
+    const path = fixture('service/hooks/no-observer.mjs');
     await assert.rejects(loadHooks(path), {
       name: 'StartupError',
       message: `hooks ${path}: onCall: expected a function or a list of them, got string`,

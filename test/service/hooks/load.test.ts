@@ -64,7 +64,7 @@ describe('a hooks module', () => {
     ['missing.mjs', /missing\.mjs not found/],
   ] as const) {
     test(`that can not be one is a start-up error of one line: ${name}`, async () => {
-      await assert.rejects(loadHooks(fixture(`hooks/${name}`)), (error: Error) => {
+      await assert.rejects(loadHooks(fixture(`service/hooks/${name}`)), (error: Error) => {
         assert.equal(error.name, 'StartupError');
         assert.match(error.message, message);
         assert.doesNotMatch(error.message, /\n/);

@@ -7,10 +7,10 @@
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { CompiledCli } from '../test/supervisor/cli.ts';
-import { drainRound, emptyReport } from '../test/supervisor/drain.ts';
-import { recoveryTimes } from '../test/supervisor/recovery.ts';
-import { replacementRounds } from '../test/supervisor/replacements.ts';
+import { CompiledCli } from '../test/supervisor/processes/cli.ts';
+import { drainRound, emptyReport } from '../test/supervisor/processes/drain.ts';
+import { recoveryTimes } from '../test/supervisor/processes/recovery.ts';
+import { replacementRounds } from '../test/supervisor/processes/replacements.ts';
 
 const { values } = parseArgs({
   options: {

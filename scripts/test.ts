@@ -35,7 +35,7 @@ const long = [
   'test/faults/storm.test.ts',
   'test/faults/survival.test.ts',
   'test/hostile/fresh-seeds.test.ts',
-  'test/supervisor',
+  'test/supervisor/processes',
   'test/modules/other-form.test.ts',
 ];
 

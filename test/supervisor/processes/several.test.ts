@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ModuleFolder } from '../modules/module-folder.ts';
+import { ModuleFolder } from '../../modules/module-folder.ts';
 import { CompiledCli, isAlive, logged, logOf, service, until } from './cli.ts';
 import { ask, call, failuresOf, Load, pids, pidsOf, wrongAnswer } from './load.ts';
 

@@ -1,4 +1,4 @@
-import type { Running } from '../cli/process.ts';
+import type { Running } from '../../cli/process.ts';
 import { logged } from './cli.ts';
 import { Load, wrongAnswer } from './load.ts';
 

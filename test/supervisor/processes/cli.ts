@@ -3,10 +3,10 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
-import { Running } from '../cli/process.ts';
-import { Compiled, userEnvironment } from '../compiled.ts';
-import { fixture } from '../files.ts';
-import { patienceVariables } from '../patience.ts';
+import { Running } from '../../cli/process.ts';
+import { Compiled, userEnvironment } from '../../compiled.ts';
+import { fixture } from '../../files.ts';
+import { patienceVariables } from '../../patience.ts';
 
 export const service = fixture('supervisor/service.mjs');
 

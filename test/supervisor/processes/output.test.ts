@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { Exposition } from '../observe/exposition.ts';
+import { Exposition } from '../../observe/exposition.ts';
 import { CompiledCli, endWith, service, urlOf } from './cli.ts';
 import { call, where } from './load.ts';
 

@@ -4,8 +4,8 @@ import { appendFileSync, copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { openFilesAdvice, openFilesNote, roomFor } from '../../src/app/open-files.ts';
-import { json, post, RawClient, request, rpc } from '../http/raw-client.ts';
+import { openFilesAdvice, openFilesNote, roomFor } from '../../../src/app/open-files.ts';
+import { json, post, RawClient, request, rpc } from '../../http/raw-client.ts';
 import { CompiledCli, endWith, logged, logOf, service, urlOf } from './cli.ts';
 import { ask } from './load.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Running } from '../cli/process.ts';
+import type { Running } from '../../cli/process.ts';
 import { type Ended, Load, wrongAnswer } from './load.ts';
 
 export interface DrainReport {

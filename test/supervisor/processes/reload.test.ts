@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ModuleFolder } from '../modules/module-folder.ts';
+import { ModuleFolder } from '../../modules/module-folder.ts';
 import { CompiledCli, logged, logOf, type Started } from './cli.ts';
 import { call, where } from './load.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { serialize } from 'node:v8';
-import { parseFromServer, parseToServer } from '../../src/supervisor/parse-message.ts';
-import { randomFrom } from '../faults/random.ts';
+import { parseFromServer, parseToServer } from '../../../src/supervisor/parse-message.ts';
+import { randomFrom } from '../../faults/random.ts';
 import { CompiledCli, logged, logOf, service } from './cli.ts';
 import { call, where } from './load.ts';
 

@@ -22,9 +22,10 @@ export class Connection {
     socket.on('close', () => this.#end(new Error('the server closed the connection')));
   }
 
-  static open(port: number): Promise<Connection> {
+  /** @param from the address it comes from: who tells callers apart by address sees another caller */
+  static open(port: number, from = '127.0.0.1'): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1' });
+      const socket = connect({ port, host: '127.0.0.1', localAddress: from });
       socket.once('error', reject);
       socket.once('connect', () => {
         socket.removeListener('error', reject);

@@ -6,12 +6,16 @@ import type { HttpResponse } from './response.ts';
 /** Calls at a rate, whether or not earlier ones were answered. */
 export interface PacedLoad {
   readonly goal: Goal;
+  /** The caller's address. Default: 127.0.0.1 */
+  readonly from?: string;
   readonly perSecond: number;
 }
 
 /** Connections that each send their next call when the last was answered. */
 export interface ClosedLoad {
   readonly goal: Goal;
+  /** The caller's address. Default: 127.0.0.1 */
+  readonly from?: string;
   readonly connections: number;
 }
 
@@ -95,12 +99,12 @@ class Counter {
 }
 
 async function runClosed(
-  { goal, connections }: ClosedLoad,
+  { goal, from, connections }: ClosedLoad,
   until: number,
   counter: Counter,
 ): Promise<void> {
   const lanes = Array.from({ length: connections }, async (_, lane) => {
-    const connection = await Connection.open(goal.port);
+    const connection = await Connection.open(goal.port, from);
     for (let n = lane; performance.now() < until; n++) {
       const index = n % goal.exchanges.length;
       const sentAt = performance.now();
@@ -122,7 +126,7 @@ function takeFresh(idle: Connection[]): Connection | undefined {
 }
 
 async function runPaced(
-  { goal, perSecond }: PacedLoad,
+  { goal, from, perSecond }: PacedLoad,
   until: number,
   counter: Counter,
 ): Promise<void> {
@@ -131,7 +135,7 @@ async function runPaced(
   let failure: unknown;
   let onAnswer = (): void => {};
   const send = async (n: number): Promise<void> => {
-    const connection = takeFresh(idle) ?? (await Connection.open(goal.port));
+    const connection = takeFresh(idle) ?? (await Connection.open(goal.port, from));
     const index = n % goal.exchanges.length;
     // Connecting is the client's own affair: the clock starts when the request leaves.
     const sentAt = performance.now();

@@ -64,16 +64,16 @@ export function batchCalls(dialect: Dialect, method: string): Asked | undefined 
   }
 }
 
-/** Calls of `burn` with so many steps. */
-export function burnCalls(dialect: 'json-rpc' | 'routes', steps: number): Asked {
+/** Calls with so many steps of `burn`, or of another procedure that does the same. */
+export function burnCalls(dialect: 'json-rpc' | 'routes', steps: number, method = 'burn'): Asked {
   const result = burn({ steps });
   const questions = Array.from({ length: 8 }, (_, n) =>
     ask(
-      { jsonrpc: '2.0', id: firstId + n, method: 'burn', params: { steps } },
+      { jsonrpc: '2.0', id: firstId + n, method, params: { steps } },
       { jsonrpc: '2.0', id: firstId + n, result },
     ),
   );
-  return { path: dialect === 'routes' ? '/burn' : '/rpc', questions };
+  return { path: dialect === 'routes' ? `/${method}` : '/rpc', questions };
 }
 
 function call(n: number, method: string): unknown {

@@ -1,10 +1,12 @@
 import type { Suite } from '../suite.ts';
+import { fairness } from './fairness.ts';
 import { growth } from './growth.ts';
 import { hop } from './hop.ts';
 import { http } from './http.ts';
 import { isolation } from './isolation.ts';
 import { limits } from './limits.ts';
 import { micro } from './micro.ts';
+import { mixture } from './mixture.ts';
 import { scaling } from './scaling.ts';
 import { siege } from './siege.ts';
 import { soakSuite } from './soak.ts';
@@ -16,6 +18,8 @@ export const suites: readonly Suite[] = [
   hop,
   http,
   isolation,
+  mixture,
+  fairness,
   limits,
   stalls,
   scaling,

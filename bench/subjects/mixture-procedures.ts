@@ -1,0 +1,16 @@
+import { Router, Type } from '../../src/index.ts';
+import { burn, burnParams } from './work.ts';
+
+/** The same work under several names: what Tandem learns of one procedure says nothing of another. */
+const router = new Router();
+const options = { params: burnParams, returns: Type.Number() };
+
+for (const name of ['short', 'medium', 'heavy', 'polite', 'greedy'])
+  router.rpc({ name, ...options }, burn);
+
+router.rpc({ name: 'inlineLight', ...options, placement: 'inline' }, burn);
+
+/** An asynchronous procedure that burns CPU before its first await, as people write them by mistake. */
+router.rpc({ name: 'burner', ...options }, async (params) => burn(params));
+
+export default router;

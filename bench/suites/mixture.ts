@@ -1,0 +1,170 @@
+import type { MixedJob, MixedResult } from '../load/mixed.ts';
+import type { Options } from '../options.ts';
+import { Child } from '../process/child.ts';
+import { milliseconds, type Reading, rate } from '../readings.ts';
+import type { SeriesSet } from '../series.ts';
+import { ratios } from '../statistics.ts';
+import type { Subject } from '../subject.ts';
+import { stepsFor } from '../subjects/calibrate.ts';
+import { burnCalls } from '../subjects/questions.ts';
+import { RunningServer } from '../subjects/servers.ts';
+import type { Plan, Session, Suite } from '../suite.ts';
+import { atLeast, atMost, given, type Limit, type Target } from '../targets.ts';
+
+const subjects: readonly Subject[] = [
+  { id: 'tandem', label: 'Tandem, default options', role: 'ours' },
+];
+
+interface Procedure {
+  readonly method: string;
+  readonly ms: number;
+}
+
+const short: Procedure = { method: 'short', ms: 0.2 };
+const medium: Procedure = { method: 'medium', ms: 2 };
+const heavy: Procedure = { method: 'heavy', ms: 300 };
+const inlineLight: Procedure = { method: 'inlineLight', ms: 0.01 };
+const burner: Procedure = { method: 'burner', ms: 800 };
+
+interface Mixture {
+  readonly name: string;
+  readonly light?: Procedure;
+  readonly heavy?: Procedure;
+  /** Callers of the heavy one, each with one call at a time. */
+  readonly callers?: number;
+  readonly seconds: number;
+}
+
+const named = ({ method, ms }: Procedure): string => `${method} (${ms} ms)`;
+const alone = (light: Procedure): string => `${named(light)} alone`;
+const beside = (light: Procedure, other: Procedure): string =>
+  `${named(light)} beside ${other.method}`;
+
+const heavyCallers = 4;
+
+const mixtures: readonly Mixture[] = [
+  { name: alone(short), light: short, seconds: 2 },
+  { name: alone(medium), light: medium, seconds: 2 },
+  { name: alone(heavy), heavy, callers: heavyCallers, seconds: 4 },
+  { name: beside(short, heavy), light: short, heavy, callers: heavyCallers, seconds: 4 },
+  { name: beside(medium, heavy), light: medium, heavy, callers: heavyCallers, seconds: 4 },
+  { name: alone(inlineLight), light: inlineLight, seconds: 2 },
+  // The warm-up round has its first calls: from the third on nobody is to wait.
+  { name: beside(inlineLight, burner), light: inlineLight, heavy: burner, callers: 1, seconds: 4 },
+];
+
+const lightPerSecond = 30;
+const tool = 'paced client';
+
+function plan({ full, duration, rounds }: Options): Plan {
+  const cases = mixtures.map(({ name, seconds }) => ({
+    name,
+    subjects: ['tandem'],
+    seconds: duration ?? (full ? seconds * 2 : seconds),
+  }));
+  return { subjects, cases, rounds: rounds ?? (full ? 10 : 5), openSeconds: 3 };
+}
+
+class MixtureSession implements Session {
+  readonly #load: Child;
+  readonly #server: RunningServer;
+  readonly #stepsOfOneMs: number;
+
+  constructor(load: Child, server: RunningServer, stepsOfOneMs: number) {
+    this.#load = load;
+    this.#server = server;
+    this.#stepsOfOneMs = stepsOfOneMs;
+  }
+
+  async measure(_subject: string, name: string, seconds: number): Promise<Reading[]> {
+    const mixture = mixtures.find((one) => one.name === name);
+    if (mixture === undefined) throw new Error(`no mixture ${name}`);
+    const { light, heavy: other, callers = 1 } = mixture;
+    const job: MixedJob = {
+      seconds,
+      // A machine that is busy with something else may let calls wait too long.
+      refusals: [-32000],
+      ...(light && { paced: { goal: await this.#goal(light), perSecond: lightPerSecond } }),
+      ...(other && { closed: { goal: await this.#goal(other), connections: callers } }),
+    };
+    const { paced, closed } = await this.#load.call<MixedResult>('run', job);
+    return [
+      ...(paced === undefined
+        ? []
+        : [milliseconds('light p50', tool, paced.p50), milliseconds('light p99', tool, paced.p99)]),
+      ...(closed === undefined ? [] : [rate('heavy', tool, closed.perSecond)]),
+    ];
+  }
+
+  async close(): Promise<void> {
+    await stopBoth(this.#server, this.#load);
+  }
+
+  #goal({ method, ms }: Procedure): ReturnType<RunningServer['goal']> {
+    return this.#server.goal(burnCalls('json-rpc', Math.round(ms * this.#stepsOfOneMs), method));
+  }
+}
+
+async function stopBoth(server: RunningServer, load: Child): Promise<void> {
+  await server.stop();
+  await load.stop();
+}
+
+/** The bound as a ratio, or in milliseconds where the call alone is so quick that the ratio says nothing. */
+function besideHeavies(
+  series: SeriesSet,
+  light: Procedure,
+  metric: 'light p50' | 'light p99',
+  limits: { readonly ratio: number; readonly ms: number },
+): readonly [string, Limit, string, readonly number[] | undefined] {
+  const figure = `${named(light)}, ${metric.slice(-3)} beside ${heavyCallers} callers of ${heavy.ms} ms`;
+  const idle = series.samples(alone(light), 'tandem', metric);
+  const loaded = series.samples(beside(light, heavy), 'tandem', metric);
+  if (idle === undefined || loaded === undefined)
+    return [figure, atMost(limits.ms, 'ms'), tool, undefined];
+  return loaded.every((ms) => ms <= limits.ms)
+    ? [figure, atMost(limits.ms, 'ms'), tool, loaded]
+    : [`${figure}, over alone`, atMost(limits.ratio), tool, ratios(loaded, idle)];
+}
+
+function report(series: SeriesSet): readonly Target[] {
+  const only = series.samples(alone(heavy), 'tandem', 'heavy');
+  const kept = (light: Procedure): number[] | undefined => {
+    const loaded = series.samples(beside(light, heavy), 'tandem', 'heavy');
+    return loaded && only && ratios(loaded, only);
+  };
+  const p50 = { ratio: 2, ms: 6 };
+  const p99 = { ratio: 4, ms: 25 };
+  return given(
+    besideHeavies(series, short, 'light p50', p50),
+    besideHeavies(series, short, 'light p99', p99),
+    besideHeavies(series, medium, 'light p50', p50),
+    besideHeavies(series, medium, 'light p99', p99),
+    [`heavy calls/s kept beside ${named(short)}`, atLeast(0.95), tool, kept(short)],
+    [`heavy calls/s kept beside ${named(medium)}`, atLeast(0.95), tool, kept(medium)],
+    [
+      `an inline call, p99 beside an async handler that burns ${burner.ms} ms`,
+      atMost(25, 'ms'),
+      tool,
+      series.samples(beside(inlineLight, burner), 'tandem', 'light p99'),
+    ],
+  );
+}
+
+export const mixture: Suite = {
+  name: 'mixture',
+  about: `${lightPerSecond} light calls/s beside heavy ones, everything by default: one server, as many workers as it chooses.`,
+  plan,
+  open: async () => {
+    const stepsOfOneMs = stepsFor(20) / 20;
+    const load = await Child.start('load/mixed-process');
+    const server = await RunningServer.start({
+      ...(subjects[0] as Subject),
+      module: 'subjects/http/mixture',
+      dialect: 'json-rpc',
+      method: short.method,
+    });
+    return new MixtureSession(load, server, stepsOfOneMs);
+  },
+  report,
+};

@@ -83,8 +83,10 @@ export class Serving implements RouterOwner {
    */
   async reload(path?: string): Promise<boolean> {
     const modules = this.#assertReloadable(path);
-    if (this.#underWay === undefined) return this.#reload(modules);
-    this.#following ??= this.#reloadBehind(this.#underWay, modules);
+    const underWay = this.#underWay;
+    if (underWay === undefined) return this.#reload(modules);
+    if (underWay.attempt.isOutdated) return this.#supersede(underWay, modules);
+    this.#following ??= this.#reloadBehind(underWay, modules);
     return this.#following;
   }
 
@@ -127,9 +129,17 @@ export class Serving implements RouterOwner {
     throw new StartupError(`nothing to reload: the service ${why}`);
   }
 
+  /** Waits for a reload that loads the same files; where it seems to hang, begins anew. */
   async #reloadBehind(earlier: UnderWay, modules: readonly string[]): Promise<boolean> {
-    if (!earlier.attempt.isOutdated) await settledWithin(earlier.outcome, patienceMs);
+    await settledWithin(earlier.outcome, patienceMs);
     this.#following = undefined;
+    const now = this.#underWay;
+    if (now === undefined) return this.#reload(modules);
+    // Another one has taken its place meanwhile: that began after this one was asked for.
+    return now === earlier ? this.#supersede(earlier, modules) : now.outcome;
+  }
+
+  async #supersede(earlier: UnderWay, modules: readonly string[]): Promise<boolean> {
     const outcome = this.#reload(modules);
     earlier.attempt.giveUp(new Superseded(outcome));
     return outcome;

@@ -104,6 +104,22 @@ describe('a reload that hangs', () => {
     });
   }
 
+  test('time and again: each time what is asked for last is served', async (t) => {
+    const served = new EditedModule(t);
+    await served.dispatcher.ready();
+    for (let version = 2; version < 8; version += 2) {
+      served.edit(0, `writeFileSync(here('begun${version}'), ''); for (;;);`);
+      const hanging = served.dispatcher.reload();
+      await until(() => existsSync(served.file(`begun${version}`)));
+      served.edit(version);
+      const mended = served.dispatcher.reload();
+      served.edit(version + 1);
+      const outcomes = await Promise.all([hanging, mended, served.dispatcher.reload()]);
+      assert.deepEqual(outcomes, [true, true, true]);
+      assert.deepEqual(await served.versions(), Array(3).fill(version + 1));
+    }
+  });
+
   test('is given up after startTimeoutMs, with a line that says what hangs where', async (t) => {
     const served = new EditedModule(t, { startTimeoutMs: 15_000 });
     await served.dispatcher.ready();

@@ -3,15 +3,16 @@ import { ErrorCode } from './errors.ts';
 import { errorReply } from './reply.ts';
 
 /**
- * Above so many bytes, or characters, a body or a reply stays bytes, and crosses threads as shared or transferred
- * bytes. Up to here a string crosses faster; above, the thread that reads a cloned string stalls.
+ * A body or a reply of more bytes (or characters) than this stays bytes, and crosses threads as shared or
+ * transferred bytes. A smaller one crosses faster as a string. A larger string would be cloned, and the thread
+ * that reads the clone would stall.
  */
 export const largeBody = 64 * 1024;
 
 /**
- * Batches above so many bytes, or characters, are looked at and not parsed: to parse the worst one of this
- * size takes up to 15 ms, of the largest two seconds. Usual ones of a thousand calls are shorter, and take
- * half the time if the params of all of them are parsed at once.
+ * The front end parses no batch of more bytes (or characters) than this; it only finds where each call's params
+ * stand. Parsing the worst batch of this size takes up to 15 ms, the worst of the largest size two seconds. A usual
+ * batch of a thousand calls is smaller, and takes half the time when the params of all calls are parsed at once.
  */
 export const largeBatch = 128 * 1024;
 
@@ -22,25 +23,25 @@ export interface ReadLimits {
   readonly strict: boolean;
 }
 
-/** A body read whole: one reply that ends it, one request, or a batch of them. */
+/** A body that has been read: answered by one reply as a whole, one request, or a batch of requests. */
 export type Body =
   | EndedBody
   | { readonly kind: 'single'; readonly entry: Envelope | InvalidEnvelope }
   | { readonly kind: 'batch'; readonly entries: readonly (Envelope | InvalidEnvelope)[] };
 
-/** A body that is answered as a whole, without a look at its calls. */
+/** A body that gets one error reply as a whole; none of its calls runs. */
 export interface EndedBody {
   readonly kind: 'reply';
   readonly code: ErrorCode;
   readonly reply: string;
 }
 
-/** What is not JSON. */
+/** The body is not JSON. */
 export function unreadableBody(): EndedBody {
   return endedBody(ErrorCode.ParseError);
 }
 
-/** `[]` */
+/** The body is `[]`. */
 export function emptyBatch(): EndedBody {
   return endedBody(ErrorCode.InvalidRequest);
 }

@@ -1,21 +1,25 @@
 import { endianness } from 'node:os';
 
 /**
- * The characters of a text, as UTF-16 code units, with a 0 behind the last one, at which every reader
- * stops. A loop over numbers takes a third of the time of one over `charCodeAt`, which asks for each
- * character how the engine holds its string; writing them out costs 50 ns per thousand.
+ * The characters of a text as UTF-16 code units, followed by a 0. Every reader stops at the 0.
+ *
+ *     text   { "id":1}
+ *     codes  7b 22 69 64 22 3a 31 7d 00
+ *
+ * A loop over these numbers takes a third of the time of a loop over `charCodeAt`, which looks up for each
+ * character how the engine stores the string. Writing the codes costs 50 ns per thousand characters.
  */
 export type Codes = Uint16Array;
 
-/** Longer texts get memory of their own. */
+/** Texts of up to so many characters share one kept buffer. A longer text gets a buffer of its own. */
 const keptLength = 32 * 1024;
 
-/** Memory for the codes of one text at a time. */
+/** Holds the codes of one text at a time. */
 export class CodeBuffer {
   readonly #kept = new Uint16Array(keptLength + 1);
   readonly #bytes = bytesOf(this.#kept);
 
-  /** @returns what is valid until the next call */
+  /** @returns the codes of `text`, valid until the next call of `write` */
   write(text: string): Codes {
     const isKept = text.length <= keptLength;
     const codes = isKept ? this.#kept : new Uint16Array(text.length + 1);
@@ -33,7 +37,7 @@ function bytesOf(codes: Codes): Buffer {
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength);
 }
 
-/** A word to look for, by `matches`. */
+/** The codes of a word, for `matches`. */
 export function wordOf(text: string): Codes {
   return Uint16Array.from(text, (character) => character.charCodeAt(0));
 }
@@ -44,7 +48,7 @@ export function matches(codes: Codes | Uint8Array, start: number, word: Codes): 
   return true;
 }
 
-/** Whether the same stands at two places. */
+/** Whether the `length` codes at `one` equal those at `other`. */
 export function isSame(codes: Codes, one: number, other: number, length: number): boolean {
   for (let i = 0; i < length; i++) if (codes[one + i] !== codes[other + i]) return false;
   return true;

@@ -6,9 +6,9 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Whether arrays and objects nest deeper than `maxDepth` anywhere in JSON text. Runs before JSON.parse,
- * which holds the thread for half a second on a million `[`. Never throws; text that is not JSON gets an
- * answer too, which the parse that follows overrules.
+ * Whether arrays and objects nest deeper than `maxDepth` anywhere in JSON text. Call it before JSON.parse,
+ * which holds the thread for half a second on a million `[`. Never throws. For text that is not JSON the
+ * answer means nothing: the parse that follows refuses the text.
  */
 export function exceedsDepth(text: string, maxDepth: number): boolean {
   // JSON that nests n deep has at least 2n characters.
@@ -28,7 +28,7 @@ export function exceedsDepth(text: string, maxDepth: number): boolean {
   return false;
 }
 
-/** Counts opening brackets with the engine's native search: most bodies need no more than this. */
+/** Counts opening brackets with the engine's native search. Most bodies have too few to nest too deep. */
 function hasMoreBracketsThan(text: string, limit: number): boolean {
   let count = 0;
   for (let i = text.indexOf('{'); i !== -1; i = text.indexOf('{', i + 1)) {

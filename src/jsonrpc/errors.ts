@@ -31,13 +31,13 @@ const messages: Readonly<Record<ErrorCode, string>> = {
 export type LossReason = 'exit' | 'memory' | 'error' | 'neighbour' | 'shutdown';
 
 /**
- * Marks an RpcError whichever copy of this package made it, so that a procedure module that resolved a
- * second copy (a global command line, a local dependency) still throws errors that are recognised.
+ * Marks every RpcError, whichever copy of this package made it. A procedure module may have resolved a second
+ * copy (a global command line, a local dependency); its errors are recognised all the same.
  */
 const brand = Symbol.for('tandem-rpc.RpcError');
 
 /**
- * An error that reaches the client whole, from either side of the thread hop.
+ * An error that reaches the client with its code, message and data, whether it is thrown inline or in a worker.
  *
  * @param code any integer; -32768 to -32000 are reserved by JSON-RPC 2.0
  * @param message one short sentence
@@ -70,7 +70,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The error of `code` with its standard message. */
+/** An RpcError with the standard message of `code`. */
 export function standardError(code: ErrorCode, data?: unknown): RpcError {
   return new RpcError(code, messages[code], data);
 }

@@ -1,4 +1,4 @@
-/** Deeper is no data, but a cycle, or made to exhaust the stack. */
+/** A value that nests deeper holds itself, or was made to exhaust the stack. */
 const maxDepth = 64;
 
 /**
@@ -6,12 +6,12 @@ const maxDepth = 64;
  * are undefined are left out, as JSON.stringify leaves them out.
  *
  * @param place names the value in the message
- * @throws TypeError that names the place of what is no JSON value
+ * @throws TypeError that names the place of the part that is not a JSON value
  */
 export function jsonTextOf(value: unknown, place: string): string {
   assertJson(value, place, 0);
   const text = JSON.stringify(value) as string | undefined;
-  // Not reached, but by what changes while it is looked at: a getter, a proxy.
+  // Reached only by a value that changes between the check and here: a getter, a proxy.
   if (text === undefined) throw new TypeError(`${place} is what JSON cannot hold`);
   return text;
 }
@@ -43,7 +43,7 @@ function assertJson(value: unknown, place: string, depth: number): void {
   }
 }
 
-/** Of any realm: its prototype is the root of all objects, or there is none. */
+/** Plain objects of other realms count too: their prototype has no prototype, or they have none. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -9,8 +9,8 @@ import {
 } from './envelope.ts';
 
 /**
- * Reads a payload that somebody else has parsed. It is not JSON text, so ids are echoed by their value.
- * It may be anything that code can make: what throws when it is looked at is no request either.
+ * Reads a payload that the caller has parsed already. There is no JSON text, so a reply writes the id's value.
+ * The payload may be any object that code can make: one that throws while it is read is an invalid request.
  */
 export function readPayload(payload: unknown, limits: ReadLimits): Body {
   try {
@@ -26,7 +26,7 @@ function readValue(payload: unknown, limits: ReadLimits): Body {
   }
   if (payload.length === 0) return emptyBatch();
   if (payload.length > limits.maxBatch) return tooLongBatch(limits.maxBatch);
-  // Array.from visits the holes of a sparse array too: each is answered as an invalid request.
+  // Array.from visits the holes of a sparse array too, so each hole is answered as an invalid request.
   return {
     kind: 'batch',
     entries: Array.from(payload, (value) => readSafely(value, limits.strict)),
@@ -43,7 +43,7 @@ function readSafely(value: unknown, strict: boolean): Envelope | InvalidEnvelope
 
 function readEntryValue(value: unknown, strict: boolean): Envelope | InvalidEnvelope {
   if (!isObject(value)) return invalidEnvelope('null');
-  // Each member is read once: a getter could give another value the next time.
+  // Each member is read once: a getter could return another value the second time.
   const { jsonrpc, id, method, params } = value;
   const idIsValid =
     id === undefined || (isId(id) && (typeof id !== 'number' || Number.isFinite(id)));

@@ -1,6 +1,6 @@
 import { ErrorCode, standardErrorText } from './errors.ts';
 
-/** What a procedure call came to, as finished JSON text, so that nothing is serialised twice. */
+/** How a call ended: its result or its error as finished JSON text, so that nothing is serialised twice. */
 export interface Outcome {
   readonly ok: boolean;
   /** The error's code; 0 for a result (a procedure may throw the code 0 too, so `ok` decides). */
@@ -9,7 +9,7 @@ export interface Outcome {
   readonly text: string;
 }
 
-/** A finished reply as JSON text or as its UTF-8 bytes (large ones); undefined: nothing to answer. */
+/** A finished reply: JSON text, or UTF-8 bytes where it is large. undefined: nothing is answered. */
 export type Reply = string | Uint8Array | undefined;
 
 export function resultOutcome(text: string): Outcome {
@@ -20,7 +20,7 @@ export function errorOutcome(code: ErrorCode, data?: unknown): Outcome {
   return { ok: false, code, text: standardErrorText(code, data) };
 }
 
-/** Characters of a reply around its id and its result or error, at most. */
+/** Most characters that a reply adds around its id and its result or error. */
 const envelopeLength = '{"jsonrpc":"2.0","id":,"result":}'.length;
 
 /**
@@ -34,20 +34,20 @@ export function replyText(id: string, outcome: Outcome): string {
     : `{"jsonrpc":"2.0","id":${id},"error":${outcome.text}}`;
 }
 
-/** A standard error's whole reply. */
+/** The whole reply of a standard error. */
 export function errorReply(id: string, code: ErrorCode, data?: unknown): string {
   return replyText(id, errorOutcome(code, data));
 }
 
-/** The reply of `outcome`, or a -32004 in its place when it is larger than `maxBytes`. */
+/** The reply of `outcome`; where that reply is larger than `maxBytes`, the reply of a -32004. */
 export function cappedReply(id: string, outcome: Outcome, maxBytes: number): string {
   return replyText(id, cappedOutcome(id, outcome, maxBytes));
 }
 
-/** The outcome, or a -32004 in its place where its reply is larger than `maxBytes`. */
+/** `outcome` itself; where its reply is larger than `maxBytes`, a -32004. */
 export function cappedOutcome(id: string, outcome: Outcome, maxBytes: number): Outcome {
   const { length } = outcome.text;
-  // A UTF-16 unit is at most three UTF-8 bytes: most replies are decided without counting.
+  // A UTF-16 unit takes at most three bytes of UTF-8, so most replies need no count of their bytes.
   if ((length + id.length + envelopeLength) * 3 <= maxBytes) return outcome;
   return length > maxBytes || Buffer.byteLength(replyText(id, outcome)) > maxBytes
     ? errorOutcome(ErrorCode.LimitExceeded, { limit: maxBytes })

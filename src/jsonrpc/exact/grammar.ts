@@ -1,11 +1,21 @@
 /**
- * The grammar of JSON (RFC 8259) as a table: for each state and each character the next state. A walk
- * through the table takes the same time for every character, whatever the text is made of.
+ * The grammar of JSON (RFC 8259) as a table: one row for each state, one column for each character, the next
+ * state in the cell. A walk through the table takes the same time for every character.
+ *
+ *                    ...  '"'     ','     '1'     ']'     '['    ...  0xff (all above Latin-1)
+ *     opened '['          string  stop    whole   close   open        stop
+ *     value               string  stop    whole   stop    open        stop
+ *     string              after   string  string  string  string      string
+ *     after               stop    value   stop    close   stop        stop
+ *     whole               stop    value   whole   close   stop        stop
+ *     ...
+ *
+ * The rows for values exist twice: inside an array, where `]` closes, and inside an object, where `}` closes.
  */
 
-/** In place of a next state: what a walk must do itself. `stop` and all above it are such steps. */
+/** Cells that are no next state: the walk acts itself. `stop` is the smallest of them. */
 export const Step = {
-  /** No JSON goes on like this. */
+  /** The text is not JSON. */
   stop: 0xfd,
   /** An array or an object opens. */
   open: 0xfe,
@@ -13,14 +23,15 @@ export const Step = {
   close: 0xff,
 } as const;
 
-/** States of values inside an array, or inside an object: each has its own, which know what may follow. */
+/** The states of a value. Arrays and objects have states of their own, since other characters follow a value. */
 interface Values {
   /** Inside a string that is a value. */
   readonly string: number;
   /** Behind a value. */
   readonly after: number;
-  /** The states of a number, and those of them in which the number may end. */
+  /** All states of a number. */
   readonly number: readonly number[];
+  /** The states in which a number may end. */
   readonly wholeNumber: readonly number[];
 }
 
@@ -40,7 +51,7 @@ const blanks = ' \t\n\r';
 const digits = '0123456789';
 const hexDigits = `${digits}abcdefABCDEF`;
 
-/** Characters beyond Latin-1 share the last row: all of them may stand in strings, and nowhere else. */
+/** Characters above Latin-1 share the last column: all of them may stand in strings, and nowhere else. */
 const width = 256;
 
 class Builder {
@@ -55,7 +66,12 @@ class Builder {
     for (const character of characters) this.#row(state)[character.charCodeAt(0)] = next;
   }
 
-  /** The states of a string from its opening quote, and where its closing quote leads. */
+  /**
+   * Adds the states of a string.
+   *
+   * @param next the state behind the closing quote
+   * @returns the state behind the opening quote
+   */
   string(next: number): number {
     const inside = this.state();
     this.#row(inside).fill(inside, 0x20);
@@ -73,7 +89,7 @@ class Builder {
     return inside;
   }
 
-  /** `true`, `false` or `null`, begun in any of some states. */
+  /** Adds the word `true`, `false` or `null`, which may begin in each of the states `before`. */
   word(word: string, before: readonly number[], next: number): void {
     let states = before;
     for (const [i, letter] of Array.from(word).entries()) {
@@ -83,7 +99,7 @@ class Builder {
     }
   }
 
-  /** The values that may begin in any of some states, up to what closes around them. */
+  /** Adds all values, which may begin in each of the states `before`; `closing` ends the array or object around them. */
   values(before: readonly number[], closing: string): Values {
     const after = this.state();
     const string = this.string(after);
@@ -164,5 +180,5 @@ function buildObject(): InsideObject {
 export const insideArray: Inside = buildArray();
 export const insideObject = buildObject();
 
-/** The next state, or a step, at `state * 256 + character`; a character above 255 counts as 255. */
+/** The next state, or a Step, at `state * 256 + character`. A character above 255 counts as 255. */
 export const table = builder.table();

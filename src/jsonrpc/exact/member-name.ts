@@ -1,13 +1,13 @@
 import { matches, wordOf } from '../codes.ts';
 import type { Units } from './syntax.ts';
 
-/** The members of a request that mean something. */
+/** The members of a request that the protocol defines. */
 export type MemberName = 'jsonrpc' | 'id' | 'method' | 'params';
 
 const BACKSLASH = 0x5c;
 const SMALL_U = 0x75;
 
-/** The longest of the names, and one more to see that a name is longer. */
+/** Room for the longest of the names and one letter more, which shows that a name is longer. */
 const letters = new Uint16Array(8);
 
 const names = (['id', 'method', 'params', 'jsonrpc'] as const).map((name) => ({
@@ -16,8 +16,8 @@ const names = (['id', 'method', 'params', 'jsonrpc'] as const).map((name) => ({
 }));
 
 /**
- * Which of the members a name between two quotes is, undefined: none of them. Names are compared after
- * their escapes are decoded (`"\u0069d"` is id), without making a text of each: a request may have a
+ * Which member the name from `start` to `end` (without its quotes) is; undefined: none of the four. Escapes
+ * are decoded before the comparison: `"\u0069d"` is id. No text is made of a name, since a request may have a
  * million members.
  */
 export function memberName(units: Units, start: number, end: number): MemberName | undefined {
@@ -29,7 +29,7 @@ export function memberName(units: Units, start: number, end: number): MemberName
       letters[count] = unit;
       i++;
     } else {
-      // A letter has no other escape than by its number.
+      // The only escape of a letter is \uXXXX.
       if (units[i + 1] !== SMALL_U) return undefined;
       letters[count] = hexAt(units, i + 2);
       i += 6;
@@ -41,7 +41,7 @@ export function memberName(units: Units, start: number, end: number): MemberName
   return undefined;
 }
 
-/** Four hexadecimal digits that are known to be such. */
+/** The value of four units that are known to be hexadecimal digits. */
 function hexAt(units: Units, start: number): number {
   let value = 0;
   for (let i = start; i < start + 4; i++) {

@@ -24,9 +24,9 @@ const SMALL_N = 0x6e;
 const version = '2.0';
 const longestEscape = '\\u0000'.length;
 
-/** A text to be read: its units, and stretches of them as text. */
+/** A text to read: its units, and the text of any stretch of them. */
 export interface Readable {
-  /** Behind its end there may be others. */
+  /** Units behind `length` do not belong to the text. */
   readonly units: Units;
   readonly length: number;
   textOf(start: number, end: number): string;
@@ -34,7 +34,7 @@ export interface Readable {
 
 const buffer = new CodeBuffer();
 
-/** @returns what is valid until the next call */
+/** @returns a Readable that is valid until the next call */
 export function readableText(text: string): Readable {
   return {
     units: buffer.write(text),
@@ -43,7 +43,7 @@ export function readableText(text: string): Readable {
   };
 }
 
-/** @param bytes known to be UTF-8 */
+/** @param bytes valid UTF-8: the caller has checked that */
 export function readableBytes(bytes: Uint8Array): Readable {
   const units = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return {
@@ -54,15 +54,16 @@ export function readableBytes(bytes: Uint8Array): Readable {
 }
 
 /**
- * The exact reader of a whole body: it alone decides what is refused, and how. It looks at each unit of the
- * body once or twice and parses nothing but names: params are known to be JSON when it ends, and stay
- * where they stand. A batch above `maxBatch` is not read behind its last call that might run.
+ * The exact reader of a whole body. It alone decides which bodies are refused, and with which error. It looks at
+ * each unit of the body once or twice, and parses only ids and methods with escapes. Afterwards the params are known
+ * to be JSON, and still stand unparsed in the body. Of a batch longer than `maxBatch` it reads only the first
+ * `maxBatch` entries.
  */
 export function readExactly(body: Readable, limits: ReadLimits): Body {
   return new ExactReader(body, limits).read();
 }
 
-/** Where a member's value stands; `start` -1: there is none. */
+/** Where the value of a member stands; `start` -1: the request has no such member. */
 interface Place {
   start: number;
   end: number;
@@ -112,14 +113,14 @@ class ExactReader {
     return isWhole ? { kind: 'batch', entries } : unreadableBody();
   }
 
-  /** undefined: not JSON, or too deep. */
+  /** undefined: the entry is not JSON, or nests too deep. */
   #entry(maxDepth: number): Envelope | InvalidEnvelope | undefined {
     if (this.#units[this.#at] === OPEN_BRACE) return this.#request(maxDepth - 1);
     this.#at = endOfValue(this.#units, this.#at, this.#length, maxDepth);
     return this.#at === -1 ? undefined : invalidEnvelope('null');
   }
 
-  /** @param maxDepth of its members */
+  /** @param maxDepth most levels of a member's value */
   #request(maxDepth: number): Envelope | InvalidEnvelope | undefined {
     if (maxDepth < 0) return undefined;
     const places: Places = { jsonrpc: none(), id: none(), method: none(), params: none() };
@@ -155,7 +156,7 @@ class ExactReader {
     return this.#envelope(places);
   }
 
-  /** Nobody looks at the rest but to see that it is JSON. */
+  /** Checks that the rest of the request is JSON. */
   #tooManyMembers(maxDepth: number): InvalidEnvelope | undefined {
     this.#at = endOfObject(this.#units, this.#at, this.#length, maxDepth);
     return this.#at === -1 ? undefined : invalidEnvelope('null');
@@ -179,11 +180,11 @@ class ExactReader {
     };
   }
 
-  /** As it was written; undefined: there is none, or it is no id. */
+  /** The id as it was written; undefined: there is none, or it is invalid. */
   #idText(id: Place): string | undefined {
     if (id.start === -1 || id.isRepeated) return undefined;
     const first = this.#units[id.start] as number;
-    // A number begins with a digit or a minus; letters and brackets are above them, the quote is below.
+    // A number begins with a digit or a minus. Letters and brackets have larger codes, the quote a smaller one.
     const isNumber = first <= NINE && first !== QUOTE;
     const isId = isNumber
       ? id.end - id.start <= maxNameLength
@@ -196,10 +197,10 @@ class ExactReader {
     return !jsonrpc.isRepeated && this.#stringAt(jsonrpc, version.length) === version;
   }
 
-  /** A string of up to so many characters; undefined: something else. */
+  /** The string at that place; undefined: the value is no string, or longer than `longest` characters. */
   #stringAt({ start, end }: Place, longest: number): string | undefined {
     if (this.#units[start] !== QUOTE) return undefined;
-    // No character takes more than its longest escape.
+    // `\uXXXX` is the longest way to write a character.
     if (end - start > 2 + longest * longestEscape) return undefined;
     const written = this.#body.textOf(start, end);
     const text = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);

@@ -8,20 +8,20 @@ const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 
-// Constants of this module: what is imported may be looked up anew at each use, which here is each character.
+// Copied into constants of this module: the engine may look an import up at each use, which is at each character here.
 const table = states;
 const { stop, open, close } = Step;
 const { string: inString, after: afterString, value: beforeNumber } = insideArray;
 
-/** Options allow no deeper nesting than a thousand. */
+/** The `after` state of each array and object that is open. The option maxDepth allows at most 1000 levels. */
 const stack = new Uint8Array(1024);
 
-/** What stands above Latin-1, in code units, is to the grammar what 255 is. */
+/** A code unit above Latin-1 has the column of 255. */
 function next(state: number, unit: number): number {
   return table[(state << 8) | (unit < 0xff ? unit : 0xff)] as number;
 }
 
-/** Index of the first unit that is no JSON white space. */
+/** Index of the first unit from `start` that is not JSON white space. */
 export function skipBlanks(units: Units, start: number, end: number): number {
   let i = start;
   while (i < end) {
@@ -33,9 +33,9 @@ export function skipBlanks(units: Units, start: number, end: number): number {
 }
 
 /**
- * Index after the one JSON value that starts at `start`; -1: there is none, or it nests deeper than
- * `maxDepth`. Looks at each unit once and makes nothing, which is what tells it from `JSON.parse`: that
- * takes up to a hundred times as long for arrays of small objects.
+ * Index after the JSON value that starts at `start`; -1: there is none, or it nests deeper than `maxDepth`.
+ * It looks at each unit once and creates no objects. `JSON.parse`, which creates them, takes up to a hundred
+ * times as long for arrays of small objects.
  */
 export function endOfValue(units: Units, start: number, end: number, maxDepth: number): number {
   if (start >= end) return -1;
@@ -56,7 +56,7 @@ export function endOfValue(units: Units, start: number, end: number, maxDepth: n
   }
 }
 
-/** Index after the string whose quote stands at `start`; -1: it is none, or does not end. */
+/** Index after the string whose opening quote stands at `start`; -1: it is not valid, or does not end. */
 export function endOfString(units: Units, start: number, end: number): number {
   let state = inString;
   for (let i = start + 1; i < end; i++) {
@@ -73,15 +73,16 @@ function endOfBrackets(units: Units, start: number, end: number, maxDepth: numbe
 }
 
 /**
- * Index after the object of which the name of a member comes next; -1: it does not end, or nests deeper.
+ * Index after the object around `start`, where the name of its next member stands; -1: the object is not valid,
+ * does not end, or nests deeper than `maxDepth`.
  *
- * @param maxDepth of the object itself
+ * @param maxDepth most levels of the object, itself included
  */
 export function endOfObject(units: Units, start: number, end: number, maxDepth: number): number {
   return walk(units, start, end, maxDepth, insideObject.name, insideObject.after);
 }
 
-/** Up to where the array or object closes in which the walk begins. */
+/** Walks through the table to the end of the array or object that the walk begins in. */
 function walk(
   units: Units,
   start: number,

@@ -1,7 +1,7 @@
 import { type Codes, matches, wordOf } from '../codes.ts';
 import { isBlank, quickLength } from './plain.ts';
 
-/** The tokens of plain.ts in the codes of a text. */
+/** Finds the tokens of plain.ts in the codes of a text instead of the text. */
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -19,7 +19,7 @@ export const paramsName = wordOf('"params"');
 export const version = wordOf('"2.0"');
 const nullWord = wordOf('null');
 
-/** Index after a string without escapes, control characters or anything beyond ASCII; -1: not one. */
+/** Index after a plain string: ASCII without escapes and control characters; -1: there is none. */
 export function endOfPlainString(codes: Codes, start: number): number {
   if (codes[start] !== QUOTE) return -1;
   const limit = start + 2 + quickLength;
@@ -31,7 +31,7 @@ export function endOfPlainString(codes: Codes, start: number): number {
   return -1;
 }
 
-/** Index after an id that is a plain string, null, or an integer without exponent; -1: not one. */
+/** Index after an id that is a plain string, null, or an integer without exponent; -1: there is none. */
 export function endOfPlainId(codes: Codes, start: number): number {
   const first = codes[start];
   if (first === QUOTE) return endOfPlainString(codes, start);
@@ -40,13 +40,13 @@ export function endOfPlainId(codes: Codes, start: number): number {
   let i = digits;
   while (isDigit(codes[i] as number)) i++;
   const count = i - digits;
-  // No leading zero, and what follows must end the number: a fraction is left to the exact reader.
+  // No leading zero. A fraction or an exponent is left to the exact reader: the caller expects `,` or `}` here.
   if (count === 0 || count > quickLength - 1) return -1;
   if (count > 1 && codes[digits] === ZERO) return -1;
   return i;
 }
 
-/** Index of the value behind a member's name that ends at `end`; -1: no colon. */
+/** Index of the value of the member whose name ends at `end`; -1: no colon follows the name. */
 export function valueAfter(codes: Codes, end: number): number {
   const colon = skipBlanks(codes, end);
   return codes[colon] === COLON ? skipBlanks(codes, colon + 1) : -1;
@@ -57,7 +57,7 @@ function isDigit(c: number): boolean {
 }
 
 export function skipBlanks(codes: Codes, start: number): number {
-  // Nearly always there is none, and what is no blank is above the space.
+  // Usually there is no blank: every other character of JSON is above the space.
   if ((codes[start] as number) > 0x20) return start;
   let i = start;
   while (isBlank(codes[i] as number)) i++;

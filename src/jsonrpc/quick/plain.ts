@@ -1,6 +1,6 @@
 /**
- * Tokens as nearly every client writes them, found without parsing. What is not plain is left to `readBody`.
- * Read from the string: to write the codes of a single small request costs more than it saves.
+ * Finds tokens as nearly every client writes them, without parsing. `readBody` reads all others.
+ * These functions read the string itself: for a single small request, writing its codes costs more than it saves.
  */
 
 const QUOTE = 0x22;
@@ -9,10 +9,10 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** Longer ids and methods are left to the exact reader. */
+/** Most characters of an id or a method here. The exact reader reads longer ones. */
 export const quickLength = 256;
 
-/** Index after a string without escapes, control characters or anything beyond ASCII; -1: not one. */
+/** Index after a plain string: ASCII without escapes and control characters; -1: there is none. */
 export function endOfPlainString(text: string, start: number): number {
   if (text.charCodeAt(start) !== QUOTE) return -1;
   const limit = Math.min(text.length, start + 2 + quickLength);
@@ -24,7 +24,7 @@ export function endOfPlainString(text: string, start: number): number {
   return -1;
 }
 
-/** Index after an id that is a plain string, null, or an integer without exponent; -1: not one. */
+/** Index after an id that is a plain string, null, or an integer without exponent; -1: there is none. */
 export function endOfPlainId(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfPlainString(text, start);
@@ -33,7 +33,7 @@ export function endOfPlainId(text: string, start: number): number {
   const digits = i;
   for (let c = text.charCodeAt(i); c >= ZERO && c <= NINE; c = text.charCodeAt(i)) i++;
   const count = i - digits;
-  // No leading zero, and what follows must end the number: a fraction is left to the exact reader.
+  // No leading zero. A fraction or an exponent is left to the exact reader: the caller expects `,` or `}` here.
   if (count === 0 || count > quickLength - 1) return -1;
   if (count > 1 && text.charCodeAt(digits) === ZERO) return -1;
   return i;
@@ -44,7 +44,7 @@ export function isBlank(c: number): boolean {
 }
 
 export function skipBlanks(text: string, start: number): number {
-  // Nearly always there is none, and what is no blank is above the space.
+  // Usually there is no blank: every other character of JSON is above the space.
   if (text.charCodeAt(start) > 0x20) return start;
   let i = start;
   while (isBlank(text.charCodeAt(i))) i++;

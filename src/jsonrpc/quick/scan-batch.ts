@@ -8,7 +8,7 @@ const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** The batch and the request. */
+/** The array of the batch and the object of the request. */
 const levelsAboveParams = 2;
 
 const buffer = new CodeBuffer();
@@ -22,12 +22,16 @@ export interface BatchLimits {
 
 /**
  * The quick reader of a batch of plain requests: matches every envelope, then parses the params of all
- * of them at once, as one array. That is exact: a stretch of params opens with a bracket and ends where
- * its brackets are balanced, outside of strings, so the array is JSON only where each stretch is one value
- * on its own, and then the body is JSON too. Cheaper than to parse the body and to look for its members
- * after that.
+ * requests at once, as one array.
  *
- * @returns undefined where `readBody` must decide: anything unusual, and whatever is refused
+ *     body    [{"method":"add","params":[1,2],"id":1}, {"method":"add","params":[3,4],"id":2}]
+ *     parsed                           [[1,2],                                  [3,4]]
+ *
+ * The result is exact. A stretch of params opens with a bracket and ends where its brackets are balanced,
+ * outside of strings. So the joined array is JSON only where each stretch is one JSON value, and then the
+ * body is JSON too. This is cheaper than parsing the body and then looking for the members of each request.
+ *
+ * @returns undefined where `readBody` must decide: any unusual batch, and every batch that is refused
  */
 export function scanBatch(text: string, limits: BatchLimits): Envelope[] | undefined {
   const maxDepth = limits.maxDepth - levelsAboveParams;
@@ -78,13 +82,18 @@ function withParams(
 }
 
 /**
- * A request with its id and its params left out. Those of one batch come from one program: mostly they
- * differ in nothing else, so the next one is compared with the one before instead of read.
+ * The text of a request without its id and its params. One program wrote the whole batch, so its requests
+ * usually differ in nothing but those two: the next request is compared with this text instead of read.
+ *
+ *     {"jsonrpc":"2.0","id":1,"method":"add","params":[1,2]}
+ *     |------- head -------| |------- middle --------|     | tail
+ *
+ * Where `idFirst` is false, the params stand before the id.
  */
 interface Shape {
   readonly method: string;
   readonly idFirst: boolean;
-  /** Where it stands: before the first of the two, between them, behind the second. */
+  /** Index in the text of the request that the shape was taken from; the same for `middle` and `tail`. */
   readonly head: number;
   readonly headLength: number;
   readonly middle: number;
@@ -93,7 +102,7 @@ interface Shape {
   readonly tailLength: number;
 }
 
-/** undefined: one without id or params, cheap to read as it is. */
+/** undefined: the request has no id or no params, and is cheap to read. */
 function shapeOf(start: number, end: number, found: Found): Shape | undefined {
   const { method, idStart, idEnd, paramsStart, paramsEnd } = found;
   if (idStart === -1 || paramsStart === -1) return undefined;
@@ -112,7 +121,7 @@ function shapeOf(start: number, end: number, found: Found): Shape | undefined {
   };
 }
 
-/** Index after a request of that shape; -1: it is of another. */
+/** Index after the request at `start`; -1: the request has another shape. */
 function matchShape(
   text: string,
   codes: Codes,

@@ -20,13 +20,13 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Where the parts of a request stand in a text. Filled anew for each request. */
+/** Where the parts of a request stand in a text. One object is filled again for each request. */
 export class Found {
   method = '';
   /** -1: none. */
   idStart = -1;
   idEnd = -1;
-  /** -1: none. Its brackets are balanced; whether it is JSON is not known yet. */
+  /** -1: none. The brackets of the params are balanced; whether they are JSON is not known yet. */
   paramsStart = -1;
   paramsEnd = -1;
 
@@ -41,10 +41,11 @@ export class Found {
 }
 
 /**
- * Matches one plain request: each member at most once and without escapes, nothing unknown.
+ * Matches one plain request: each member at most once, no escapes, no unknown member.
  *
- * @param maxDepth of its params
- * @returns index after its closing brace; -1: not plain
+ * @param found is filled with the places of the parts
+ * @param maxDepth most levels of the params
+ * @returns index after the closing brace of the request; -1: the request is not plain
  */
 export function scanRequest(
   text: string,
@@ -75,7 +76,7 @@ export function scanRequest(
       end = value === -1 || found.method !== '' ? -1 : endOfPlainString(codes, value);
       if (end === -1) return -1;
       found.method = text.slice(value + 1, end - 1);
-      // An empty one is none, and below it would pass for one that has not come yet.
+      // An empty method is invalid, and `found.method === ''` means that no method was seen yet.
       if (found.method === '') return -1;
     } else if (matches(codes, name, paramsName)) {
       const value = valueAfter(codes, name + paramsName.length);
@@ -93,7 +94,7 @@ export function scanRequest(
   return isWhole && codes[i] === CLOSE_BRACE ? i + 1 : -1;
 }
 
-/** Index after the array or object that opens at `start`; -1: none, deeper than `maxDepth`, or no end. */
+/** Index after the array or object at `start`; -1: none opens there, it nests deeper, or it does not end. */
 export function endOfBrackets(text: string, codes: Codes, start: number, maxDepth: number): number {
   const first = codes[start];
   if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return -1;
@@ -112,7 +113,7 @@ export function endOfBrackets(text: string, codes: Codes, start: number, maxDept
   }
 }
 
-/** A native search costs as much as a look at this many characters. */
+/** A loop over this many characters costs as much as one native search. */
 const shortLength = 64;
 
 function endOfShortString(text: string, codes: Codes, start: number): number {

@@ -1,13 +1,21 @@
 import { endOfPlainId, endOfPlainString, isBlank, skipBlanks } from './plain.ts';
 
 /**
- * The quick reader of a single call: matches the members before `params` and those after it, and leaves
- * the params alone. It is exact in this sense: when the stretch it calls params is one JSON value, the
- * body is JSON and its envelope is the one returned, since JSON's grammar leaves no other reading. When
- * the stretch is no JSON value, or when this returns undefined, `readBody` decides.
+ * What the quick reader of a single call found. The reader matches the members before `params` forwards and
+ * those after `params` backwards, and does not look into the params:
+ *
+ *     {"jsonrpc":"2.0","method":"add","params":[ ... megabytes ... ],"id":1}
+ *     head, read forwards -------------------->                     <-- tail, read backwards
+ *                                              start                end
+ *
+ * A large body is read through two windows: `head` is the beginning of the body and `tail` its end.
+ *
+ * The reading is exact in this sense: when the stretch from `start` to `end` is one JSON value, the body is
+ * JSON and this is its envelope, since JSON's grammar leaves no other reading. When the stretch is not a JSON
+ * value, or when the reader returns undefined, `readBody` decides.
  */
 export interface ScannedEnvelope {
-  /** As written between its quotes; one with an escape is in no method table, so it reaches readBody. */
+  /** Without escapes: a method with one is left to `readBody`. */
   readonly method: string;
   /** JSON text of the id; undefined: none. */
   readonly id: string | undefined;
@@ -76,14 +84,14 @@ export function scanEnvelope(
     const c = head.charCodeAt(i);
     if (c === COMMA) continue;
     if (c !== CLOSE_BRACE || method === undefined || (strict && !hasVersion)) return undefined;
-    // The object ends here: nothing but blanks may follow, in the head and in the body.
+    // The object ends here: only blanks may follow it, and the head must be the whole body.
     return skipBlanks(head, i + 1) === head.length && tailOffset + tail.length === head.length
       ? { method, id, start: -1, end: -1 }
       : undefined;
   }
 }
 
-/** The members behind the params, read backwards: many clients send the id last. */
+/** Reads the members behind the params backwards: many clients send the id last. */
 function scanTail(
   tail: string,
   tailOffset: number,
@@ -94,7 +102,7 @@ function scanTail(
   let end = skipBlanksBack(tail, tail.length - 1);
   if (tail.charCodeAt(end) !== CLOSE_BRACE) return undefined;
   for (;;) {
-    // `end` is the index of what closes the stretch: a brace first, then the comma of a member.
+    // `end`: index of what ends the params so far: first the closing brace, then the comma before a member.
     const member = memberBefore(tail, end);
     if (member === undefined) break;
     if (member.name === 'id') {
@@ -110,7 +118,7 @@ function scanTail(
   return start < end + tailOffset ? { method, id, start, end: end + tailOffset } : undefined;
 }
 
-/** The id or jsonrpc member that ends just before `close`, undefined where another thing does. */
+/** The id or jsonrpc member that ends just before `close`; undefined: something else ends there. */
 function memberBefore(
   text: string,
   close: number,

@@ -1,12 +1,12 @@
 import type { ErrorMakers } from './declared-errors.ts';
 
-/** What a handler gets as its second argument, the same in both places it may run. */
+/** The second argument of a handler: the same inline and in a worker. */
 export interface CallContext<State = unknown, Errors = Record<never, never>> {
   /** Aborts when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
   /**
-   * When this call must have ended, in milliseconds since the Unix epoch. Compare it with Date.now() where you need
-   * it, and read it anew each time: it follows the wall clock where that is set.
+   * When this call must have ended, in milliseconds since the Unix epoch. Read it anew each time you compare it with
+   * Date.now(): when somebody sets the wall clock, the deadline moves with it.
    */
   readonly deadline: number;
   /** The request's id, undefined for a notification. A number beyond double precision is rounded here only. */
@@ -17,11 +17,11 @@ export interface CallContext<State = unknown, Errors = Record<never, never>> {
   readonly headers: Readonly<Record<string, string>>;
   /** The caller's address, undefined where the transport has none. */
   readonly remoteAddress: string | undefined;
-  /** What the `authenticate` hook returned: a copy of this call's own. */
+  /** What the `authenticate` hook returned. Each call has its own copy. */
   readonly auth: unknown;
   /**
-   * The `traceparent` header (W3C Trace Context), undefined where none came or it was invalid; with the
-   * option `tracing` that of this call's span. For what the handler itself calls.
+   * The `traceparent` header (W3C Trace Context); undefined where the request had none or an invalid one. With the
+   * option `tracing` it names the span of this call. Send it with the requests that the handler makes.
    */
   readonly traceparent: string | undefined;
   /** The `tracestate` header that came with it. */

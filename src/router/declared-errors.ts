@@ -5,18 +5,18 @@ import { assertSchema } from './schema/schema-rules.ts';
 
 /** An error that a procedure declares: part of its contract. */
 export interface ErrorDeclaration {
-  /** Any integer outside -32768 to -32000, its own within the procedure: callers tell errors apart by it. */
+  /** Any integer outside -32768 to -32000. No two errors of a procedure share a code: callers tell them apart by it. */
   readonly code: number;
   /** One short sentence. */
   readonly message: string;
-  /** The schema of its data. Without it the error carries none. */
+  /** The schema of the error's data. Without a schema the error carries no data. */
   readonly data?: TSchema | undefined;
 }
 
-/** By name: letters, digits and `_`, beginning with a letter or `_`. */
+/** The declared errors by name. A name has letters, digits and `_`, and begins with a letter or `_`. */
 export type ErrorDeclarations = Readonly<Record<string, ErrorDeclaration>>;
 
-/** `context.errors`: a function per declared error, for `throw errors.NAME(data)`. */
+/** The type of `context.errors`: a function for each declared error, for `throw errors.NAME(data)`. */
 export type ErrorMakers<Errors> = {
   readonly [Name in keyof Errors]: Errors[Name] extends {
     readonly data: infer Data extends TSchema;
@@ -25,7 +25,7 @@ export type ErrorMakers<Errors> = {
     : () => RpcError;
 };
 
-/** What a contract says of the errors: their codes, and the types of their data. */
+/** The errors in a contract: their codes and the types of their data. */
 export type ErrorTypes<Errors> = {
   readonly [Name in keyof Errors]: Errors[Name] extends {
     readonly code: infer Code;

@@ -9,7 +9,7 @@ export interface ProcedureTree {
   readonly [name: string]: Procedure | RouterLike | ProcedureTree;
 }
 
-/** As much of a Router as its type is known by. */
+/** The part of a Router that its type is recognised by. */
 export interface RouterLike<C = unknown> {
   readonly rpc: Rpc;
   readonly '~contract'?: C;
@@ -24,7 +24,7 @@ type ByName<Leaves> = {
     : never]: Leaf extends readonly [string, infer Entry] ? Entry : never;
 };
 
-/** The tree as a union of [name, entry]: one flat pass stays cheap for a thousand procedures. */
+/** The tree as a union of [name, entry]: one flat pass, which stays cheap to compile for a thousand procedures. */
 type LeavesOf<Tree, Prefix extends string> = {
   [Name in keyof Tree & string]: Tree[Name] extends Procedure<infer Entry>
     ? readonly [`${Prefix}${Name}`, EntryOf<Entry>]
@@ -34,7 +34,7 @@ type LeavesOf<Tree, Prefix extends string> = {
       : LeavesOf<Tree[Name], `${Prefix}${Name}.`>;
 }[keyof Tree & string];
 
-/** Of a procedure whose types were lost (`router.get`, say) nothing is known. */
+/** A procedure whose types were lost (`router.get` returns such) takes any object and returns unknown. */
 type EntryOf<Entry> = unknown extends Entry
   ? { readonly params: Record<string, unknown>; readonly result: unknown }
   : Entry;
@@ -42,7 +42,7 @@ type EntryOf<Entry> = unknown extends Entry
 /**
  * The procedures and routers of a tree, with the dotted path of each.
  *
- * @throws RegistrationError for a path that is no name, and for what is neither of the two nor an object
+ * @throws RegistrationError for a path that is not a valid name, and for a value that is no procedure, router or object
  */
 export function leavesOf<R>(
   tree: unknown,
@@ -57,7 +57,7 @@ export function leavesOf<R>(
     if (!isPlainObject(node)) throw new RegistrationError(`Router.from: ${faultOf(node, path)}`);
     for (const [name, child] of Object.entries(node)) {
       const inner = path === '' ? name : `${path}.${name}`;
-      // Here, not only where it registers: its length bounds an object that holds itself.
+      // Checked here as well as at registration: the limit of a name's length ends an object that holds itself.
       assertName(inner, 'Router.from');
       visit(child, inner);
     }
@@ -66,7 +66,7 @@ export function leavesOf<R>(
   return leaves;
 }
 
-/** A module's namespace too: `Router.from({ math })` behind `import * as math`. */
+/** A module's namespace is one too: `import * as math`, then `Router.from({ math })`. */
 function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -5,18 +5,18 @@ import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
 import type { CallContext } from './context.ts';
 import type { Procedure } from './types.ts';
 
-/** Told of each -32603: the client sees only `ref`, the log line with the same ref has the stack. */
+/** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
 export type FaultReporter = (fault: Fault) => void;
 
 export interface Fault {
   readonly ref: string;
   readonly method: string;
-  /** What was thrown, as text: its stack where it has one. */
+  /** The stack of what was thrown, or its text where it has no stack. */
   readonly detail: string;
 }
 
-/** A context that is told how long the handler held its thread where it began after a wait. */
 export interface InvokeContext extends CallContext {
+  /** Set by `invoke`: how long the handler held its thread, where it began after a wait for `authorize`. */
   resumedMs?: number;
 }
 
@@ -27,8 +27,9 @@ export interface InvokeOptions {
 }
 
 /**
- * Validates, authorizes, calls and serialises: the only place that does, on both sides of the thread hop.
- * Stays synchronous unless the handler, or `authorize`, returns a promise. Never throws, never rejects.
+ * Runs a call: validates the params, authorizes, calls the handler and serialises its result. Every call runs
+ * through this function, inline and in a worker. It stays synchronous unless the handler or `authorize` returns a
+ * promise. Never throws, never rejects.
  *
  * @param params as they came: undefined, an object or an array
  */
@@ -64,7 +65,7 @@ async function proceed(
 ): Promise<Outcome> {
   try {
     assertNothing(await permission);
-    // Its caller has gone, or was answered at its deadline.
+    // The caller has gone, or was answered at the deadline.
     if (context.signal.aborted) throw context.signal.reason;
     const began = clockMs();
     const result: unknown = procedure.handler(named as never, context);
@@ -75,7 +76,7 @@ async function proceed(
   }
 }
 
-/** Whoever answers true or false means both: that must not let everybody in. */
+/** Refuses any value: an `authorize` that returns true and false would otherwise let everybody in. */
 function assertNothing(permission: unknown): void {
   if (permission === undefined) return;
   throw new TypeError(
@@ -83,7 +84,7 @@ function assertNothing(permission: unknown): void {
   );
 }
 
-/** Awaits: `result.then(...)` could be anybody's function, and return or throw anything. */
+/** Waits for the result with `await`: a `then` of a foreign object may return or throw anything. */
 async function settle(
   procedure: Procedure,
   result: PromiseLike<unknown>,
@@ -101,7 +102,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown }).then === 'function';
 }
 
-/** @throws what JSON can't hold, and what a `toJSON` throws */
+/** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */
 function finish(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
   if (options.checkResults && procedure.checkResult !== undefined) {
     const mismatch = procedure.checkResult(result);
@@ -118,7 +119,7 @@ function toJson(result: unknown): string {
   return result === undefined ? 'null' : jsonText(result, 'the result');
 }
 
-/** What JSON cannot hold is an error, not a silent null. */
+/** @throws TypeError for a value that JSON cannot hold, where JSON.stringify would write null or nothing */
 function jsonText(value: unknown, what: string): string {
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return String(value);
@@ -130,7 +131,7 @@ function jsonText(value: unknown, what: string): string {
   return text;
 }
 
-/** The one funnel from anything thrown to an error outcome. Never throws. */
+/** Turns anything that was thrown into an error outcome. Never throws. */
 export function toErrorOutcome(error: unknown, method: string, onFault: FaultReporter): Outcome {
   const rpcError = toRpcError(error);
   if (rpcError !== undefined) {
@@ -144,20 +145,20 @@ export function toErrorOutcome(error: unknown, method: string, onFault: FaultRep
   return faultOutcome(describe(error), method, onFault);
 }
 
-/** An RpcError as thrown, or the one that aborted the call's signal behind the AbortError of an API. */
+/** The thrown RpcError, or the RpcError that aborted the signal and is the cause of an API's AbortError. */
 function toRpcError(error: unknown): RpcError | undefined {
   if (RpcError.is(error)) return error;
   try {
     const { name, cause } = error as Error;
     return name === 'AbortError' && RpcError.is(cause) ? cause : undefined;
   } catch {
-    return undefined; // null, or what throws when it is read
+    return undefined; // null, or an object that throws while it is read
   }
 }
 
 function rpcErrorOutcome(error: RpcError): Outcome {
   const { code, message, data } = error;
-  // Another copy's error, or one that was changed since: the code goes into the text as it is.
+  // Checked again, since the code goes into the text as it is: another copy of the package may have made the error.
   if (!Number.isSafeInteger(code)) throw new TypeError('its code is not an integer');
   const head = `{"code":${code},"message":${JSON.stringify(String(message))}`;
   const text = data === undefined ? `${head}}` : `${head},"data":${jsonText(data, 'its data')}}`;
@@ -177,7 +178,7 @@ function faultOutcome(detail: string, method: string, onFault: FaultReporter): O
 const maxDetail = 10_000;
 const maxCauses = 5;
 
-/** Text for the log of anything that can be thrown, objects with throwing getters included. Never throws. */
+/** Describes anything that can be thrown, for the log. Never throws, even where a getter of the object does. */
 export function describe(error: unknown): string {
   try {
     const text =
@@ -192,7 +193,7 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value as string | symbol);
 }
 
-/** Errors can be each other's cause: only the first few are followed. */
+/** The stacks of an error and of its causes. Only the first few: two errors can be each other's cause. */
 function withCauses(error: Error): string {
   const texts: string[] = [];
   let next: unknown = error;

@@ -3,32 +3,33 @@ import type { ErrorMakers } from './declared-errors.ts';
 import type { InvokeContext } from './invoke.ts';
 import type { Procedure } from './types.ts';
 
-/** What a request's calls share. */
+/** What all calls of one request share. */
 export interface RequestFacts {
   /** Frozen. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly remoteAddress?: string | undefined;
-  /** JSON text of what is known of the caller: each call that asks gets a value of its own. */
+  /** JSON text of what the `authenticate` hook returned. Each call that asks parses its own copy. */
   readonly authText?: string | undefined;
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
 }
 
-/** Two readings of the wall clock through another differ by so much where nobody sets it, milliseconds. */
+/** Two wall clock times that are computed from `clockMs` differ by up to so many milliseconds, though nobody set the clock. */
 const clocksDifferMs = 2;
 
 const noErrors: Record<never, never> = Object.freeze({});
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The context handed to a handler, in either place. Its signal and id cost nothing until they are read. */
+/** The context of a call, inline and in a worker. Its signal and id cost nothing until the handler reads them. */
 export class LazyContext implements InvokeContext {
-  /** Milliseconds its handler held the thread, where that began after a wait for `authorize`. */
+  /** Milliseconds that the handler held the thread, where it began after a wait for `authorize`. */
   resumedMs = 0;
   readonly #procedure: Procedure;
   readonly #id: string | undefined;
   readonly #facts: RequestFacts | undefined;
-  /** By `clockMs`, and as the handler was told of it last. */
+  /** When the call must have ended, by `clockMs`. */
   readonly #endsAt: number;
+  /** The deadline that the handler read last, Unix milliseconds. */
   #deadline = 0;
   #auth: unknown;
   #controller: AbortController | undefined;
@@ -36,7 +37,7 @@ export class LazyContext implements InvokeContext {
 
   /**
    * @param id JSON text of the request's id, undefined for a notification
-   * @param endsAt when it must have ended, by `clockMs`
+   * @param endsAt when the call must have ended, by `clockMs`
    */
   constructor(
     procedure: Procedure,
@@ -50,10 +51,10 @@ export class LazyContext implements InvokeContext {
     this.#endsAt = endsAt;
   }
 
-  /** By the wall clock as it is now: one that was set meanwhile must not change how much time is left. */
+  /** Computed from the wall clock as it is now: setting the wall clock must not change how much time is left. */
   get deadline(): number {
     const deadline = Math.floor(wallTimeOf(this.#endsAt));
-    // The two clocks are not read in the same instant: between steps a call has one deadline.
+    // The two clocks are not read in the same instant. The handler must still read the same deadline each time.
     if (Math.abs(deadline - this.#deadline) > clocksDifferMs) this.#deadline = deadline;
     return this.#deadline;
   }
@@ -106,7 +107,7 @@ export class LazyContext implements InvokeContext {
     return this.#procedure.moduleState?.value;
   }
 
-  /** Aborts the signal, now or when it is first read; the first reason stays. */
+  /** Aborts the signal, now or when the handler first reads it. Only the first reason counts. */
   abort(reason: Error): void {
     if (this.#abortReason !== undefined) return;
     this.#abortReason = reason;

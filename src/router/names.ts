@@ -4,10 +4,10 @@ const maxNameLength = 256;
 const allowed = 'letters, digits and _ - . / :';
 
 /**
- * Refuses what may not be a procedure's name: 1 to 256 of letters, digits and `_ - . / :`, beginning with
- * a letter or `_`, no segment `__proto__`, not in the `rpc.` namespace that JSON-RPC 2.0 reserves.
+ * Checks the name of a procedure: 1 to 256 letters, digits and `_ - . / :`, beginning with a letter or `_`, no
+ * segment `__proto__`, not in the `rpc.` namespace that JSON-RPC 2.0 reserves.
  *
- * @param where what is being named, for the message
+ * @param where begins the message
  * @throws RegistrationError
  */
 export function assertName(name: unknown, where: string): asserts name is string {

@@ -97,7 +97,7 @@ export function isAsyncFunction(handler: object): boolean {
   return functionKind(handler) === 'AsyncFunction';
 }
 
-/** Inherited from the prototype, so that a bound function still has the tag of its target. */
+/** The function's tag. A function inherits it from its prototype, so a bound function has the tag of its target. */
 function functionKind(handler: object): unknown {
   return (handler as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
 }

@@ -14,7 +14,7 @@ import type {
 /**
  * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`.
  *
- * @param options what is declared about it; the types of `params`, `returns` and `errors` hold the handler
+ * @param options declare the procedure; the types of `params`, `returns` and `errors` constrain the handler
  * @throws RegistrationError for an option or a schema that can't work
  */
 export function procedure<
@@ -26,16 +26,16 @@ export function procedure<
   options: ProcedureOptions<Params, Returns, Errors, State>,
   handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>,
 ): Procedure<ProcedureEntry<Params, Returns, Errors>> {
-  // The params' type is kept by bindParams, the state's by the module: a table of procedures can't name them.
+  // A table of procedures can't name the types of params and state: bindParams checks the params, the module makes the state.
   const erased = handler as unknown as Handler;
   const where = `procedure ${JSON.stringify(nameOf(options, handler))}`;
-  // The entry is in its type only.
+  // The entry exists only in the type.
   return buildProcedure(compileOptions(options, where), erased, where) as Procedure<
     ProcedureEntry<Params, Returns, Errors>
   >;
 }
 
-/** Everything about a procedure that does not need its handler: a decorated class compiles it once. */
+/** Everything about a procedure that does not need its handler. A decorator compiles it once for all instances. */
 export interface CompiledOptions {
   readonly options: ProcedureOptions;
   readonly params: CompiledParams;
@@ -79,12 +79,12 @@ export function buildProcedure(
   });
 }
 
-/** The record under another name; its compiled parts are shared. */
+/** The procedure under another name; both share their compiled parts. */
 export function renamed(proc: Procedure, name: string): Procedure {
   return proc.name === name ? proc : Object.freeze({ ...proc, name });
 }
 
-/** Recognises procedures of another copy of this package too. */
+/** Also recognises procedures of another copy of this package. */
 export function isProcedure(value: unknown): value is Procedure {
   if (typeof value !== 'object' || value === null) return false;
   const { handler, bindParams, placement } = value as Partial<Record<keyof Procedure, unknown>>;
@@ -95,7 +95,7 @@ export function isProcedure(value: unknown): value is Procedure {
   );
 }
 
-/** Whatever was passed: this also names it in the message about it. */
+/** The procedure's name, from whatever was passed: it also begins the message about invalid options. */
 function nameOf(options: unknown, handler: unknown): string {
   const given = (options as { name?: unknown } | null | undefined)?.name;
   if (typeof given === 'string') return given;

@@ -5,10 +5,10 @@ import { RegistrationError } from './registration-error.ts';
 import { createRpc, type Rpc } from './rpc.ts';
 import type { Procedure } from './types.ts';
 
-/** A name that is registered already. */
+/** Thrown for a name that is registered already. */
 export class DuplicateProcedureError extends Error {
   override readonly name: string = 'DuplicateProcedureError';
-  /** The name both have. */
+  /** The name that both procedures have. */
   readonly key: string;
 
   constructor(key: string) {
@@ -20,11 +20,11 @@ export class DuplicateProcedureError extends Error {
 }
 
 export interface ReplaceOptions {
-  /** Take the place of procedures that have the same name. Default: that is an error. */
+  /** Replace procedures that have the same name. Default: a taken name is an error. */
   readonly replace?: boolean | undefined;
 }
 
-/** Does the work of `reloadModule` for a router that is being served: its replicas change with it. */
+/** Does the work of `reloadModule` for a router that a service serves: the service reloads its replicas too. */
 export interface RouterOwner {
   reload(path: string): Promise<boolean>;
 }
@@ -33,13 +33,13 @@ export interface RouterOwner {
 export interface ProcedureSource {
   /** The module's URL. */
   readonly url: string;
-  /** Its name in that module's router: its name here without the prefix of a merge. */
+  /** The procedure's name in that module's router: without the prefix of a merge. */
   readonly name: string;
 }
 
 /**
- * Global, so that a router of another copy of this package (a command line's own, say) is recognised and
- * can be read.
+ * A global symbol, so that a router of another copy of this package (that of a globally installed command line, say)
+ * is recognised and can be read.
  */
 const brand: unique symbol = Symbol.for('tandem-rpc.Router') as typeof brand;
 
@@ -51,7 +51,7 @@ interface RouterState {
   readonly createdAt: number;
 }
 
-/** A table of procedures by name. `C` is the contract of those that `Router.from` was given. */
+/** A table of procedures by name. `C` is the contract of the procedures that `Router.from` was given. */
 export class Router<C = unknown> {
   /** @internal */
   readonly [brand]: RouterState = {
@@ -62,7 +62,7 @@ export class Router<C = unknown> {
     createdAt: performance.timeOrigin + performance.now(),
   };
 
-  /** In types only: there is no such member. */
+  /** Exists only in the type. */
   declare readonly '~contract'?: C;
 
   /** Registers a procedure; see {@link Rpc} for its forms. */
@@ -82,11 +82,12 @@ export class Router<C = unknown> {
   }
 
   /**
-   * A router of one object of procedures, whose names are their paths in it: `{ math: { add } }` gives
-   * `math.add`. Its type holds their contract: `ContractOf<typeof router>` of tandem-rpc/client.
+   * Makes a router of an object of procedures. The name of a procedure is its path in the object:
+   * `{ math: { add } }` gives `math.add`. The type of the router holds the contract of the procedures, see
+   * `ContractOf<typeof router>` of tandem-rpc/client.
    *
    * @param tree procedures, routers, and objects of them
-   * @throws RegistrationError for a path that is no name, and for what is none of the three
+   * @throws RegistrationError for a path that is not a valid name, and for a value that is none of the three
    * @throws DuplicateProcedureError when two paths give one name
    */
   static from<Tree extends ProcedureTree>(tree: Tree): Router<ContractFrom<Tree>> {
@@ -103,9 +104,9 @@ export class Router<C = unknown> {
   }
 
   /**
-   * Registers what `procedure(options, handler)` made.
+   * Registers a procedure that `procedure(options, handler)` made.
    *
-   * @throws RegistrationError for a name that is none
+   * @throws RegistrationError for an invalid name
    * @throws DuplicateProcedureError when the name is taken
    */
   register(name: string, procedure: Procedure, options: ReplaceOptions = {}): void {
@@ -119,8 +120,8 @@ export class Router<C = unknown> {
   }
 
   /**
-   * Takes over the procedures that `other` has now, each under `prefix` followed by its name. All or none:
-   * where one name is taken, nothing changes.
+   * Takes over the procedures that `other` has now, each under `prefix` followed by its name. Where one of the names
+   * is taken, nothing changes.
    *
    * @throws RegistrationError, DuplicateProcedureError
    */
@@ -149,8 +150,8 @@ export class Router<C = unknown> {
   }
 
   /**
-   * Replaces the procedures this router has from a module (all of them, if it has no record of one) by
-   * those the module has now, in one step. A served router reloads its replicas too.
+   * Replaces the procedures that came from a module by those that the module has now, in one step. Where the router
+   * doesn't know which procedures came from it, all are replaced. A served router reloads its replicas too.
    *
    * @returns false when neither the module nor anything it imports has changed
    * @throws what the module throws; the old procedures then stay
@@ -178,7 +179,7 @@ function install(
   const taken = entries.find(({ name }) => state.table.has(name));
   if (taken !== undefined) {
     if (!replace) throw new DuplicateProcedureError(taken.name);
-    // A batch that runs holds the old table: what it has found there stays.
+    // A running batch holds the old table, in which its procedures must stay.
     state.table = new Map(state.table);
     state.sources = new Map(state.sources);
   }
@@ -193,22 +194,22 @@ function install(
 // What follows is for the rest of this package: not exported from its index.
 
 /**
- * The procedures now, by reference: names may be added to it later, but none in it ever changes. Read it
- * anew after {@link versionOf} has grown.
+ * The router's own table, not a copy. Names may be added to it later, but no entry in it ever changes. Call this
+ * again after {@link versionOf} has grown.
  */
 export function tableOf(router: Router): ReadonlyMap<string, Procedure> {
   return router[brand].table;
 }
 
-/** Where each procedure came from; a name without an entry was registered by no module that is known. */
+/** Where each procedure came from. A name without an entry came from no known module. */
 export function sourcesOf(router: Router): ReadonlyMap<string, ProcedureSource> {
   return router[brand].sources;
 }
 
 /**
- * Replaces all of the router's procedures in one step. Each takes its key as its name.
+ * Replaces all of the router's procedures in one step. The name of each is its key in `table`.
  *
- * @throws RegistrationError for a key that is no name; nothing has changed then
+ * @throws RegistrationError for a key that is not a valid name; then nothing has changed
  */
 export function replaceTable(
   router: Router,
@@ -226,12 +227,12 @@ export function replaceTable(
   state.version += 1;
 }
 
-/** Grows with every change: what is derived from a router is kept per version. */
+/** Grows with every change of the router. Keep what you derive from a router together with this number. */
 export function versionOf(router: Router): number {
   return router[brand].version;
 }
 
-/** When the router was made, Unix milliseconds with a fraction. */
+/** When the router was created, Unix milliseconds with a fraction. */
 export function createdAt(router: Router): number {
   return router[brand].createdAt;
 }
@@ -241,12 +242,12 @@ let reloader: (router: Router, path: string) => Promise<boolean> = () =>
     new Error('reloadModule: import the package itself, which knows how modules are loaded'),
   );
 
-/** Gives the routers that have no owner who does the work of `reloadModule`: loading a module needs this file. */
+/** Sets what `reloadModule` does for routers without an owner. Injected, since the module loader imports this file. */
 export function setReloader(reload: typeof reloader): void {
   reloader = reload;
 }
 
-/** Names who does the work of `reloadModule` from now on; undefined: the router itself. */
+/** Sets who does the work of `reloadModule` from now on; undefined: the router itself. */
 export function setOwner(router: Router, owner: RouterOwner | undefined): void {
   router[brand].owner = owner;
 }

@@ -6,16 +6,16 @@ import { buildProcedure, type CompiledOptions, compileOptions } from './procedur
 import { RegistrationError } from './registration-error.ts';
 import type { Handler, ParamsOf, Procedure, ProcedureOptions, ResultOf } from './types.ts';
 
-/** Any method that can be a procedure: `never` lets every type of params and state in. */
+/** Any method that can be a procedure: `never` accepts every type of params and state. */
 type Method<This> = (this: This, params: never, context: CallContext<never>) => unknown;
 
-/** What is used of a ClassMethodDecoratorContext, whose own type asks for `any`. */
+/** The members of a ClassMethodDecoratorContext that are used here: its own type asks for `any`. */
 export type MethodContext<This> = Pick<
   ClassMethodDecoratorContext<This>,
   'kind' | 'name' | 'static' | 'addInitializer'
 > & { readonly access: { get(object: This): unknown } };
 
-/** Takes methods whose params and result are those that were declared. */
+/** Decorates methods whose params and result have the declared types. */
 export type RpcDecorator<
   Params extends TObject | undefined,
   Returns extends TSchema | undefined,
@@ -30,14 +30,14 @@ export type RpcDecorator<
 ) => void;
 
 /**
- * Registers procedures, in three forms. A function given to it comes back unchanged. As a decorator it
- * registers a static method when its class is defined, an instance method when an instance is made, bound
- * to it. Works detached from its router.
+ * Registers procedures. A function that is passed to it is returned unchanged. As a decorator it registers a static
+ * method when the class is defined, and an instance method, bound to its instance, when the instance is created.
+ * It can be taken off its router: `const { rpc } = router`.
  *
  * Throws RegistrationError for what can't be a procedure, DuplicateProcedureError for a name that is taken.
  */
 export interface Rpc {
-  // First: a decorator's call is resolved against the overloads in order, and any other one gives TS1270.
+  // This overload comes first: TypeScript tries the overloads of a decorator in order, and any other gives TS1270.
   /** `@router.rpc method(params, context) {...}` */
   <This, M extends Method<This>>(method: M, context: MethodContext<This>): void;
 
@@ -84,7 +84,7 @@ export function createRpc(register: Register): Rpc {
     assertName(name, `decorator of ${String(context.name)}`);
     const where = `procedure ${JSON.stringify(name)}`;
     context.addInitializer(function (this: unknown) {
-      // Asked for here, not at decoration: this one has the outer decorators and a subclass's override.
+      // Read here, not at decoration: now the method has the outer decorators and a subclass's override.
       const method = context.access.get(this) as Handler;
       register(name, buildProcedure(compiled, method.bind(this), where));
     });
@@ -110,7 +110,7 @@ export function createRpc(register: Register): Rpc {
     add(compiled, second as Handler);
     return second;
   };
-  // The overloads tell apart by their arguments what this function tells apart by looking at them.
+  // The function tells the overloads apart at run time.
   return rpc as Rpc;
 }
 

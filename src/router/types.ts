@@ -13,16 +13,16 @@ export type Handler<
 > = (params: Params, context: CallContext<State, Errors>) => Result | Promise<Result>;
 
 /**
- * Says whether a call may be made, by throwing where it may not: an RpcError reaches the caller as it is,
- * anything else is a -32603. It returns nothing: any value is a -32603, so that one that answers true or
- * false is found out at its first call, and lets nobody in.
+ * Allows a call by returning nothing, and refuses it by throwing. An RpcError reaches the caller as it is; anything
+ * else that is thrown is a -32603. A returned value is a -32603 too, so that a function that returns true or false
+ * fails at its first call instead of letting everybody in.
  */
 export type Authorize<Params = never, State = never, Errors = Record<never, never>> = (
   context: CallContext<State, Errors>,
   params: Params,
 ) => void | Promise<void>;
 
-/** What `rpc` and `procedure` take beside the handler. */
+/** The options of `rpc` and `procedure`. */
 export interface ProcedureOptions<
   Params extends TObject | undefined = TObject | undefined,
   Returns extends TSchema | undefined = TSchema | undefined,
@@ -35,18 +35,18 @@ export interface ProcedureOptions<
   readonly params?: Params;
   /** The result's schema. */
   readonly returns?: Returns;
-  /** Errors that are part of its contract; any other may be thrown as well. */
+  /** Errors that are part of the procedure's contract. The handler may throw any other as well. */
   readonly errors?: Errors | undefined;
-  /** One paragraph for the people who call it; part of the introspection document. */
+  /** One paragraph for callers, shown in the introspection document. */
   readonly doc?: string | undefined;
   /** Default `auto`. */
   readonly placement?: Placement | undefined;
   /**
-   * Runs where the handler does, after the params were validated and before the handler. Where it is
-   * asynchronous the call is; the procedure is placed as its handler is.
+   * Runs in the same place as the handler, after the params were validated and before the handler. An asynchronous
+   * `authorize` makes the call asynchronous, but does not change where the procedure is placed.
    */
   readonly authorize?: Authorize<ParamsOf<Params>, State, Errors> | undefined;
-  /** Milliseconds of running time before it is stopped. Default: the server's. */
+  /** Milliseconds that a call may run before it is stopped. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
   readonly maxConcurrency?: number | undefined;
@@ -70,47 +70,47 @@ export interface ModuleState {
   value: unknown;
 }
 
-/** A registered procedure: everything about it compiled at registration. Immutable. */
+/** A registered procedure, with all that was compiled at registration. Immutable. */
 export interface Procedure<Entry = unknown> {
-  /** Its key in the router it was taken from. */
+  /** The procedure's name in its router. */
   readonly name: string;
   readonly handler: Handler;
   readonly authorize: Authorize | undefined;
   readonly params: TObject | undefined;
   readonly returns: TSchema | undefined;
-  /** What it declares beside its result, undefined: nothing. */
+  /** The declared errors; undefined: none. */
   readonly errors: CompiledErrors | undefined;
   readonly doc: string | null;
   readonly isAsync: boolean;
   readonly placement: Placement;
-  /** Milliseconds of running time, undefined: the server's. */
+  /** Milliseconds that a call may run; undefined: the server's `timeoutMs`. */
   readonly timeoutMs: number | undefined;
   /** Calls that may run at once in the pool, undefined: no bound of its own. */
   readonly maxConcurrency: number | undefined;
   /**
-   * Params as they came (undefined, object or array) to the named form with defaults filled in.
+   * Turns params as they came (undefined, object or array) into named params with their defaults filled in.
    * @throws RpcError -32602 with ParamIssue[] as its data
    */
   readonly bindParams: (params: unknown) => Record<string, unknown>;
   /** Why a result does not match `returns`, undefined when it does (or nothing is declared). */
   readonly checkResult: ((result: unknown) => string | undefined) | undefined;
-  /** The state of the module it was loaded from. */
+  /** The state of the module that the procedure was loaded from. */
   readonly moduleState: ModuleState | undefined;
-  /** What a contract says of it. In types only: there is no such member. */
+  /** The procedure's entry in a contract. Exists only in the type. */
   readonly '~entry'?: Entry;
 }
 
-/** The type of a handler's params: of any object where nothing is declared. */
+/** The type of a handler's params; any object where none are declared. */
 export type ParamsOf<Params extends TObject | undefined> = Params extends TObject
   ? Static<Params>
   : Record<string, unknown>;
 
-/** The type a handler's result must have: any where nothing is declared. */
+/** The type of a handler's result; any type where none is declared. */
 export type ResultOf<Returns extends TSchema | undefined> = Returns extends TSchema
   ? Static<Returns>
   : unknown;
 
-/** What a contract says of a procedure: as its caller sees it, so that nothing is null. */
+/** A procedure in a contract, as its caller sees it: a procedure that returns nothing has the result null. */
 export interface ProcedureEntry<
   Params extends TObject | undefined,
   Returns extends TSchema | undefined,

@@ -25,7 +25,7 @@ export interface ErrorSchema {
   readonly data?: JsonSchema;
 }
 
-/** What the introspection document says of a procedure. */
+/** One procedure in the introspection document. */
 export interface ProcedureSchema {
   readonly name: string;
   /** The part of the name before the last dot. */
@@ -40,7 +40,7 @@ export interface ProcedureSchema {
   readonly errors?: Readonly<Record<string, ErrorSchema>>;
 }
 
-/** By name. It has no prototype, so that only registered names are found in it. */
+/** Procedures by name. The object has no prototype, so that only registered names are found in it. */
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
@@ -66,8 +66,8 @@ export function getRegistrySchema(router: Router): RegistrySchema {
 }
 
 /**
- * Names what a registry promises and how its calls are placed: replicas of one module must agree on it.
- * The order of registration doesn't count.
+ * A hash of everything that callers and placement see of a router. The replicas of one module must have equal
+ * fingerprints. The order of registration doesn't count.
  */
 export function fingerprint(router: Router): string {
   const facts = [...tableOf(router).values()]
@@ -102,7 +102,7 @@ function parametersOf(params: TObject): ParameterSchema[] {
   }));
 }
 
-/** Params that hold themselves: a member alone would refer to a schema that is not in it. */
+/** Adds the params' schema as a definition where the member refers to it, as recursive params do. */
 function selfContained(member: JsonSchema, whole: JsonSchema): JsonSchema {
   const id = whole.$id;
   if (typeof id !== 'string' || !refersTo(member, id)) return member;

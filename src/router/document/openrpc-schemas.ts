@@ -1,17 +1,18 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { JsonSchema } from '../schema/plain-schema.ts';
-import { mapChildren } from '../schema/schema-tree.ts';
-import { JsonIdentities } from './json-identity.ts';
+import { isObject } from '../../jsonrpc/envelope.ts';
+import { type JsonSchema, madeUpId } from '../schema/plain-schema.ts';
+import { mapChildren, refId } from '../schema/schema-tree.ts';
+import { ValueIds } from '../schema/value-ids.ts';
 
-/** Where a schema stands, in words for a name: `user`, `users.list result`. */
+/** Where a schema stands, in words that become its name: `user`, `users.list result`. */
 type Hint = string;
 
-/** The schemas that `$ref` can mean at one place, by their ids. */
+/** The schemas that a `$ref` can name at one place, by id. */
 type Scope = ReadonlyMap<string, NamedSchema>;
 
 interface NamedSchema {
   readonly schema: JsonSchema;
-  /** The ids that it refers to, and of the schemas in it that have one. */
+  /** The ids that the schema refers to, and the ids of the schemas within it. */
   readonly leadsTo: ReadonlySet<string>;
   /** Undefined before its first use. */
   component: Component | undefined;
@@ -22,37 +23,34 @@ interface Component {
   schema: JsonSchema;
 }
 
-/** What is said beside a type and may differ from one use of it to the next. */
+/** Keywords that may differ from one use of a type to the next: two schemas that differ only in these are one type. */
 const annotations = ['default', 'description', 'examples'];
 
-/** The ids that Type.Recursive makes up, as plainSchema numbers them. */
-const madeUpId = /^T\d+$/;
-
 /**
- * Gathers the schemas of a document into its components: those that have an `$id`, and those that are
- * used more than once. All roots are added first, then each is taken with {@link shared}.
+ * Gathers schemas into the components of a document: schemas that have an `$id`, and schemas that are used more
+ * than once. Call `add` for all roots first, then {@link shared} for each schema that `add` returned, then `toJson`.
  */
 export class SchemaComponents {
   readonly #maxIds: number;
-  readonly #identities = new JsonIdentities();
-  /** By what makes two types one. */
+  readonly #identities = new ValueIds();
+  /** By the type's number in `#identities`. */
   readonly #components = new Map<number, Component>();
-  /** How many components wanted each name: the second becomes name_2. */
+  /** How many components asked for each name. The second gets `name_2`. */
   readonly #names = new Map<string, number>();
-  /** Types without an id: how often they were met, and what they are called. */
+  /** Types without an id: how often each is used, and where it was used first. */
   readonly #uses = new Map<number, { count: number; readonly hint: Hint }>();
 
   /**
-   * @param maxIds named schemas that one procedure may have; each is compared with all it leads to, so
-   *   that a document from somebody else could take for ever
+   * @param maxIds most named schemas of one procedure. Each is compared with all schemas that it leads to, so
+   *   without a limit the document of a stranger could take for ever
    */
   constructor(maxIds: number) {
     this.#maxIds = maxIds;
   }
 
   /**
-   * @param roots the schemas that refer to each other by id: the params of one procedure, its result
-   * @returns each with its references turned into `#/components/schemas/...`
+   * @param roots schemas that refer to each other by id: the params of one procedure, or its result
+   * @returns the roots, their references turned into `#/components/schemas/...`
    */
   add(roots: readonly (readonly [schema: JsonSchema, hint: Hint])[]): JsonSchema[] {
     const ids = new Map<string, JsonSchema>();
@@ -68,7 +66,7 @@ export class SchemaComponents {
     return added;
   }
 
-  /** A schema that `add` returned, with the types that are used more than once replaced by references. */
+  /** `schema` (returned by `add`) with each type that is used more than once replaced by a reference. */
   shared(schema: JsonSchema): JsonSchema {
     const identity = this.#identityOf(schema);
     const use = identity === undefined ? undefined : this.#uses.get(identity);
@@ -84,9 +82,9 @@ export class SchemaComponents {
     return this.#referenceTo(component, schema);
   }
 
-  /** Call it last. Sorted by name: the order of use changes more easily than a name. */
+  /** The components, sorted by name: the order of use changes more easily than a name. Call it last. */
   toJson(): Record<string, JsonSchema> {
-    // The bodies of components with ids may hold types that are used more than once, and so on.
+    // `#sharedBody` adds components while the bodies of the first ones are written.
     const withIds = [...this.#components.values()];
     for (const component of withIds) component.schema = this.#sharedBody(component.schema);
     const all = [...this.#components.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -106,7 +104,7 @@ export class SchemaComponents {
   }
 
   #convertBody(schema: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
-    // An $id would be the base of the references in it; what $defs holds has become components.
+    // An $id would become the base of the references within the schema. The schemas of $defs are components now.
     const { $id: _id, $defs: _defs, $schema: _dialect, ...rest } = schema;
     if (typeof rest.$ref === 'string') return this.#convertReference(rest.$ref, rest, scope, hint);
     return mapPlain(rest, (child, segment) => this.#convert(child, scope, below(hint, segment)));
@@ -121,7 +119,7 @@ export class SchemaComponents {
   }
 
   #named(id: string, target: JsonSchema, scope: Scope, hint: Hint): Component {
-    // Types of one id are the same where they and all that they lead to are.
+    // Two types with one id are the same type when they, and all types that they lead to, are equal.
     const identity = this.#identities.of([
       id,
       reachable(id, scope).map(([name, schema]) => [name, this.#identities.of(core(schema))]),
@@ -140,7 +138,7 @@ export class SchemaComponents {
     const identity = this.#identityOf(schema);
     const use = identity === undefined ? undefined : this.#uses.get(identity);
     if (use !== undefined) {
-      use.count += 1; // what is in it stays where it is: in the component this becomes
+      use.count += 1; // the schema becomes a component; its parts are counted there, once
       return;
     }
     if (identity !== undefined) this.#uses.set(identity, { count: 1, hint });
@@ -151,7 +149,7 @@ export class SchemaComponents {
     forEachPlain(schema, (child, segment) => this.#count(child, below(hint, segment)));
   }
 
-  /** What makes two types one; undefined for those that are as short as a reference to them. */
+  /** The number of the schema's type; undefined where the schema is as short as a reference to it would be. */
   #identityOf(schema: JsonSchema): number | undefined {
     return isLarge(schema) ? this.#identities.of(core(schema)) : undefined;
   }
@@ -160,7 +158,7 @@ export class SchemaComponents {
     const $ref = `#/components/schemas/${component.name}`;
     const own = annotations.filter((key) => key in use && !this.#same(use, component.schema, key));
     if (own.length === 0) return { $ref };
-    // Beside a $ref, JSON Schema up to draft 7 passes over everything.
+    // JSON Schema up to draft 7 ignores every keyword beside a $ref, so the $ref goes into an allOf.
     return { allOf: [{ $ref }], ...Object.fromEntries(own.map((key) => [key, use[key]])) };
   }
 
@@ -194,7 +192,7 @@ export class SchemaComponents {
   }
 }
 
-/** Worth a name of its own: an object, or a choice of several or between objects. */
+/** Whether a schema is worth a name: an object, a choice of more than two, or a choice between two such. */
 function isLarge(schema: JsonSchema): boolean {
   const { properties, enum: values } = schema;
   if (typeof properties === 'object' && properties !== null) {
@@ -204,7 +202,7 @@ function isLarge(schema: JsonSchema): boolean {
   return [schema.anyOf, schema.oneOf, schema.allOf].some(
     (list) =>
       Array.isArray(list) &&
-      (list.length > 2 || list.filter((one) => isSchema(one) && isLarge(one)).length > 1),
+      (list.length > 2 || list.filter((one) => isObject(one) && isLarge(one)).length > 1),
   );
 }
 
@@ -221,7 +219,7 @@ function collectIds(schema: JsonSchema, ids: Map<string, JsonSchema>): void {
   if (typeof $id === 'string' && typeof $ref !== 'string') ids.set($id, schema);
   if (typeof $defs === 'object' && $defs !== null) {
     for (const [name, one] of Object.entries($defs)) {
-      if (isSchema(one) && !ids.has(name)) ids.set(name, one);
+      if (isObject(one) && !ids.has(name)) ids.set(name, one);
     }
   }
   forEachPlain(schema, (child) => collectIds(child, ids));
@@ -234,7 +232,7 @@ function scopeOf(ids: ReadonlyMap<string, JsonSchema>): Scope {
     const visit = (node: JsonSchema): void => {
       const { $id, $ref } = node;
       if (typeof $ref === 'string') leadsTo.add(refId($ref));
-      // Looked into by itself, so that nesting costs nothing.
+      // A schema with an id is visited on its own, so that no schema is visited once for each level around it.
       if (node !== schema && typeof $id === 'string' && ids.get($id) === node) leadsTo.add($id);
       else forEachPlain(node, visit);
     };
@@ -244,19 +242,15 @@ function scopeOf(ids: ReadonlyMap<string, JsonSchema>): Scope {
   return scope;
 }
 
-/** The schema of an id and all that it leads to, sorted by their ids. */
+/** The schema of an id and all schemas that it leads to, sorted by id. */
 function reachable(id: string, scope: Scope): (readonly [id: string, schema: JsonSchema])[] {
   const found = new Set([id]);
-  // Grows while it is read.
+  // The loop also visits the ids that it adds.
   for (const one of found) for (const next of scope.get(one)?.leadsTo ?? []) found.add(next);
   return [...found].sort().flatMap((one) => {
     const named = scope.get(one);
     return named === undefined ? [] : [[one, named.schema] as const];
   });
-}
-
-function refId($ref: string): string {
-  return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
 }
 
 function below(hint: Hint, segment: string): Hint {
@@ -265,14 +259,14 @@ function below(hint: Hint, segment: string): Hint {
   return hint.endsWith(' item') ? hint : `${hint} item`;
 }
 
-/** `mapChildren` for schemas that came as JSON, where a child may be true or false. */
+/** `mapChildren` for schemas that were read from JSON, where a child may be true or false. */
 function mapPlain(
   schema: JsonSchema,
   visit: (child: JsonSchema, segment: string) => JsonSchema,
 ): JsonSchema {
-  // It reads keywords alone, which a plain JSON Schema has as well.
+  // `mapChildren` reads only keywords, and a plain JSON Schema has the same keywords.
   return mapChildren(schema as unknown as TSchema, (child, segment) =>
-    isSchema(child) ? (visit(child, segment) as TSchema) : child,
+    isObject(child) ? (visit(child, segment) as TSchema) : child,
   );
 }
 
@@ -284,8 +278,4 @@ function forEachPlain(
     visit(child, segment);
     return child;
   });
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

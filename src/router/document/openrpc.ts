@@ -9,7 +9,7 @@ import {
 } from './introspect.ts';
 import { SchemaComponents } from './openrpc-schemas.ts';
 
-/** An OpenRPC 1.3 document, https://spec.open-rpc.org, with what this package writes of it. */
+/** An OpenRPC 1.3 document (https://spec.open-rpc.org): the members that this package writes. */
 export interface OpenRpcDocument {
   readonly openrpc: '1.3.2';
   readonly info: { readonly title: string; readonly version: string };
@@ -21,14 +21,14 @@ export interface OpenRpcMethod {
   readonly name: string;
   readonly description?: string;
   readonly tags?: readonly { readonly name: string }[];
-  /** By name only: for params whose order can't be told here, or is none. */
+  /** `by-name`: the order of `params` here is not the order of positional arguments, or there is none. */
   readonly paramStructure: 'either' | 'by-name';
   readonly params: readonly ContentDescriptor[];
   readonly result: ContentDescriptor;
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
-  /** The declared errors with what an Error Object has no place for: their names, and schemas of data. */
+  /** The declared errors with their names and the schemas of their data, for which an Error Object has no place. */
   readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>>;
-  /** The schema of params beside the named ones; absent: there may be none. */
+  /** The schema of params other than the named ones; absent: no others are allowed. */
   readonly 'x-additional-params'?: JsonSchema;
 }
 
@@ -39,14 +39,14 @@ export interface ContentDescriptor {
   readonly schema: JsonSchema;
 }
 
-/** A procedure as the introspection document has it, and what only the router knows. */
+/** A procedure as in the introspection document, and what only the router knows of it. */
 interface Described {
   readonly schema: ProcedureSchema;
-  /** The schema of params beside the named ones. */
+  /** The schema of params other than the named ones. */
   readonly rest: JsonSchema | undefined;
 }
 
-/** Of the procedures of a router, see `tableOf`. */
+/** The OpenRPC document of a router's procedures (`tableOf`). */
 export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocument {
   return toDocument(
     [...table.values()].map((procedure) => ({
@@ -58,10 +58,11 @@ export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocumen
 }
 
 /**
- * Of an introspection document, which does not tell whether a procedure takes params that have no names.
+ * The OpenRPC document of an introspection document. It has no `x-additional-params`: an introspection document
+ * does not say whether a procedure takes params other than the named ones.
  *
- * @param registry anybody's, as long as it has the shape and no great depth
- * @throws RangeError for one that would take too long
+ * @param registry may come from a stranger; its shape and depth must have been checked
+ * @throws RangeError for a registry that would take too long
  */
 export function openRpcOfRegistry(registry: RegistrySchema): OpenRpcDocument {
   const described = Object.values(registry).map((schema) => ({ schema, rest: undefined }));
@@ -70,7 +71,7 @@ export function openRpcOfRegistry(registry: RegistrySchema): OpenRpcDocument {
 
 function toDocument(described: readonly Described[], maxIds: number): OpenRpcDocument {
   const components = new SchemaComponents(maxIds);
-  // By name: a type's name comes from its first use, whatever order the procedures were registered in.
+  // Sorted, since a type is named after its first use: the order of registration must not change its name.
   const byName = [...described].sort((a, b) => (a.schema.name < b.schema.name ? -1 : 1));
   const drafts = new Map(byName.map((one) => [one.schema.name, draft(one, components)]));
   const shared = new Map([...drafts].map(([name, one]) => [name, share(one, components)]));
@@ -87,7 +88,7 @@ function toDocument(described: readonly Described[], maxIds: number): OpenRpcDoc
   };
 }
 
-/** Nobody numbers a registry: its version changes when, and only when, what it says does. */
+/** A registry has no version number, so its version is a hash: it changes exactly when the content changes. */
 function versionOf(content: object): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12);
 }
@@ -103,7 +104,7 @@ function draft({ schema, rest }: Described, components: SchemaComponents): OpenR
   const required = params.filter((param) => param.required);
   const optional = params.filter((param) => !param.required);
   const sorted = [...required, ...optional];
-  // The specification wants required params first; moved, they no longer tell the positions.
+  // The specification wants required params first. Where that moves one, the order no longer tells the positions.
   const inOrder = sorted.every((param, index) => param === params[index]);
   const errors = Object.entries(schema.errors ?? {});
   return {
@@ -147,7 +148,7 @@ function addError(
   return { code, message, ...(added === undefined ? {} : { data: added }) };
 }
 
-/** The second pass: only now is it known which types are used more than once. */
+/** The second pass, after all uses of each type were counted: replaces shared types by references. */
 function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMethod {
   const { params, result } = method;
   const errors = method['x-errors'];

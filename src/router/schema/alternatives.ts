@@ -3,13 +3,19 @@ import { kindOf, type Names, targetOf } from './schema-tree.ts';
 
 export type Scalar = string | number | boolean;
 
-/** The alternatives of a union, sorted by what tells at once which of them can match. */
+/**
+ * The alternatives of a union, sorted so that one look at a value tells which of them can match:
+ *
+ *     'a' | 'b' | { op: '+', x: number } | { op: '-', x: number } | string[]
+ *     literals    byKey, key = 'op'                                 others
+ */
 export interface Alternatives {
   readonly literals: readonly Scalar[];
-  /** The member whose literal tells objects apart. */
+  /** The member whose literal tells the alternatives in `byKey` apart. */
   readonly key: string | undefined;
+  /** By the literal of that member. */
   readonly byKey: ReadonlyMap<Scalar, readonly TSchema[]>;
-  /** Tried one after the other. */
+  /** All others, tried one after the other. */
   readonly others: readonly TSchema[];
 }
 
@@ -32,7 +38,7 @@ export function alternativesOf(union: TSchema, names: Names): Alternatives {
   return { literals, key, byKey, others };
 }
 
-/** The literals that members of an object must have. */
+/** The required members of an object schema that are literals, with their literals. */
 export function tagsOf(schema: TSchema): ReadonlyMap<string, Scalar> {
   const tags = new Map<string, Scalar>();
   if (kindOf(schema) !== 'Object') return tags;
@@ -43,7 +49,7 @@ export function tagsOf(schema: TSchema): ReadonlyMap<string, Scalar> {
   return tags;
 }
 
-/** The name that most have; undefined where no two have one. */
+/** The name that occurs most often; undefined where none occurs twice. */
 function commonest(all: readonly ReadonlyMap<string, Scalar>[]): string | undefined {
   const counts = new Map<string, number>();
   for (const tags of all) {

@@ -17,28 +17,28 @@ import {
 import type { Check } from './value-checks.ts';
 
 /**
- * The checks of one schema and of its parts, made at registration. Each takes a time that is bounded by the size of the
+ * The checks of one schema and of its parts, made at registration. The time of each check is bounded by the size of the
  * value times the number of parts of the schema.
  */
 export interface Checks {
-  /** Of the whole schema. */
+  /** Checks a value against the whole schema. */
   readonly check: Check;
-  /** Of a part, made for many calls. */
+  /** Makes the check of a part, for many calls. */
   ofPart(part: TSchema): Check;
-  /** The same, made for few. */
+  /** Checks a value against a part, without the cost of making a check for many calls. */
   matches(part: TSchema, value: unknown): boolean;
-  /** Within it `matches` looks at nothing twice. `work` must not change what was looked at. */
+  /** Runs `work`, in which `matches` remembers its verdicts. `work` must not change the values it passes to `matches`. */
   remembering<Result>(work: () => Result): Result;
-  /** What a Ref, This or Import stands for. */
+  /** The schema that a Ref, This or Import refers to. */
   resolve(schema: TSchema): TSchema | undefined;
 }
 
 /**
- * Compiled by TypeBox where its code looks at no part of a value again and again, else by a {@link Matcher}, which is
- * slower for what is small. The matcher also takes the place of code that would be wrong.
+ * Makes the checks of a schema. TypeBox compiles them, unless its code could look at one part of a value again and
+ * again, or would be wrong: then a {@link Matcher} checks, which is slower for small values.
  *
  * @param where begins each message, e.g. `procedure "add": params`
- * @throws RegistrationError for a schema that neither checks in a bounded time
+ * @throws RegistrationError for a schema that neither of the two can check in a bounded time
  */
 export function createChecks(root: TSchema, where: string): Checks {
   const names = namesIn(root);
@@ -68,8 +68,8 @@ function compile(schema: TSchema, names: Names, tagged: boolean): Check {
 }
 
 /**
- * Whether a member is required whose schema takes `undefined`, a Not say. TypeBox then looks whether the member is there
- * only where it can tell that from the kind.
+ * Whether the schema requires a member whose own schema accepts `undefined` (a Not, for example). TypeBox's code checks
+ * that such a member is present only for the kinds that it knows to accept `undefined`.
  */
 function hasUnseenGap(schema: TSchema, matcher: Matcher): boolean {
   let found = false;
@@ -93,7 +93,7 @@ function takesNothing(member: TSchema, matcher: Matcher): boolean {
   try {
     return matcher.matches(member, undefined);
   } catch {
-    return false; // the check of a custom kind, which will throw at a call as well
+    return false; // the check of a custom kind threw; it will throw at a call as well
   }
 }
 
@@ -102,14 +102,15 @@ function withLiteralsFirst(schema: TSchema): TSchema {
   const properties = schema.properties as Record<string, TSchema>;
   return { ...schema, properties: Object.fromEntries(literalsFirst(properties)) };
 }
-/** TypeBox resolves a This only within the check of its own root: as a Ref its parts compile alone too. */
+
+/** TypeBox resolves a This only within the check of its own root. As a Ref, a part that holds it compiles alone too. */
 export function thisAsRef(schema: TSchema): TSchema {
   return kindOf(schema) === 'This' ? { ...schema, [Kind]: 'Ref' } : schema;
 }
 
 /**
- * TypeBox looks whether a required member is there at all where its schema is `unknown`, and forgets to where a union
- * or an intersection comes to the same: `{}` then passes for `{ a: unknown | number }`.
+ * Replaces a union or an intersection that accepts everything by `unknown`. TypeBox checks that a required member is
+ * present where its schema is `unknown`, but not where it is such a union: `{}` would match `{ a: unknown | number }`.
  */
 export function openAsUnknown(schema: TSchema): TSchema {
   if (!isOpen(schema)) return schema;
@@ -117,7 +118,7 @@ export function openAsUnknown(schema: TSchema): TSchema {
   return { ...others, [Kind]: 'Unknown' } as TSchema;
 }
 
-/** Takes every value, and has no part whose defaults could be filled in. */
+/** Whether a schema accepts every value and has no part with a default to fill in. */
 function isOpen(schema: TSchema): boolean {
   const parts: unknown = schema.anyOf ?? schema.allOf;
   if (!Array.isArray(parts) || schema.unevaluatedProperties !== undefined) return false;

@@ -1,19 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
+import { isObject } from '../../jsonrpc/envelope.ts';
 import { RegistrationError } from '../registration-error.ts';
 import type { Checks } from './checks.ts';
-import { escapePointer, holdsDefault, holdsName, kindOf } from './schema-tree.ts';
+import { escapePointer, holdsDefault, holdsName, kindOf, listOf } from './schema-tree.ts';
 
-/** Fills in a valid value. Returns the value itself when nothing was missing, else a copy; mutates nothing. */
+/** Fills the defaults into a valid value. Returns the value itself where nothing was missing, else a copy. Mutates nothing. */
 export type Fill = (value: unknown) => unknown;
 
 type Members = Record<string, unknown>;
 
 /**
- * Compiles the defaults of a schema, nested ones too.
+ * Compiles the defaults of a schema, nested ones included.
  *
- * @returns undefined when the schema has none: such a call then pays nothing
- * @throws RegistrationError for a default that is no JSON value, or not of its own type
+ * @returns undefined for a schema without defaults: its calls pay nothing
+ * @throws RegistrationError for a default that is not a JSON value, or does not match its own schema
  */
 export function compileDefaults(schema: TSchema, checks: Checks, where: string): Fill | undefined {
   if (!holdsDefault(schema)) return undefined;
@@ -24,7 +25,7 @@ export function compileDefaults(schema: TSchema, checks: Checks, where: string):
   return (value) => checks.remembering(() => compiler.remembering(() => fill(value)));
 }
 
-/** Arrays and objects that are made for one missing member, with the defaults in its default. */
+/** Most arrays and objects that are made for one missing member: its default, and the defaults within that default. */
 const maxMade = 256;
 
 interface MemberStep {
@@ -36,11 +37,14 @@ interface MemberStep {
 class Compiler {
   readonly #checks: Checks;
   readonly #where: string;
-  /** A recursive schema's fill is entered before it is complete. */
+  /** By `$id`. The entry of a recursive schema is made before its fill is complete. */
   readonly #named = new Map<string, Fill>();
-  /** What named schemas made of the arrays and objects of this call: an intersection comes to them by each of its parts. */
+  /**
+   * What each named schema has made of the arrays and objects of this call. The parts of an intersection may reach one
+   * object through one named schema, which must then fill it once.
+   */
   #filled = new Map<Fill, Map<object, unknown>>();
-  /** How many more defaults may be made. */
+  /** How many more defaults may be made for the missing member. */
   #left = Number.POSITIVE_INFINITY;
   readonly #made: { readonly at: string; readonly make: () => unknown }[] = [];
 
@@ -49,7 +53,7 @@ class Compiler {
     this.#where = where;
   }
 
-  /** A recursive type whose default holds itself would never end; a few types in each other could take 2^depth. */
+  /** Refuses a default that holds itself, which would never end, and defaults within each other that take 2^depth steps. */
   assertFinite(): void {
     for (const { at, make } of this.#made) {
       this.#left = maxMade;
@@ -131,21 +135,21 @@ class Compiler {
     }
     if (steps.length === 0) return undefined;
     return (value) => {
-      if (!isMembers(value)) return value;
+      if (!isObject(value)) return value;
       let copy: Members | undefined;
       for (const { name, fill, missing } of steps) {
         const given = value[name];
         const filled = given === undefined ? missing?.() : fill === undefined ? given : fill(given);
         if (filled === given) continue;
         copy ??= copyOf(value);
-        // Never a name that Object.prototype has: those are refused at registration.
+        // Safe: names that Object.prototype has are refused at registration.
         copy[name] = filled;
       }
       return copy ?? value;
     };
   }
 
-  /** What makes the default of a missing member, each time anew. */
+  /** A function that makes the default of a missing member, a new one for each call. */
   #default(member: TSchema, path: string, fill: Fill | undefined): (() => unknown) | undefined {
     const given: unknown = member.default;
     if (given === undefined) return undefined;
@@ -157,7 +161,7 @@ class Compiler {
       );
     }
     if (typeof given !== 'object' || given === null) return () => given;
-    // Parsing makes it a value of its own, so that a later change to the schema changes no call.
+    // Each call parses a default of its own, so that a later change to the schema's object changes no call.
     const text = JSON.stringify(given);
     const complete = (value: unknown): unknown => (fill === undefined ? value : fill(value));
     const make = (): unknown => {
@@ -186,17 +190,17 @@ class Compiler {
     if (first === undefined || fill === undefined) return undefined;
     const pattern = new RegExp(first[0]);
     return (value) => {
-      if (!isMembers(value)) return value;
+      if (!isObject(value)) return value;
       const filled = Object.entries(value).map(
         ([name, member]) => [name, pattern.test(name) ? fill(member) : member] as const,
       );
       const same = filled.every(([name, member]) => member === value[name]);
-      // From entries: a member called __proto__ stays a member.
+      // `fromEntries` keeps a member called __proto__ a member.
       return same ? value : Object.fromEntries(filled);
     };
   }
 
-  /** The first variant that the value matches is the one it is. */
+  /** Fills with the first variant that the value matches. */
   #union(schema: TSchema, path: string): Fill | undefined {
     const variants = listOf(schema.anyOf).map((variant) => ({
       check: this.#checks.ofPart(variant),
@@ -210,7 +214,7 @@ class Compiler {
   }
 }
 
-/** The faster copy by ten times, and the one that takes a member called __proto__ for a prototype. */
+/** `Object.assign` is ten times as fast as a spread, but would set the prototype from a member called __proto__. */
 function copyOf(value: Members): Members {
   return Object.hasOwn(value, '__proto__') ? { ...value } : Object.assign({}, value);
 }
@@ -233,14 +237,6 @@ function inTurn(fills: readonly (Fill | undefined)[]): Fill | undefined {
   const present = fills.filter((fill) => fill !== undefined);
   if (present.length === 0) return undefined;
   return (value) => present.reduce((filled: unknown, fill) => fill(filled), value);
-}
-
-function listOf(value: unknown): TSchema[] {
-  return Array.isArray(value) ? (value as TSchema[]) : [];
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isJson(value: unknown): boolean {

@@ -1,18 +1,19 @@
 import type { TSchema } from '@sinclair/typebox';
 import { suggest } from '../../base/suggest.ts';
+import { isObject } from '../../jsonrpc/envelope.ts';
 import type { ParamIssue } from '../types.ts';
 import type { Checks } from './checks.ts';
-import { escapePointer, kindOf } from './schema-tree.ts';
+import { escapePointer, kindOf, listOf } from './schema-tree.ts';
 import { typeText } from './type-text.ts';
 
-/** The data of a -32602 stays readable, and small whatever was sent. */
+/** Limits that keep the data of a -32602 readable, and small whatever the caller sent. */
 const maxIssues = 8;
 const maxSegment = 64;
 const maxExpected = 300;
 
 /**
- * Why `value` is not of `schema`: the first issues only. TypeBox's own Errors() is not used: it goes on to
- * match a pattern against a string that is already too long, and takes 20 times as long on a large value.
+ * Why `value` does not match `schema`: the first few issues. TypeBox's own Errors() is not used, since it matches a
+ * pattern even against a string that is already too long, and takes 20 times as long on a large value.
  */
 export function explain(schema: TSchema, value: unknown, checks: Checks): ParamIssue[] {
   const issues: ParamIssue[] = [];
@@ -45,7 +46,7 @@ class Explainer {
     this.describe(schema, value, path);
   }
 
-  /** What is wrong with a value that does not match. */
+  /** Adds the issues of a value that does not match. */
   describe(schema: TSchema, value: unknown, path: string): void {
     const before = this.#issues.length;
     switch (kindOf(schema)) {
@@ -74,12 +75,12 @@ class Explainer {
         break;
       }
     }
-    // No part is at fault: the value as a whole is (its type, a length, uniqueItems, a custom kind).
+    // Every part matches, so the value as a whole is at fault: its type, a length, uniqueItems, a custom kind.
     if (this.#issues.length === before) this.refuse(schema, value, path, ruleText(schema, value));
   }
 
   #object(schema: TSchema, value: unknown, path: string): void {
-    if (!isMembers(value)) return;
+    if (!isObject(value)) return;
     const properties = schema.properties as Record<string, TSchema>;
     const required = new Set(listOf<string>(schema.required));
     const { additionalProperties } = schema;
@@ -91,7 +92,7 @@ class Explainer {
         this.refuse(member, undefined, join(path, name), 'is required');
       }
     }
-    if (additionalProperties !== false && !isMembers(additionalProperties)) return;
+    if (additionalProperties !== false && !isObject(additionalProperties)) return;
     for (const name of Object.keys(value)) {
       if (this.#full) return;
       if (Object.hasOwn(properties, name)) continue;
@@ -119,7 +120,7 @@ class Explainer {
   }
 
   #record(schema: TSchema, value: unknown, path: string): void {
-    if (!isMembers(value)) return;
+    if (!isObject(value)) return;
     const [first] = Object.entries(schema.patternProperties as Record<string, TSchema>);
     if (first === undefined) return;
     const pattern = new RegExp(first[0]);
@@ -133,7 +134,7 @@ class Explainer {
     }
   }
 
-  /** Goes into the variant that is meant, where only one can be. */
+  /** Explains the variant that the caller meant, where only one can be meant. */
   #union(schema: TSchema, value: unknown, path: string): void {
     const variants = listOf(schema.anyOf);
     const [meant, ...others] = variants.filter((variant) => this.#resemble(variant, value));
@@ -144,8 +145,8 @@ class Explainer {
     const schema = this.#checks.resolve(variant) ?? variant;
     const { type } = schema;
     if (type === 'array') return Array.isArray(value);
-    if (type !== 'object' || !isMembers(value)) return false;
-    // A literal member tells variants apart.
+    if (type !== 'object' || !isObject(value)) return false;
+    // Literal members tell the variants apart.
     return literalsOf(schema).every(([name, literal]) => literal === value[name]);
   }
 }
@@ -163,8 +164,6 @@ function literalsOf(schema: TSchema): readonly (readonly [name: string, value: u
   return found;
 }
 
-type Members = Record<string, unknown>;
-
 function ruleText(schema: TSchema, value: unknown): string {
   const { type } = schema;
   const received = receivedType(value);
@@ -178,11 +177,11 @@ interface Rule {
   readonly text: (schema: TSchema) => string;
 }
 
-/** The size of a string or an array, the number of an object's members, a number itself. */
+/** What the limits of a schema are compared with: a length, a number of members, or the number itself. */
 function measure(value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'string' || Array.isArray(value)) return value.length;
-  return isMembers(value) ? Object.keys(value).length : Number.NaN;
+  return isObject(value) ? Object.keys(value).length : Number.NaN;
 }
 
 function limit(
@@ -227,7 +226,7 @@ const rules: readonly Rule[] = [
   { broken: (schema) => schema.uniqueItems === true, text: () => 'must hold no item twice' },
 ];
 
-/** Characters compared for one hint, of which a refusal has up to eight: a batch may be refused a thousand times. */
+/** Characters compared for one hint. One refusal has up to eight hints, and a batch up to a thousand refusals. */
 const hintSteps = 300;
 
 function unknownText(name: string, properties: Record<string, TSchema>): string {
@@ -235,15 +234,15 @@ function unknownText(name: string, properties: Record<string, TSchema>): string 
   return near === undefined ? 'is not known here' : `is not known here; did you mean ${near}?`;
 }
 
-/** Names come from the caller, of any length: a pointer stays short. */
+/** Appends a name to a JSON Pointer. The caller chose the name, so a long one is cut. */
 function join(path: string, name: string): string {
   return `${path}/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;
 }
 
-/** Written once: a batch may hold a thousand bad calls. */
+/** The text of each schema is written once: a batch may hold a thousand bad calls. */
 const texts = new WeakMap<TSchema, string>();
 
-/** The type of a schema, as short as a message may be. */
+/** The type of a schema as text, cut to a length that fits a message. */
 export function expectedText(schema: TSchema): string {
   let text = texts.get(schema);
   if (text === undefined) {
@@ -257,12 +256,4 @@ export function expectedText(schema: TSchema): string {
 export function receivedType(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function listOf<Item = TSchema>(value: unknown): Item[] {
-  return Array.isArray(value) ? (value as Item[]) : [];
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

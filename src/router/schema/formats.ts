@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { FormatRegistry } from '@sinclair/typebox';
 
-/** One character class at most repeats in each expression, so that every check takes linear time. */
+/** In no expression do two repeats without a limit stand beside each other, so every check takes linear time. */
 const expressions = {
   date: /^(\d{4})-(\d{2})-(\d{2})$/,
   time: /^(\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:z|([+-])(\d{2}):(\d{2}))$/i,
@@ -23,7 +23,7 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
   email: isEmail,
   hostname: isHostname,
   ipv4: (value) => isIPv4(value),
-  // A zone (fe80::1%eth0) means something on one machine only, and RFC 4291 has none.
+  // A zone (fe80::1%eth0) is refused: it has a meaning on one machine only, and RFC 4291 has none.
   ipv6: (value) => value.length <= 45 && !value.includes('%') && isIPv6(value),
   uri: (value) => isUriReference(value) && splitScheme(value) !== undefined,
   'uri-reference': isUriReference,
@@ -36,7 +36,7 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
   regex: isRegex,
 };
 
-/** Idempotent. A format that the program has set itself before stays as it is. */
+/** Registers the formats with TypeBox. Idempotent. A format that the program has set before is kept. */
 export function registerFormats(): void {
   for (const [name, check] of Object.entries(formats)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);
@@ -58,7 +58,7 @@ function isDate(value: string): boolean {
   return day <= longest;
 }
 
-/** RFC 3339 full-time: with an offset; second 60 only where UTC can have a leap second. */
+/** RFC 3339 full-time, which includes an offset. Second 60 is valid only where UTC can have a leap second. */
 function isTime(value: string): boolean {
   const parts = expressions.time.exec(value);
   if (parts === null) return false;
@@ -115,7 +115,7 @@ function splitScheme(value: string): string | undefined {
   return expressions.scheme.test(scheme) ? scheme : undefined;
 }
 
-/** RFC 3986, cut into its components as in appendix B, each checked for its characters. */
+/** RFC 3986: cuts the text into its components as in appendix B and checks the characters of each. */
 function isUriReference(value: string): boolean {
   const scheme = splitScheme(value);
   let rest = scheme === undefined ? value : value.slice(scheme.length + 1);

@@ -1,29 +1,29 @@
 import { KeyOfPattern, type TSchema } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
 import { alternativesOf, type Scalar } from './alternatives.ts';
-import { ValueIds } from './distinct-items.ts';
 import { isSchema, kindOf, literalsFirst, type Names, targetOf } from './schema-tree.ts';
 import { boundOf, type Check, sizeCheck, valueCheck } from './value-checks.ts';
+import { ValueIds } from './value-ids.ts';
 
 type Members = Record<string, unknown>;
 
-/** Shorter arrays are looked at again sooner than they are found in a table. */
+/** Up to so many items, checking an array again is faster than looking its verdict up in a table. */
 const fewItems = 8;
 
 /**
- * Checks values as TypeBox's compiler does, and no array or object twice against one named schema, nor a list against
- * one list schema: verdicts are kept until the scope ends. So the time is bounded by the size of the value times the
- * number of parts of the schema, where compiled code may take a time that doubles with each level.
+ * Checks values with the same verdicts as TypeBox's compiled code. It keeps its verdicts until the scope ends, so it
+ * checks no object twice against one named schema and no array twice against one array schema. The time is bounded by
+ * the size of the value times the number of parts of the schema; the time of compiled code may double with each level.
  */
 export class Matcher {
   readonly #names: Names;
   readonly #checks = new Map<TSchema, Check>();
-  /** The tables in which verdicts stand. */
+  /** The tables of verdicts that are not empty. */
   readonly #used: Map<object, boolean>[] = [];
   #ids: ValueIds | undefined;
   #scopes = 0;
 
-  /** @param names what references lead to: none lead nowhere */
+  /** @param names the schemas that references lead to; every reference must lead to one */
   constructor(root: TSchema, names: Names) {
     this.#names = names;
     // Built now, so that a call builds nothing.
@@ -34,7 +34,7 @@ export class Matcher {
     return this.remembering(() => this.#of(schema)(value));
   }
 
-  /** Keeps verdicts while `work` runs, which must not change the values that it has checked. */
+  /** Keeps verdicts while `work` runs. `work` must not change a value after it was checked. */
   remembering<Result>(work: () => Result): Result {
     this.#scopes += 1;
     try {
@@ -62,7 +62,7 @@ export class Matcher {
 
   #build(schema: TSchema): Check {
     if (typeof schema.$id !== 'string') return this.#body(schema);
-    // The compiler, too, takes the first of those that have one $id for all of them.
+    // Of several schemas with one $id the first counts, as in TypeBox's compiler.
     const first = this.#names.get(schema.$id);
     if (first !== undefined && first !== schema) return this.#later(first);
     return this.#remembered(this.#body(schema));
@@ -97,7 +97,7 @@ export class Matcher {
     }
   }
 
-  /** A type that holds itself is referred to before it is complete. */
+  /** A check that is looked up at its first call: a recursive type refers to itself before its check is complete. */
   #later(target: TSchema): Check {
     let check: Check | undefined;
     return (value) => {
@@ -141,7 +141,7 @@ export class Matcher {
     };
   }
 
-  /** Of the members that have no name in the schema. */
+  /** The check of the members that the schema does not name. */
   #rest(
     additional: unknown,
     known: ReadonlySet<string>,

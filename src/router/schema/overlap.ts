@@ -2,49 +2,60 @@ import type { TSchema } from '@sinclair/typebox';
 import { alternativesOf, type Scalar, tagsOf } from './alternatives.ts';
 import { forEachChild, isSchema, kindOf, type Names, targetOf } from './schema-tree.ts';
 
-/** Schemas that one value may have to be held against, in one place: the factor of the time that a value takes. */
+/** Most schemas that one value may be checked against at one place. The time of a check grows with their number. */
 const maxOverlap = 256;
 
-/** Comparing with a literal costs a fraction of another check. */
+/** What comparing with a literal costs, where any other check costs 1. */
 const literalWeight = 0.25;
 
-/** Pairs of schemas that can meet at one value. Bounds the time of this analysis. */
+/** Most pairs of schemas that can meet at one value. Bounds the time of this analysis. */
 const maxPairs = 100_000;
 
 export interface Overlap {
   /** Why the schema can't be checked in a time that is bounded by the size of the value. */
   readonly fault?: string;
-  /** Compiled code could take far longer than the matcher: two ways lead to one named schema, or a union is long. */
+  /** Compiled code could take far longer than the matcher: two paths lead to one named schema, or a union is long. */
   readonly again: boolean;
-  /** Two objects meet no value together only where their literals are looked at first. */
+  /** Some pair of objects can't meet at one value, but only if a check compares their literals first. */
   readonly tagged: boolean;
 }
 
-/** A schema with steps from a value to its parts. */
+/** A schema of arrays or objects, with the steps from such a value to its parts. */
 interface Node {
   readonly isOfItems: boolean;
   readonly tags: ReadonlyMap<string, Scalar>;
-  /** To the part of a name, or at an index. */
+  /** Steps to a part with a name, or at an index. */
   readonly labelled: ReadonlyMap<string | number, TSchema>;
-  /** To all parts but some. */
+  /** Steps to all parts but those in `except`. */
   readonly wide: readonly { readonly except: ReadonlySet<string | number>; readonly to: TSchema }[];
-  /** The nodes that can meet one value together with this one, itself among them. */
+  /** The nodes that one value can meet together with this one. The node itself is among them. */
   readonly met: Set<Node>;
 }
 
-/** What a schema holds a value against before any step into it. */
+/** All schemas that a value is checked against because it is checked against one schema, without a step into the value. */
 interface Reach {
   readonly nodes: ReadonlySet<Node>;
-  /** Named schemas, each with the places it is entered by. */
+  /** The named schemas among them, each with the places (references, or itself) that lead to it. */
   readonly entries: ReadonlyMap<TSchema, ReadonlySet<TSchema>>;
-  /** How many schemas, as often as they are come by: compiled, and where alternatives are told apart first. */
+  /** How many checks compiled code makes: a schema counts once for each path to it. */
   readonly compiled: number;
+  /** The same for the matcher, which first tells the alternatives of a union apart by their literals. */
   readonly apart: number;
 }
 
 /**
- * Which parts of a schema can meet at one value. Two ways to one named schema are what makes the time of a naive check
- * double with each level of the value: `{ left: T, op: '+' } | { left: T, op: '-' }`, where `op` is looked at last.
+ * Finds which parts of a schema can meet at one value. Where two paths lead to one named schema, the time of a naive
+ * check doubles with each level of the value:
+ *
+ *     T = { left: T, op: '+' } | { left: T, op: '-' }        `op` is checked last
+ *
+ *     value              is checked against
+ *     v                  A = { left: T, op: '+' }     B = { left: T, op: '-' }       the pair (A, B) meets at v
+ *     v.left             T by way of A                T by way of B                  so T is checked twice here
+ *     v.left.left        T, T                         T, T                           and four times here
+ *
+ * The analysis begins with the root at one value and follows each pair of schemas that meet into the parts of the
+ * value where both have a step.
  */
 export function overlapOf(root: TSchema, names: Names): Overlap {
   const analysis = new Analysis(names);
@@ -64,7 +75,7 @@ class Analysis implements Overlap {
   tagged = false;
   readonly #names: Names;
   readonly #reaches = new Map<TSchema, Reach | undefined>();
-  /** Pairs that meet, whose parts are still to be looked at. */
+  /** Pairs that meet at one value and have not been followed into its parts yet. */
   readonly #open: (readonly [Node, Node])[] = [];
   #pairs = 0;
 
@@ -80,7 +91,7 @@ class Analysis implements Overlap {
     }
   }
 
-  /** Both are held against one value. */
+  /** Notes that one value is checked against everything in `a` and everything in `b`. */
   #meet(a: Reach, b: Reach): void {
     if (a !== b) {
       for (const [named, entries] of a.entries) {
@@ -88,7 +99,7 @@ class Analysis implements Overlap {
       }
     }
     const others = [...b.nodes];
-    // A schema with itself is every pair twice.
+    // Within one reach, each pair is taken once.
     for (const [index, one] of [...a.nodes].entries()) {
       for (let next = a === b ? index : 0; next < others.length; next += 1) {
         this.#pair(one, others[next] as Node);
@@ -119,7 +130,7 @@ class Analysis implements Overlap {
     for (const { to } of a.wide) for (const { to: too } of b.wide) this.#step(to, too);
   }
 
-  /** The wide steps of one with the labelled ones of the other. */
+  /** The wide steps of `a` meet the labelled steps of `b`. */
   #widely(a: Node, b: Node): void {
     for (const { except, to } of a.wide) {
       for (const [label, too] of b.labelled) if (!except.has(label)) this.#step(to, too);
@@ -142,7 +153,7 @@ class Analysis implements Overlap {
     return reach;
   }
 
-  /** A named schema, by a reference or where it stands itself. */
+  /** The reach of a named schema, or of a reference to one; undefined: the schema is neither. */
   #entered(schema: TSchema): Reach | undefined {
     const { $id } = schema;
     const named = typeof $id === 'string' ? this.#names.get($id) : targetOf(schema, this.#names);
@@ -196,8 +207,10 @@ function noTarget($ref: unknown): string {
 }
 
 /**
- * Where TypeBox's code is slow: items are hashed in arithmetic of big integers, 3 us a byte; a name is looked for among
- * all names. Or wrong: a record stands in for its member, a member of a member for another.
+ * Whether TypeBox's code for a schema is slow or wrong. Slow: it hashes unique items with big integers (3 us a byte),
+ * and searches all names of a long object for each member. Wrong: where a record, or the schema of an object's other
+ * members, has a schema for other members itself, it checks the record in place of its member, or one member's member
+ * in place of another.
  */
 function isPoorlyCompiled(schema: TSchema): boolean {
   if (schema.uniqueItems === true) return true;
@@ -212,7 +225,7 @@ function isPoorlyCompiled(schema: TSchema): boolean {
   return rest !== undefined && holdsRest(rest);
 }
 
-/** The schema of members without a name. */
+/** The schema of the members that the schema does not name. */
 function restOf(schema: TSchema): TSchema | undefined {
   const { additionalProperties, unevaluatedProperties } = schema;
   return [additionalProperties, unevaluatedProperties].find(isSchema);
@@ -233,7 +246,7 @@ function tooWide(why: string): string {
   );
 }
 
-/** The schemas in it that say something of the same value. */
+/** The parts of a schema that are checked against the same value. */
 function inPlace(schema: TSchema): TSchema[] {
   switch (kindOf(schema)) {
     case 'Union':
@@ -285,7 +298,7 @@ function nodeOf(schema: TSchema): Node | undefined {
   return { isOfItems, tags: tagsOf(schema), labelled, wide, met: new Set() };
 }
 
-/** Whether no value matches both, or gets far in both. */
+/** Whether no value can match both: the check of one of them ends at the value's type, or at a literal. */
 function exclude(one: Node, other: Node): boolean {
   if (one.isOfItems !== other.isOfItems) return true;
   for (const [name, tag] of one.tags) {

@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
+import { messageOf } from '../../base/message-of.ts';
 
-/** Long enough for any pattern a person writes; a few milliseconds is usual. */
+/** The checker usually needs a few milliseconds; this is enough for any pattern that a person writes. */
 const checkTimeoutMs = 5_000;
 
-/** Steps a polynomial pattern may take for each character of the longest string it can get: 10 KB of such strings take some ms. */
+/** Steps that a polynomial pattern may take per character of its longest string: 10 KB of such strings take some ms. */
 const maxStepsPerCharacter = 256;
 
 type Recheck = typeof import('recheck');
@@ -18,16 +19,16 @@ let recheck: Recheck | undefined;
 let trusted = false;
 
 /**
- * Leaves out the check in this thread. For a replica: the front end has verified the same schemas, which
- * the fingerprint proves, and the checker is 3 MB of code to load at each start of a thread.
+ * Turns the check off in this thread. Replicas call it: the front end has checked the same schemas (their equal
+ * fingerprints prove it), and each thread would load 3 MB of code for the checker at its start.
  */
 export function trustPatterns(): void {
   trusted = true;
 }
 
 /**
- * Why a string of up to `maxLength` must not be matched against `pattern`, undefined when it may.
- * A pattern of the schema's author, on a string of a stranger's choice: backtracking must stay bounded.
+ * Why a string of up to `maxLength` characters must not be matched against `pattern`; undefined: it may. The author of
+ * the schema wrote the pattern, but a stranger chooses the string: backtracking must stay bounded.
  */
 export function patternFault(
   pattern: string,
@@ -62,14 +63,14 @@ function verdictOf(pattern: string): Verdict {
   return verdict;
 }
 
-/** A class or a plain character, exactly so many times. */
+/** Matches a class or a plain character that is repeated a fixed number of times. */
 const exactRepeat = /(\[(?:[^\]\\]|\\.)*\]|\\[dDwWsS]|[A-Za-z0-9_ -])\{\d{1,3}\}/g;
 const mostChoices = 8;
 
 /**
- * True for a pattern without repeats, which most are that have a fixed form: however long the string, an
- * attempt at one place ends after as many steps as the pattern is long, for each way to choose. Loading the
- * checker to find that out takes half a second.
+ * True for a pattern without repeats of variable length and with few choices, as most patterns of a fixed form are. An
+ * attempt at one place of the string takes at most as many steps as the pattern is long, for each combination of
+ * choices. Such patterns need no checker, which takes half a second to load.
  */
 function isBounded(pattern: string): boolean {
   const rest = pattern.replace(exactRepeat, '$1');
@@ -80,11 +81,11 @@ function analyse(pattern: string): Verdict {
   try {
     new RegExp(pattern);
   } catch (error) {
-    return { kind: 'invalid', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'invalid', reason: messageOf(error) };
   }
   if (isBounded(pattern)) return { kind: 'safe' };
-  // The browser build is the pure JavaScript one: the main build would start a thread, or Java, to answer
-  // synchronously. Loaded on demand, since most programs have no pattern.
+  // The browser build is pure JavaScript. The main build would start a thread, or Java, to answer synchronously.
+  // It is loaded at the first pattern that needs it, since most programs have none.
   recheck ??= createRequire(import.meta.url)('recheck/lib/browser.js') as Recheck;
   const found = recheck.checkSync(pattern, '', { timeout: checkTimeoutMs });
   if (found.status === 'safe') return { kind: 'safe' };

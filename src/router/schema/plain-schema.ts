@@ -4,12 +4,12 @@ import { mapChildren } from './schema-tree.ts';
 /** A JSON Schema without TypeBox's symbols. */
 export type JsonSchema = Record<string, unknown>;
 
-/** The ids that Type.Recursive makes up. */
-const madeUpId = /^T\d+$/;
+/** Ids that Type.Recursive made up, and ids as `plainSchema` numbers them. */
+export const madeUpId = /^T\d+$/;
 
 /**
- * A schema as plain JSON. The ids that Type.Recursive makes up count all recursive types of a thread; they
- * are numbered anew here, so that replicas which made other types before give the same document.
+ * A schema as plain JSON. Type.Recursive makes ids up by counting all recursive types of the thread. They are numbered
+ * anew here, so that replicas that have made other types before give the same document.
  */
 export function plainSchema(schema: TSchema): JsonSchema {
   const ids = new Map<string, string>();
@@ -27,7 +27,7 @@ export function plainSchema(schema: TSchema): JsonSchema {
     const named: TSchema = { ...node };
     if ($id !== undefined) named.$id = renumber($id) as string;
     if ($ref !== undefined) named.$ref = renumber($ref);
-    // JSON Schema has neither: nothing arrives as null, and undefined never arrives.
+    // JSON Schema has neither type: a result that is void arrives as null, and undefined never arrives.
     if (named.type === 'void') named.type = 'null';
     if (named.type === 'undefined') {
       delete named.type;

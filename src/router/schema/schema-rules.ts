@@ -32,8 +32,8 @@ const foreignKinds = new Map([
 ]);
 
 /**
- * `{}` has all of these by inheritance: a schema that requires `toString` would accept it, and one where
- * `constructor` is optional would refuse it.
+ * Names that `{}` inherits: a schema that requires `toString` would accept `{}`, and a schema in which `constructor` is
+ * optional would refuse it.
  */
 const inheritedNames = new Set(Object.getOwnPropertyNames(Object.prototype));
 
@@ -42,11 +42,11 @@ const plainKeyPatterns = new Set(['^(.*)$', '^(0|[1-9][0-9]*)$', '^(?!.*)$']);
 
 const maxSchemaDepth = 64;
 
-/** Written out, as the document and the text of its type do. A type of TypeBox's that stands in two places counts twice. */
+/** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
 const maxParts = 10_000;
 
 /**
- * Refuses at registration what would go wrong at a call.
+ * Refuses at registration a schema that would fail at a call.
  *
  * @param where begins the message, e.g. `procedure "add": params`
  * @throws RegistrationError
@@ -96,7 +96,7 @@ function kindFault(schema: TSchema): string | undefined {
   return undefined;
 }
 
-/** TypeBox compiles one check per $id, so that two schemas of one $id would share the first one's. */
+/** Refuses two different schemas with one $id: TypeBox compiles one check per $id, so both would get the first's. */
 function idFault(schema: TSchema, ids: Map<string, TSchema>): string | undefined {
   const id: unknown = schema.$id;
   if (typeof id !== 'string') return undefined;
@@ -108,7 +108,7 @@ function idFault(schema: TSchema, ids: Map<string, TSchema>): string | undefined
   return undefined;
 }
 
-/** What Type.Optional and Type.Readonly add says something of the member, not of its type. */
+/** Whether two schemas are one type. The marks of Type.Optional and Type.Readonly describe the member, not its type. */
 function isSameType(a: TSchema, b: TSchema): boolean {
   const plain = { [OptionalKind]: undefined, [ReadonlyKind]: undefined };
   return isDeepStrictEqual({ ...a, ...plain }, { ...b, ...plain });
@@ -142,7 +142,7 @@ function patternsFault(schema: TSchema): string | undefined {
     if (pattern === undefined) return undefined;
     if (typeof pattern !== 'string') return 'pattern must be a string';
     const maxLength: unknown = schema.maxLength;
-    // TypeBox compares the length first, but not for a template.
+    // TypeBox compares the length before the pattern, but has no length for a template.
     const bound = kind === 'String' && typeof maxLength === 'number' ? maxLength : undefined;
     return withPattern(pattern, patternFault(pattern, bound));
   }

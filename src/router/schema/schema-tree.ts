@@ -1,6 +1,6 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
 
-/** What a schema's children are, in one place: everything that walks schemas goes through here. */
+/** Visits a child of a schema. All code that walks schemas goes through `mapChildren`, the only list of their children. */
 export type VisitChild = (child: TSchema, segment: string) => TSchema;
 
 /**
@@ -22,7 +22,7 @@ export function mapChildren(schema: TSchema, visit: VisitChild): TSchema {
   const named = (key: string, segment: (name: string) => string): void => {
     const children: unknown = copy[key];
     if (!isSchema(children)) return;
-    // From entries: a member called __proto__ stays a member.
+    // `fromEntries` keeps a member called __proto__ a member.
     copy[key] = Object.fromEntries(
       Object.entries(children).map(([name, child]) => [
         name,
@@ -37,7 +37,7 @@ export function mapChildren(schema: TSchema, visit: VisitChild): TSchema {
   if (Array.isArray(copy.items)) list('items', (index) => `/${index}`);
   else one('items', '/*');
   for (const key of ['contains', 'additionalProperties', 'unevaluatedProperties']) one(key, '/*');
-  // Type.Never is { not: {} }, whose {} is no schema of TypeBox's.
+  // Type.Never is { not: {} }; this {} is not a schema of TypeBox's.
   if (kindOf(schema) !== 'Never') one('not', '');
   return copy;
 }
@@ -60,7 +60,7 @@ export function mapTree(schema: TSchema, change: (node: TSchema) => TSchema): TS
 /** Schemas by their $id. */
 export type Names = ReadonlyMap<string, TSchema>;
 
-/** The first of each $id, as TypeBox's compiler takes it for all that have it. */
+/** The named schemas within `root`. Of several with one $id the first counts, as in TypeBox's compiler. */
 export function namesIn(root: TSchema): Names {
   const names = new Map<string, TSchema>();
   const visit = (schema: TSchema): void => {
@@ -72,12 +72,22 @@ export function namesIn(root: TSchema): Names {
   return names;
 }
 
-/** What a Ref, This or Import stands for. */
+/** The schema that a Ref, This or Import refers to. */
 export function targetOf(schema: TSchema, names: Names): TSchema | undefined {
   return typeof schema.$ref === 'string' ? names.get(schema.$ref) : undefined;
 }
 
-/** The members in the order to check them: what tells objects apart comes before what may be large. */
+/** The id that a `$ref` names. */
+export function refId($ref: string): string {
+  return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
+}
+
+/** The list itself, or an empty one in place of anything else. */
+export function listOf<Item = TSchema>(value: unknown): Item[] {
+  return Array.isArray(value) ? (value as Item[]) : [];
+}
+
+/** The members in the order to check them: literals, which tell objects apart, before members that may be large. */
 export function literalsFirst(properties: Readonly<Record<string, TSchema>>): [string, TSchema][] {
   const rank = (schema: TSchema): number => (kindOf(schema) === 'Literal' ? 0 : 1);
   return Object.entries(properties).sort(([, a], [, b]) => rank(a) - rank(b));
@@ -92,7 +102,7 @@ export function holdsDefault(schema: TSchema): boolean {
   return found;
 }
 
-/** Whether a part of the schema, or itself, has a name or leads to one. */
+/** Whether the schema or a part of it has a name or refers to one. */
 export function holdsName(schema: TSchema): boolean {
   let found = schema.$id !== undefined || schema.$ref !== undefined;
   forEachChild(schema, (child) => {
@@ -101,18 +111,18 @@ export function holdsName(schema: TSchema): boolean {
   return found;
 }
 
-/** The TypeBox kind, undefined for a plain JSON Schema. The symbol is global: other copies agree on it. */
+/** The TypeBox kind; undefined for a plain JSON Schema. The symbol is global, so other copies of TypeBox use the same. */
 export function kindOf(schema: TSchema): string | undefined {
   const kind: unknown = schema[Kind];
   return typeof kind === 'string' ? kind : undefined;
 }
 
-/** RFC 6901. */
+/** A name as a segment of a JSON Pointer (RFC 6901). */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Of TypeBox or plain. */
+/** Whether a value is an object, as every schema is: a TypeBox schema or a plain one. */
 export function isSchema(value: unknown): value is TSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

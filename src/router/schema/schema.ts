@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
+import { messageOf } from '../../base/message-of.ts';
 import { ErrorCode, type RpcError, standardError } from '../../jsonrpc/errors.ts';
 import { RegistrationError } from '../registration-error.ts';
 import type { ParamIssue, Procedure } from '../types.ts';
@@ -10,8 +11,8 @@ import { kindOf, mapTree } from './schema-tree.ts';
 
 export interface CompiledParams {
   /**
-   * The schema calls are held to: as declared, except that unknown names are refused unless
-   * `additionalProperties` says otherwise, and that a member with a default is not required.
+   * The schema that calls are checked against: the declared one, except that unknown names are refused unless
+   * `additionalProperties` allows them, and that a member with a default is not required.
    */
   readonly schema: TObject | undefined;
   readonly bindParams: Procedure['bindParams'];
@@ -20,8 +21,8 @@ export interface CompiledParams {
 type Named = Record<string, unknown>;
 
 /**
- * `Type.Integer()` keeps the meaning it has in JSON Schema: any number without a fraction, 1e21 too. Who
- * counts on exact integers adds `minimum` and `maximum`.
+ * Compiles the params of a procedure. `Type.Integer()` means what it means in JSON Schema: any number without a
+ * fraction, 1e21 too. Add `minimum` and `maximum` where you need exact integers.
  *
  * @param where begins each message, e.g. `procedure "add"`
  * @throws RegistrationError
@@ -35,7 +36,7 @@ export function compileParams(declared: TSchema | undefined, where: string): Com
   }
   const place = `${where}: params`;
   assertSchema(declared, place);
-  // additionalProperties comes last: relaxing must not see the false as a schema.
+  // additionalProperties is added after `relax`, which would take the false for a schema.
   const schema = {
     ...relax(declared),
     additionalProperties: declared.additionalProperties ?? false,
@@ -45,7 +46,7 @@ export function compileParams(declared: TSchema | undefined, where: string): Com
   const fill = compiling(place, () => compileDefaults(schema, checks, place));
   const names = Object.keys(schema.properties);
 
-  // A handler's params keep the type that was checked just before: the casts below say no more.
+  // The casts below are safe: the params have just been checked against the schema.
   const bindNamed = (params: object): Named => {
     if (!check(params)) throw invalidParams(explain(schema, params, checks));
     return (fill === undefined ? params : fill(params)) as Named;
@@ -55,7 +56,7 @@ export function compileParams(declared: TSchema | undefined, where: string): Com
     const params: Named = {};
     args.forEach((arg, index) => {
       const name = names[index];
-      // No name of Object.prototype gets here: assertSchema refuses those.
+      // Safe: assertSchema refuses names that Object.prototype has.
       if (name !== undefined && arg !== undefined) params[name] = arg;
     });
     return bindNamed(params);
@@ -95,7 +96,7 @@ function invalidParams(issues: readonly ParamIssue[]): RpcError {
 
 const anyObject = 'Record<string, unknown>';
 
-/** The params of a procedure that declares none: any object. */
+/** Binds the params of a procedure that declares none: any object. */
 function bindAnything(params: unknown): Named {
   if (params === undefined) return {};
   if (typeof params === 'object' && params !== null && !Array.isArray(params))
@@ -110,7 +111,7 @@ function notNamed(expected: string, params: unknown): ParamIssue {
   return { path: '', message, expected, received: receivedType(params) };
 }
 
-/** Shown in a message. */
+/** Most names in a message. */
 const maxNames = 32;
 
 function tooMany(schema: TObject, count: number): ParamIssue {
@@ -139,18 +140,18 @@ function relax(schema: TObject): TObject {
   }) as TObject;
 }
 
-/** As TypeBox's compiler takes it for what it means. */
+/** The schema written so that TypeBox's compiler gives it its meaning. */
 function compilable(node: TSchema): TSchema {
   return openAsUnknown(thisAsRef(node));
 }
 
-/** TypeBox's own messages (a reference without a target, say) name no place. */
+/** Adds the place to TypeBox's own errors (a reference without a target, for example), which name none. */
 function compiling<Result>(place: string, compile: () => Result): Result {
   try {
     return compile();
   } catch (cause) {
     if (cause instanceof RegistrationError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new RegistrationError(`${place}: TypeBox can't compile this schema: ${reason}`, {
       cause,
     });

@@ -1,19 +1,20 @@
 import type { TSchema } from '@sinclair/typebox';
-import { forEachChild } from './schema-tree.ts';
+import { isObject } from '../../jsonrpc/envelope.ts';
+import { forEachChild, refId } from './schema-tree.ts';
 
-/** The JSON Schema members that decide the type; a TypeBox schema has the same. */
+/** A JSON Schema. A TypeBox schema has the same keywords. */
 export interface SchemaLike {
   readonly [keyword: string]: unknown;
 }
 
-/** Of schemas in each other. */
+/** Most levels of schemas within each other. */
 export const maxTextDepth = 64;
 
-/** Types that refer to each other are written out as often as they are referred to: past this, a part is `unknown`. */
+/** Most pieces of one text. Types are written out at each reference to them; after so many pieces a part is `unknown`. */
 const maxPieces = 20_000;
 const maxShortPieces = 200;
 
-/** What all places of one text share. */
+/** The state that all parts of one type text share. */
 export class TextScope {
   readonly #root: SchemaLike;
   readonly #recursive = new Map<SchemaLike, boolean>();
@@ -27,13 +28,13 @@ export class TextScope {
     this.#piecesLeft = isShort ? maxShortPieces : maxPieces;
   }
 
-  /** What stands in place of one more piece, undefined while there may be more. */
+  /** Counts a piece. @returns the text to write in its place; undefined: write the piece */
   takePiece(): string | undefined {
     this.#piecesLeft -= 1;
     return this.#piecesLeft < 0 ? this.#beyond : undefined;
   }
 
-  /** The named schemas in it. */
+  /** The named schemas within the root, by id. */
   get targets(): ReadonlyMap<string, SchemaLike> {
     if (this.#targets === undefined) {
       this.#targets = new Map();
@@ -52,22 +53,18 @@ export class TextScope {
   }
 }
 
-export function isSchemaLike(value: unknown): value is SchemaLike {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function collectTargets(schema: SchemaLike, targets: Map<string, SchemaLike>, depth: number): void {
   if (depth > maxTextDepth) return;
   if (typeof schema.$id === 'string') targets.set(schema.$id, schema);
-  if (isSchemaLike(schema.$defs)) {
+  if (isObject(schema.$defs)) {
     for (const [name, one] of Object.entries(schema.$defs)) {
-      if (isSchemaLike(one) && !targets.has(name)) targets.set(name, one);
+      if (isObject(one) && !targets.has(name)) targets.set(name, one);
     }
   }
   for (const child of children(schema)) collectTargets(child, targets, depth + 1);
 }
 
-/** Whether writing `schema` out would come to `id` again, through other named schemas too. */
+/** Whether writing `schema` out leads to `id` again, directly or through other named schemas. */
 function refersTo(
   schema: SchemaLike,
   id: string,
@@ -85,15 +82,11 @@ function refersTo(
   return children(schema).some((child) => refersTo(child, id, targets, seen));
 }
 
-export function refId($ref: string): string {
-  return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
-}
-
 function children(schema: SchemaLike): SchemaLike[] {
   const found: SchemaLike[] = [];
-  // Reads keywords alone, which a plain JSON Schema has as well.
+  // `forEachChild` reads only keywords, and a plain JSON Schema has the same keywords.
   forEachChild(schema as unknown as TSchema, (child) => {
-    if (isSchemaLike(child)) found.push(child);
+    if (isObject(child)) found.push(child);
   });
   return found;
 }

@@ -1,12 +1,9 @@
-import { isSchemaLike, maxTextDepth, refId, type SchemaLike, TextScope } from './text-scope.ts';
+import { isObject } from '../../jsonrpc/envelope.ts';
+import { refId } from './schema-tree.ts';
+import { maxTextDepth, type SchemaLike, TextScope } from './text-scope.ts';
 
 export interface TypeTextOptions {
-  /**
-   * Collects named types as `name -> type text` where given: a recursive schema then becomes its name. Without it a
-   * recursive schema is written out once, and refers to itself by its name.
-   */
-  readonly declarations?: Map<string, string>;
-  /** For a message: only the beginning is written out, with `…` in place of the rest. It is no type then. */
+  /** For a message: write only the beginning, with `…` in place of the rest. The text is then no valid type. */
   readonly isShort?: boolean;
 }
 
@@ -19,33 +16,30 @@ const unnameable = new Set(
   ).split(' '),
 );
 
-/** Characters of the types of an object's members, which its index signature would repeat. */
+/** Most characters of the members' types that the index signature of an object repeats. */
 const maxRepeated = 10_000;
 
-/** A piece of type text and whether it must stand in parentheses beside `[]` or `&`. */
+/** A piece of type text. `loose`: it needs parentheses beside `[]` or `&`. */
 interface Piece {
   readonly text: string;
   readonly loose: boolean;
 }
 
 interface Walk {
-  /** The named schemas that are being written out around this place, each with its type's name. */
+  /** The recursive schemas that are being written out around this place, with the names of their types. */
   readonly open: ReadonlyMap<string, string>;
-  readonly declarations: Map<string, string> | undefined;
   readonly depth: number;
-  /** Of the whole text. */
   readonly whole: TextScope;
 }
 
 /**
- * The TypeScript type of a JSON Schema, on one line, e.g. `{ id: string; tags?: string[] }`. Nothing from
- * the schema can leave its literal: generated code may hold this text in code and in comments. What would take more
- * than 20,000 pieces is `unknown` from there on.
+ * The TypeScript type of a JSON Schema, on one line, e.g. `{ id: string; tags?: string[] }`. A recursive schema is
+ * written out once, and refers to itself by its name. No text of the schema can leave its literal: generated code may
+ * hold the type in code and in comments. After 20,000 pieces every further part is `unknown`.
  */
 export function typeText(schema: SchemaLike, options: TypeTextOptions = {}): string {
-  const { declarations, isShort = false } = options;
-  const whole = new TextScope(schema, isShort);
-  return write(schema, { open: new Map(), declarations, depth: 0, whole }).text;
+  const whole = new TextScope(schema, options.isShort === true);
+  return write(schema, { open: new Map(), depth: 0, whole }).text;
 }
 
 function tight(text: string): Piece {
@@ -71,19 +65,7 @@ function writeNamed(id: string, schema: SchemaLike, walk: Walk): Piece {
   const name = walk.open.get(id);
   if (name !== undefined) return tight(name);
   if (!walk.whole.isRecursive(id, schema)) return writeBody(schema, inside(walk));
-  const bodyAs = (own: string): Piece =>
-    writeBody(schema, { ...inside(walk), open: new Map(walk.open).set(id, own) });
-  const { declarations } = walk;
-  if (declarations === undefined) return bodyAs(typeName(id));
-  // Two documents may use one name for different types: the second becomes name_2.
-  for (let count = 1; ; count += 1) {
-    const own = count === 1 ? typeName(id) : `${typeName(id)}_${count}`;
-    const { text } = bodyAs(own);
-    const declared = declarations.get(own);
-    if (declared !== undefined && declared !== text) continue;
-    declarations.set(own, text);
-    return tight(own);
-  }
+  return writeBody(schema, { ...inside(walk), open: new Map(walk.open).set(id, typeName(id)) });
 }
 
 function inside(walk: Walk): Walk {
@@ -101,7 +83,7 @@ function writeBody(schema: SchemaLike, walk: Walk): Piece {
     return intersection(schemas(schema.allOf).map((one) => write(one, walk)));
   }
   const { type, not } = schema;
-  if (isSchemaLike(not)) return tight(Object.keys(not).length === 0 ? 'never' : 'unknown');
+  if (isObject(not)) return tight(Object.keys(not).length === 0 ? 'never' : 'unknown');
   if (Array.isArray(type)) return union(type.map((one) => writeType(one, schema, walk)));
   return writeType(type, schema, walk);
 }
@@ -117,7 +99,7 @@ function writeType(type: unknown, schema: SchemaLike, walk: Walk): Piece {
     case 'integer':
       return tight('number');
     case 'void':
-      return tight('null'); // what a procedure without a result answers
+      return tight('null'); // a procedure that returns nothing answers null
     case 'array':
       return tight(arrayText(schema, walk));
     case 'object':
@@ -135,15 +117,15 @@ function arrayText(schema: SchemaLike, walk: Walk): string {
       .join(', ')}]`;
   }
   if (items === undefined && schema.maxItems === 0) return '[]';
-  return isSchemaLike(items) ? `${enclosed(write(items, walk))}[]` : 'unknown[]';
+  return isObject(items) ? `${enclosed(write(items, walk))}[]` : 'unknown[]';
 }
 
 function objectText(schema: SchemaLike, walk: Walk): string {
-  const properties = isSchemaLike(schema.properties) ? Object.entries(schema.properties) : [];
+  const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
   const required = new Set(Array.isArray(schema.required) ? (schema.required as unknown[]) : []);
   const texts: string[] = [];
   const members = properties.map(([name, member]) => {
-    const text = isSchemaLike(member) ? write(member, walk).text : 'unknown';
+    const text = isObject(member) ? write(member, walk).text : 'unknown';
     const optional = !required.has(name);
     texts.push(text);
     if (optional) texts.push('undefined');
@@ -154,27 +136,27 @@ function objectText(schema: SchemaLike, walk: Walk): string {
     if (rest.length > 0) return `Record<string, ${union(rest.map(tight)).text}>`;
     return `Record<string, ${schema.additionalProperties === false ? 'never' : 'unknown'}>`;
   }
-  // An index signature must cover the named members too.
+  // TypeScript demands that an index signature covers the named members too.
   if (rest.length > 0) members.push(`[name: string]: ${indexType([...texts, ...rest])}`);
   return `{ ${members.join('; ')} }`;
 }
 
-/** Repeated at each level of nested objects, their text would double with it. */
+/** The type of an index signature; `unknown` where it is long, since the text would double at each level of nesting. */
 function indexType(texts: readonly string[]): string {
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   return size > maxRepeated ? 'unknown' : union(texts.map(tight)).text;
 }
 
-/** The types of the members that have no name in the schema. */
+/** The types of the members that the schema does not name. */
 function restTexts(schema: SchemaLike, walk: Walk): string[] {
   const { additionalProperties, patternProperties } = schema;
-  const texts = isSchemaLike(patternProperties)
+  const texts = isObject(patternProperties)
     ? Object.values(patternProperties)
-        .filter(isSchemaLike)
+        .filter(isObject)
         .map((member) => write(member, walk).text)
     : [];
   if (additionalProperties === true) texts.push('unknown');
-  if (isSchemaLike(additionalProperties)) texts.push(write(additionalProperties, walk).text);
+  if (isObject(additionalProperties)) texts.push(write(additionalProperties, walk).text);
   return texts;
 }
 
@@ -220,5 +202,5 @@ function typeName(id: string): string {
 }
 
 function schemas(list: readonly unknown[]): SchemaLike[] {
-  return list.map((one) => (isSchemaLike(one) ? one : {}));
+  return list.map((one) => (isObject(one) ? one : {}));
 }

@@ -4,7 +4,7 @@ import { kindOf } from './schema-tree.ts';
 
 export type Check = (value: unknown) => boolean;
 
-/** The check of a schema that says nothing of parts of a value: a string, a number, a literal, a custom kind. */
+/** The check of a schema without parts: a string, a number, a literal, a custom kind. */
 export function valueCheck(schema: TSchema): Check {
   const kind = kindOf(schema) ?? '';
   switch (kind) {
@@ -39,7 +39,7 @@ function both(first: Check, second: Check): Check {
   return (value) => first(value) && second(value);
 }
 
-/** A bound of the schema, undefined for none. */
+/** The number that the schema has for `keyword`; undefined: none. */
 export function boundOf(schema: TSchema, keyword: string): number | undefined {
   const bound: unknown = schema[keyword];
   return typeof bound === 'number' ? bound : undefined;
@@ -63,7 +63,7 @@ function rangeCheck(schema: TSchema): Check {
   };
 }
 
-/** The length comes first: a pattern is only matched against what may be that long. */
+/** Checks the length before the pattern: the pattern may take too long on a longer string. */
 function stringCheck(schema: TSchema): Check {
   const isPlain = kindOf(schema) === 'String';
   const fits = sizeCheck(isPlain ? schema : {}, 'minLength', 'maxLength');

@@ -201,6 +201,19 @@ describe('schemas in components', () => {
     assert.equal(documentOf(router).components?.schemas.Color?.default, undefined);
   });
 
+  test('leave a default of null beside the reference', () => {
+    const router = new Router();
+    const Color = Type.Union([Type.Literal('red'), Type.Literal('green'), Type.Null()], {
+      $id: 'Color',
+    });
+    const params = Type.Object({ fore: { ...Color, default: null } });
+    router.rpc({ name: 'paint', params, returns: Color }, () => null);
+    assert.deepEqual(methodOf(router, 'paint').params[0]?.schema, {
+      allOf: [ref('Color')],
+      default: null,
+    });
+  });
+
   test('are reached from params that hold themselves', () => {
     const router = new Router();
     const Link = Type.Recursive((This) => Type.Object({ next: Type.Optional(This) }), {

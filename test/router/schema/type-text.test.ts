@@ -127,21 +127,6 @@ describe('typeText', () => {
     assert.equal(typeText(lists.Import('D')), '{ c: string }');
   });
 
-  test('recursive types are declared where asked for', () => {
-    const declarations = new Map<string, string>();
-    assert.equal(typeText(Type.Array(tree), { declarations }), 'Tree[]');
-    assert.equal(typeText(Type.Object({ tree }), { declarations }), '{ tree: Tree }');
-    assert.deepEqual([...declarations], [['Tree', '{ v: number; kids: Tree[] }']]);
-  });
-
-  test('two types of one name are told apart', () => {
-    const other = Type.Recursive((This) => Type.Object({ next: This }), { $id: 'Tree' });
-    const declarations = new Map<string, string>();
-    assert.equal(typeText(tree, { declarations }), 'Tree');
-    assert.equal(typeText(other, { declarations }), 'Tree_2');
-    assert.equal(declarations.get('Tree_2'), '{ next: Tree_2 }');
-  });
-
   test('names become identifiers that mean no other type', () => {
     const named = (name: string): string => typeText({ $ref: name });
     assert.equal(named('a b'), 'a_b');
@@ -226,12 +211,6 @@ describe('nothing of a schema leaves its literal', () => {
           required: [b],
         };
         assertContained(typeText(schema));
-        const declarations = new Map<string, string>();
-        assertContained(typeText(schema, { declarations }));
-        for (const [name, text] of declarations) {
-          assert.match(name, /^[A-Za-z_$][A-Za-z0-9_$]*$/);
-          assertContained(text);
-        }
       }),
       { seed, numRuns: 1000 },
     );

@@ -1,21 +1,21 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * Milliseconds on a clock that no one sets: what is measured or limited inside goes by it. The wall clock stands only
- * where people or other programs read it (`context.deadline`, log lines, spans).
+ * Milliseconds on a clock that nobody can set. Everything that this package measures or limits uses this clock. The
+ * wall clock is used only for what people or other programs read: `context.deadline`, log lines, spans.
  *
- * Taken before any module of procedures is loaded: one that replaces `performance.now`, as fake timers do, misleads
- * nobody but itself.
+ * The function is kept before any module of procedures is loaded: a module that replaces `performance.now`, as fake
+ * timers do, misleads only itself.
  */
 export const clockMs: () => number = performance.now.bind(performance);
 
 /**
- * What the clock that all threads share (`process.hrtime`) is ahead of this thread's `clockMs`, milliseconds: each
- * thread's begins at 0 when the thread does. Times that cross between threads are corrected by the difference.
+ * How far the clock that all threads share (`process.hrtime`) is ahead of this thread's `clockMs`, in milliseconds.
+ * `clockMs` begins at 0 when its thread starts, so a time that crosses between threads is corrected by this difference.
  */
 export const aheadMs: number = measureAhead();
 
-/** The best of a few readings: this thread may be put aside between the two looks. */
+/** Takes the reading that was made fastest: the system may suspend this thread between the two clocks. */
 function measureAhead(): number {
   let shortest = Number.POSITIVE_INFINITY;
   let ahead = 0;
@@ -30,7 +30,7 @@ function measureAhead(): number {
   return ahead;
 }
 
-/** The wall clock at a reading of `clockMs`, Unix milliseconds, as far as the wall clock is right now. */
+/** Unix milliseconds for a reading of `clockMs`, by the wall clock as it is set now. */
 export function wallTimeOf(at: number): number {
   return Date.now() + at - clockMs();
 }

@@ -1,14 +1,15 @@
 export interface DelayPolicy {
-  /** How many in a row are not delayed. */
+  /** How many restarts in a row are not delayed. */
   readonly free: number;
+  /** Delay of the first restart after those. */
   readonly firstMs: number;
-  /** Each further one waits twice as long, up to this. */
+  /** The delay doubles with each further restart, up to this. */
   readonly longestMs: number;
-  /** One that comes this long after the one before it begins a new row. */
+  /** A restart that comes this long after the one before it begins a new row. */
   readonly forgetsMs: number;
 }
 
-/** How long to wait before the next try of what should be rare. */
+/** How long to wait before each restart. With `free` 3 and `firstMs` 100: 0, 0, 0, 100, 200, 400 ms and so on. */
 export class RestartDelay {
   readonly #policy: DelayPolicy;
   #inARow = 0;
@@ -18,12 +19,15 @@ export class RestartDelay {
     this.#policy = policy;
   }
 
-  /** What was started has worked: its row of restarts is over. */
+  /** Ends the row of restarts: what was started works. */
   reset(): void {
     this.#inARow = 0;
   }
 
-  /** @param now of a clock in milliseconds */
+  /**
+   * @param now milliseconds of any clock, the same at each call
+   * @returns milliseconds to wait before this restart
+   */
   next(now: number): number {
     const { free, firstMs, longestMs, forgetsMs } = this.#policy;
     this.#inARow = now - this.#lastAt > forgetsMs ? 1 : this.#inARow + 1;

@@ -1,18 +1,17 @@
-/** Longer names are nobody's typing mistake. */
+/** Longest name to look for: a longer one is not a typing mistake. */
 const longestName = 256;
 
 /**
- * Characters compared in one search, a name that is passed over counting as one. Anyone may send unknown
- * names: a search stays at about 0.2 ms among 10,000 names that all resemble the one asked for, and gives up
- * on the last of them.
+ * Most characters compared in one search; a name that is skipped counts as one. Anyone may send unknown names. Among
+ * 10,000 names that all resemble the unknown one, a search takes about 0.2 ms and does not reach the last names.
  */
 const stepBudget = 20_000;
 
 /**
- * The registered name nearest to `name`, undefined when none is near: one edit in up to four characters,
- * two in up to eight, three in longer ones; a swap of neighbours is one edit.
+ * The name nearest to `name`; undefined when none is near. Near is: one edit in up to four characters, two in up to
+ * eight, three in longer names. A swap of neighbours is one edit.
  *
- * @param shared what the searches of one request may take together; this one takes its part from it
+ * @param shared steps that the searches of one request may take together; this search subtracts its own
  */
 export function suggest(
   name: string,
@@ -30,7 +29,7 @@ export function suggest(
     if (Math.abs(candidate.length - name.length) > limit) continue;
     const { distance, steps } = boundedDistance(name, candidate, limit);
     spent += steps;
-    // A one-letter name would be "near" to every other one: at least half of the letters must agree.
+    // At least half of the letters must agree: a name of one letter would be near to every other such name.
     if (distance <= limit && distance * 2 <= Math.max(name.length, candidate.length)) {
       nearest = candidate;
       if (distance <= 1) break;
@@ -42,20 +41,28 @@ export function suggest(
 }
 
 interface Distance {
-  /** More than the limit: not measured further. */
+  /** Any number above the limit means "too far": the exact distance is not computed then. */
   readonly distance: number;
   readonly steps: number;
 }
 
-/** Three rows of the table, kept between searches: a search never waits, so that no two overlap. */
+/** Three rows of the table, shared by all searches. A search is synchronous, so no two use the rows at once. */
 const rows = Array.from({ length: 3 }, () => new Uint16Array(2 * longestName));
 
-/** Optimal string alignment distance within a diagonal band, given up as soon as it must exceed `limit`. */
+/**
+ * Optimal string alignment distance. Only the cells within `limit` of the diagonal are computed, and the search ends as
+ * soon as every cell of a row exceeds `limit`:
+ *
+ *          a d d        limit 1: `.` is not computed
+ *        0 1 . .
+ *     a  1 0 1 .
+ *     d  . 1 0 1
+ */
 function boundedDistance(a: string, b: string, limit: number): Distance {
   const beyond = limit + 1;
   let aEnd = a.length;
   let bEnd = b.length;
-  // What both have in common at either end changes nothing.
+  // Characters that both names share at their start or end do not change the distance.
   while (aEnd > 0 && bEnd > 0 && a.charCodeAt(aEnd - 1) === b.charCodeAt(bEnd - 1)) {
     aEnd -= 1;
     bEnd -= 1;
@@ -72,7 +79,7 @@ function boundedDistance(a: string, b: string, limit: number): Distance {
   for (let i = 1; i <= height; i += 1) {
     const from = Math.max(1, i - limit);
     const to = Math.min(width, i + limit);
-    // The cells beside the band stand for all that lies outside it.
+    // The two cells beside the band stand for all cells outside of it.
     row[from - 1] = from === 1 ? i : beyond;
     row[to + 1] = beyond;
     let smallest = beyond;

@@ -1,10 +1,10 @@
 import type { OnCall } from './call-event.ts';
 import type { Log } from './log.ts';
 
-/** A method that nobody has may be anything: a line shows so many characters of it. */
+/** A caller may send any text as a method. Of one that is not registered, a line shows so many characters. */
 const maxMethod = 64;
 
-/** One line for each call, at the level info. Neither params nor results are near it. */
+/** Logs one line for each call, at the level info. Params and results are not passed to it. */
 export function accessLog(log: Log): OnCall {
   return ({ method, id, code, place, waitMs, runMs, ref, remoteAddress, traceparent }) => {
     const isLong = place === 'none' && method !== undefined && method.length > maxMethod;
@@ -24,7 +24,7 @@ export function accessLog(log: Log): OnCall {
   };
 }
 
-/** To whole microseconds. */
+/** Milliseconds, rounded to whole microseconds. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

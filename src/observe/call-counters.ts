@@ -1,22 +1,22 @@
 import { addHistograms, atZero, countOf, LatencyHistogram } from './histogram.ts';
 import type { CallTotals } from './snapshot.ts';
 
-/** A procedure may throw any code: past so many different ones the rest count as one. */
+/** Most error codes that are counted apart for one procedure, which may throw any code. All others count as one. */
 const maxCodes = 32;
 
-/** What stands for the codes past the limit. */
+/** The label of all codes past that limit. */
 const otherCodes = 'other';
 
 /**
- * Procedures that are timed by themselves, in each place: the first so many that are called. The three histograms of
- * one are 7 KB of /metrics.
+ * Most procedures with times of their own, in each place: the first that are called. The three histograms of one
+ * procedure are 7 KB of /metrics.
  */
 const maxTimed = 150;
 
-/** What stands for the times of all others: in parentheses, which no name has. */
+/** The label of the times of all other procedures. No procedure's name has parentheses. */
 const otherProcedures = '(others)';
 
-/** How many of each code. */
+/** Counts calls by their code. */
 class CodeCounter {
   #results = 0;
   readonly #errors = new Map<number | string, number>();
@@ -39,23 +39,25 @@ class CodeCounter {
   }
 }
 
-/** In place of a time: the call never ran; it ran, and was not timed. */
+/** In place of a time. The call never ran. */
 const neverRan = -1;
+/** In place of a time. The call ran, but was not timed. */
 const notTimed = -2;
 
-/** The times of calls on this thread: none of them waits, so their run is all the time they take. */
+/** The times of inline calls. An inline call does not wait, so its run is all the time that it takes. */
 class InlineTimes {
   readonly #run = new LatencyHistogram();
   #neverRan = 0;
-  /** Calls since the last one that was timed, and what that took. */
+  /** Calls since the last timed call. */
   #untimed = 0;
+  /** What the last timed call took, microseconds. */
   #lastUs = 0;
 
   record(runUs: number): void {
     if (runUs === notTimed) this.#untimed++;
     else if (runUs === neverRan) this.#neverRan++;
     else {
-      // It stands for those before it, which are as many by chance as any.
+      // A timed call also counts for the untimed calls before it. Which calls are timed does not depend on what they take.
       this.#run.record(runUs, this.#untimed + 1);
       this.#untimed = 0;
       this.#lastUs = runUs;
@@ -72,7 +74,7 @@ class InlineTimes {
   }
 }
 
-/** The times of calls that went to the workers. */
+/** The times of calls that ran in workers. */
 class WorkerTimes {
   readonly #wait = new LatencyHistogram();
   readonly #run = new LatencyHistogram();
@@ -100,7 +102,7 @@ const noTimes: Times = { wait: atZero(0), run: atZero(0), duration: atZero(0) };
 /** The calls of one procedure in one place. */
 interface ProcedureCounter<T> {
   readonly codes: CodeCounter;
-  /** Its own, or those of all past the limit. */
+  /** The procedure's own times, or the times that all procedures past the limit share. */
   readonly times: T;
 }
 
@@ -144,27 +146,27 @@ class PlaceCounters<T extends { totals(): Times }> {
   }
 }
 
-/** Calls by procedure and place, through all reloads: a name keeps its counts, and is a series for ever. */
+/** Counts calls by procedure and place. A reload keeps the counts: a name that was called once is a series for ever. */
 export class CallCounters {
   readonly #inline = new PlaceCounters('inline', () => new InlineTimes());
   readonly #worker = new PlaceCounters('worker', () => new WorkerTimes());
   readonly #refused = new Map<string, CodeCounter>();
 
-  /** @param runUs microseconds; -1: it never ran; -2: it ran, and was not timed */
+  /** @param runUs microseconds; -1: the call never ran; -2: it ran, but was not timed */
   recordInline(procedure: string, code: number, runUs: number): void {
     const { codes, times } = this.#inline.of(procedure);
     codes.record(code);
     times.record(runUs);
   }
 
-  /** @param runUs microseconds; -1: it never ran */
+  /** @param runUs microseconds; -1: the call never ran */
   recordWorker(procedure: string, code: number, waitUs: number, runUs: number): void {
     const { codes, times } = this.#worker.of(procedure);
     codes.record(code);
     times.record(waitUs, runUs);
   }
 
-  /** What had no place. @param label a procedure, or what stands for all that is none */
+  /** Counts a call that was refused before it had a place. @param label a procedure, or a label for all unknown methods */
   recordRefused(label: string, code: number): void {
     let counter = this.#refused.get(label);
     if (counter === undefined) {

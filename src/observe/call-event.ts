@@ -1,32 +1,32 @@
 import { StartupError } from '../base/startup-error.ts';
 import type { Log } from './log.ts';
 
-/** One call that has ended, as observers are told of it. Frozen. */
+/** A call that has ended, as an observer gets it. Frozen. */
 export interface CallEvent {
-  /** As it was sent; undefined where a body, or an entry of a batch, was no request. */
+  /** The method as it was sent; undefined where a body, or an entry of a batch, was not a valid request. */
   readonly method: string | undefined;
   /** undefined for a notification. A number beyond double precision is rounded. */
   readonly id: string | number | null | undefined;
   /** The error's code; 0: a result. */
   readonly code: number;
-  /** Where it ran; `none`: it was refused before it had a place. */
+  /** Where the call ran; `none`: it was refused before it had a place. */
   readonly place: 'inline' | 'worker' | 'none';
-  /** Milliseconds it did not run: in the queue, and on the way to a worker and back. */
+  /** Milliseconds that the call waited: in the queue, and on the way to a worker and back. */
   readonly waitMs: number;
-  /** Milliseconds in its handler; undefined: it never ran. */
+  /** Milliseconds in the handler; undefined: the call never ran. */
   readonly runMs: number | undefined;
-  /** Of a -32603: the log line with the same ref has the stack. */
+  /** The `ref` of a -32603: the log line with the same ref has the stack. */
   readonly ref: string | undefined;
   /** The caller's address, undefined where the transport has none, or the caller has gone. */
   readonly remoteAddress: string | undefined;
-  /** Of the call's span where it is traced, else the request's. */
+  /** The traceparent of the call's span where calls are traced, else that of the request. */
   readonly traceparent: string | undefined;
 }
 
-/** Told of each call once it has ended. What it throws is logged once and harms nobody. */
+/** An observer: called for each call that has ended. The first error that it throws is logged, the others are ignored. */
 export type OnCall = (event: CallEvent) => unknown;
 
-/** Observers as one function that never throws. */
+/** Joins observers into one function that never throws. */
 export function callAll(observers: readonly OnCall[], log: Log): (event: CallEvent) => void {
   const failed = new Set<OnCall>();
   const note = (observer: OnCall, error: unknown): void => {
@@ -39,7 +39,7 @@ export function callAll(observers: readonly OnCall[], log: Log): (event: CallEve
     for (const observer of observers) {
       try {
         const result = observer(event);
-        // An asynchronous one: nobody else would hear of its end.
+        // The rejection of an asynchronous observer would otherwise be unhandled.
         if (result instanceof Promise) result.catch((error: unknown) => note(observer, error));
       } catch (error) {
         note(observer, error);
@@ -49,10 +49,10 @@ export function callAll(observers: readonly OnCall[], log: Log): (event: CallEve
 }
 
 /**
- * Observers, given as one or as a list, as a list.
+ * The list of observers, from one observer, a list, or undefined.
  *
  * @param where begins the message
- * @throws StartupError for what is no function
+ * @throws StartupError for an observer that is not a function
  */
 export function toObservers(onCall: unknown, where: string): readonly OnCall[] {
   if (onCall === undefined) return [];
@@ -62,6 +62,6 @@ export function toObservers(onCall: unknown, where: string): readonly OnCall[] {
     const got = observer === null ? 'null' : typeof observer;
     throw new StartupError(`${where}: expected a function or a list of them, got ${got}`);
   }
-  // Checked above, one by one.
+  // Each observer was checked above.
   return observers as readonly OnCall[];
 }

@@ -1,7 +1,8 @@
-/** How an episode went, for the line that tells of its end. */
+/** What the log line at the end of an episode tells. */
 export interface EpisodeEnd {
-  /** What happened in it, how many times. */
+  /** How many times the event happened. */
   readonly count: number;
+  /** From the first event to the last, milliseconds. */
   readonly ms: number;
 }
 
@@ -11,8 +12,12 @@ export interface EpisodeEvents {
 }
 
 /**
- * What happens often or not at all (refusals under overload), as one event when it begins and one when it
- * has not happened for a while.
+ * Turns a burst of equal events (refusals under overload) into two log lines: one at the first event, one after a
+ * quiet time.
+ *
+ *     note()   x  xx xxxx x   x                  x
+ *              begins          |<-- quietMs -->| begins
+ *                                              ends
  */
 export class Episode {
   readonly #quietMs: number;
@@ -22,7 +27,7 @@ export class Episode {
   #lastAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param quietMs it has ended when nothing happened for so long */
+  /** @param quietMs an episode ends when no event came for so long */
   constructor(quietMs: number, events: EpisodeEvents) {
     this.#quietMs = quietMs;
     this.#events = events;
@@ -37,14 +42,14 @@ export class Episode {
     this.#wait(this.#quietMs);
   }
 
-  /** Ends an episode that goes on: nothing more will happen. */
+  /** Ends the episode that is going on: no more events will come. */
   close(): void {
     if (this.#timer !== undefined) this.#end();
   }
 
   #wait(ms: number): void {
     this.#timer = setTimeout(() => this.#look(), ms);
-    // Alone it keeps no process alive.
+    // The timer alone must not keep a process alive.
     this.#timer.unref();
   }
 

@@ -6,22 +6,28 @@ export const bucketBounds: readonly number[] = [
 
 const boundsUs = Float64Array.from(bucketBounds, (bound) => Math.round(bound * 1e6));
 
-/** What a histogram holds, as plain data. */
+/**
+ * The counts of a histogram as plain data:
+ *
+ *     bucketBounds    10 us    50 us    100 us   ...    30 s     60 s
+ *     buckets         [0]      [1]      [2]      ...    [18]     [19]     [20]
+ *                     <= 10 us <= 50 us <= 100 us       <= 30 s  <= 60 s  above 60 s
+ */
 export interface HistogramTotals {
-  /** Observations of each bucket alone (not of those below it too); one more for what is above them all. */
+  /** How many times fell into each bucket and not into one below it. */
   readonly buckets: readonly number[];
-  /** Of all observations, seconds. */
+  /** The sum of all times, seconds. */
   readonly sum: number;
 }
 
-/** Counts times in buckets. A record costs a few comparisons and no memory. */
+/** Counts times in buckets. Recording one costs a few comparisons and no memory. */
 export class LatencyHistogram {
-  /** The buckets, then the sum in microseconds: a number that changes makes no new object there. */
+  /** The buckets, then the sum in microseconds. In a typed array a changed number needs no new heap object. */
   readonly #counts = new Float64Array(boundsUs.length + 2);
 
   /**
    * @param us microseconds, not negative
-   * @param times how many took that long
+   * @param times how many calls took that long
    */
   record(us: number, times = 1): void {
     const counts = this.#counts;
@@ -37,12 +43,12 @@ export class LatencyHistogram {
   }
 }
 
-/** Two histograms as one: their buckets are the same. */
+/** The sum of two histograms, which have the same buckets. */
 export function addHistograms(a: HistogramTotals, b: HistogramTotals): HistogramTotals {
   return { buckets: a.buckets.map((count, i) => count + (b.buckets[i] ?? 0)), sum: a.sum + b.sum };
 }
 
-/** So many observations of no time. */
+/** The histogram of `count` calls that took no time. */
 export function atZero(count: number): HistogramTotals {
   return { buckets: [count, ...bucketBounds.map(() => 0)], sum: 0 };
 }

@@ -1,22 +1,23 @@
 import { writeSync } from 'node:fs';
 import { noteLostOutput } from './lost-output.ts';
 
-/** How long a line may hold up its thread where the reader has fallen behind: then it is lost. */
+/** How long a line may hold up its thread when the reader of the log has fallen behind. After that the line is lost. */
 const patienceMs = 100;
 const pauseMs = 5;
 
 const nobody = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes lines to a file at once, so that the last one before a crash is there. It never throws: a log that nobody
- * reads any more (a closed pipe), or that can't grow (a full disk), loses its lines and nothing else. Where the reader
- * stands still, the first line waits for it a little, the next ones not at all until one gets through again.
+ * Returns a function that writes a line to a file synchronously, so that the last line before a crash is written.
+ * It never throws: when nobody reads the log any more (a closed pipe) or it can't grow (a full disk), its lines are
+ * lost and nothing else. When the reader stands still, the first line waits up to 100 ms; the next lines do not wait
+ * until one gets through again.
  *
- * @param fd 2: stderr. It may be a pipe that does not block: Node makes it one as soon as somebody looks at process.stderr
+ * @param fd file descriptor; 2 is stderr. A pipe may be non-blocking: reading `process.stderr` once makes it so
  */
 export function createLineSink(fd: number): (line: string) => void {
   let isStalled = false;
-  /** Some of a line was written, not its end. */
+  /** The last line was written only in part. */
   let isTorn = false;
   return (line) => {
     const whole = Buffer.from(isTorn ? `\n${line}` : line);

@@ -11,7 +11,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 /** One event per line: its name and facts as fields, then a message for people. */
 export type WriteLog = (fields: LogFields & { readonly event: LogEvent }, message: string) => void;
 
-/** What the rest of the code sees of logging. Params and results are never passed to it. */
+/** A log as the rest of the code sees it. Params and results are never passed to it. */
 export interface Log {
   readonly debug: WriteLog;
   readonly info: WriteLog;
@@ -23,15 +23,15 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** Fields of every line. */
   readonly base?: LogFields;
-  /** Readable lines in place of JSON; the default: when stderr is a terminal. */
+  /** Readable lines in place of JSON. Default: only when stderr is a terminal. */
   readonly pretty?: boolean;
-  /** Where finished lines go; the default: stderr. */
+  /** Where finished lines go. Default: stderr. */
   readonly write?: (line: string) => void;
 }
 
 /**
- * Fields that would carry a caller's data or secrets. Nothing passes them on purpose; a field that holds
- * an error or a request can bring them along.
+ * Fields that would carry a caller's data or secrets. No code logs them on purpose, but an error or a request that is
+ * logged as a field may have them as members.
  */
 const secretFields = [
   'params',
@@ -56,7 +56,7 @@ const silentLog: Log = Object.freeze({
   error: ignore,
 });
 
-// Loaded by the first log there is: every replica imports this package, and none of them logs.
+// pino is loaded by the first createLog: every replica imports this package, and no replica logs.
 const load = createRequire(import.meta.url);
 
 export function createLog({ level, base, pretty, write }: LogOptions): Log {
@@ -83,8 +83,8 @@ export function createLog({ level, base, pretty, write }: LogOptions): Log {
 }
 
 /**
- * JSON escapes the first 32 control characters itself. The others would reach the terminal of whoever reads
- * the log; they stand in strings only, where \uXXXX means the same.
+ * Escapes the control characters that JSON leaves as they are: JSON escapes only the first 32. The others would reach
+ * the terminal of whoever reads the log. They occur only within strings, where \uXXXX means the same.
  */
 function escapeLine(json: string): string {
   return `${escapeControls(json.slice(0, -1))}\n`;

@@ -1,11 +1,11 @@
 let lost = 0;
 
-/** Something that was written to stdout or stderr did not arrive, and never will. */
+/** Counts a write to stdout or stderr that was lost. */
 export function noteLostOutput(): void {
   lost++;
 }
 
-/** How many writes of this process were lost, in its life. */
+/** How many writes were lost since this process started. */
 export function lostOutput(): number {
   return lost;
 }

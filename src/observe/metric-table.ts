@@ -1,4 +1,4 @@
-/** One series without labels that vary: what docs/operations.md and /metrics say of it. */
+/** One series whose labels are fixed, as docs/operations.md and /metrics show it. */
 interface Row {
   readonly name: string;
   readonly help: string;
@@ -30,7 +30,7 @@ const deaths = {
   help: 'Worker threads that ended by themselves, by reason.',
 };
 
-/** What only grows: summed over the processes of a service, those that have ended included. */
+/** Counters: summed over all processes of a service, those that have ended included. */
 export const counterTable = {
   shed: {
     name: 'tandem_calls_shed_total',

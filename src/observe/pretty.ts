@@ -22,12 +22,12 @@ function stackLines(value: unknown): string {
   const stack =
     typeof value === 'object' && value !== null && 'stack' in value ? value.stack : value;
   if (typeof stack !== 'string') return '';
-  // Indented, so that no line of it can pass for one of the log's own.
+  // Each line is indented, so that none can be taken for a line of the log.
   const indented = (line: string) => `\n    ${escapeControls(line)}`;
   return stack.split('\n').map(indented).join('');
 }
 
-/** From one JSON line of pino to a readable one: time, level, message, name=value, then stacks. */
+/** Returns a function that makes a JSON line of pino readable: time, level, message, name=value, then stacks. */
 export function prettyLine(
   colorize = process.env.NO_COLOR === undefined,
 ): (json: string) => string {

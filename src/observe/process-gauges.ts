@@ -3,16 +3,16 @@ import { getHeapStatistics } from 'node:v8';
 import { residentMemory } from './resident-memory.ts';
 import type { Gauges } from './snapshot.ts';
 
-/** How often the delay of the event loop is sampled: often enough for a stall, too rarely to be one. */
+/** How often the delay of the event loop is sampled: often enough to see a stall, rarely enough to cost nothing. */
 const resolutionMs = 20;
 
-/** The shortest time that a scrape tells of: several scrapers must not empty each other's figures. */
+/** Scrapes within this time share one reading: the reading of one scraper must not reset the delays for another. */
 const windowMs = 5000;
 
-/** Figures of this process that nobody else keeps. */
+/** The gauges of this process as a whole: memory, CPU time, event loop. */
 export class ProcessGauges {
   readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs });
-  /** Read once: a step of the wall clock must not look like a restart. */
+  /** Computed once: when somebody sets the wall clock, it must not look like a restart. */
   readonly #startTime = Date.now() / 1000 - process.uptime();
   #since = performance.now();
   #last: Gauges | undefined;
@@ -49,7 +49,7 @@ export class ProcessGauges {
   }
 }
 
-/** Node's figure is the time between two samples, the interval they should have included. */
+/** Node measures the time between two samples, which includes the interval itself. */
 function secondsLate(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000);
 }

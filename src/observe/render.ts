@@ -11,7 +11,7 @@ import { addTotals, type CallTotals, type MetricsSnapshot } from './snapshot.ts'
 type Labels = Readonly<Record<string, string | number>>;
 
 interface Value {
-  /** Where it is not the metric's own. */
+  /** Where it differs from the name of the metric: `..._bucket`, `..._sum`, `..._count`. */
   readonly metricName?: string;
   readonly value: number;
   readonly labels: Labels;
@@ -26,12 +26,12 @@ interface Metric {
 
 type MetricType = 'counter' | 'gauge' | 'histogram';
 
-/** Series rendered before calls may go between: about a millisecond. */
+/** How many series are rendered, in about a millisecond, before the event loop serves calls again. */
 const seriesPerTurn = 1000;
 
 /**
- * The figures of the processes of one service in the text format of Prometheus: what they counted is
- * summed, what is now has a series for each process, told apart by the label `process`.
+ * Renders the figures of the processes of one service in the text format of Prometheus. Counters are summed over the
+ * processes. A gauge has a series for each process, with the label `process`.
  */
 export async function renderMetrics(snapshots: readonly MetricsSnapshot[]): Promise<Buffer> {
   const parts: Buffer[] = [];
@@ -90,7 +90,7 @@ function callCounts(calls: readonly CallTotals[]): Metric {
   return metric(callMetrics.calls, 'counter', values);
 }
 
-/** By procedure alone: times the places, the series of every bucket would be too many. */
+/** A histogram for each procedure over all places: one for each place too would be too many series. */
 function histogram(
   row: { readonly name: string; readonly help: string },
   calls: readonly CallTotals[],
@@ -100,7 +100,7 @@ function histogram(
   for (const one of calls) {
     const before = byProcedure.get(one.procedure);
     const times = timesOf(one);
-    // Of what took no time, or is timed with others, there is nothing to show.
+    // Empty: no call ended, or the procedure has no times of its own.
     if (countOf(times) === 0) continue;
     byProcedure.set(one.procedure, before === undefined ? times : addHistograms(before, times));
   }
@@ -123,7 +123,7 @@ function histogram(
 
 type GaugeRow = (typeof gaugeTable)[GaugeName];
 
-/** In the order of the processes' names, 10 behind 9, whichever answered first. */
+/** The gauges of all processes, ordered by the number of the process: 10 follows 9. */
 function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] {
   const ordered = snapshots.toSorted((a, b) =>
     a.process.localeCompare(b.process, 'en', { numeric: true }),
@@ -149,7 +149,7 @@ function labelsOf(row: Row): Readonly<Record<string, string>> {
   return row.labels ?? {};
 }
 
-/** Rows of one name are the series of one metric. */
+/** Groups rows of one name: they are the series of one metric. */
 function grouped(rows: readonly (readonly [Row, Value[]])[], type: MetricType): Metric[] {
   const metrics = new Map<string, Metric>();
   for (const [row, values] of rows) {

@@ -1,8 +1,8 @@
 let last = 0;
 
 /**
- * Resident memory of this process, bytes. Node reads it from a file, which can't be opened while the limit of open
- * files is reached: then it is what it was, or the highest that the system knows of.
+ * Resident memory of this process, bytes. Node reads it from a file, which can't be opened while the process has
+ * reached its limit of open files. Then the last reading is returned, or, without one, the peak that the system reports.
  */
 export function residentMemory(): number {
   try {

@@ -8,35 +8,35 @@ export interface CallTotals {
   /** How many ended with each code; 0: a result. */
   readonly codes: Readonly<Record<string, number>>;
   readonly wait: HistogramTotals;
-  /** Of those that ran. */
+  /** Times of the calls that ran. */
   readonly run: HistogramTotals;
   readonly duration: HistogramTotals;
 }
 
 export type Counters = Readonly<Record<CounterName, number>>;
 
-/** Undefined values are left out: what a process has not got (a port, workers). */
+/** Values are undefined, and not shown, for what a process does not have (a port, workers). */
 export type Gauges = Readonly<Partial<Record<GaugeName, number | undefined>>>;
 
-/** The figures of one process at one moment, as a JSON value: they cross to the process that renders them. */
+/** The figures of one process at one moment. A JSON value: it is sent to the process that renders it. */
 export interface MetricsSnapshot {
-  /** Names the process among those of its service: the label `process` of its gauges. */
+  /** The name of the process within its service: the label `process` of its gauges. */
   readonly process: string;
   readonly calls: readonly CallTotals[];
   readonly counters: Counters;
-  /** undefined: the process has ended, and only what it counted is left. */
+  /** undefined: the process has ended, and only its counters are left. */
   readonly gauges: Gauges | undefined;
 }
 
-/** What several processes have counted, as one: the sum over them. */
+/** The counters and call totals of several processes, summed. */
 export interface Totals {
   readonly calls: readonly CallTotals[];
   readonly counters: Counters;
 }
 
 /**
- * Sums what processes have counted. For one that ends: add its last snapshot to those of the others that
- * have ended before it, and render the sum on, with gauges undefined, so that no counter ever falls.
+ * Sums the counters and call totals of several processes. When a process ends, add its last snapshot to the sum of
+ * those that ended before it, and render that sum too, without gauges: so no counter ever falls.
  */
 export function addTotals(all: readonly Totals[]): Totals {
   const calls = new Map<string, CallTotals>();
@@ -51,7 +51,7 @@ export function addTotals(all: readonly Totals[]): Totals {
       counters[name] = (counters[name] ?? 0) + count;
     }
   }
-  // Each process counts all of them.
+  // Complete: each process has all counters.
   return { calls: [...calls.values()], counters: counters as Counters };
 }
 

@@ -7,27 +7,27 @@ import { run } from './run.ts';
 import type { CallOptions, Client } from './types.ts';
 
 export interface ClientOptions {
-  /** Of the JSON-RPC path, e.g. `https://example.com/rpc`; in browsers it may be relative. */
+  /** The URL of the JSON-RPC path, e.g. `https://example.com/rpc`; in browsers it may be relative. */
   readonly url: string | URL;
-  /** Sent with each request; a function is asked anew for each, retries too. */
+  /** Headers of each request. A function is called for each request, and for each retry. */
   readonly headers?: HeadersSource | (() => HeadersSource | Promise<HeadersSource>);
-  /** Milliseconds a call may take, retries included. Default: the server's limit, and none here. */
+  /** Milliseconds that a call may take, retries included. Default: no limit here; the server's own limit holds. */
   readonly timeoutMs?: number | undefined;
-  /** How many times more a call is sent that may be sent again. Default: 2. */
+  /** How many times a failed call is sent again, where sending it again is safe. Default: 2. */
   readonly retries?: number | undefined;
-  /** In place of the global fetch. */
+  /** Used in place of the global fetch. */
   readonly fetch?: Fetch | undefined;
-  /** Send the calls of one turn of the event loop as batches of up to `max`. Default: each by itself. */
+  /** Send the calls of one turn of the event loop together, as batches of up to `max`. Default: one request a call. */
   readonly batch?: { readonly max: number } | undefined;
 }
 
 const defaultRetries = 2;
 
 /**
- * A typed client of a JSON-RPC 2.0 server over HTTP: `client.math.add({ a: 1, b: 2 })`. Opens nothing and
- * needs no closing.
+ * Creates a typed client of a JSON-RPC 2.0 server over HTTP: `client.math.add({ a: 1, b: 2 })`. The client opens no
+ * connection of its own, so there is nothing to close.
  *
- * A call rejects with RpcError, RpcTransportError, the reason of its signal, what `headers` throws, or the
+ * A call rejects with an RpcError, an RpcTransportError, the reason of its signal, what `headers` throws, or the
  * TypeError of params that JSON can't hold.
  */
 export function createClient<C extends Contract<C> = Contract>(options: ClientOptions): Client<C> {
@@ -36,7 +36,7 @@ export function createClient<C extends Contract<C> = Contract>(options: ClientOp
   const collected = automatic === undefined ? exchange : collect(exchange, automatic.max);
 
   const send = (calls: readonly Call[], own: CallOptions = {}): Promise<Outcome[]> =>
-    // Calls that came as one batch stay one.
+    // An explicit batch is sent as it is: it is not collected into another one.
     run(calls.length === 1 ? collected : exchange, calls, {
       signal: own.signal,
       timeoutMs: own.timeoutMs ?? timeoutMs,
@@ -62,13 +62,13 @@ export function createClient<C extends Contract<C> = Contract>(options: ClientOp
             own,
           ),
   };
-  // The contract exists in types only; the proxy does for every name what they say of each.
+  // The contract exists only in the types. The proxy accepts every name.
   return createProxy(methods, (name, [params, own]) =>
     methods.call(name, params, own as CallOptions | undefined),
   ) as Client<C>;
 }
 
-/** The params become text now: what the caller does with them later doesn't count. */
+/** Serialises the params at once: the caller may change them after the call. */
 function toCall(method: string, params: unknown): Call {
   return { method, params: JSON.stringify(params), notify: false };
 }

@@ -9,7 +9,7 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-/** An exchange that sends what is asked of it in one turn of the event loop together. */
+/** An exchange that collects the calls of one turn of the event loop and sends them as one batch. */
 export function collect(exchange: Exchange, max: number): Exchange {
   let waiting: Waiting[] = [];
   const flush = (): void => {
@@ -26,7 +26,7 @@ export function collect(exchange: Exchange, max: number): Exchange {
 }
 
 function sendTogether(exchange: Exchange, group: readonly Waiting[]): void {
-  // One caller's abort must not cost the others their replies: the request ends with its last caller.
+  // When one caller aborts, the others still get their replies: the request is aborted with its last caller.
   const stop = new AbortController();
   let left = group.length;
   for (const { signal } of group) {
@@ -36,7 +36,7 @@ function sendTogether(exchange: Exchange, group: readonly Waiting[]): void {
     });
   }
   const calls = group.flatMap((each) => each.calls);
-  // The server holds all of them to one deadline, the latest; each caller keeps its own.
+  // The server gets one deadline for all calls, the latest. Each caller also keeps its own here.
   const expires = Math.max(...group.map((each) => each.expires));
   exchange(calls, stop.signal, expires).then(
     (outcomes) => {

@@ -1,21 +1,21 @@
-/** What a contract says of one procedure. Generated and inferred contracts have this shape. */
+/** One procedure in a contract. Generated and inferred contracts have this shape. */
 export interface ContractEntry {
-  /** The named params; those that may be left out are optional members. */
+  /** The named params. A param that may be left out is an optional member. */
   readonly params: object;
   /** The result as JSON gives it: a procedure that returns nothing answers null. */
   readonly result: unknown;
-  /** The errors it declares, by name. */
+  /** The errors that the procedure declares, by name. */
   readonly errors?: Readonly<Record<string, ContractError>>;
 }
 
 export interface ContractError {
-  /** A literal type, by which the caller tells errors apart. */
+  /** A literal type: callers tell errors apart by it. */
   readonly code: number;
-  /** Absent where the error carries none. */
+  /** Absent where the error has no data. */
   readonly data?: unknown;
 }
 
-/** Entries by the procedures' full names. As a constraint, `C extends Contract<C>`, it takes interfaces too. */
+/** Entries by the full names of the procedures. The constraint `C extends Contract<C>` accepts interfaces too. */
 export type Contract<C = Record<string, ContractEntry>> = {
   readonly [Name in keyof C]: ContractEntry;
 };
@@ -29,7 +29,7 @@ export type ParamsOf<Entry> = Entry extends { readonly params: infer Params } ? 
 
 export type ResultOf<Entry> = Entry extends { readonly result: infer Result } ? Result : never;
 
-/** A union of what the procedure declares; never where it declares none. */
+/** The union of the errors that the procedure declares; `never` where it declares none. */
 export type ErrorOf<Entry> = Entry extends { readonly errors?: infer Errors }
   ? Extract<Errors[keyof Errors], ContractError>
   : never;

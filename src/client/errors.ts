@@ -1,8 +1,8 @@
 /**
- * The server's error reply to a call, or the deadline passing here first (-32001).
+ * The error that the server answered a call with, or -32001 where the deadline passed in the client first.
  *
- * It is not the RpcError of the server: a handler that lets one of another service's errors through
- * would say of its own call what was true of that one, "overloaded, it never ran" for instance.
+ * The server's RpcError is another class. A handler that calls another service and lets its error through must not
+ * answer with it: "overloaded, the call never ran" was true of the other call, not of the handler's own.
  */
 export class RpcError<Code extends number = number, Data = unknown> extends Error {
   override readonly name = 'RpcError';
@@ -20,13 +20,13 @@ export class RpcError<Code extends number = number, Data = unknown> extends Erro
   }
 }
 
-/** What is known of an exchange that gave no reply. */
+/** What the client knows of a request that got no valid reply. */
 export interface TransportFacts {
   readonly url: string;
   /** The HTTP status; undefined where no response came. */
   readonly status?: number | undefined;
   readonly contentType?: string | undefined;
-  /** Of the body, the first 200 characters. */
+  /** The first 200 characters of the body. */
   readonly body?: string | undefined;
   /** What fetch or reading the body threw. */
   readonly cause?: unknown;
@@ -34,7 +34,7 @@ export interface TransportFacts {
 
 const shownLength = 200;
 
-/** No reply that could be this call's: no connection, an answer that is no JSON-RPC, ids that are wrong. */
+/** The call got no valid reply: no connection, a response that is not JSON-RPC, wrong ids. */
 export class RpcTransportError extends Error implements TransportFacts {
   override readonly name = 'RpcTransportError';
   readonly url: string;
@@ -56,12 +56,12 @@ export class RpcTransportError extends Error implements TransportFacts {
   }
 }
 
-/** An error of `Union` that has this code; where none is declared with it, one with data of any type. */
+/** The errors of `Union` with this code; where none is declared, an RpcError with data of any type. */
 export type WithCode<Union, Code extends number> = [Extract<Union, RpcError<Code>>] extends [never]
   ? RpcError<Code>
   : Extract<Union, RpcError<Code>>;
 
-/** True for an RpcError with this code: a declared one then has its own type of data. */
+/** True for an RpcError with this code. Narrows a declared error to the type of its data. */
 export function hasCode<Union, const Code extends number>(
   error: Union,
   code: Code,

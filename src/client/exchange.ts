@@ -2,7 +2,7 @@ import { RpcTransportError, type TransportFacts } from './errors.ts';
 import type { Outcome } from './outcome.ts';
 import { readReplies, type Sent } from './reply.ts';
 
-/** What is asked of fetch: the global one fits, and so do others. */
+/** The part of fetch that the client uses. The global fetch has this type. */
 export type Fetch = (
   url: string,
   init: {
@@ -30,16 +30,16 @@ export interface Endpoint {
 
 export interface Call {
   readonly method: string;
-  /** JSON text; undefined: none. */
+  /** JSON text; undefined: no params. */
   readonly params: string | undefined;
-  /** True: no id is sent, so that no reply comes. */
+  /** True: a notification. It is sent without an id and gets no reply. */
   readonly notify: boolean;
 }
 
 /**
- * Sends calls in one request, several as a batch, and gives an outcome for each in their order.
+ * Sends calls in one request, several calls as a batch. Returns an outcome for each, in the order of the calls.
  *
- * @param expires when nobody waits any more, by performance.now(); Infinity: never
+ * @param expires when the callers stop waiting, by performance.now(); Infinity: never
  * @throws the signal's reason, what `headers` throws
  */
 export type Exchange = (
@@ -48,7 +48,7 @@ export type Exchange = (
   expires: number,
 ) => Promise<Outcome[]>;
 
-/** Of the whole runtime: an id seen in a log names one request. */
+/** One counter for the whole program, so that an id in a log names one request. */
 let lastId = 0;
 
 export function createExchange({ url, headers, fetch: given }: Endpoint): Exchange {
@@ -68,7 +68,7 @@ export function createExchange({ url, headers, fetch: given }: Endpoint): Exchan
     let text = '';
     let failure: string | undefined;
     try {
-      // Followed, a redirect turns a POST into a GET, or takes the caller's headers to another server.
+      // Redirects are not followed: fetch would turn the POST into a GET, or send the headers to another server.
       const init = { method: 'POST', headers: head, body, signal, redirect: 'manual' } as const;
       const response = await (given ?? fetch)(url, init);
       const { status } = response;
@@ -105,7 +105,7 @@ function toText({ method, params }: Call, id: number | undefined): string {
   return `{"jsonrpc":"2.0",${idText}"method":${JSON.stringify(method)}${paramsText}}`;
 }
 
-/** Node's fetch says no more than "fetch failed"; what failed is its cause. */
+/** The message of the error, and that of its cause: Node's fetch says only "fetch failed". */
 function reasonOf(thrown: unknown): string {
   const inner = messageOf((thrown as Partial<Error> | null)?.cause);
   return `${messageOf(thrown) ?? String(thrown)}${inner ? `: ${inner}` : ''}`;

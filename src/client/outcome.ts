@@ -6,10 +6,10 @@ export type Outcome<Result = unknown, Failure = CallError> =
   | { readonly ok: true; readonly result: Result }
   | { readonly ok: false; readonly error: Failure };
 
-/** What any call may end with. */
+/** The errors that any call may end with. */
 export type CallError = RpcError | RpcTransportError;
 
-/** What a call of this contract entry may end with: its declared errors beside the rest. */
+/** The errors that a call of this contract entry may end with: the declared ones and all others. */
 export type CallErrorOf<Entry> = Typed<ErrorOf<Entry>> | CallError;
 
 type Typed<Declared> = Declared extends ContractError
@@ -19,12 +19,12 @@ type Typed<Declared> = Declared extends ContractError
 /** How a call of this contract entry ended. */
 export type OutcomeOf<Entry> = Outcome<ResultOf<Entry>, CallErrorOf<Entry>>;
 
-/** A call under way: a promise of its result that also knows, for {@link settle}, its contract entry. */
+/** A call that has not ended: a promise of its result whose type also names the contract entry, for {@link settle}. */
 export type Pending<Entry> = Promise<ResultOf<Entry>> & { readonly '~entry'?: Entry };
 
 /**
- * Waits for a call without throwing its errors: they come back with the types the contract declares. What
- * is neither an RpcError nor an RpcTransportError (an abort, a fault in `headers`) is still thrown.
+ * Waits for a call and returns its error instead of throwing it, with the types that the contract declares. An error
+ * that is neither an RpcError nor an RpcTransportError (an abort, a fault in `headers`) is still thrown.
  */
 export async function settle<Entry>(call: Pending<Entry>): Promise<OutcomeOf<Entry>> {
   try {

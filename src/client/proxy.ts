@@ -1,7 +1,7 @@
-/** What a call on the proxy does: its name, and what stood in the parentheses. */
+/** Handles a call on the proxy: `root.math.add(1)` has the name `math.add` and the args `[1]`. */
 export type ProxyCall = (name: string, args: readonly unknown[]) => unknown;
 
-/** An object whose members are `own`, and namespaces of procedures: `root.math.add(...)`. */
+/** Creates an object with the members of `own`. Every other member is a namespace of procedures: `root.math.add(...)`. */
 export function createProxy(own: object, call: ProxyCall): unknown {
   return follow({ ...own }, '', call);
 }
@@ -11,14 +11,14 @@ function follow(target: object, path: string, call: ProxyCall): unknown {
   const children = new Map<string, unknown>();
   return new Proxy(target, {
     get(_, key) {
-      // Whatever looks at a value without being asked to (await, JSON.stringify, a template, a debugger)
-      // must find what any object has there, not a procedure that it would call.
+      // `await`, JSON.stringify, templates and debuggers read members of any value. They must find the members of an
+      // ordinary object, not a procedure, which they would call.
       if (typeof key === 'symbol' || key === 'then' || key === 'toJSON' || key in members) {
         return Reflect.get(target, key);
       }
       let child = children.get(key);
       if (child === undefined) {
-        // A function of its own: only a function's proxy can be called.
+        // The target is a function, since only the proxy of a function can be called.
         child = follow(() => {}, path === '' ? key : `${path}.${key}`, call);
         children.set(key, child);
       }

@@ -11,12 +11,12 @@ export interface Sent {
 const accepted: Outcome = { ok: true, result: undefined };
 
 /**
- * Gives each request its own reply. A body that has one reply too many, with a wrong id or of a wrong
- * shape is refused whole: whose the other replies are is in doubt then.
+ * Assigns the replies in a response to the requests. Where one reply is too many, has a wrong id or a wrong shape, the
+ * whole response is refused: it is then doubtful which requests the other replies belong to.
  *
  * @param text the response's body
  * @param refuse makes the error of requests without a reply
- * @returns an outcome for each request, in their order; that of a notification has no result
+ * @returns an outcome for each request, in the order of the requests; the outcome of a notification has no result
  */
 export function readReplies(
   sent: readonly Sent[],
@@ -33,7 +33,7 @@ export function readReplies(
   } catch {
     return refuseAll('the response is not JSON');
   }
-  // The server could not read the body, or would not: it answers all of it with one error.
+  // One error with the id null: the server could not, or would not, read the request. It answers all of its calls.
   if (idOf(body) === null) {
     const outcomes = sent.map(({ method }) => readOutcome(body, method));
     if (outcomes.every((outcome) => outcome?.ok === false)) return outcomes as Outcome[];

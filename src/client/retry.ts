@@ -2,9 +2,9 @@ import { RpcError } from './errors.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface RetryPolicy {
-  /** How many times more it may be sent. */
+  /** How many times a call may be sent again. */
   readonly retries: number;
-  /** Running it twice does no harm. */
+  /** Running the call twice does no harm. */
   readonly idempotent: boolean;
 }
 
@@ -13,15 +13,15 @@ const workerLost = -32002;
 const cancelled = -32003;
 
 const firstWaitMs = 50;
-/** A server that asks for more is not waited for: its caller should know. */
+/** Longest wait. Where the server asks for more, the call is not sent again and its caller gets the error. */
 const longestWaitMs = 30_000;
 
 /**
- * How long to wait before the calls of one request are sent again, in milliseconds; undefined: they are
- * not. A batch is sent again as a whole or not at all, which keeps its order.
+ * Milliseconds to wait before the calls of one request are sent again; undefined: they are not sent again. A batch is
+ * sent again as a whole or not at all, which keeps its order.
  *
- * @param attempt 0 after the first one
- * @param random 0 to 1: clients that were refused together must not come back together
+ * @param attempt 0 after the first attempt
+ * @param random 0 to 1, so that clients that were refused together do not return together
  */
 export function retryDelay(
   outcomes: readonly Outcome[],
@@ -43,10 +43,10 @@ export function retryDelay(
 function mayRepeat(error: Extract<Outcome, { ok: false }>['error'], idempotent: boolean): boolean {
   if (error instanceof RpcError) {
     const { code } = error;
-    // The first two never ran; of a lost worker's call nobody knows.
+    // An overloaded or cancelled call never ran. Nobody knows whether the call of a lost worker ran.
     return code === overloaded || code === cancelled || (idempotent && code === workerLost);
   }
-  // What a server says for good (404, a redirect, a reply it garbled) it will say again.
+  // A 404, a redirect or a garbled reply would come again.
   const { status = 0, cause } = error;
   return idempotent && (cause !== undefined || status >= 500 || status === 429);
 }

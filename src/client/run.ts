@@ -13,8 +13,8 @@ const deadlineExceeded = -32001;
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * Sends calls, again where that is allowed, until they have outcomes or their time is up. The deadline is
- * kept here too: the server may be out of reach.
+ * Sends calls, and sends them again where that is allowed, until they have outcomes or their time is up. The client
+ * keeps the deadline as well as the server, which may be out of reach.
  *
  * @throws the signal's reason, what `headers` throws
  */
@@ -30,7 +30,7 @@ export async function run(
   });
   const expires = performance.now() + timeoutMs;
   const stop = new AbortController();
-  // By hand: AbortSignal.any and .timeout are younger than the runtimes this is for.
+  // Without AbortSignal.any and AbortSignal.timeout, which some supported runtimes do not have.
   const abort = (): void => stop.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
   const stopped = new Promise<never>((_, reject) => {

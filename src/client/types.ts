@@ -2,13 +2,13 @@ import type { NameOf, ParamsOf } from './contract.ts';
 import type { OutcomeOf, Pending } from './outcome.ts';
 
 export interface CallOptions {
-  /** Its abort rejects the call with its reason, and tells the server. */
+  /** Aborting it rejects the call with the signal's reason and closes the request, which cancels the call on the server. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds, retries included. Default: the client's. */
   readonly timeoutMs?: number | undefined;
   /** Default: the client's. */
   readonly retries?: number | undefined;
-  /** Running it twice does no harm: it is sent again after transport failures and lost workers too. */
+  /** Running the call twice does no harm, so it is also sent again after transport failures and lost workers. */
   readonly idempotent?: boolean | undefined;
 }
 
@@ -17,15 +17,15 @@ export type Client<C> = ClientMethods<C> &
   (string extends keyof C ? unknown : Namespace<C, NameOf<C>, '', keyof ClientMethods<C>>);
 
 export interface ClientMethods<C> {
-  /** Calls by the full name, with named params or, in the declared order, positional ones. */
+  /** Calls a procedure by its full name, with named params, or with positional ones in the declared order. */
   call<Name extends NameOf<C>>(name: Name, ...rest: Rest<C[Name], unknown[]>): Pending<C[Name]>;
 
-  /** Sends a call without an id: it runs, and nobody is told how it ended. Resolves when it was taken. */
+  /** Sends a notification: the call runs, and the client doesn't learn how it ended. Resolves when the server accepted it. */
   notify<Name extends NameOf<C>>(name: Name, ...rest: Rest<C[Name], unknown[]>): Promise<void>;
 
   /**
-   * Sends calls as one request; the server runs them one after another. Each gets an outcome of its own,
-   * in their order, so that this rejects only for what concerns no call (an abort, `headers`).
+   * Sends calls as one request; the server runs them one after another. Resolves with an outcome for each call, in the
+   * order of the calls. Rejects only for reasons that concern no single call: an abort, an error of `headers`.
    */
   batch<const Calls extends readonly BatchCall<C>[]>(
     calls: Calls,
@@ -42,23 +42,23 @@ type Ended<C, Call> = Call extends readonly [infer Name extends keyof C, ...unkn
   ? OutcomeOf<C[Name]>
   : never;
 
-/** The call of one procedure by named params. */
+/** Calls one procedure with named params. */
 export type Method<Entry> = (...rest: Rest<Entry, never>) => Pending<Entry>;
 
 type Rest<Entry, Positional> = [...params: Params<Entry, Positional>, options?: CallOptions];
 
-/** May be left out where all params may. */
+/** The params argument; optional where all params are optional. */
 type Params<Entry, Positional> =
   Record<never, never> extends ParamsOf<Entry>
     ? [params?: ParamsOf<Entry> | Positional]
     : [params: ParamsOf<Entry> | Positional];
 
-/** Names that the proxy leaves to JavaScript: `call` reaches procedures that have them. */
+/** Names that the proxy leaves to JavaScript. Reach a procedure with such a name through `call`. */
 type Ordinary = 'then' | 'toJSON' | '__proto__' | keyof typeof Object.prototype;
 
 /**
- * The procedures of `Names` below `Prefix`. Names that share their next segment become one member: an `as`
- * clause unites them, in one pass over the names.
+ * The procedures of `Names` below `Prefix`. Names with the same next segment become one member: the `as` clause unites
+ * them in one pass over the names.
  */
 type Namespace<C, Names extends NameOf<C>, Prefix extends string, Taken = never> = {
   readonly [Name in Names as Exclude<Segment<Name, Prefix>, Taken | Ordinary>]: Node<

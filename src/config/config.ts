@@ -7,20 +7,20 @@ type Table = typeof table;
 export type OptionName = keyof Table;
 type ValueOf<O> = O extends Option<infer T> ? T : never;
 
-/** Every option, settled: complete, checked and frozen. */
+/** The value of every option: complete, checked and frozen. */
 export type Config = { readonly [K in OptionName]: ValueOf<Table[K]> };
 
-/** Options as code gives them; what is left out or undefined takes its default. */
+/** Options as code passes them. An option that is left out or undefined has its default. */
 export type ConfigOptions = {
   readonly [K in Exclude<OptionName, Listed>]?: Config[K] | undefined;
 } & { readonly [K in Listed]?: string | readonly string[] | undefined };
 
-/** A single entry may stand for itself. */
+/** Options that are lists. Code may pass a single entry instead of a list. */
 type Listed = 'corsOrigin' | 'allowedHosts';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 
-/** `value` as a message shows it: short, and on one line whatever it holds. */
+/** `value` as text for a message: short, and always on one line. */
 function show(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   const text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value));
@@ -33,11 +33,11 @@ function settle<T>({ kind }: Option<T>, source: string, value: unknown, given: u
   throw new StartupError(`${source}: expected ${kind.allowed}, got ${show(given)}`);
 }
 
-/** What flags gave: text, true or false for a switch, a list for a flag that may be repeated. */
+/** Flags by option name: text, true or false for a switch, a list for a flag that may be repeated. */
 export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /**
- * The options that the command line gave, by option name.
+ * The options that the flags of a command line set.
  *
  * @throws StartupError naming the flag, the value and what is allowed
  */
@@ -56,7 +56,7 @@ export function optionsFromFlags(flags: FlagValues): ConfigOptions {
 
 function fromEnvironment(name: OptionName, env: NodeJS.ProcessEnv): unknown {
   const option: Option<unknown> = table[name];
-  // A variable set to nothing counts as not set: that is how compose files and CI leave one out.
+  // An empty variable counts as not set: compose files and CI leave a variable out by setting it to nothing.
   const variable = variablesOf(name, option).find((key) => (env[key] ?? '').trim() !== '');
   if (variable === undefined) return undefined;
   const text = env[variable] ?? '';
@@ -121,11 +121,12 @@ function assertTogether(config: Config): void {
 }
 
 /**
- * Options to a complete configuration: what `options` gives, then what `env` gives, then the default.
+ * Resolves the complete configuration. The value of an option comes from `options`, else from `env`, else it is the
+ * default.
  *
- * @param env only the command line passes one: a library must not change with the environment of
- *   the program that imports it
- * @param otherNames names that the caller takes itself, for the suggestion in place of an unknown one
+ * @param env only the command line passes it: a library must not change with the environment of the program that
+ *   imports it
+ * @param otherNames names that the caller handles itself: an unknown option may be a misspelling of one of them
  * @throws StartupError one line naming the option or variable, the value and what is allowed
  */
 export function resolveConfig(
@@ -140,7 +141,7 @@ export function resolveConfig(
     const { fallback }: Option<unknown> = table[name];
     given[name] ??= 'from' in fallback ? fallback.from(given) : fallback.value;
   }
-  // The one cast of the table: each value was settled by the kind of its own row.
+  // The cast is safe: the kind of each row has checked the value of its option.
   const config = Object.freeze(given) as Config;
   assertTogether(config);
   return config;
@@ -148,9 +149,9 @@ export function resolveConfig(
 
 const prefix = 'TANDEM_';
 
-/** Environment variables that look like a misspelt option, each with the name that was meant. */
+/** Environment variables that look like misspelt options, each with the name that was probably meant. */
 export function misspeltVariables(env: NodeJS.ProcessEnv): { name: string; meant: string }[] {
-  // Compared without the prefix, which would make all of them alike.
+  // Compared without the prefix: all names that share it would look alike.
   const known = optionNames
     .flatMap((name) => variablesOf(name, table[name] as Option<unknown>))
     .filter((variable) => variable.startsWith(prefix))

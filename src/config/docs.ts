@@ -11,7 +11,7 @@ function code(text: string): string {
   return `\`${text.replaceAll('|', '\\|')}\``;
 }
 
-/** The flag as the help and the table write it: `--port <number>`, or the form that changes a switch. */
+/** The flag as the help and the table show it: `--port <number>`; for a switch, the form that changes its default. */
 export function flagText(name: string, option: Option<unknown>): string {
   const flag = flagOf(name, option);
   const { placeholder } = option.kind;
@@ -21,7 +21,7 @@ export function flagText(name: string, option: Option<unknown>): string {
     : `--${flag}`;
 }
 
-/** The same for readers: a switch whose default depends shows both of its forms. */
+/** The flag in the table of README.md. A switch whose default depends on something shows both forms. */
 function flagCell(name: string, option: Option<unknown>): string {
   const depends = option.kind.placeholder === undefined && 'from' in option.fallback;
   return code(depends ? `--[no-]${flagOf(name, option)}` : flagText(name, option));

@@ -1,23 +1,23 @@
-/** How one type of option reads its value from text and recognises it in code. */
+/** A type of option: how it reads a value from text, checks it and writes it. */
 export interface Kind<T> {
-  /** What stands for the value in the help (`--port <number>`); undefined: an on/off switch. */
+  /** The placeholder of the value in the help (`--port <number>`); undefined: an on/off switch. */
   readonly placeholder: string | undefined;
-  /** What is allowed, worded to follow "expected". */
+  /** What is allowed, as text to follow "expected". */
   readonly allowed: string;
   /** Whether the flag may be repeated. */
   readonly repeatable: boolean;
-  /** The value that the text of a flag or an environment variable stands for; unchecked. */
+  /** Reads the text of a flag or an environment variable. The value is not checked yet. */
   readonly fromText: (text: string) => unknown;
-  /** The value in its settled form, undefined when it is not allowed. */
+  /** The value in the form that the configuration holds; undefined: the value is not allowed. */
   readonly check: (value: unknown) => T | undefined;
-  /** A value as it may be written on the command line. */
+  /** Writes a value as a flag takes it. */
   readonly toText: (value: never) => string;
 }
 
 interface Range {
   readonly min: number;
   readonly max: number;
-  /** Allows 0 below `min`, where it means "none". */
+  /** Also allows 0, which means "none" or "never". */
   readonly orZero?: boolean;
 }
 
@@ -26,7 +26,7 @@ function inRange(value: unknown, { min, max, orZero }: Range): number | undefine
   return (value >= min && value <= max) || (orZero === true && value === 0) ? value : undefined;
 }
 
-/** `text` as a number times its unit; the text itself when it is neither, for `check` to refuse. */
+/** A number times its unit. Any other text is returned as it is, and `check` refuses it. */
 function readAmount(text: string, units: Readonly<Record<string, number>>): unknown {
   const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/.exec(text.trim().toLowerCase());
   const factor = match === null ? undefined : units[match[2] ?? ''];
@@ -49,7 +49,7 @@ export function integer(range: Range, placeholder = 'number'): Kind<number> {
   };
 }
 
-/** A port, or a word in place of one. */
+/** A port, or a word in its place. */
 export function portOr<const Word extends string>(word: Word): Kind<number | Word> {
   const range = { min: 0, max: 65535 };
   return {
@@ -62,10 +62,10 @@ export function portOr<const Word extends string>(word: Word): Kind<number | Wor
   };
 }
 
-/** The longest delay a timer takes: above it, setTimeout fires at once. */
+/** The longest delay of a timer: with a longer one, setTimeout fires at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Milliseconds; text may carry a unit: 500ms, 30s, 5m. */
+/** Milliseconds. Text may have a unit: 500ms, 30s, 5m. */
 export function duration(min: number, { orZero = false } = {}): Kind<number> {
   const range = { min, max: maxTimerMs, orZero };
   return {
@@ -94,7 +94,7 @@ function showBytes(bytes: number): string {
   return bytes > 0 && bytes % byteUnits.kb === 0 ? `${bytes / byteUnits.kb}kb` : String(bytes);
 }
 
-/** Bytes; text may carry a unit of 1024: 512kb, 10mb. */
+/** Bytes. Text may have a unit, a power of 1024: 512kb, 10mb. */
 export function bytes(range: Range): Kind<number> {
   return {
     placeholder: 'bytes',
@@ -142,7 +142,7 @@ export function onOff(): Kind<boolean> {
   };
 }
 
-/** Text of one shape. */
+/** Text that matches `shape`. */
 export function text(placeholder: string, allowed: string, shape: RegExp): Kind<string> {
   return {
     placeholder,
@@ -154,7 +154,7 @@ export function text(placeholder: string, allowed: string, shape: RegExp): Kind<
   };
 }
 
-/** Where a file is; the empty text, like the word `none`, is no file. */
+/** The path of a file. The empty text and the word `none` mean no file. */
 export function file(): Kind<string> {
   return {
     placeholder: 'file',
@@ -183,7 +183,7 @@ function checkList(value: unknown, shape: RegExp): readonly string[] | undefined
   return Object.freeze([...new Set(entries)]);
 }
 
-/** Header names, in lower case once settled. */
+/** Header names. The configuration holds them in lower case. */
 export function headerNames(): Kind<readonly string[]> {
   const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
   return {
@@ -200,9 +200,9 @@ export function headerNames(): Kind<readonly string[]> {
   };
 }
 
-/** Hosts as a Host header names them, in lower case once settled; the word `none` is the empty list. */
+/** Hosts as in a Host header. The configuration holds them in lower case. The word `none` is the empty list. */
 export function hosts(): Kind<readonly string[]> {
-  // What URL parsers let stand: a name, an IPv4 address, an IPv6 one in brackets; a port if any.
+  // What URL parsers leave unchanged: a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port.
   const host = /^(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9_.-]{0,253}[a-z0-9_])?)(?::\d{1,5})?$/;
   return {
     placeholder: 'hosts',
@@ -221,9 +221,9 @@ export function hosts(): Kind<readonly string[]> {
   };
 }
 
-/** `*`, or a list of origins as browsers send them; the word `none` is the empty list. */
+/** `*`, or a list of origins as browsers send them. The word `none` is the empty list. */
 export function origins(): Kind<'*' | readonly string[]> {
-  // No path and no trailing slash: the entry is compared with the Origin header to the letter.
+  // No path and no trailing slash: an entry must equal the Origin header exactly.
   const origin = /^[a-z][a-z0-9+.-]*:\/\/[\x21-\x2b\x2d\x2e\x30-\x3e\x40-\x5b\x5d-\x7e]+$/;
   return {
     placeholder: 'origins',

@@ -1,6 +1,6 @@
 import type { Kind } from './kinds.ts';
 
-/** The headings of the help and of the table in README.md, in their order. */
+/** The headings of the help and of the table in README.md, in the order in which they are shown. */
 export const groups = [
   'Network',
   'Processes',
@@ -12,8 +12,9 @@ export const groups = [
 ] as const;
 export type Group = (typeof groups)[number];
 
-/** A default that depends on the machine or on the other options given. */
+/** A default that depends on the machine or on other options. */
 export interface Derived<T> {
+  /** The default as the help and the table describe it. */
   readonly text: string;
   readonly from: (given: Readonly<Record<string, unknown>>) => T;
 }
@@ -26,7 +27,7 @@ export interface Option<T> {
   readonly about: string;
   /** Why the default, or the bound, is what it is. */
   readonly reason: string;
-  /** The long flag without its dashes, where it is not the name in kebab case. */
+  /** The long flag without its dashes; undefined: the option's name in kebab case. */
   readonly flag: string | undefined;
   /** Further environment variables, read after the option's own. */
   readonly env: readonly string[];
@@ -61,8 +62,8 @@ export function flagOf(name: string, { flag }: Pick<Option<unknown>, 'flag'>): s
 }
 
 /**
- * The environment variables of the option `name`, the one that wins first: TANDEM_ and its name, then
- * TANDEM_ and its flag (who knows --timeout tries TANDEM_TIMEOUT), then those of other conventions.
+ * The environment variables of the option `name`. The first that is set counts: TANDEM_ and the option's name, then
+ * TANDEM_ and its flag (people who know --timeout try TANDEM_TIMEOUT), then names of other conventions (PORT).
  */
 export function variablesOf(
   name: string,
@@ -75,6 +76,6 @@ export function variablesOf(
 }
 
 export function defaultText<T>({ fallback, kind }: Option<T>): string {
-  // `toText` takes what its own kind checked.
+  // Safe: the default is a value of the option's own kind.
   return 'text' in fallback ? fallback.text : kind.toText(fallback.value as never);
 }

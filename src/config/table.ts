@@ -14,12 +14,12 @@ import {
 } from './kinds.ts';
 import { option } from './option.ts';
 
-/** The longest text V8 holds is 2^29 - 24 UTF-16 units; a body must become a string to be parsed. */
+/** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */
 const maxTextBytes = 511 * 1024 ** 2;
 
 const defaultRequestMs = 60_000;
 
-/** The memory for all of something, of which the largest has to fit. */
+/** Default of the memory for all bodies, and for all replies. The largest single one must fit. */
 const defaultMemory = 256 * 1024 ** 2;
 
 function atLeast(largest: 'maxBodyBytes' | 'maxReplyBytes') {
@@ -32,7 +32,7 @@ function atLeast(largest: 'maxBodyBytes' | 'maxReplyBytes') {
   };
 }
 
-/** Every option there is: flags, environment variables, help and README follow from this table. */
+/** All options. The flags, the environment variables, the help and the table in README.md follow from this table. */
 export const table = {
   host: option({
     group: 'Network',
@@ -51,7 +51,7 @@ export const table = {
   }),
   path: option({
     group: 'Network',
-    // No `:` and no `*`: the native router reads them as patterns.
+    // No `:` and no `*`: the router of uWebSockets.js reads them as patterns.
     kind: text('path', 'a path like /rpc', /^\/[A-Za-z0-9._~!$&'()+,;=@%/-]{0,255}$/),
     fallback: '/rpc',
     about: 'The one path that calls are posted to',
@@ -340,7 +340,7 @@ export const table = {
   }),
   maxDepth: option({
     group: 'Limits',
-    // Well below where JSON.stringify, which recurses, runs out of stack.
+    // JSON.stringify recurses. It runs out of stack only well above this depth.
     kind: integer({ min: 2, max: 1000 }),
     fallback: 64,
     about: 'Nesting of arrays and objects in a body',

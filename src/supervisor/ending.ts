@@ -1,2 +1,2 @@
-/** What a process needs beyond the grace time, milliseconds: last replies, ends of threads, teardowns. */
+/** Milliseconds that a process needs after the grace time: for its last replies, the ends of its threads, teardowns. */
 export const endingMs = 5000;

@@ -7,21 +7,21 @@ import { codeOf, listenError } from '../http/edge/listen-error.ts';
 type Ports = Pick<Config, 'host' | 'port' | 'metricsPort'>;
 
 /**
- * Makes sure that nobody listens where a service is to: its processes are to share its ports, and a shared
- * port is shared with whoever else asks for that.
+ * Checks that nobody else listens on the ports of a service. Its processes share their ports, and the system would let
+ * a foreign process share them too.
  *
- * @returns the ports, free ones where 0 was asked for
+ * @returns the ports; a free port in place of 0
  * @throws Error with the `code` of the operating system (EADDRINUSE, ...) and a one-line message
  */
 export async function freePorts({ host, port, metricsPort }: Ports): Promise<Omit<Ports, 'host'>> {
   const probes: Server[] = [];
   try {
     const own = await probe(host, port, probes);
-    // Held together: two times 0 must give two ports.
+    // Both ports are held at once: two times 0 must give two different ports.
     const other = metricsPort === 'same' ? metricsPort : await probe(host, metricsPort, probes);
     return { port: own, metricsPort: other };
   } finally {
-    // Awaited: the ports are free when this returns.
+    // Wait for the ports to be closed, so that they are free when this returns.
     await Promise.all(probes.map((server) => new Promise((resolve) => server.close(resolve))));
   }
 }
@@ -33,7 +33,7 @@ async function probe(host: string, port: number, probes: Server[]): Promise<numb
     probes.push(server);
     server.listen({ host: address, port, exclusive: true });
     await once(server, 'listening');
-    // Not a string, nor null: it listens on a port.
+    // The address is an object, since the server listens on a port.
     return (server.address() as AddressInfo).port;
   } catch (error) {
     throw listenError(codeOf(error), host, port);

@@ -16,10 +16,10 @@ import {
 } from './parse-snapshot.ts';
 
 /**
- * A message of a server process; undefined: it is none. Code of procedures runs beside the link, and whatever reaches
- * the channel arrives here.
+ * Reads a message of a server process; undefined: it is not one. The code of procedures runs in the same process, and
+ * whatever anybody writes to the channel arrives here.
  *
- * @param key what the process was given with its order: a message without it is somebody else's
+ * @param key the key that the process got with its order: a message without the key is somebody else's
  */
 export function parseFromServer(message: unknown, key: string): FromServer | undefined {
   if (!isFields(message) || message.key !== key) return undefined;
@@ -32,7 +32,7 @@ export function parseFromServer(message: unknown, key: string): FromServer | und
     case 'figures':
       return isFigures(message.figures) ? { type, figures: message.figures } : undefined;
     case 'drained':
-      // That it has drained counts, whatever became of its figures.
+      // The process has drained, even where its snapshot can't be read.
       return { type, snapshot: parseSnapshot(message.snapshot) };
     case 'reply':
       return isAmount(id) ? { type, id, value: message.value } : undefined;
@@ -43,7 +43,7 @@ export function parseFromServer(message: unknown, key: string): FromServer | und
   }
 }
 
-/** A message of the supervisor; undefined: it is none. */
+/** Reads a message of the supervisor; undefined: it is not one. */
 export function parseToServer(message: unknown): ToServer | undefined {
   if (!isFields(message)) return undefined;
   const { type, id } = message;
@@ -64,7 +64,7 @@ export function parseToServer(message: unknown): ToServer | undefined {
   }
 }
 
-/** How a reload ended, as it was replied. */
+/** Reads the reply to a reload; undefined: the process has gone. */
 export function parseOutcome(value: unknown): ReloadOutcome | undefined {
   if (value === undefined) return undefined;
   if (isFields(value)) {
@@ -91,7 +91,7 @@ function isFigures(value: unknown): value is Figures {
   return isFields(value) && isAmount(value.zombies) && isAmount(value.rssBytes);
 }
 
-/** The supervisor resolved the configuration itself: that it came as one object is enough. */
+/** Checks only that the configuration is an object: the supervisor itself has resolved it. */
 function isOrder(value: unknown): value is StartOrder & Fields {
   if (!isFields(value)) return false;
   const { number, of, isFirst, modules, config, version } = value;

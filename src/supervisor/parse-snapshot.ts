@@ -7,14 +7,14 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Not negative, and no NaN: what is counted and what is measured. */
+/** Whether a value can be a count or a measurement: a finite number, not negative. */
 export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY;
 }
 
 /**
- * The figures of a process as they were sent. What is no amount is left out of them: a successor of another version
- * of this package may count what this one does not know of. One bad call entry makes all of it worthless.
+ * Reads the figures that a process sent. Counters and gauges that are not amounts are left out: a successor with another
+ * version of this package may send others. One bad entry of `calls` makes the whole snapshot unusable: undefined.
  */
 export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   if (!isFields(value)) return undefined;
@@ -25,7 +25,7 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   return {
     process,
     calls,
-    // Each process counts all of them, or is of another version.
+    // Complete, unless the process has another version of this package.
     counters: amountsOf(counters) as Counters,
     gauges: gauges && (amountsOf(gauges) as Gauges),
   };

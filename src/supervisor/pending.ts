@@ -1,11 +1,13 @@
-/** Replies that are waited for, by number. None is left without an end. */
+/** Questions to the other side of a channel, by number. Each gets a reply, or undefined when the other side has gone. */
 export class Pending {
   readonly #waiting = new Map<number, (value: unknown) => void>();
   #last = 0;
 
   /**
-   * The reply to what `send` sends under a number; undefined where the other side has gone, or has not
-   * replied after `limitMs`.
+   * Sends a question and waits for its reply.
+   *
+   * @param send sends the question with this number
+   * @returns the reply; undefined where the other side has gone, or has not replied after `limitMs`
    */
   ask(send: (id: number) => void, limitMs?: number): Promise<unknown> {
     const id = ++this.#last;
@@ -25,7 +27,7 @@ export class Pending {
     this.#waiting.delete(id);
   }
 
-  /** The other side has gone. */
+  /** Ends all questions: the other side has gone. */
   end(): void {
     for (const id of this.#waiting.keys()) this.reply(id, undefined);
   }

@@ -7,7 +7,7 @@ export interface ReplacementLimits {
   readonly maxProcessMb: number;
 }
 
-/** What a process has too much of; undefined: nothing. */
+/** Which limit a process exceeds; undefined: none. */
 export function excessOf(
   { zombies, rssBytes }: Figures,
   { maxZombies, maxProcessMb }: ReplacementLimits,

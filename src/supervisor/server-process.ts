@@ -18,31 +18,31 @@ import { Watchdog } from './watchdog.ts';
 export interface ServerEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why, where it or the system said so. */
+  /** Why it ended, where the process or the system said so. */
   readonly failure: StartFailure | undefined;
-  /** It was told to, and everything was answered. */
+  /** The process was told to end, and had answered everything. */
   readonly asTold: boolean;
-  /** What it had counted at its end. */
+  /** What the process had counted at its end. */
   readonly snapshot: MetricsSnapshot | undefined;
 }
 
 export interface ServerEvents {
   onFigures(server: ServerProcess, figures: Figures): void;
-  /** Its main thread is stuck: nothing was heard of it for `watchdogTimeoutMs`. It is being killed. */
+  /** The main thread of a process is stuck: it sent nothing for `watchdogTimeoutMs`. The process is being killed. */
   onSilence(server: ServerProcess): void;
-  /** It sent what is no message: told once in its life. */
+  /** A process sent something that is not a message. Called at the first time only. */
   onStrangeMessage(server: ServerProcess): void;
   /** A process asks for the snapshots of all. */
   collect(): Promise<readonly MetricsSnapshot[]>;
 }
 
-/** What a drained process may still take: a thread in native code would hold it for as long as that lasts. */
+/** How long a drained process may take to exit. A thread in native code would delay the exit until that code returns. */
 const exitMs = 2000;
 
-/** One server process, as its supervisor holds it. */
+/** The supervisor's view of one server process. */
 export class ServerProcess {
   readonly number: number;
-  /** undefined where it ended before it was ready. */
+  /** Resolves with undefined where the process ended before it was ready. */
   readonly ready: Promise<ReadyReport | undefined>;
   readonly ended: Promise<ServerEnd>;
   readonly #child: ChildProcess;
@@ -63,7 +63,7 @@ export class ServerProcess {
 
   /**
    * @param entry the file that a server process runs
-   * @param startLimitMs after which one that is not ready is ended
+   * @param startLimitMs a process that is not ready after this time is killed
    */
   constructor(entry: URL, order: StartOrder, startLimitMs: number, events: ServerEvents) {
     this.number = order.number;
@@ -74,7 +74,7 @@ export class ServerProcess {
       onReady = resolve;
     });
     this.#onReady = onReady;
-    // The modules are there for `ps`; what counts is the order. Inspectors can't share their port.
+    // The arguments are only shown by `ps`: the process reads its order. Two inspectors can't share a port.
     this.#child = fork(entry, [...order.modules], {
       execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
       serialization: 'advanced',
@@ -92,7 +92,7 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
-  /** Asks it to drain and end, and ends it after `limitMs`. */
+  /** Tells the process to drain and end, and kills it after `limitMs`. */
   stop(signal: NodeJS.Signals, limitMs: number): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
@@ -105,18 +105,18 @@ export class ServerProcess {
     });
   }
 
-  /** Ends it at once. */
+  /** Kills the process at once. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
 
-  /** Reloads its modules in place; undefined where it has gone meanwhile. */
+  /** Makes the process reload its modules; undefined where it has gone meanwhile. */
   async reload(): Promise<ReloadOutcome | undefined> {
     const outcome = await this.#pending.ask((id) => this.#send({ type: 'reload', id }));
     return parseOutcome(outcome);
   }
 
-  /** What it has counted; undefined where it has gone, counts nothing, or does not answer in time. */
+  /** What the process has counted; undefined where it has gone, counts nothing, or does not answer in time. */
   async collect(limitMs: number): Promise<MetricsSnapshot | undefined> {
     const snapshot = await this.#pending.ask((id) => this.#send({ type: 'collect', id }), limitMs);
     return parseSnapshot(snapshot);
@@ -126,7 +126,7 @@ export class ServerProcess {
     const child = this.#child;
     return new Promise((resolve) => {
       const end = (code: number | null, signal: NodeJS.Signals | null): void => {
-        // One that had not come to listen to signals yet ended by the signal itself.
+        // A process that had not installed its signal handlers yet was ended by the signal itself.
         const asTold =
           this.#isDrained ||
           (this.#stopSignal !== undefined && (code === 0 || signal === this.#stopSignal));
@@ -138,12 +138,12 @@ export class ServerProcess {
         resolve({ code, signal, failure: this.#failure, asTold, snapshot: this.#snapshot });
       };
       child.once('exit', (code, signal) => {
-        // What it sent last may still be on its way.
+        // Wait for the channel to close: the last messages of the process may still be on their way.
         if (child.connected) child.once('disconnect', () => end(code, signal));
         else end(code, signal);
       });
       child.on('error', (error) => {
-        // Of the start only: whatever else goes wrong with a child is told by its exit.
+        // Only a failed start counts here. After the start, the exit tells that something went wrong.
         if (child.pid !== undefined) return;
         this.#failure = { message: error.message, stack: error.stack };
         end(null, null);
@@ -180,7 +180,7 @@ export class ServerProcess {
     }
   }
 
-  /** From when it serves: until then and from when it is stopped other limits hold. */
+  /** Starts the watchdog. It runs while the process serves: before and after that, the limits of start and stop hold. */
   #watch(): void {
     const limitMs = this.#watchdogTimeoutMs;
     if (limitMs === 0) return;
@@ -200,7 +200,7 @@ export class ServerProcess {
   }
 
   #send(message: ToServer): void {
-    // One that has gone is told by its exit; without a callback its closed channel were an error.
+    // The callback swallows the error of a channel that has just closed: the exit of the process is noticed elsewhere.
     if (this.#child.connected) this.#child.send(message, () => {});
     else this.#pending.end();
   }

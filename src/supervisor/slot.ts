@@ -15,16 +15,16 @@ export interface SlotOptions extends ReplacementLimits {
 }
 
 export interface SlotEvents {
-  /** The process that serves has too much of something: `replace(cause)` when it suits. */
+  /** The serving process exceeds a limit: call `replace(cause)` when no other process is being replaced. */
   onExcess(slot: Slot, cause: LogFields): void;
   onLaunch(server: ServerProcess): void;
   collect(): Promise<readonly MetricsSnapshot[]>;
 }
 
-/** As for worker threads: three at once, then slower and slower, so that a crash loop does not eat a core. */
+/** As for worker threads: three restarts at once, then slower and slower, so that a crash loop does not take a core. */
 const afterDeath: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
 
-/** A bound that every process passes at once must not keep the machine busy with starts. */
+/** Replacements are rare: a limit that every process exceeds at once must not keep the machine busy with starts. */
 const afterReplacement: DelayPolicy = {
   free: 0,
   firstMs: 1000,
@@ -32,10 +32,17 @@ const afterReplacement: DelayPolicy = {
   forgetsMs: 600_000,
 };
 
-/** What fails so many times in a row is no chance. */
+/** A start that fails so many times in a row does not fail by chance. */
 const startTries = 3;
 
-/** Keeps one server process: starts it, starts it again when it ends, and replaces it beside itself. */
+/**
+ * Keeps one server process running: starts it, starts it again when it ends, and replaces it by a successor that
+ * starts while the old process still serves.
+ *
+ *     #current    serves, until its successor is ready, then drains
+ *     #next       starts, until it is ready, then becomes #current
+ *     #alive      both, and older ones that still drain
+ */
 export class Slot {
   readonly #order: Omit<StartOrder, 'isFirst'>;
   readonly #options: SlotOptions;
@@ -44,14 +51,14 @@ export class Slot {
   readonly #deaths = new RestartDelay(afterDeath);
   readonly #replacements = new RestartDelay(afterReplacement);
   readonly #alive = new Set<ServerProcess>();
-  /** The one that serves. */
   #current: ServerProcess | undefined;
-  /** The one that starts. */
   #next: ServerProcess | undefined;
   #sharesPort = false;
   #hasServed = false;
   #isStopping = false;
+  /** `onExcess` was called, and `replace` has not been called yet. */
   #isDue = false;
+  /** No replacement before this reading of performance.now(). */
   #replaceableAt = 0;
   #retry: NodeJS.Timeout | undefined;
 
@@ -67,20 +74,20 @@ export class Slot {
     this.#events = events;
   }
 
-  /** Its processes that have not ended. */
+  /** The slot's processes that have not ended. */
   get alive(): ReadonlySet<ServerProcess> {
     return this.#alive;
   }
 
-  /** The one of them that serves; undefined while there is none. */
+  /** The process that serves; undefined while none does. */
   get current(): ServerProcess | undefined {
     return this.#current;
   }
 
   /**
-   * Starts the first process; one that ends by chance is started again. Gives its report, or how it ended instead.
+   * Starts the first process, and again where it ends by chance. Resolves with its report, or with how it ended.
    *
-   * @param isFirst no other process of the service has come to serve
+   * @param isFirst no other process of the service serves yet
    */
   async start(isFirst: boolean): Promise<ReadyReport | ServerEnd> {
     for (let tries = 1; ; tries++) {
@@ -97,14 +104,14 @@ export class Slot {
     }
   }
 
-  /** Reloads the modules in place; undefined where no process is there to do so. */
+  /** Reloads the modules of the serving process; undefined where there is none. */
   async reload(): Promise<ReloadOutcome | undefined> {
-    // One that starts may have read the files before the change.
+    // A process that is starting may have read the files before they changed.
     await this.#next?.ready;
     return this.#current?.reload();
   }
 
-  /** Starts another process, and ends the one that serves once that is ready. */
+  /** Starts another process, and ends the serving one when the other is ready. */
   async replace(cause: LogFields): Promise<void> {
     const old = this.#current;
     this.#isDue = false;
@@ -118,13 +125,13 @@ export class Slot {
       await this.#launch(false).ready;
       return;
     }
-    // The port is its own: the next one can't listen before it has ended.
+    // The process does not share its port: the next one can't listen before it has ended.
     this.#current = undefined;
     old.stop('SIGTERM', this.#options.stopLimitMs);
     await old.ended;
   }
 
-  /** Ends all of its processes, by draining. Resolves with whether all of them answered everything. */
+  /** Drains and ends all processes of the slot. Resolves with whether all of them answered everything. */
   async stop(signal: NodeJS.Signals): Promise<boolean> {
     this.#isStopping = true;
     clearTimeout(this.#retry);
@@ -134,7 +141,7 @@ export class Slot {
     return ends.every(({ asTold }) => asTold);
   }
 
-  /** Ends all of its processes at once. */
+  /** Kills all processes of the slot at once. */
   kill(): void {
     this.#isStopping = true;
     clearTimeout(this.#retry);
@@ -184,7 +191,7 @@ export class Slot {
       if (!end.asTold) this.#onBadEnd(server, end);
       return;
     }
-    // Of the very first one start() tells.
+    // Before the slot has served, `start` reports the end.
     if (!this.#hasServed) return;
     if (!wasCurrent && !wasNext) this.#onRetired(server, end);
     else if (this.#current !== undefined) this.#onFailedReplacement(server, end);
@@ -254,9 +261,9 @@ export class Slot {
   }
 }
 
-/** Whether the same process, started again, may do better. */
+/** Whether another start of the same process may succeed. */
 function mayBeChance({ signal, failure }: ServerEnd, isFirst: boolean): boolean {
-  // Where another one serves, the configuration and the modules are right.
+  // Another process serves, so the configuration and the modules are right.
   if (!isFirst) return true;
   return signal !== null && failure === undefined;
 }

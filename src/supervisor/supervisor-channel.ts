@@ -17,8 +17,8 @@ export interface LinkHandlers {
 }
 
 /**
- * A server process's line to its supervisor. What is sent when that has gone is dropped. The line is nobody else's:
- * modules find a process without a channel, in which `process.send?.('ready')` does nothing.
+ * The channel of a server process to its supervisor. Messages are dropped when the supervisor has gone. Only this class
+ * can use the channel: it removes `process.send`, so that `process.send?.('ready')` of a module does nothing.
  */
 export class SupervisorLink {
   readonly #pending = new Pending();
@@ -34,7 +34,7 @@ export class SupervisorLink {
       throw new Error('this file is started by tandem serve, not by hand');
     }
     this.#post = process.send.bind(process);
-    // Not `disconnect`: Node calls it by that name when the other side has gone.
+    // `process.disconnect` stays: Node itself calls it by that name when the other side has gone.
     delete process.send;
     this.#order = new Promise((resolve) => {
       this.#onOrder = resolve;
@@ -43,24 +43,24 @@ export class SupervisorLink {
     process.once('disconnect', () => this.#pending.end());
   }
 
-  /** What this process is to be. */
+  /** Resolves with the order of the supervisor. */
   order(): Promise<StartOrder> {
     return this.#order;
   }
 
-  /** @param onLost called once, when the supervisor has gone */
+  /** @param onLost is called once, when the supervisor has gone */
   onLost(onLost: () => void): void {
     if (process.connected) process.once('disconnect', onLost);
     else onLost();
   }
 
-  /** From here on the supervisor counts on this process, and `handlers` answer it. */
+  /** Tells the supervisor that this process serves. From now on `handlers` answer the supervisor's questions. */
   ready(report: ReadyReport, handlers: LinkHandlers): void {
     this.#handlers = handlers;
     void this.#send({ type: 'ready', report });
   }
 
-  /** Resolves when it is sent: the process may end then. */
+  /** Tells the supervisor why this process can't start. Resolves when the message is sent: the process may then end. */
   failed(failure: StartFailure): Promise<void> {
     return this.#send({ type: 'failed', failure });
   }
@@ -74,7 +74,7 @@ export class SupervisorLink {
     return this.#send({ type: 'drained', snapshot });
   }
 
-  /** What all processes count, this one among them; undefined where the supervisor has gone. */
+  /** What all processes of the service have counted; undefined where the supervisor has gone. */
   async collectAll(): Promise<readonly MetricsSnapshot[] | undefined> {
     const snapshots = await this.#pending.ask((id) => void this.#send({ type: 'collect-all', id }));
     return snapshots as readonly MetricsSnapshot[] | undefined;
@@ -98,7 +98,7 @@ export class SupervisorLink {
 
   #send(message: FromServer): Promise<void> {
     return new Promise((resolve) => {
-      // The callback takes the error of a channel that has just closed.
+      // The callback also gets the error of a channel that has just closed.
       if (process.connected) {
         this.#post({ key: this.#key, ...message }, undefined, undefined, () => resolve());
       } else {

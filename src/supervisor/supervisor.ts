@@ -19,8 +19,8 @@ export interface SupervisorOptions {
 }
 
 /**
- * The parent of the server processes, which share one port. It serves nothing itself: it keeps as many of
- * them as there should be, and passes on what they are all told.
+ * The parent of the server processes, which share one port. The supervisor serves nothing itself. It keeps the
+ * configured number of processes running, and passes reloads, replacements and signals on to them.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -28,7 +28,7 @@ export class Supervisor {
   #slots: readonly Slot[] = [];
   /** Reloads and replacements, one at a time: the other processes serve meanwhile. */
   #rolling: Promise<void> = Promise.resolve();
-  /** Of the reload that is under way: what is asked for after it need not wait until that is given up. */
+  /** Aborts the reload that is under way, so that the next reload or replacement need not wait for it. */
   #reloading: AbortController | undefined;
   #isStopping = false;
 
@@ -37,9 +37,9 @@ export class Supervisor {
   }
 
   /**
-   * Starts all processes: the first alone, so that a mistake is told once, then the others together.
+   * Starts all processes: first one alone, so that a mistake is reported once, then the others together.
    *
-   * @returns what the first one reports; undefined where it was stopped meanwhile
+   * @returns the report of the first process; undefined where the supervisor was stopped meanwhile
    * @throws StartupError, or the operating system's error (EADDRINUSE and others), with one line
    */
   async start(): Promise<ReadyReport | undefined> {
@@ -56,15 +56,15 @@ export class Supervisor {
   }
 
   /**
-   * Reloads the modules, one process after another; at the first that can't the rest stay as they are. A reload
-   * that is under way is not waited for: this one begins anew with the first process.
+   * Reloads the modules, one process after another. Where one fails, the processes after it keep their modules. A
+   * reload that is under way is given up, and this one begins with the first process.
    */
   reload(): Promise<void> {
     this.#reloading?.abort();
     return this.#roll(() => this.#reload());
   }
 
-  /** Replaces every process by a new one, one after another. A reload that is under way is not waited for. */
+  /** Replaces every process by a new one, one after another. A reload that is under way is given up. */
   async replace(): Promise<void> {
     this.#reloading?.abort();
     const cause = { reason: 'asked' };
@@ -74,13 +74,13 @@ export class Supervisor {
   /** Drains and ends every process. Resolves with whether all of them answered everything. Idempotent. */
   async stop(signal: NodeJS.Signals): Promise<boolean> {
     this.#isStopping = true;
-    // A hang-up asks a server process for nothing.
+    // A server process ignores SIGHUP.
     const passedOn = signal === 'SIGHUP' ? 'SIGTERM' : signal;
     const ends = await Promise.all(this.#slots.map((slot) => slot.stop(passedOn)));
     return ends.every(Boolean);
   }
 
-  /** Ends every process at once. */
+  /** Kills every process at once. */
   kill(): void {
     this.#isStopping = true;
     for (const slot of this.#slots) slot.kill();
@@ -93,7 +93,7 @@ export class Supervisor {
       entry,
       maxZombies,
       maxProcessMb,
-      // Once for the front end, once for the workers.
+      // One startTimeoutMs for the front end's own loading of the modules, one for the workers'.
       startLimitMs: 2 * startTimeoutMs,
       stopLimitMs: shutdownGraceMs + endingMs,
     };
@@ -179,7 +179,7 @@ function assertCanShare({ processes, transport }: Config): void {
   throw new StartupError(`option processes: ${because}, so ${processes} can't be had; set it to 1`);
 }
 
-/** Why a first process did not come to serve. */
+/** The error of a process that ended before it was ready. */
 function startError({ code, signal, failure }: ServerEnd): StartupError {
   const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
   const message = failure?.message ?? `a server process ended ${how} before it was ready`;

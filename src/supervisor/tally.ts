@@ -1,12 +1,12 @@
 import { addTotals, type MetricsSnapshot, type Totals } from '../observe/snapshot.ts';
 import type { ServerProcess } from './server-process.ts';
 
-/** A process that does not answer a scrape by then is held up: what it said last stands for it. */
+/** How long a process may take to answer a scrape. Its last snapshot is used where it takes longer. */
 const answerMs = 1000;
 
 /**
- * The figures of all processes of a service, so that a scrape of any gives the whole. What those that have
- * ended had counted stays in the sums: no counter falls.
+ * Keeps the figures of all processes of a service, so that a scrape of any process returns the whole. The counts of
+ * processes that have ended stay in the sums, so no counter falls.
  */
 export class Tally {
   readonly #last = new Map<ServerProcess, MetricsSnapshot>();
@@ -23,8 +23,8 @@ export class Tally {
   }
 
   /**
-   * @param servers those that live
-   * @param serving those of them that are to be seen by themselves, not only in the sums
+   * @param servers the processes that have not ended
+   * @param serving the processes among them whose gauges are shown; the others only count into the sums
    */
   async collect(
     servers: Iterable<ServerProcess>,
@@ -37,7 +37,7 @@ export class Tally {
         if (snapshot !== undefined) this.#last.set(server, snapshot);
       }),
     );
-    // Read in one turn, so that each is among the living or the ended, and in neither twice.
+    // Read without a wait in between: each process is then either in #last or in #ended, and counts once.
     const snapshots: MetricsSnapshot[] = [];
     for (const [server, { calls, counters, gauges }] of this.#last) {
       const process = String(server.number);

@@ -1,9 +1,12 @@
-/** How often it looks within its limit. */
+/** How often the watchdog looks within its limit. */
 const looks = 4;
 
 /**
- * Calls `onSilence` once when nothing was heard for `limitMs`, and a quarter of that longer at most. It counts
- * looks, not time: where its own process was held up, what had come meanwhile is heard before the next look.
+ * Calls `onSilence` once, when `heard` was not called for `limitMs` to `limitMs` and a quarter. The watchdog counts its
+ * looks instead of time: after its own process was held up, messages that came meanwhile are read before the next look.
+ *
+ *     limitMs 4 s     heard  look  look  look  look  look
+ *                       0     1     2     3     4     5 -> onSilence
  */
 export class Watchdog {
   readonly #timer: NodeJS.Timeout;

@@ -8,13 +8,13 @@ const { cache } = createRequire(import.meta.url);
 
 interface RequiredFiles {
   isCached(path: string): boolean;
-  /** Is it an ES module, loaded by require()? */
+  /** Whether the file is an ES module that was loaded by require(). */
   isModule(path: string): boolean;
-  /** User files that `path` has required: itself, or (an ES module) through createRequire. */
+  /** User files that the file at `path` has required (an ES module: through createRequire). */
   of(path: string): readonly string[];
 }
 
-/** The graph of the require cache, in which no hook takes part on Node 20. */
+/** The graph of required files, read from the require cache: on Node 20 no hook sees a require. */
 export function requiredFiles(): RequiredFiles {
   const children = new Map<string, Set<string>>();
   const cached = new Map<string, NodeJS.Module>();
@@ -28,7 +28,7 @@ export function requiredFiles(): RequiredFiles {
   for (const module of cachedModules()) {
     cached.set(withoutQuery(module.filename), module);
     add(module.parent?.filename, module.filename);
-    // Node's own entries (an imported JSON file) have no children.
+    // Entries that Node itself makes (for an imported JSON file) have no children.
     for (const child of module.children ?? []) add(module.filename, child.filename);
   }
   return {
@@ -39,10 +39,11 @@ export function requiredFiles(): RequiredFiles {
 }
 
 /**
- * Makes the next generation load its CommonJS and JSON files anew: all that `files` reach, or, where the
- * graph is not known, all that ES modules have imported. Compiled addons stay, they can't load twice.
+ * Removes files from the require cache, so that the next generation loads its CommonJS and JSON files anew: all files
+ * that `files` reach. Compiled addons stay, since they can't load twice.
  *
- * @returns the CommonJS files among them that ES modules import, for {@link requireAnew}
+ * @param files undefined where the graph is not known: then all files that ES modules have imported, and what they reach
+ * @returns the removed files that ES modules import, for {@link requireAnew}
  */
 export function purgeRequired(files: Iterable<string> | undefined): string[] {
   const required = requiredFiles();
@@ -56,7 +57,7 @@ export function purgeRequired(files: Iterable<string> | undefined): string[] {
   const roots = rootFiles().filter((path) => stale.has(path));
   for (const [key, module] of Object.entries(cache)) {
     if (module === undefined) continue;
-    // What stays must not keep what goes.
+    // A module that stays must not refer to modules that go: the garbage collector could not free those.
     if (module.children?.some((child) => stale.has(withoutQuery(child.filename ?? '')))) {
       module.children = module.children.filter(
         (child) => !stale.has(withoutQuery(child.filename ?? '')),
@@ -67,7 +68,7 @@ export function purgeRequired(files: Iterable<string> | undefined): string[] {
   return roots;
 }
 
-/** Files in the require cache that an ES module imported: they have no parent (or are their own, below). */
+/** Files in the require cache that an ES module imported: such a file has no parent, or is its own parent. */
 function rootFiles(): string[] {
   return cachedModules()
     .filter(({ id, filename, parent }) => {
@@ -78,10 +79,10 @@ function rootFiles(): string[] {
 }
 
 /**
- * Loads purged files by a plain require, before anything imports them. An import enters all that a file
- * re-exports (`module.exports = require('./two.cjs')`) into the require cache before it runs; Node (20 to
- * 24) remembers from the earlier generation where './two.cjs' leads, takes the entry for a circular require
- * and gives out its empty exports.
+ * Loads purged files by a plain require, before anything imports them. This works around a fault of Node 20 to 24: an
+ * import enters all files that a file re-exports (`module.exports = require('./two.cjs')`) into the require cache before
+ * it runs them. Node remembers from the earlier generation where './two.cjs' leads, takes the new entry for a circular
+ * require, and returns its empty exports.
  */
 export function requireAnew(files: readonly string[]): void {
   for (const path of files) {
@@ -89,16 +90,16 @@ export function requireAnew(files: readonly string[]): void {
     try {
       createRequire(path)(path);
     } catch {
-      // The import meets the same error, and reports it; or no longer needs the file.
+      // The import that follows meets the same error and reports it, or does not need the file any more.
     }
   }
 }
 
 /**
- * `require('tandem-rpc')` gives this copy: else Node 20 refuses it (an ES module), and tsx makes a second
- * copy of the package out of it.
+ * Makes `require('tandem-rpc')` return this copy of the package. Otherwise Node 20 refuses to require it (the package is
+ * an ES module), and tsx makes a second copy of it.
  *
- * @returns the package as modules of this generation see it
+ * @returns the exports of the package as modules of this generation see them
  */
 export async function offerPackage(generation: number): Promise<Record<string, unknown>> {
   const path = fileURLToPath(packageEntry);
@@ -125,7 +126,7 @@ function isUserPath(path: string): boolean {
   return isAbsolute(plain) && isUserFile(pathToFileURL(plain).href);
 }
 
-/** tsx keeps TypeScript's CommonJS under its path and a query, or under its code and `?filePath=`. */
+/** The path in a key of the require cache. tsx keys TypeScript's CommonJS by path and query, or by code and `?filePath=`. */
 function withoutQuery(key: string): string {
   if (key.startsWith('data:')) {
     const path = key.slice(key.lastIndexOf('?')).replace(/^\?filePath=/, '');

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { generationOf, isUserFile, withoutGeneration } from './module-url.ts';
 
-/** Thrown by `process.exit()` where a module calls it while it is loaded. */
+/** Thrown by `process.exit()` when a module calls it while the module is being loaded. */
 export class ModuleExit extends Error {
   constructor(code: number | string | null | undefined) {
     super(`it called process.exit(${code ?? ''})`);
@@ -12,15 +12,15 @@ export class ModuleExit extends Error {
 
 type Exit = typeof process.exit;
 
-/** How many loads of each generation are under way. */
+/** How many loads are under way, by generation. */
 const loading = new Map<number, number>();
 let original: Exit | undefined;
 
 /**
- * Makes `process.exit()` of modules of a generation an error while they are loaded: a bad edit must not end
- * the service. Anybody else's ends the process, a signal handler's say.
+ * Makes `process.exit()` throw when a module of `generation` calls it while modules are loaded: a bad edit must not end
+ * the service. A call by anybody else, by a signal handler for example, ends the process.
  *
- * @returns ends it
+ * @returns a function that ends the guard
  */
 export function guardExit(generation: number): () => void {
   if (original === undefined) {
@@ -33,7 +33,7 @@ export function guardExit(generation: number): () => void {
     const left = (loading.get(generation) ?? 1) - 1;
     if (left > 0) loading.set(generation, left);
     else loading.delete(generation);
-    // Replaced by somebody else meanwhile, it stays and lets everybody through.
+    // Somebody has wrapped `guarded` meanwhile: it stays in place, and passes every call on.
     if (loading.size > 0 || original === undefined || process.exit !== guarded) return;
     process.exit = original;
     original = undefined;
@@ -42,12 +42,12 @@ export function guardExit(generation: number): () => void {
 
 const guarded = ((code?: number | string | null): never => {
   const generations = [...loading.keys()];
-  // In a worker all code but a few lines is the modules'.
+  // In a worker nearly all code is that of modules, so every caller counts as one.
   if (!isMainThread && generations.length > 0) throw new ModuleExit(code);
   if (callers().some((name) => generations.some((one) => isOf(name, one)))) {
     throw new ModuleExit(code);
   }
-  // Imported by name while modules were loaded, this function is called after the guard has ended, too.
+  // Code that imported `exit` by name while modules were loaded calls this function after the guard has ended, too.
   return original === undefined ? process.exit(code) : original(code);
 }) as Exit;
 
@@ -56,13 +56,13 @@ function isOf(name: string, generation: number): boolean {
   if (!isUrl && !isAbsolute(name)) return false;
   const url = isUrl ? name : pathToFileURL(name).href;
   if (!isUserFile(url)) return false;
-  // A required file has no generation in its name, nor has the program that was started.
+  // The name of a required file has no generation. Nor has that of the started program, which may call process.exit.
   if (generation > 0 && isUrl) return generationOf(url) === generation;
   const program = process.argv[1];
   return program === undefined || withoutGeneration(url) !== pathToFileURL(program).href;
 }
 
-/** The files on the stack as they were loaded: with source maps its text has other names. */
+/** The names of the files on the stack. Read from the call sites: source maps change the names in the stack's text. */
 function callers(): string[] {
   const { stackTraceLimit } = Error;
   const prepareStackTrace: unknown = Reflect.get(Error, 'prepareStackTrace');

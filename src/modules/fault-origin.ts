@@ -4,9 +4,9 @@ import { isOwnFile, isUserFile, withoutGeneration } from './module-url.ts';
 const place = /(?:\(| )((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):\d+:\d+\)?$/;
 
 /**
- * Whether what nobody caught was thrown in a procedure module's own time, in a timer or a listener: then none of
- * this package's code was interrupted. Without a file of the modules on its stack nobody can tell; what is no
- * Error is thrown by nobody else.
+ * Whether an uncaught error was thrown by a procedure module in a timer or a listener of its own: then no code of this
+ * package was interrupted. The stack must name a file of the modules and none of this package. A thrown value that is
+ * not an Error counts as the modules': this package throws only Errors.
  */
 export function threwInModules(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
@@ -21,6 +21,6 @@ function stackOf(error: Error): string {
   try {
     return String(error.stack);
   } catch {
-    return ''; // a getter of its own may throw anything
+    return ''; // `stack` may be a getter that throws
   }
 }

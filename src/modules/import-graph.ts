@@ -13,16 +13,16 @@ import {
 
 export { hashFile } from './import-hooks.ts';
 
-/** Absolute path -> hash of its content as it was loaded. */
+/** Absolute path -> hash of the content that was loaded. */
 export type Files = ReadonlyMap<string, string>;
 
 export interface Graph {
   readonly files: Files;
-  /** False where something was loaded before the hooks were there: what it imports is not known. */
+  /** False where a file was loaded before the hooks were installed: what that file imports is not known. */
   readonly complete: boolean;
-  /** ES modules that were read, newest last: where a syntax error without a place is looked for. */
+  /** ES modules that were read, the newest last. A syntax error without a place is searched in them. */
   readonly modules: readonly string[];
-  /** ES modules that CommonJS has required: Node keeps them for good, no generation can renew them. */
+  /** ES modules that CommonJS has required. Node never unloads them, so no generation can renew them. */
   readonly requiredModules: readonly string[];
 }
 
@@ -37,20 +37,24 @@ interface SyncHooks {
   load(url: string, context: LoadHookContext, next: Next<object>): object;
 }
 
-/** Not in the types of Node 20: since 22.15. Runs in this thread and sees `require` too. */
+/** Exists since Node 22.15, and is missing in the types of Node 20. Its hooks run in this thread and see `require` too. */
 const { registerHooks } = module as unknown as {
   registerHooks?: (hooks: SyncHooks) => { deregister(): void };
 };
 
 const imports = new Map<string, Set<string>>();
 const loaded = new Map<string, { readonly hash: string; readonly format: string }>();
-/** Content hashes by path and generation: a required file has one URL in every generation. */
+/** Content hashes by generation and path: a required file has the same URL in every generation. */
 const hashes = new Map<string, string>();
 
 let reports: MessagePort | undefined;
 let uninstall: (() => void) | undefined;
 
-/** Idempotent. `again`: other hooks were added since; these must be the outermost. */
+/**
+ * Installs the hooks that record the graph. Idempotent.
+ *
+ * @param again install them anew: other hooks were added since, and these must be the outermost
+ */
 export function installHooks(again: boolean): void {
   if (uninstall !== undefined && !again) return;
   drain();
@@ -93,7 +97,7 @@ function installHere(register: NonNullable<typeof registerHooks>): () => void {
 
 function note(report: Report): void {
   if ('loaded' in report) {
-    // Re-inserted, so that the newest is last.
+    // Deleted first, so that the newest is last.
     loaded.delete(report.loaded);
     loaded.set(report.loaded, { hash: report.hash, format: report.format });
     return;
@@ -103,7 +107,7 @@ function note(report: Report): void {
   else children.add(report.url);
 }
 
-/** Reports are posted before the import they belong to goes on, so that they are here when it has ended. */
+/** Takes the reports of the hooks thread. It posts a report before the import goes on, so none is missing at its end. */
 function drain(): void {
   if (reports === undefined) return;
   for (;;) {
@@ -114,8 +118,8 @@ function drain(): void {
 }
 
 /**
- * Everything that `entry` (a URL with its generation) imports, as known by now: what is imported later,
- * in a handler, is found by a later call.
+ * All files that `entry` (a URL with its generation) has imported so far, directly or not. A file that a handler imports
+ * later is found by a later call.
  */
 export function graphOf(entry: string): Graph {
   drain();
@@ -137,7 +141,7 @@ export function graphOf(entry: string): Graph {
     files.set(path, hashAsLoaded(path, generation, url));
     for (const child of required.of(path)) queue.push(pathToFileURL(child).href);
     for (const child of imports.get(url) ?? []) {
-      // The plain URL of a CommonJS parent has the imports of every generation.
+      // Imports of other generations are skipped: the plain URL of a CommonJS parent collects those of all generations.
       if (generationOf(child) === generation || generationOf(child) === 0) queue.push(child);
     }
   }
@@ -149,7 +153,7 @@ export function graphOf(entry: string): Graph {
 
 function hashAsLoaded(path: string, generation: number, url: string): string {
   const key = `${generation} ${path}`;
-  // A required file has the URL of its first generation, and without registerHooks nothing tells that it was read.
+  // A required file keeps the URL of its first generation, and without registerHooks no hook reports that it was read.
   const isTold = registerHooks !== undefined || generationOf(url) === generation;
   const told = isTold ? loaded.get(url)?.hash : undefined;
   const hash = hashes.get(key) ?? told ?? hashFile(path) ?? '';
@@ -157,7 +161,7 @@ function hashAsLoaded(path: string, generation: number, url: string): string {
   return hash;
 }
 
-/** Has any of them another content now, or gone? */
+/** Whether the content of any of the files has changed, or a file has gone. */
 export function haveChanged(files: Files): boolean {
   for (const [path, hash] of files) if (hashFile(path) !== hash) return true;
   return false;

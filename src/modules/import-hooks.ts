@@ -16,14 +16,14 @@ import {
   withoutMarks,
 } from './module-url.ts';
 
-/** What the hooks saw: an import of `url` by `parent`, or that `url` was read (with the hash of its bytes). */
+/** What the hooks saw: `parent` imports `url`, or the file `loaded` was read (with the hash of its bytes). */
 export type Report =
   | { readonly parent: string; readonly url: string }
   | { readonly loaded: string; readonly hash: string; readonly format: string };
 
 export interface HookData {
   readonly port: MessagePort;
-  /** 0 once newer hooks have taken over: hooks of `module.register` can't be removed. */
+  /** 0 when newer hooks have taken over: hooks of `module.register` can't be removed. */
   readonly active: Int32Array;
   readonly packageIsModule: boolean;
 }
@@ -39,25 +39,31 @@ interface Loaded {
   readonly responseURL?: string;
 }
 
-/** The decisions of the resolve and load hooks, the same for Node's asynchronous and synchronous ones. */
+/**
+ * The decisions of the resolve and load hooks, for Node's asynchronous hooks and its synchronous ones:
+ *
+ *     import './a.ts'          inward()    a.ts                inner hooks (tsx) and Node see no generation
+ *     in main.ts?gen=3         outward()   a.ts?gen=3          so each generation has its own copy
+ *     read a.ts?gen=3          beforeLoad() hashes it, afterLoad() gives the module its URL with the generation
+ */
 export class GenerationHooks {
-  /** URLs (with their generation) that belong to a procedure module's graph. */
+  /** URLs (with their generation) that belong to the graph of a procedure module. */
   readonly #tracked = new Set<string>();
-  /** The newest generation of each CommonJS file: a require has no query to carry it. */
+  /** The newest generation of each CommonJS file, whose URL has none. */
   readonly #required = new Map<string, number>();
   readonly #report: (report: Report) => void;
   readonly #packageIsModule: boolean;
 
   /**
-   * @param packageIsModule false where tsx runs this package itself as CommonJS (its user's package.json has
-   * no `"type": "module"`): an ES module would then import a second copy, so that nothing is steered there
+   * @param packageIsModule false where tsx runs this package as CommonJS (the package.json of its user has no
+   *   `"type": "module"`). An ES module that was steered to the package would then import a second copy, so none is
    */
   constructor(report: (report: Report) => void, packageIsModule: boolean) {
     this.#report = report;
     this.#packageIsModule = packageIsModule;
   }
 
-  /** Inner hooks (tsx) and Node see no generation: some of them give a URL with a query other treatment. */
+  /** The specifier for inner hooks (tsx) and Node: without a generation, since some treat a URL with a query otherwise. */
   inward(specifier: string, parent: string, require: boolean): string {
     const steered = this.#packageIsModule && specifier === packageName && this.#isTracked(parent);
     if (!steered) return withoutGeneration(specifier);
@@ -86,20 +92,21 @@ export class GenerationHooks {
 
   beforeLoad(url: string, format: string | null | undefined): void {
     if (!this.#isTracked(url)) return;
-    // Hashed before it is read for running: an edit in between is seen as a change, never missed.
+    // The file is hashed before it is read to run: an edit in between looks like a change, and is not missed.
     this.#report({ loaded: url, hash: hashFile(withoutMarks(url)) ?? '', format: format ?? '' });
   }
 
   afterLoad<L extends Loaded>(loaded: L, url: string): L {
     if (!this.#isTracked(url)) return loaded;
-    // Node takes a module's own URL from here.
+    // Node takes the URL of the module from responseURL.
     if (loaded.responseURL === withoutGeneration(url)) return { ...loaded, responseURL: url };
     return loaded;
   }
 
   /**
-   * Node before registerHooks runs CommonJS text that a hook gave it with a `require` of its own, which
-   * can't load ES modules and passes by the require cache. Without text it takes the usual way.
+   * Node without registerHooks gives CommonJS text that came from a hook a special `require`, which can't load ES modules
+   * and does not use the require cache. Where the text requires this package, the text is taken away: Node then reads
+   * the file itself, in the usual way.
    */
   afterAsyncLoad<L extends Loaded>(loaded: L, url: string): L {
     const result = this.afterLoad(loaded, url);
@@ -114,8 +121,8 @@ export class GenerationHooks {
   }
 
   /**
-   * TypeScript in a folder whose package.json has no `type` is an ES module when it is written as one, as
-   * in Node's own type stripping. As CommonJS its `import 'tandem-rpc'` would load a second copy.
+   * Whether a TypeScript file, in a folder whose package.json has no `type`, is written as an ES module. Node's own type
+   * stripping decides the same. As CommonJS, its `import 'tandem-rpc'` would load a second copy of this package.
    */
   #isModule({ url, format }: Resolved): boolean {
     if (!this.#packageIsModule || format !== 'commonjs') return false;
@@ -135,7 +142,7 @@ function isWrittenAsModule(file: URL): boolean {
   return /^\s*(?:import\b\s*[\w$*{'"]|export\b\s*[\w*{])/m.test(text);
 }
 
-/** undefined when it can't be read. */
+/** The hash of a file's content; undefined where the file can't be read. */
 export function hashFile(file: string | URL): string | undefined {
   try {
     const path = typeof file === 'string' && file.startsWith('file:') ? new URL(file) : file;
@@ -145,13 +152,13 @@ export function hashFile(file: string | URL): string | undefined {
   }
 }
 
-/** @see https://nodejs.org/api/module.html: a require has the condition `require` and not `import`. */
+/** Whether a resolution is for a require: it has the condition `require` and not `import` (nodejs.org/api/module.html). */
 export function isRequire(context: ResolveHookContext): boolean {
   const { conditions } = context;
   return conditions.includes('require') && !conditions.includes('import');
 }
 
-// What follows runs in Node's hooks thread, where there is no registerHooks.
+// The rest of this file runs in Node's hooks thread, on versions of Node without registerHooks.
 
 let hooks: GenerationHooks | undefined;
 let active: Int32Array | undefined;

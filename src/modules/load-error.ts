@@ -13,10 +13,10 @@ interface Place {
 }
 
 /**
- * Why a module could not be loaded, in one line.
+ * Says in one line why a module could not be loaded.
  *
- * @param given the module as it was named
- * @param modules the ES modules read for it, newest last: Node doesn't say where a syntax error in one is
+ * @param given the module as its user named it
+ * @param modules the ES modules that were read for it, the newest last: for a syntax error Node may not name the file
  */
 export async function toLoadError(
   error: unknown,
@@ -60,14 +60,14 @@ async function explain(error: unknown, modules: readonly string[]): Promise<Expl
   return { text: `it threw ${summary(error)}`, place: frameOf(error) };
 }
 
-/** `TypeError: message`, of anything that can be thrown. */
+/** `TypeError: message`, for anything that can be thrown. */
 function summary(error: unknown): string {
   const { name, message } = facts(error);
   if (name === '') return `${message}, which is no Error`;
   return `${name}: ${firstLine(message)}`;
 }
 
-/** What was thrown, and where in the user's own code, in one line. */
+/** Says in one line what was thrown, and at which place in the user's own code. */
 export function summaryWithPlace(error: unknown): string {
   const place = frameOf(error);
   const text = error instanceof ModuleExit ? error.message : `it threw ${summary(error)}`;
@@ -106,7 +106,7 @@ function explainMissing(message: string, requiredBy: string | undefined): Explan
   return { text: `it imports ${display(missing)}, which does not exist${hint}`, place };
 }
 
-/** A file beside the missing one that was probably meant: another extension first, then a near name. */
+/** A file in the same folder that was probably meant: one with another extension, else one with a near name. */
 export function suggestFile(path: string): string | undefined {
   try {
     const names = readdirSync(dirname(path)).filter((name) =>
@@ -130,11 +130,11 @@ function lineWith(file: string, word: string): string | undefined {
   }
 }
 
-/** Node puts `file:line` above the message of some errors. */
+/** The place in the first line of the stack, where Node puts it for some errors. */
 function headOf(error: unknown): Place | undefined {
   const head = /^(\S.*):(\d+)$/.exec(firstLine(stackOf(error)));
   if (head !== null) return { file: toPath(head[1] ?? ''), line: head[2] };
-  // A JSON file: its path is in the message.
+  // For a JSON file, the path is in the message.
   const json = /^(.+\.json): /.exec(facts(error).message);
   return json === null ? undefined : { file: toPath(json[1] ?? '') };
 }
@@ -150,7 +150,7 @@ function frameOf(error: unknown): Place | undefined {
   return undefined;
 }
 
-/** Checks the candidates in a process of their own; the newest is the likeliest. */
+/** Checks each module in a separate process, the newest first: it is the likeliest to have the error. */
 async function findSyntaxError(modules: readonly string[]): Promise<Place | undefined> {
   for (const url of [...modules].reverse()) {
     const file = toPath(url);
@@ -174,7 +174,7 @@ function checkSyntax(file: string): Promise<string | undefined> {
     });
     child.on('error', () => resolve(undefined));
     child.on('close', () => resolve(/^\[stdin\]:(\d+)$/m.exec(output)?.[1]));
-    // A child that ended early: its exit is what counts.
+    // Writing fails when the child has ended early; only its exit counts.
     child.stdin.on('error', () => {});
     child.stdin.end(readText(file));
   });
@@ -188,7 +188,7 @@ function readText(file: string): string {
   }
 }
 
-/** esbuild is told x.ts by tsx where the file is x.cts or x.mts. */
+/** The file that exists: tsx tells esbuild x.ts where the file is x.cts or x.mts. */
 function original(file: string): string {
   if (existsSync(file)) return file;
   const other = ['.cts', '.mts', '.mjs', '.cjs'].map((ext) => file.replace(/\.[jt]s$/, ext));
@@ -214,7 +214,7 @@ function stackOf(error: unknown): string {
   try {
     return error instanceof Error ? String(error.stack) : '';
   } catch {
-    return ''; // a getter of its own may throw anything
+    return ''; // `stack` may be a getter that throws
   }
 }
 

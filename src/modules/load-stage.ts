@@ -1,11 +1,11 @@
-/** What of a module is being done: told before each step, so that what hangs can be named. */
+/** A step of loading a module. It is reported before the step begins, so that an error can name the step that hangs. */
 export interface LoadStage {
   readonly step: 'import' | 'setup';
-  /** As the module was named. */
+  /** The module as its user named it. */
   readonly module: string;
 }
 
-/** What has not ended, for an error message. */
+/** Names the step that has not ended, for an error message. */
 export function describeStage({ step, module }: LoadStage): string {
   return step === 'import' ? `loading ${module}` : `setup() of ${module}`;
 }
@@ -14,17 +14,17 @@ export function describeStage({ step, module }: LoadStage): string {
 export const hangHint =
   'look for a loop, or a wait at the top level or in setup(), that does not end, or raise startTimeoutMs';
 
-/** How a load is watched, and given up. */
+/** How the caller watches a load, and gives it up. */
 export interface LoadControl {
-  /** Its abort gives the load up: the promise rejects with the reason, whatever still runs is nobody's. */
+  /** Aborting it gives the load up: the promise rejects with the reason. Code that is still running is not waited for. */
   readonly signal?: AbortSignal | undefined;
   readonly onStage?: ((stage: LoadStage) => void) | undefined;
 }
 
-/** The same promise, or the signal's reason as soon as that aborts. */
+/** Resolves as `work` does. Rejects with the signal's reason as soon as the signal aborts. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
-  work.catch(() => {}); // what was given up may fail: nobody waits for it
+  work.catch(() => {}); // the work may still fail after it was given up
   signal.throwIfAborted();
   let onAbort: (() => void) | undefined;
   try {

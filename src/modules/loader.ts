@@ -17,38 +17,38 @@ import { packageEntry, packageName, withGeneration } from './module-url.ts';
 import { ensureTypeScript, isTypeScript } from './typescript.ts';
 
 export interface LoadOptions extends LoadControl {
-  /** 0: the instances that a plain import gives. Any other number: new copies of all user files. */
+  /** 0: the modules that a plain import returns. Any other number: new copies of all user files. */
   readonly generation: number;
-  /** What relative paths are relative to. Default: process.cwd(). */
+  /** The folder of relative paths. Default: process.cwd(). */
   readonly cwd?: string | undefined;
-  /** In a worker thread, too: `files` are wanted. */
+  /** Record `files` in a worker thread too. */
   readonly tracksFiles?: boolean | undefined;
 }
 
 export interface LoadedModules {
-  /** All of the modules' procedures, in order; each knows its source and its module's state. */
+  /** The procedures of all modules, in order. Each knows its source and the state of its module. */
   readonly router: Router;
   /**
-   * Every file of the modules' import graph but dependencies and this package, with its content hash.
-   * In a worker thread that needs no hooks and was not asked for them: the modules themselves.
+   * All files that the modules import, directly or not, with hashes of their content; without dependencies and this
+   * package. In a worker thread that has no hooks: only the modules themselves.
    */
   readonly files: Files;
-  /** False where a module was imported before by somebody else, so that its imports are not known. */
+  /** False where other code had imported a module before, so that its imports are not known. */
   readonly complete: boolean;
   readonly modules: readonly ModuleLifecycle[];
   /**
-   * Runs each module's `setup()`, in order. When one fails, those before it are torn down; when it is given up,
-   * they are torn down behind the caller's back, the one that hangs as soon as it has ended.
+   * Runs the `setup()` of each module, in order. When one fails, the modules before it are torn down. When the caller
+   * gives up, they are torn down in the background; a setup that hangs is torn down once it has ended.
    *
    * @throws StartupError, or the signal's reason
    */
   readonly setup: (control?: LoadControl) => Promise<void>;
-  /** Runs each `teardown(state)` whose setup has run, in reverse. All run, then the first error throws. */
+  /** Runs `teardown(state)` of each module whose setup has run, in reverse order. Throws the first error after all ran. */
   readonly teardown: () => Promise<void>;
 }
 
 /**
- * Imports procedure modules and takes their routers together.
+ * Imports procedure modules and merges their routers.
  *
  * @param paths relative to `cwd`, absolute, or file: URLs
  * @throws StartupError one line: what is wrong with which module, where; or the reason of `options.signal`
@@ -60,15 +60,15 @@ export async function loadModules(
   const cwd = options.cwd ?? process.cwd();
   const files = paths.map((path) => locateModule(path, cwd));
   if (options.generation === 0) return load(files, 0, options);
-  // One at a time: what one purges from the require cache another may be about to fill.
+  // One load at a time: one may purge from the require cache what another is filling in.
   const result = newest.then(() => load(files, nextGeneration(), options));
   newest = result.catch(() => {});
   return result;
 }
 
 /**
- * Imports a module of other things than procedures, the way theirs are: TypeScript is loaded, and this
- * package's name leads to this copy.
+ * Imports a module that has no procedures (hooks) in the same way as procedure modules: it may be TypeScript, and
+ * `tandem-rpc` leads to this copy of the package.
  *
  * @param path relative to the working directory, absolute, or a file: URL
  * @throws StartupError one line: what is wrong with it, where
@@ -83,7 +83,7 @@ export async function loadExports(path: string): Promise<Readonly<Record<string,
 let newest: Promise<unknown> = Promise.resolve();
 let generations = 0;
 
-/** Counts for the whole thread: a generation that failed or belongs to somebody else is never met again. */
+/** One counter for the whole thread: the number of a generation that failed, or of another loader, is not used again. */
 function nextGeneration(): number {
   generations += 1;
   return generations;
@@ -117,8 +117,8 @@ async function load(
 }
 
 /**
- * In a worker thread on Node 20 the hooks cost a thread more and 30 ms; a replica never reloads, so that
- * it needs them only for TypeScript, and where the package's name does not lead to this copy.
+ * In a worker thread on Node 20 the hooks cost another thread and 30 ms. A replica never reloads, so it needs the hooks
+ * only for TypeScript, and where `tandem-rpc` does not lead to this copy of the package.
  */
 function needsHooks(files: readonly ModuleFile[]): boolean {
   if (isMainThread) return true;
@@ -133,7 +133,7 @@ function leadsHere(url: string): boolean {
   }
 }
 
-/** undefined where what the modules import is not known. */
+/** All files that the modules import; undefined where they are not known. */
 function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
   const paths: string[] = [];
   for (const { url } of files) {
@@ -145,7 +145,7 @@ function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
   return paths;
 }
 
-/** Takes modules in one by one. */
+/** Merges modules into one router, one by one. */
 class Merged {
   readonly #router = new Router();
   readonly #table = new Map<string, Procedure>();
@@ -209,7 +209,7 @@ class Merged {
             await orAborted(lifecycle.start(), signal);
           }
         } catch (error) {
-          // Why the setup failed is what matters; what was set up before must not stay open.
+          // Tear down what was set up before. An error of that is dropped: the error of the setup is the cause.
           await orAborted(teardown(), signal).catch(() => {});
           throw error;
         }

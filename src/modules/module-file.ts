@@ -7,9 +7,9 @@ import { suggestFile } from './load-error.ts';
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
 
 export interface ModuleFile {
-  /** As it was named, for messages. */
+  /** The module as its user named it, for messages. */
   readonly given: string;
-  /** Its file: URL, without a generation, symbolic links resolved as Node resolves them. */
+  /** The file: URL of the module, without a generation. Symbolic links are resolved, as Node does. */
   readonly url: string;
 }
 

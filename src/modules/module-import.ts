@@ -11,13 +11,13 @@ type Exports = Readonly<Record<string, unknown>>;
 
 const newestEntries = new Map<string, string>();
 
-/** The URL, with its generation, that a module was last imported by: that import may have failed half-way. */
+/** The URL, with its generation, by which a module was last imported. That import may have failed. */
 export function newestEntry(url: string): string | undefined {
   return newestEntries.get(url);
 }
 
 /**
- * @param signal gives the import up: the promise rejects with its reason
+ * @param signal aborting it gives the import up: the promise rejects with the signal's reason
  * @throws StartupError that says what is wrong with the module, or with what it imports
  */
 export async function importModule(
@@ -31,14 +31,14 @@ export async function importModule(
   const release = holdBackRejections(failures);
   const allowExit = guardExit(generation);
   const imported = import(url) as Promise<Exports>;
-  // What was given up may go on one day: it is guarded until it ends.
+  // An import that was given up may go on, so the guard stays until the import ends.
   imported.then(allowExit, allowExit);
   try {
     return await orAborted(imported, signal);
   } catch (error) {
     signal?.throwIfAborted();
     failures.push(error);
-    await nextTurn(); // unhandled rejections are reported at the end of this one
+    await nextTurn(); // Node reports unhandled rejections at the end of this turn
     throw await toLoadError(error, file.given, graphOf(url).modules);
   } finally {
     failures.length = 0;
@@ -47,8 +47,11 @@ export async function importModule(
 }
 
 /**
- * Node 20 reports an error thrown by a CommonJS file behind an ES module twice: by the import, and as an
- * unhandled rejection of a promise that nobody can reach, which would end the process.
+ * Drops unhandled rejections with the errors in `known`. Node 20 reports an error that a CommonJS file throws, when an
+ * ES module imports the file, twice: by the import, and as the unhandled rejection of a promise that nobody can reach.
+ * The second report would end the process.
+ *
+ * @returns a function that ends this
  */
 function holdBackRejections(known: readonly unknown[]): () => void {
   if ('registerHooks' in module) return () => {};
@@ -59,7 +62,7 @@ function holdBackRejections(known: readonly unknown[]): () => void {
   };
   process.emit = filtered as typeof emit;
   return () => {
-    // Wrapped by somebody else meanwhile, it stays and lets everything through.
+    // Somebody has wrapped `filtered` meanwhile: it stays in place, and passes every event on.
     if (process.emit === filtered) process.emit = emit;
   };
 }

@@ -9,7 +9,7 @@ type Setup = () => unknown;
 type Teardown = (state: unknown) => unknown;
 
 export interface ModuleLifecycle {
-  /** As the module was named. */
+  /** The module as its user named it. */
   readonly given: string;
   readonly url: string;
   readonly setup: Setup | undefined;
@@ -20,7 +20,7 @@ export interface ModuleLifecycle {
   stop(): Promise<void>;
 }
 
-/** @throws StartupError for an export of that name that is no function */
+/** @throws StartupError for an export `setup` or `teardown` that is not a function */
 export function createLifecycle(
   file: ModuleFile,
   namespace: Readonly<Record<string, unknown>>,

@@ -1,17 +1,17 @@
 import type { Router } from '../router/router.ts';
 
 export interface ModuleLoad {
-  /** URL with generation: its graph is what the router's procedures of that module came from. */
+  /** The module's URL with its generation. The graph of this URL has the files that the procedures came from. */
   readonly entry: string;
-  /** The module's own router: it was made when the module ran. */
+  /** The module's own router, created when the module ran. */
   readonly own: Router;
 }
 
 const loads = new WeakMap<Router, Map<string, ModuleLoad>>();
-/** For routers that were merged by hand from what a module of generation 0 exported. */
+/** First load of each module, for routers that somebody merged from the exports of a module of generation 0. */
 const firstLoads = new Map<string, ModuleLoad>();
 
-/** Remembers which copy of a module (by its URL) a router's procedures came from. */
+/** Remembers from which load of a module (named by its URL) the procedures of a router came. */
 export function noteLoad(router: Router, url: string, load: ModuleLoad): void {
   const known = loads.get(router) ?? new Map<string, ModuleLoad>();
   loads.set(router, known.set(url, load));

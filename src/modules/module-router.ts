@@ -5,13 +5,13 @@ import type { Procedure } from '../router/types.ts';
 type Table = ReadonlyMap<string, Procedure>;
 type Exports = Readonly<Record<string, unknown>>;
 
-/** What a module gave: its procedures, and the Router they are in. */
+/** The procedures of a module, and the Router that holds them. */
 export interface ModuleRouter {
   readonly table: Table;
   readonly router: Router;
 }
 
-/** A module's exports by name; those of CommonJS may be on its default export only. */
+/** The export of a module with that name. The exports of CommonJS may be members of its default export only. */
 export function exportOf(namespace: Exports, name: string): unknown {
   if (name in namespace) return namespace[name];
   const { default: whole } = namespace;
@@ -19,7 +19,7 @@ export function exportOf(namespace: Exports, name: string): unknown {
   return (whole as Exports)[name];
 }
 
-/** Watches what one module adds to `defaultRouter`, while it is imported. */
+/** Finds the procedures that one module adds to `defaultRouter`. Created before the module is imported. */
 export class DefaultRouterWatch {
   readonly #router: Router;
   readonly #before: Table;
@@ -30,8 +30,8 @@ export class DefaultRouterWatch {
   }
 
   /**
-   * The module's Router: its default export, its export named `router`, else `defaultRouter` as far as
-   * the module filled it.
+   * The Router of the module: its default export, its export named `router`, else the procedures that the module added
+   * to `defaultRouter`.
    *
    * @throws StartupError
    */
@@ -40,7 +40,7 @@ export class DefaultRouterWatch {
       return this.#find(namespace, given, url);
     } catch (error) {
       if (error instanceof StartupError) throw error;
-      // A getter, or a proxy.
+      // The export is a getter or a proxy.
       throw new StartupError(`cannot use ${given}: an export that is looked at throws`, {
         cause: error,
       });
@@ -62,7 +62,7 @@ export class DefaultRouterWatch {
     const { default: whole } = namespace;
     if (Router.is(whole)) return whole;
     const inner = exportOf(namespace, 'default');
-    // TypeScript's CommonJS: `export default` is a member of module.exports.
+    // In CommonJS that TypeScript compiled, `export default` is a member of module.exports.
     const nested = inner === whole ? (inner as { default?: unknown } | null)?.default : inner;
     if (Router.is(nested)) return nested;
     const named = exportOf(namespace, 'router');
@@ -77,7 +77,7 @@ export class DefaultRouterWatch {
     const all = [...tableOf(this.#router)];
     const added = all.filter(([name, procedure]) => this.#before.get(name) !== procedure);
     if (added.length > 0) return new Map(added);
-    // It was imported before: what it is known to have added, or what no other module is known for.
+    // The module was imported before: take what it is known to have added, else what no known module has added.
     const known = all.filter(([name]) => sources.get(name)?.url === url);
     return new Map(known.length > 0 ? known : all.filter(([name]) => !sources.has(name)));
   }

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 /** `.ts` when this package runs from its sources, `.js` from dist. */
 export const ownExtension: string = extname(new URL(import.meta.url).pathname);
 
-/** What `import 'tandem-rpc'` must give to procedure modules: this copy of the package. */
+/** In procedure modules this name must lead to this copy of the package. */
 export const packageName = 'tandem-rpc';
 export const packageEntry: string = new URL(`../index${ownExtension}`, import.meta.url).href;
 
@@ -18,7 +18,7 @@ const ownFolders = [root, sourceRoot()].flatMap((of) =>
   ['src/', 'workers/', 'dist/'].map((folder) => of + folder),
 );
 
-/** Where stack traces find this package: with source maps its sources, which may lie elsewhere. */
+/** The folder of this package in stack traces. With source maps they name its sources, which may lie elsewhere. */
 function sourceRoot(): string {
   const stack = new Error('for its stack').stack ?? '';
   const frame = /((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):\d+:\d+\)?$/m.exec(stack)?.[1];
@@ -31,7 +31,7 @@ export function isOwnFile(url: string): boolean {
   return ownFolders.some((folder) => url.startsWith(folder));
 }
 
-/** Files that a reload renews: neither a dependency's nor this package's (its examples and tests are). */
+/** Whether a reload renews the file: it belongs neither to a dependency nor to this package (examples and tests do count). */
 export function isUserFile(url: string): boolean {
   return url.startsWith('file:') && !url.includes('/node_modules/') && !isOwnFile(url);
 }
@@ -42,7 +42,7 @@ export function generationOf(url: string): number {
   return Number(mark.exec(url)?.[2] ?? 0);
 }
 
-/** Generation 0 has the plain URL: it is the instance that a plain import gets. */
+/** Adds the mark of a generation. Generation 0 has the plain URL, which a plain import also has. */
 export function withGeneration(url: string, generation: number): string {
   if (generation === 0) return url;
   return `${url}${url.includes('?') ? '&' : '?'}gen=${generation}`;
@@ -54,7 +54,7 @@ export function withoutGeneration(url: string): string {
   );
 }
 
-/** tsx writes marks of its own into the URLs of CommonJS: behind the query, or into the path as `%3F...`. */
+/** tsx writes a mark of its own into the URLs of CommonJS: behind the query, or into the path as `%3F...`. */
 const tsxMark = /(?:%3F|[?&])tsx-commonjs-[^#]*/i;
 
 export function withoutMarks(url: string): string {
@@ -62,9 +62,9 @@ export function withoutMarks(url: string): string {
 }
 
 /**
- * This package as modules of a later generation see it: the same classes, and an empty `defaultRouter`
- * of their own, so that what they register neither collides with the generation that is being served nor
- * is served before the swap.
+ * The URL of this package as modules of a later generation see it: the same classes, but a new `defaultRouter`. So the
+ * procedures that they register do not collide with the generation that is being served, and are not served before the
+ * swap.
  */
 export function facadeUrl(generation: number): string {
   const entry = JSON.stringify(packageEntry);
@@ -76,7 +76,7 @@ export const rpc = defaultRouter.rpc;
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-/** The `type` of the nearest package.json, undefined where there is none or it says nothing. */
+/** The `type` of the nearest package.json; undefined where there is no package.json or it has no type. */
 export function packageType(file: string | URL): string | undefined {
   for (let folder = new URL('./', file); ; folder = new URL('../', folder)) {
     try {

@@ -13,14 +13,14 @@ export { type LoadedModules, loadModules } from './loader.ts';
 const running = new WeakMap<Router, Promise<unknown>>();
 
 /**
- * Replaces the procedures that `router` has from a module (all of them, if it has no record of one) by
- * those the module has now, in one step. One reload of a router runs at a time.
+ * Replaces the procedures that `router` has from a module by those that the module has now, in one step. Where the
+ * router doesn't know which procedures came from the module, all are replaced. One reload of a router runs at a time.
  *
- * The new copy's `setup()` runs before the step where the old copy had a state. Its `teardown` does not:
- * calls may still be using that state; who serves the router (its owner) knows when they have ended.
+ * Where the old copy of the module had a state, the `setup()` of the new copy runs before the step. The `teardown` of
+ * the old copy does not run: calls may still use its state, and only the owner of the router knows when they have ended.
  *
- * ES modules can't be unloaded: each generation stays in this thread's memory, its module-level data too
- * (about 20 KB of heap for a module of a few lines, measured on Node 20).
+ * ES modules can't be unloaded: each generation stays in the memory of this thread, with its module-level data (about
+ * 20 KB of heap for a module of a few lines, measured on Node 20).
  *
  * @returns false when neither the module nor anything it imports has changed
  * @throws StartupError; the old procedures then stay
@@ -52,7 +52,7 @@ async function reload(router: Router, path: string): Promise<boolean> {
   if (ownNames(router, file).some((name) => tableOf(router).get(name)?.moduleState !== undefined)) {
     await fresh.setup();
   }
-  // Composed after the last wait: what was registered meanwhile is kept.
+  // Composed after the last `await`, so that procedures that were registered meanwhile are kept.
   const { table, sources } = renew(router, fresh.router, file);
   replaceTable(router, table, sources);
   if (load !== undefined) noteLoad(router, file.url, load);
@@ -63,8 +63,8 @@ async function reload(router: Router, path: string): Promise<boolean> {
 const clockTickMs = 5;
 
 /**
- * The module was imported before anybody recorded its files: has none been written since the router was
- * made? Within the clock's tick, where that can't be told, the procedures themselves are compared.
+ * Whether a module is unchanged that was imported before its files were recorded: none of the files was written after
+ * the router was created. Within one tick of the clock that can't be told; then the procedures are compared.
  */
 function isUntouched(
   files: Files,
@@ -87,7 +87,7 @@ function textOf(procedure: Procedure | undefined): string {
   return `${handler.toString()} ${JSON.stringify(rest)}`;
 }
 
-/** Infinity for a file that has gone since. */
+/** When a file was written, Unix milliseconds; Infinity for a file that has gone. */
 function modifiedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
 }

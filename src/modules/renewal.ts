@@ -8,7 +8,7 @@ interface Renewed {
   readonly sources: ReadonlyMap<string, ProcedureSource>;
 }
 
-/** The names that `router` has from the module: all, where it has no record of it. */
+/** The names of the procedures that `router` has from the module; all names, where it doesn't know. */
 export function ownNames(router: Router, file: ModuleFile): string[] {
   const sources = sourcesOf(router);
   const recorded = router.list().filter((name) => sources.get(name)?.url === file.url);
@@ -16,10 +16,10 @@ export function ownNames(router: Router, file: ModuleFile): string[] {
 }
 
 /**
- * The router's next table, with `fresh` in the place of what it has from that module. What is renewed keeps
- * its place, what is new comes last.
+ * The next table of `router`: the procedures of the module are replaced by those of `fresh`. A renewed procedure keeps
+ * its position, a new one comes last.
  *
- * @throws StartupError where a new name is taken by something else
+ * @throws StartupError where a procedure that is not the module's has a new name already
  */
 export function renew(router: Router, fresh: Router, file: ModuleFile): Renewed {
   const renewed = new Map<string, { procedure: Procedure; source: ProcedureSource }>();
@@ -48,7 +48,7 @@ export function renew(router: Router, fresh: Router, file: ModuleFile): Renewed 
   return { table, sources };
 }
 
-/** Those it was merged under: `math.` for `math.add` that the module calls `add`. */
+/** The prefixes that the module was merged under: `math.` where its `add` is `math.add` here. */
 function prefixesOf(router: Router, file: ModuleFile): Set<string> {
   const prefixes = new Set<string>();
   for (const [name, source] of sourcesOf(router)) {

@@ -2,12 +2,12 @@ import { statSync } from 'node:fs';
 import { type Files, hashFile } from './import-graph.ts';
 
 /**
- * The files that a generation was loaded from, and whether they are still what they were. A look costs a
- * stat of each; its content is read again only where that differs.
+ * The files that a generation was loaded from. Tells whether they have changed since. A check costs a stat of each file;
+ * the content is read again only where the stat differs.
  */
 export class SourceFiles {
   readonly #files: Files;
-  /** The file system's word for each file, from when it was last seen with the content that was loaded. */
+  /** The stat of each file, as text, from when the file was last seen with the content that was loaded. */
   readonly #stamps = new Map<string, string>();
 
   /** @param files absolute path -> hash of the content as it was loaded */
@@ -19,21 +19,21 @@ export class SourceFiles {
     return this.#files;
   }
 
-  /** A file whose content is not what was loaded, or that has gone; undefined: there is none. */
+  /** A file that has gone, or whose content differs from what was loaded; undefined: there is none. */
   changed(): string | undefined {
     for (const [path, hash] of this.#files) {
       const stamp = stampOf(path);
       if (stamp === this.#stamps.get(path)) continue;
       if (hashFile(path) !== hash) return path;
-      // Taken before the content was read: a later write shows in the next one.
+      // The stamp was taken before the content was read, so a write after that changes the next stamp.
       this.#stamps.set(path, stamp);
     }
     return undefined;
   }
 
   /**
-   * To be called before somebody else loads the files. What it returns tells afterwards which file that one
-   * may have loaded with another content: also one that was changed, and is now as it was.
+   * Call it before another thread loads the files. Afterwards the returned function names a file that the thread may
+   * have loaded with other content, even if the file was changed and then put back.
    */
   watch(): () => string | undefined {
     const changed = this.changed();
@@ -41,7 +41,7 @@ export class SourceFiles {
     return watchStamps(new Map(this.#stamps));
   }
 
-  /** A file that both have loaded, with another content; undefined: there is none. */
+  /** A file that both have loaded with different content; undefined: there is none. */
   differsFrom(other: Files): string | undefined {
     for (const [path, hash] of other) {
       const own = this.#files.get(path);
@@ -51,7 +51,7 @@ export class SourceFiles {
   }
 }
 
-/** What it returns tells which of the files was written since, or has come or gone. */
+/** The returned function names a file that was written, created or removed since; undefined: there is none. */
 export function watchFiles(paths: Iterable<string>): () => string | undefined {
   return watchStamps(new Map(Array.from(paths, (path) => [path, stampOf(path)])));
 }

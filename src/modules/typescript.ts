@@ -4,7 +4,7 @@ export function isTypeScript(path: string | URL): boolean {
   return /\.(?:[cm]?ts|tsx)$/.test(typeof path === 'string' ? path : path.pathname);
 }
 
-/** The mark that tsx leaves while its hooks for the whole thread are active. */
+/** tsx counts its hooks for the whole thread in this global member. */
 const activeCount = Symbol.for('tsx:global-cjs-loader-count');
 
 function isActive(): boolean {
@@ -13,10 +13,10 @@ function isActive(): boolean {
 }
 
 /**
- * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active already. Node's own
- * type stripping is not enough: it has no enums and no decorators.
+ * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active yet. Node's own type stripping is
+ * not enough: it supports neither enums nor decorators.
  *
- * @returns whether it was registered now
+ * @returns whether tsx was registered by this call
  */
 export async function ensureTypeScript(paths: readonly (string | URL)[]): Promise<boolean> {
   if (!paths.some(isTypeScript) || isActive()) return false;
@@ -26,33 +26,33 @@ export async function ensureTypeScript(paths: readonly (string | URL)[]): Promis
   return true;
 }
 
-/** Flags of this process that a worker thread takes too, with a value behind them. */
+/** Flags of this process that a worker thread accepts too. Each has a value. */
 const inherited =
   /^(?:--import|--require|-r|--conditions|-C|--loader|--experimental-loader)(?:=|$)/;
 
 /**
- * The `execArgv` of a worker thread that is to load `paths`; undefined: this process's own, as Node
- * passes it on. A thread needs tsx where a module is TypeScript, where this package itself runs from
- * source, and where tsx is active here: a JavaScript module may import TypeScript then.
+ * The `execArgv` of a worker thread that loads `paths`; undefined: the thread inherits that of this process. A thread
+ * needs tsx where a module is TypeScript, where this package runs from its sources, and where tsx is active in this
+ * thread, since a JavaScript module may then import TypeScript.
  */
 export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   if (ownExtension !== '.ts' && !isActive() && !paths.some(isTypeScript)) return undefined;
   const [commonJs, modules] = ['tsx/cjs/api', 'tsx/esm/api'].map((name) =>
     JSON.stringify(import.meta.resolve(name)),
   );
-  // `--import tsx` would do, but on Node 20 it registers its hooks for ES modules on the main thread only.
+  // `--import tsx` is not enough: on Node 20 it registers its hooks for ES modules on the main thread only.
   const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; a(); b();`;
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 
-/** A worker refuses flags of the whole process (heap sizes, the test runner's): only these go along. */
+/** The flags to pass on to a worker, which refuses flags of the whole process (heap sizes, those of the test runner). */
 function inheritedFlags(): string[] {
   const flags: string[] = [];
   const { execArgv } = process;
   for (const [i, flag] of execArgv.entries()) {
     if (!inherited.test(flag)) continue;
     const value = flag.includes('=') ? [] : execArgv.slice(i + 1, i + 2);
-    if (/(?:^|[/=])tsx(?:$|\/)/.test(value[0] ?? flag)) continue; // registered below
+    if (/(?:^|[/=])tsx(?:$|\/)/.test(value[0] ?? flag)) continue; // workerExecArgv registers tsx itself
     flags.push(flag, ...value);
   }
   return flags;

@@ -1,23 +1,23 @@
 import { isObject, type JsonObject, listOf, own } from './json.ts';
 
-/** Which members a value must have. */
+/** The names of members that a value must have. */
 export interface Names {
   has(name: unknown): boolean;
 }
 
-/** Both, without a copy of either: many alternatives may stand in a schema that demands much. */
+/** The union of two sets, without a copy of either: a schema with many required members may have many alternatives. */
 export function either(some: ReadonlySet<unknown>, others: Names | undefined): Names {
   if (others === undefined) return some;
   if (some.size === 0) return others;
   return { has: (name) => some.has(name) || others.has(name) };
 }
 
-/** What `required` names in a schema and in the parts of its allOf, which are all of one value. */
+/** The names in `required` of a schema and of the parts of its allOf, all of which describe the same value. */
 export function requiredOf(schema: JsonObject): ReadonlySet<unknown> {
   return new Set(partsOf(schema).flatMap((one) => listOf(one, 'required')));
 }
 
-/** Members that are demanded beside a reference and described in no part: it is meant to have them. */
+/** Required members that no part of the schema describes, where a part is a reference: the referred type has them. */
 export function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>): string[] {
   const parts = partsOf(schema);
   if (required.size === 0 || !parts.some((one) => Object.hasOwn(one, '$ref'))) return [];

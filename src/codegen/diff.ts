@@ -1,6 +1,7 @@
 const context = 3;
-/** Edits searched for; with more of them a text has little in common with the other. */
+/** Most edits to search for: texts that differ in more lines have little in common. */
 const maxEdits = 1500;
+/** Most lines of the diff. */
 const maxLines = 400;
 
 interface Line {
@@ -9,8 +10,8 @@ interface Line {
 }
 
 /**
- * How `after` differs from `before`, as a unified diff whose hunks name the declaration they are in; '' for
- * no difference.
+ * The difference from `before` to `after` as a unified diff; '' where there is none. Each hunk names the declaration
+ * that its first change belongs to.
  */
 export function diffLines(before: string, after: string): string {
   if (before === after) return '';
@@ -46,7 +47,7 @@ function replaced(a: readonly string[], b: readonly string[]): Line[] {
   ];
 }
 
-/** Myers' shortest edit script; undefined above `maxEdits`. */
+/** Myers' shortest edit script; undefined where it has more than `maxEdits` edits. */
 function shortest(a: readonly string[], b: readonly string[]): Line[] | undefined {
   const furthest = new Map<number, number>([[1, 0]]);
   const trace: ReadonlyMap<number, number>[] = [];

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, own, stringOf } from './json.ts';
 
-/** What TypeScript has no type for and a caller wants to know. */
+/** Keywords that TypeScript has no type for, and that callers want to know. */
 const constraints = [
   'format',
   'pattern',
@@ -20,14 +20,14 @@ const constraints = [
 
 const longestValue = 200;
 
-/** The lines of the doc comment of a member or a type: its description, then its tags. */
+/** The lines of the doc comment for a member or a type: the description, then the tags. */
 export function schemaDoc(schema: unknown, description?: string): string[] {
   if (!isObject(schema)) return description === undefined ? [] : [description];
   const text = description ?? stringOf(schema, 'description') ?? titleOf(schema);
   const lines = text === undefined ? [] : [text];
   if (own(schema, 'deprecated') === true) lines.push('@deprecated');
   if (own(schema, 'type') === 'integer') lines.push('@integer');
-  // A tuple's length is in its type.
+  // The type of a tuple already tells its length.
   const isTuple = Array.isArray(own(schema, 'items')) || Array.isArray(own(schema, 'prefixItems'));
   for (const name of constraints) {
     if (!(isTuple && name.endsWith('Items'))) addTag(lines, schema, name);
@@ -36,7 +36,7 @@ export function schemaDoc(schema: unknown, description?: string): string[] {
   return lines;
 }
 
-/** One word is a name, which says nothing beside the type's own. */
+/** The title, unless it is a single word: that is a name, and the type has a name already. */
 function titleOf(schema: JsonObject): string | undefined {
   const title = stringOf(schema, 'title');
   return title?.includes(' ') === true ? title : undefined;
@@ -48,7 +48,7 @@ function addTag(lines: string[], schema: JsonObject, name: string): void {
   if (typeof value === 'object' && value !== null && name !== 'default') return;
   const text =
     typeof value === 'string' && name !== 'default' ? value : (JSON.stringify(value) ?? '');
-  // On one line: what follows would be a description, or a tag of its own.
+  // On one line, since a second line would be read as a description or as another tag.
   const line = text.replace(/\s+/g, ' ');
   lines.push(`@${name} ${line.length > longestValue ? `${line.slice(0, longestValue)}...` : line}`);
 }

@@ -2,25 +2,25 @@ import { assertDepth, isObject, type JsonObject, listOf, own, stringOf } from '.
 import { References } from './references.ts';
 import { CodegenError, constantName, shown, UniqueNames } from './text.ts';
 
-/** What a contract is made of, read from an OpenRPC document of any origin. */
+/** The content of an OpenRPC document, of any origin, that a contract is made of. */
 export interface Api {
-  /** Sorted by name: the order of registration is no part of a contract. */
+  /** Sorted by name: the order of registration does not belong to the contract. */
   readonly methods: readonly Method[];
   readonly references: References;
 }
 
 export interface Method {
   readonly name: string;
-  /** Where it stands in the document. */
+  /** The place of the method in the document, for messages. */
   readonly path: string;
   readonly doc: string | undefined;
   readonly deprecated: boolean;
-  /** Its params are sent as an array only. */
+  /** The params must be sent as an array. */
   readonly byPosition: boolean;
   readonly params: readonly Param[];
-  /** The schema of params that have no name here; undefined: there are none. */
+  /** The schema of params other than the named ones; undefined: there are none. */
   readonly rest: unknown;
-  /** undefined: not declared. */
+  /** The schema of the result; undefined: not declared. */
   readonly result: unknown;
   readonly errors: readonly DeclaredError[];
 }
@@ -36,7 +36,7 @@ export interface DeclaredError {
   readonly name: string;
   readonly code: number;
   readonly message: string;
-  /** undefined: it carries none. */
+  /** The schema of the error's data; undefined: it has none. */
   readonly data: unknown;
 }
 
@@ -116,7 +116,7 @@ function readErrors(method: JsonObject, path: string, references: References): D
     const code = isObject(value) ? own(value, 'code') : undefined;
     if (!isObject(value) || !Number.isSafeInteger(code)) return [];
     const message = stringOf(value, 'message') ?? '';
-    // An Error Object holds no schema of its data, and any may come.
+    // An Error Object has no schema for its data, so the data may be anything.
     return [
       {
         name: names.take(name ?? constantName(message)),

@@ -1,13 +1,13 @@
 import { CodegenError } from './text.ts';
 
-/** A JSON object as it was parsed: its members are whatever somebody wrote. */
+/** A JSON object as it was parsed. Nothing about its members has been checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object's own member: a name such as `constructor` finds nothing that is inherited. */
+/** The object's own member of that name. Inherited ones, such as `constructor`, are not found. */
 export function own(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
@@ -22,13 +22,13 @@ export function listOf(object: JsonObject, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Everything that reads a document recurses as deep as it nests, schemas two or three levels a step. */
+/** Most levels of a document. All code that reads a document recurses as deep as the document nests. */
 const maxDepth = 200;
 
 /**
- * Without recursion, which is what it guards.
+ * Checks how deep a document nests, without recursion.
  *
- * @throws CodegenError
+ * @throws CodegenError for a document that nests deeper than `maxDepth`
  */
 export function assertDepth(document: unknown): void {
   let level = [document];

@@ -7,17 +7,17 @@ import { docComment, indented, typeName, UniqueNames } from './text.ts';
 interface Named {
   readonly name: string;
   readonly target: Target;
-  /** The keys of the types that must be known to know this one. */
+  /** Keys of the types that TypeScript must resolve before this one: it refers to them outside of members and items. */
   readonly eager: Set<string>;
 }
 
-/** The types that references lead to: each is named at its first use and written once. */
+/** The types that references lead to. Each type gets its name at its first use, and is written once. */
 export class NamedTypes implements TypeNames {
   readonly #references: References;
   readonly #named = new Map<string, Named>();
   readonly #names = new UniqueNames();
   #writing: Named | undefined;
-  /** Types that are nothing but each other, which TypeScript refuses. */
+  /** Keys of types that refer only to themselves or to each other (`type A = B; type B = A`): TypeScript refuses them. */
   #circular: ReadonlySet<string> = new Set();
 
   constructor(references: References) {
@@ -37,10 +37,10 @@ export class NamedTypes implements TypeNames {
     return this.#circular.has(target.key) ? 'unknown' : named.name;
   }
 
-  /** The declarations of all types that were named, and of those that these name, sorted by name. */
+  /** The declarations of all named types, and of the types that these refer to, sorted by name. */
   declarations(): string[] {
     const texts = new Map<Named, string>();
-    // Grows while it is read: writing a type names others.
+    // The loop also visits types that it adds: writing one type names others.
     for (const named of this.#named.values()) texts.set(named, this.#declare(named));
     this.#circular = circularOf(this.#named);
     for (const key of this.#circular) {
@@ -65,7 +65,11 @@ export class NamedTypes implements TypeNames {
   }
 }
 
-/** The keys of types that need themselves, or one that does: what is left when all others are taken out. */
+/**
+ * The keys of types that eagerly refer to themselves, directly or through others, and of types that eagerly refer to such
+ * a type. Types that refer to nothing are taken out, then those that referred only to them, and so on. The rest is
+ * circular.
+ */
 function circularOf(named: ReadonlyMap<string, Named>): Set<string> {
   const users = new Map<string, string[]>();
   const open = new Map<string, number>();

@@ -1,16 +1,17 @@
 import { docComment, indented } from './text.ts';
 
-/** A piece of type text, and whether it must stand in parentheses beside `[]`, `&` or `|`. */
+/** A piece of type text. */
 export interface Piece {
-  /** Of several lines where it is long; begins with a line break where it can't begin on its name's line. */
+  /** Has several lines where it is long. Begins with a line break where it can't begin on the line of its name. */
   readonly text: string;
+  /** Needs parentheses beside `[]`, `&` or `|`. */
   readonly loose: boolean;
-  /** Of a union: what it unites. */
+  /** The alternatives, where the piece is a union. */
   readonly parts?: readonly string[];
 }
 
 export interface Member {
-  /** As it is written: quoted where it must be. */
+  /** The name as it is written: in quotes where it needs them. */
   readonly name: string;
   readonly optional: boolean;
   readonly type: string;
@@ -34,7 +35,7 @@ export function union(pieces: readonly Piece[]): Piece {
   if (texts.includes('unknown')) return unknownPiece;
   const parts = texts.filter((text) => text !== 'never');
   const [only = 'never'] = parts;
-  // What is loose beside | is a union, and that came as its parts.
+  // No part needs parentheses: only unions do beside `|`, and a union was taken apart above.
   if (parts.length < 2) return pieces.find(({ text }) => text === only) ?? tight(only);
   const line = parts.join(' | ');
   const isShort = line.length <= widest && !line.includes('\n');
@@ -52,7 +53,7 @@ export function intersection(pieces: readonly Piece[]): Piece {
   return { text: some.map(enclosed).join(' & '), loose: true };
 }
 
-/** The members of an object type, one a line, behind each other. */
+/** The members of an object type, one on each line. */
 export function memberLines(members: readonly Member[]): string {
   return members.map((member) => `${docComment(member.doc)}${memberText(member)};\n`).join('');
 }
@@ -64,7 +65,7 @@ export function objectText(members: readonly Member[]): string {
   return block(memberLines(members));
 }
 
-/** Lines in braces. */
+/** Puts lines in braces. */
 export function block(lines: string): string {
   if (lines === '') return '{}';
   return `{${indented(`\n${lines.trimEnd()}`)}\n}`;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, own } from './json.ts';
 import { CodegenError, shown } from './text.ts';
 
-/** A schema and where it stands. */
+/** A schema and its place. */
 export interface Located {
   readonly schema: unknown;
   /** For messages, e.g. `methods[2].params[0].schema`. */
@@ -10,22 +10,22 @@ export interface Located {
   readonly root: unknown;
 }
 
-/** What a `$ref` leads to. */
+/** The schema that a `$ref` leads to. */
 export interface Target extends Located {
-  /** The same for every reference to it. */
+  /** The same for every reference to this schema. */
   readonly key: string;
-  /** What to call it. */
+  /** A name for its type, not unique. */
   readonly name: string;
 }
 
-/** A chain of references from one to the next has no good reason to be longer. */
+/** Longest chain of references that lead to references. A longer one is a circle. */
 const longestChain = 100;
 
-/** Follows references within one document; nothing outside of it is ever read. */
+/** Follows references within one document. Nothing outside of the document is read. */
 export class References {
   readonly #document: JsonObject;
   readonly #ids = new WeakMap<object, Map<string, unknown>>();
-  /** Numbers the schemas that are roots of references, so that equal pointers in two of them differ. */
+  /** Numbers of root schemas: the same pointer in two root schemas leads to two targets. */
   readonly #roots = new Map<unknown, number>();
 
   constructor(document: JsonObject) {
@@ -61,7 +61,7 @@ export class References {
   }
 
   /**
-   * What stands in a place where the specification allows a reference in its stead.
+   * The value at a place where the specification also allows a reference to it.
    *
    * @throws CodegenError
    */
@@ -87,7 +87,7 @@ export class References {
     return ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
   }
 
-  /** Schemas among the components may be named by their $id from anywhere. */
+  /** A schema among the components: any schema may refer to it by its $id. */
   #byId($ref: string): unknown {
     const components = own(this.#document, 'components');
     const schemas = isObject(components) ? own(components, 'schemas') : undefined;
@@ -125,7 +125,7 @@ function collectIds(value: unknown, ids: Map<string, unknown>): void {
   for (const child of Object.values(value)) collectIds(child, ids);
 }
 
-/** RFC 6901, in a URI fragment. Own members only. */
+/** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */
 function follow(root: unknown, $ref: string): unknown {
   let value = root;
   for (const segment of segmentsOf($ref)) {
@@ -159,7 +159,7 @@ function nameOf($ref: string, schema: unknown): string {
   return typeof title === 'string' ? title : 'Schema';
 }
 
-/** A word out of the middle of a pointer (`schema`, `items`, `0`) says little: the one before it too. */
+/** The last segment of a reference, for a name. `schema`, `items` and numbers say little: then the one before it too. */
 function lastSegment($ref: string): string {
   const segments = $ref.startsWith('#/') ? segmentsOf($ref) : $ref.split(/[/#]/);
   const [last = '', before = ''] = segments.reverse();

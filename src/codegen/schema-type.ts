@@ -14,41 +14,42 @@ import {
 import type { Located } from './references.ts';
 import { commentLine, memberName, quoted } from './text.ts';
 
-/** What the schema's references become. */
+/** Names the types that references lead to. */
 export interface TypeNames {
   /**
-   * @param eager the type is needed to know the one that is being written: outside of members and items
-   * @throws CodegenError
+   * @param eager TypeScript must resolve this type to resolve the one that is being written: the reference stands
+   *   outside of members and items
+   * @throws CodegenError for a reference that leads nowhere
    */
   nameFor($ref: string, at: Located, eager: boolean): string;
 }
 
-/** How a schema stands in what is being written. */
+/** A schema's place in the text that is being written. */
 interface Place extends Located {
   readonly eager: boolean;
-  /** A doc comment stands above it, so that its format needs none of its own. */
+  /** A doc comment above the type names its format. Elsewhere a comment beside the type does. */
   readonly documented: boolean;
-  /** The members that the schemas around it demand, which are of the same value. */
+  /** Members that schemas around this one require of the same value. */
   readonly required?: Names;
 }
 
-/** Writes JSON Schemas (draft 4 to 2020-12, as far as TypeScript goes) as types. */
+/** Writes JSON Schemas (draft 4 to 2020-12) as TypeScript types, as far as TypeScript can express them. */
 export class SchemaTypes {
   readonly #names: TypeNames;
   readonly #inline: boolean;
 
-  /** @param options inline: without doc comments and formats, for one line */
+  /** @param options inline: write no doc comments and formats, for text on one line */
   constructor(names: TypeNames, { inline = false }: { readonly inline?: boolean } = {}) {
     this.#names = names;
     this.#inline = inline;
   }
 
-  /** The type of a member, or of a named type. */
+  /** The type of a schema that stands under a doc comment: of a member, or of a named type. */
   typeOf(at: Located, eager = false): string {
     return this.#write({ ...at, eager, documented: true }).text;
   }
 
-  /** The members of a schema that is no more than an object with named members; undefined: it is more. */
+  /** The members of a schema that is only an object with named members; undefined: it is anything else. */
   membersOf(at: Located): Member[] | undefined {
     const { schema } = at;
     if (!isObject(schema) || !isObject(own(schema, 'properties'))) return undefined;
@@ -77,7 +78,7 @@ export class SchemaTypes {
     const $ref = own(schema, '$ref');
     const reference =
       typeof $ref === 'string' ? [tight(this.#names.nameFor($ref, at, at.eager))] : [];
-    // Annotations and a type beside it say nothing more; what has a shape is meant, whatever the draft.
+    // Beside a $ref only keywords with a shape count, whatever the draft says. Annotations and a type add nothing.
     if (reference[0] !== undefined && !shapes.some((key) => Object.hasOwn(schema, key))) {
       return reference[0];
     }
@@ -95,7 +96,7 @@ export class SchemaTypes {
     const precise = known.filter(({ text }) => text !== anyObject);
     const some = precise.length > 0 ? precise : known;
     const base = this.#writeTypes(schema, inner);
-    // "type: object" beside alternatives that are objects says nothing more.
+    // "type: object" beside alternatives that are objects adds nothing.
     const isBare = typeof own(schema, 'type') === 'string' && !hasShape(schema);
     if (some.length > 0 && isBare) return intersection(some);
     return intersection(reference.length > 0 ? [...some, base] : [base, ...some]);
@@ -115,7 +116,7 @@ export class SchemaTypes {
   #writeTypes(schema: JsonObject, at: Place): Piece {
     const type = own(schema, 'type') ?? shapeOf(schema);
     if (!Array.isArray(type)) return this.#writeType(type, schema, at);
-    // Each once: what is in it would be written again, and in that again, for every time it is named.
+    // Each type once: a type that is listed twice would double the text at each level of nesting.
     return union([...new Set(type)].map((one) => this.#writeType(one, schema, at)));
   }
 
@@ -194,7 +195,7 @@ export class SchemaTypes {
     return { name: memberName(name), optional: !required, type, doc: lines };
   }
 
-  /** The types of the members that have no name in the schema. */
+  /** The types of the members that the schema does not name. */
   #rest(schema: JsonObject, at: Located): Piece[] {
     const patterns = own(schema, 'patternProperties');
     const rest = Object.values(isObject(patterns) ? patterns : {}).map((one) =>
@@ -207,12 +208,13 @@ export class SchemaTypes {
   }
 }
 
-/** Of the types of named members, what a member for all others says again. */
+/** Most characters of the named members' types that an index signature repeats. */
 const longestRepeated = 400;
 
 /**
- * The member for all other names; TypeScript wants it to cover the named ones too. Where these are long it is
- * `unknown`: nobody would read them twice, and each level of nesting would double them.
+ * The index signature of an object: the member for all other names. TypeScript demands that its type covers the named
+ * members too. Where their types are long, it is `unknown`: nobody would read them twice, and each level of nesting would
+ * double them.
  */
 export function indexMember(members: readonly Member[], rest: readonly Piece[]): Member {
   const length = members.reduce((sum, { type }) => sum + type.length, 0);
@@ -229,7 +231,7 @@ export function indexMember(members: readonly Member[], rest: readonly Piece[]):
 
 const anyObject = 'Record<string, unknown>';
 
-/** What makes a schema more than a name beside a `$ref`. */
+/** Keywords that count beside a `$ref`. */
 const shapes = [
   'properties',
   'patternProperties',
@@ -256,7 +258,7 @@ function hasShape(schema: JsonObject): boolean {
   return shapeOf(schema) !== undefined || stringOf(schema, 'format') !== undefined;
 }
 
-/** The type of a schema that does not name it. */
+/** The type of a schema without `type`, by its other keywords. */
 function shapeOf(schema: JsonObject): 'object' | 'array' | undefined {
   const object = ['properties', 'additionalProperties', 'patternProperties'];
   if (object.some((key) => Object.hasOwn(schema, key))) return 'object';

@@ -1,10 +1,10 @@
-/** A document that no contract can be made from: one line that says what is wrong, and where. */
+/** Thrown for a document that no contract can be made from. The message says in one line what is wrong, and where. */
 export class CodegenError extends Error {
   override readonly name = 'CodegenError';
 }
 
-// Controls, format characters (bidirectional marks reorder what a reviewer sees), lone surrogates, and the
-// two separators that end a line for some readers.
+// Control characters, format characters (bidirectional marks reorder what a reviewer sees), lone surrogates, and the two
+// separators that end a line in some viewers.
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 function escaped(character: string): string {
@@ -12,7 +12,7 @@ function escaped(character: string): string {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
-/** A string literal that nothing can leave. */
+/** A string literal. No character of `value` can end it. */
 export function quoted(value: string): string {
   const body = value
     .replace(/['\\]/g, '\\$&')
@@ -26,7 +26,7 @@ export function memberName(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : quoted(name);
 }
 
-/** One line of a comment, whatever `text` holds: it neither ends the comment nor is a directive in it. */
+/** `text` for one line of a comment, where it can neither end the comment nor be a directive to TypeScript. */
 export function commentLine(text: string): string {
   return text
     .replaceAll('\t', ' ')
@@ -36,7 +36,7 @@ export function commentLine(text: string): string {
     .trimEnd();
 }
 
-/** A doc comment of these lines, '' for none. */
+/** The doc comment with these lines; '' for none. */
 export function docComment(lines: readonly string[]): string {
   const all = lines.flatMap((line) => line.split(/\r\n|[\n\r\u2028\u2029]/)).map(commentLine);
   const isText = (line: string): boolean => line !== '';
@@ -46,7 +46,7 @@ export function docComment(lines: readonly string[]): string {
   return `/**\n${text.map((line) => ` * ${line}`.trimEnd()).join('\n')}\n */\n`;
 }
 
-/** All lines but the first, moved right: the first stands behind what introduces it. */
+/** Indents all lines but the first, which continues a line. */
 export function indented(text: string): string {
   return text.replace(/\n(?!\n)/g, '\n  ');
 }
@@ -56,18 +56,18 @@ const keywords = (
   'finally for function if import in instanceof new return super switch this throw true try typeof var ' +
   'while with implements interface let package private protected public static yield await'
 ).split(' ');
-// What the generated file uses itself, and what TypeScript does not let a type be called.
+// Names that the generated file uses itself, and names that TypeScript allows for no type.
 const taken =
   'Contract Record any bigint boolean never null number object string symbol undefined unknown void'
     .split(' ')
     .concat(keywords);
 
-/** The label of a tuple's element: TypeScript 7 takes most keywords for none. */
+/** The label of a tuple's element: TypeScript 7 accepts most keywords for no label. */
 export function labelName(name: string): string {
   return keywords.includes(name) ? `${name}_` : name;
 }
 
-/** Hands out names, each once; without `next` counting, many alike would take quadratic time. */
+/** Makes names unique: a taken name gets `_2`, `_3` and so on. `#next` keeps many equal names from taking quadratic time. */
 export class UniqueNames {
   readonly #next = new Map<string, number>();
 
@@ -101,7 +101,7 @@ export function constantName(text: string): string {
   return words.length === 0 ? 'ERROR' : words.join('_').toUpperCase();
 }
 
-/** A value out of a document in a message about it. */
+/** A value of a document as a message shows it. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? JSON.stringify(value) : String(typeof value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;

@@ -5,7 +5,7 @@ import { compile, type TopLevelSpec } from 'vega-lite';
 import { drawGrowth, drawHop, drawHttp, drawIsolation, drawScaling } from './chart-specs.ts';
 import type { Results, SuiteResult } from './results.ts';
 
-/** What a chart shows of one suite; undefined: it was not measured. */
+/** Draws the chart of a suite; undefined: its figures were not measured. */
 type Draw = (suite: SuiteResult) => TopLevelSpec | undefined;
 
 interface Chart {
@@ -31,7 +31,7 @@ export function chartNames(suite: string): string[] {
   return charts.filter((one) => one.suite === suite).map(({ name }) => name);
 }
 
-/** Writes the charts of what was measured into a folder. */
+/** Writes the charts of all measured suites into a folder. */
 export async function writeCharts(results: Results, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const { suite: name, name: file, draw } of charts) {

@@ -1,4 +1,5 @@
-/** `npm run bench:compare OLD.json NEW.json`: what changed; exits 1 where ours got worse than the noise. */
+/** `npm run bench:compare OLD.json NEW.json`: prints what changed. Exits with 1 where ours got slower by more than the noise. */
+import { messageOf } from '../src/base/message-of.ts';
 import { type Change, compare } from './compare.ts';
 import { readResults } from './results.ts';
 import { figure, markdownTable } from './table.ts';
@@ -46,6 +47,6 @@ function main(args: readonly string[]): boolean {
 try {
   process.exitCode = main(process.argv.slice(2)) ? 1 : 0;
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 2;
 }

@@ -8,22 +8,22 @@ export type Verdict = 'better' | 'worse' | 'same';
 export interface Change {
   readonly key: string;
   readonly role: Series['role'];
-  /** Medians; over the floor of their run where there is one. */
+  /** The median of a run, divided by that of the run's floor where it has one. */
   readonly old: number;
   readonly new: number;
   readonly unit: string;
-  /** Of the old value; above 0 is better. */
+  /** The change as a share of the old value. Above 0 is better. */
   readonly gain: number;
-  /** What the rounds of both runs vary by, of their medians. */
+  /** How much the rounds of both runs vary, as a share of their medians. */
   readonly noise: number;
   readonly verdict: Verdict;
 }
 
 export interface Comparison {
   readonly changes: readonly Change[];
-  /** In one of the two only. */
+  /** Series that only one of the two runs has. */
   readonly missing: readonly string[];
-  /** Targets that one met and the other did not. */
+  /** Targets that one run met and the other did not. */
   readonly targets: readonly string[];
   readonly hasRegressed: boolean;
 }
@@ -31,7 +31,7 @@ export interface Comparison {
 /** Two runs of one build differ by this much, however quiet their rounds were. */
 const leastNoise = 0.03;
 
-/** What is new against what was. A rival that slowed down is no regression of ours. */
+/** Compares a new run with an old one. A rival that became slower is not a regression. */
 export function compare(before: Results, after: Results): Comparison {
   const old = valuesOf(before);
   const now = valuesOf(after);

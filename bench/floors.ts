@@ -2,8 +2,8 @@ import type { Series } from './series.ts';
 import { ratios } from './statistics.ts';
 
 /**
- * A series over the floor's of the same case, metric and tool, round by round: a number that says little of
- * the machine. undefined where there is no floor beside it.
+ * A series divided, round by round, by the floor's series of the same case, metric and tool: a number that depends little
+ * on the machine; undefined where there is no floor.
  */
 export function comparableOf(series: Series, all: readonly Series[]): number[] | undefined {
   if (series.role === 'floor') return undefined;

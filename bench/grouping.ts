@@ -1,4 +1,4 @@
-/** The items by their keys, both in the order in which they first came. */
+/** Groups items by key. Keys and items keep their order. */
 export function keyed<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string,

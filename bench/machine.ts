@@ -4,17 +4,17 @@ import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem 
 import { wrkVersion } from './load/wrk.ts';
 import { rootPath } from './root.ts';
 
-/** What the numbers were measured on, and of. */
+/** The machine and the commit that the numbers were measured on. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGb: number;
   readonly system: string;
   readonly node: string;
-  /** Of the last minute, before and after the run. */
+  /** Load average of the last minute, before and after the run. */
   readonly load: readonly number[];
   readonly commit: string;
-  /** Whether files differed from the commit. */
+  /** Whether the work tree had changes that are not in the commit. */
   readonly modified: boolean;
   readonly versions: Readonly<Record<string, string>>;
 }

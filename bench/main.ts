@@ -1,5 +1,6 @@
-/** `npm run bench`: see options.ts for what it takes, and docs/benchmark.md for what it means. */
+/** `npm run bench`. Its options are in options.ts; docs/benchmark.md explains the figures. */
 import { join } from 'node:path';
+import { messageOf } from '../src/base/message-of.ts';
 import { writeCharts } from './charts.ts';
 import { describeMachine, loadNow } from './machine.ts';
 import { assertKnown, help, isWhole, type Options, parseOptions } from './options.ts';
@@ -83,7 +84,7 @@ async function main(args: readonly string[]): Promise<void> {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 } finally {
   await Child.stopAll();

@@ -9,7 +9,7 @@ export interface Options {
   readonly duration: number | undefined;
   readonly rounds: number | undefined;
   readonly full: boolean;
-  /** In place of bench/results. */
+  /** The folder of the results, in place of bench/results. */
   readonly results: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export const help = `npm run bench -- [options]
   --results folder           where the results go
 `;
 
-/** @throws Error, one line, for what can't be */
+/** @throws Error, one line, for an unknown or invalid option */
 export function parseOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...args],
@@ -52,12 +52,12 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
   };
 }
 
-/** Whether the run measures everything, so that its results may stand for the project. */
+/** Whether a run measures everything, so that its results may be published as the project's. */
 export function isWhole({ only, against, duration, rounds }: Options): boolean {
   return only.length + against.length === 0 && duration === undefined && rounds === undefined;
 }
 
-/** @throws Error where a name is not among the known ones */
+/** @throws Error for a name that is not known */
 export function assertKnown(
   what: string,
   names: readonly string[],

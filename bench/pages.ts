@@ -7,7 +7,7 @@ import { suiteTables, targetsTable } from './table.ts';
 const startMarker = '<!-- bench:start -->';
 const endMarker = '<!-- bench:end -->';
 
-/** Puts a text between a page's markers. undefined: the page has none. */
+/** Puts a text between the markers of a page; undefined: the page has no markers. */
 export function withSection(page: string, section: string): string | undefined {
   const start = page.indexOf(startMarker);
   const end = page.indexOf(endMarker);
@@ -15,7 +15,7 @@ export function withSection(page: string, section: string): string | undefined {
   return `${page.slice(0, start + startMarker.length)}\n\n${section}\n\n${page.slice(end)}`;
 }
 
-/** For a README: the charts that matter most, the targets, and how to measure them again. */
+/** The section for a README: the most important charts, the targets, and how to measure them again. */
 export function shortSection(results: Results, folder: string): string {
   const parts = [
     chart(
@@ -30,7 +30,7 @@ export function shortSection(results: Results, folder: string): string {
   return parts.join('\n\n');
 }
 
-/** For the page on the benchmark: everything. */
+/** The section for the page on the benchmark: everything. */
 export function longSection(results: Results, folder: string): string {
   const suites = results.suites.map((suite) => {
     const charts = chartNames(suite.name).map((name) =>
@@ -42,7 +42,7 @@ export function longSection(results: Results, folder: string): string {
   return [source(results), machineText(results.machine), targets, ...suites].join('\n\n');
 }
 
-/** Writes into each page that has the markers; gives those that changed. */
+/** Writes the sections into the pages that have markers. Returns the pages that changed. */
 export function writePages(pages: readonly (readonly [path: string, section: string])[]): string[] {
   return pages.flatMap(([path, section]) => {
     const page = existsSync(path) ? readFileSync(path, 'utf8') : '';

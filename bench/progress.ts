@@ -1,6 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
 
-/** A bar with the time left where there is a terminal, a line per suite elsewhere. */
+/** Shows progress: on a terminal a bar with the remaining time, elsewhere a line for each suite. */
 export class Progress {
   readonly #total: number;
   readonly #began = performance.now();
@@ -8,7 +8,7 @@ export class Progress {
   #done = 0;
   #suite = '';
 
-  /** @param total seconds, as estimated */
+  /** @param total the estimated seconds of the run */
   constructor(total: number) {
     this.#total = total;
     if (!process.stderr.isTTY) return;
@@ -32,7 +32,7 @@ export class Progress {
     this.#bar?.stop();
   }
 
-  /** By how the estimate held so far. */
+  /** Remaining seconds, corrected by how wrong the estimate was so far. */
   #left(): number {
     const elapsed = (performance.now() - this.#began) / 1000;
     const pace = this.#done > 5 ? elapsed / this.#done : 1;

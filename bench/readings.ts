@@ -1,14 +1,14 @@
-/** One number out of one measurement. */
+/** One number of one measurement. */
 export interface Reading {
   readonly metric: string;
   readonly unit: string;
   readonly better: 'higher' | 'lower';
-  /** What made the load, or took the time. */
+  /** The tool that made the load or measured the time. */
   readonly tool: string;
   readonly value: number;
 }
 
-/** Readings by their units; what is better follows from what is measured. */
+/** Makers of readings, one for each unit. The unit also decides whether more or less is better. */
 
 export function rate(metric: string, tool: string, value: number): Reading {
   return { metric, unit: '/s', better: 'higher', tool, value };

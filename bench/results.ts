@@ -12,11 +12,11 @@ export interface SuiteResult {
   readonly series: readonly Series[];
 }
 
-/** All of one run, as it stands in a results file. */
+/** All results of one run, as a results file holds them. */
 export interface Results {
   /** When the run ended, ISO 8601. */
   readonly date: string;
-  /** The command that made it. */
+  /** The command that made the run. */
   readonly command: string;
   readonly seconds: number;
   readonly machine: Machine;
@@ -24,7 +24,7 @@ export interface Results {
   readonly targets: readonly Target[];
 }
 
-/** @throws Error, one line, where the file is not there or holds something else */
+/** @throws Error, one line, where the file is missing or holds something else */
 export function readResults(path: string): Results {
   const value = JSON.parse(readFileSync(path, 'utf8')) as Partial<Results>;
   if (!Array.isArray(value.suites) || !Array.isArray(value.targets)) {
@@ -38,7 +38,7 @@ export function writeResults(path: string, results: Results): void {
   writeFileSync(path, `${JSON.stringify(results, rounded, 1)}\n`);
 }
 
-/** Six figures are more than any of the measurements has. */
+/** Rounds to six figures, which is more than any measurement has. */
 function rounded(_key: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value)
     ? Number(value.toPrecision(6))

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The project's folder, seen from the sources and from what is compiled out of them. */
+/** The project's folder, found from the sources and from the compiled files alike. */
 const root = findRoot(dirname(fileURLToPath(import.meta.url)));
 
 function findRoot(from: string): string {

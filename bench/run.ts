@@ -1,20 +1,21 @@
+import { messageOf } from '../src/base/message-of.ts';
 import type { Options } from './options.ts';
 import { SeriesSet } from './series.ts';
 import type { Subject } from './subject.ts';
 import type { Case, Plan, Suite } from './suite.ts';
 
-/** Told of each step of a run, with the seconds it was expected to take. */
+/** Called at each step of a run, with the seconds that the step was expected to take. */
 export interface RunEvents {
   onStep(what: string, seconds: number): void;
 }
 
-/** What a measurement takes beside its own seconds: connecting, processes, messages. */
+/** Seconds that a measurement takes beside its own: for connections, processes and messages. */
 const overheadSeconds = 0.05;
 
-/** The warm-up round is a short one; its numbers are dropped. */
+/** Length of the warm-up round as a share of a full one. Its numbers are dropped. */
 const warmUpShare = 0.6;
 
-/** The plan without the rivals that were not asked for. */
+/** The plan of a suite, without the rivals that `--against` leaves out. */
 export function planOf(suite: Suite, options: Options): Plan {
   const plan = suite.plan(options);
   const { against } = options;
@@ -38,8 +39,8 @@ function stepSeconds({ seconds }: Case): number {
 }
 
 /**
- * Measures round by round, every subject once in each (A B C A B C), so that what disturbs the machine
- * for a while disturbs all of them.
+ * Measures in rounds, with every subject once in each round (A B C A B C), so that a disturbance of the machine meets
+ * all subjects.
  */
 export async function runSuite(
   suite: Suite,
@@ -67,7 +68,7 @@ export async function runSuite(
       }
     }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new Error(`${suite.name}: ${message}`, { cause: error });
   } finally {
     await session.close();

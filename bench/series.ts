@@ -1,7 +1,7 @@
 import type { Reading } from './readings.ts';
 import type { Role, Subject } from './subject.ts';
 
-/** One number over the rounds of a run. */
+/** One measured number in all rounds of a run. */
 export interface Series {
   readonly suite: string;
   readonly case: string;
@@ -11,7 +11,7 @@ export interface Series {
   readonly unit: string;
   readonly better: 'higher' | 'lower';
   readonly tool: string;
-  /** One per round, in the order of the rounds. */
+  /** One sample for each round, in order. */
   readonly samples: readonly number[];
 }
 
@@ -48,7 +48,7 @@ export class SeriesSet {
     else known.samples.push(value);
   }
 
-  /** Its samples; undefined where it was not measured. */
+  /** The samples of a series; undefined where it was not measured. */
   samples(name: string, subject: string, metric: string, tool?: string): number[] | undefined {
     for (const series of this.#byKey.values()) {
       if (series.case !== name || series.subject !== subject || series.metric !== metric) continue;

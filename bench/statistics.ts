@@ -1,4 +1,4 @@
-/** The value below which a share of the values lies, between neighbours by their distance. */
+/** The value below which `share` of the values lie, interpolated between the two neighbours. */
 export function quantile(values: readonly number[], share: number): number {
   if (values.length === 0) return Number.NaN;
   const sorted = [...values].sort((a, b) => a - b);
@@ -14,8 +14,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Half of the range, relative to the median. The range and not a deviation: with five rounds, one
- * disturbed round says more about the machine than an estimate from five numbers would.
+ * Half of the range, as a share of the median. The range instead of a deviation: with five rounds, one disturbed round
+ * says more about the machine than an estimate from five numbers.
  */
 export function noise(values: readonly number[]): number {
   if (values.length < 2) return 0;
@@ -24,7 +24,7 @@ export function noise(values: readonly number[]): number {
   return middle === 0 ? 0 : half / middle;
 }
 
-/** `a` over `b` round by round: what slowed both in one round cancels out. */
+/** `a` divided by `b`, round by round: whatever slowed both in one round cancels out. */
 export function ratios(a: readonly number[], b: readonly number[]): number[] {
   return pairs(a, b, (x, y) => x / y);
 }
@@ -44,14 +44,14 @@ function pairs(
   return a.map((x, round) => of(x, b[round]!));
 }
 
-/** The b of y = a * x^b: least squares on logarithms. */
+/** The b of y = a * x^b, by least squares on logarithms. */
 export function exponent(points: readonly (readonly [x: number, y: number])[]): number {
   const usable = points.filter(([x, y]) => x > 0 && y > 0);
   if (usable.length < 2) return Number.NaN;
   return slope(usable.map(([x, y]) => [Math.log(x), Math.log(y)]));
 }
 
-/** The slope of y over x: least squares. */
+/** The slope of y over x, by least squares. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   return fit(points).slope;
 }

@@ -1,4 +1,4 @@
-/** `ours` is what targets and comparisons judge; a `floor` does less than any server could. */
+/** Targets and comparisons judge `ours`. A `floor` does less than any real server could do. */
 export type Role = 'ours' | 'rival' | 'floor';
 
 /** Something that is measured beside others. */

@@ -8,21 +8,21 @@ export interface Case {
   readonly name: string;
   /** Ids of the subjects that take part. */
   readonly subjects: readonly string[];
-  /** How long one measurement of it takes, at the least. */
+  /** How long one measurement takes at least. */
   readonly seconds: number;
 }
 
-/** What a suite is going to do: known before anything starts, so that the time left can be told. */
+/** What a suite will do. It is known before anything starts, so that the remaining time can be shown. */
 export interface Plan {
   readonly subjects: readonly Subject[];
   readonly cases: readonly Case[];
   readonly rounds: number;
-  /** Seconds it takes before the first measurement. */
+  /** Seconds before the first measurement. */
   readonly openSeconds: number;
 }
 
 export interface Session {
-  /** @throws where an answer was wrong: that fails the run */
+  /** @throws Error where an answer was wrong: that fails the run */
   measure(subject: string, name: string, seconds: number): Promise<readonly Reading[]>;
   close(): Promise<void>;
 }
@@ -33,6 +33,6 @@ export interface Suite {
   readonly onlyInFull?: boolean;
   plan(options: Options): Plan;
   open(plan: Plan, options: Options): Promise<Session>;
-  /** The figures that have a target, as far as they were measured. */
+  /** The measured figures that have a target. */
   report(series: SeriesSet): readonly Target[];
 }

@@ -27,7 +27,7 @@ export function targetsTable(targets: readonly Target[]): string {
   );
 }
 
-/** One table per case and tool: subjects down, metrics across, each a median over the rounds. */
+/** One table for each case and tool: a row for each subject, a column for each metric, medians over the rounds. */
 export function suiteTables({ subjects, series }: SuiteResult): string {
   const label = new Map(subjects.map(({ id, label }) => [id, label]));
   const blocks = keyed(series, (one) => `${one.case}, load by ${one.tool}`);
@@ -46,7 +46,7 @@ export function suiteTables({ subjects, series }: SuiteResult): string {
   return texts.join('\n\n');
 }
 
-/** Three figures: what differs between rounds is in the second or third. */
+/** A number with three figures: rounds differ in the second or the third. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Math.abs(value) >= 1000) return Math.round(Number(value.toPrecision(3))).toLocaleString('en');

@@ -8,9 +8,9 @@ export type Limit =
 export interface Target {
   readonly figure: string;
   readonly limit: Limit;
-  /** What made the load, or took the time. */
+  /** The tool that made the load or measured the time. */
   readonly tool: string;
-  /** One per round. */
+  /** One sample for each round. */
   readonly samples: readonly number[];
   readonly measured: number;
   readonly met: boolean;
@@ -26,7 +26,7 @@ export function target(
   return { figure, limit, tool, samples, measured, met: isMet(measured, limit) };
 }
 
-/** Targets whose samples were measured: a run that picks leaves some out. */
+/** The targets whose samples were measured: a run with --only leaves others out. */
 export function given(
   ...targets: readonly (readonly [string, Limit, string, readonly number[] | undefined])[]
 ): Target[] {
@@ -43,7 +43,7 @@ export function atMost(value: number, unit = 'x'): Limit {
   return { atMost: value, unit };
 }
 
-/** A NaN meets nothing. */
+/** Whether the figure meets its limit. NaN never does. */
 function isMet(measured: number, limit: Limit): boolean {
   return 'atLeast' in limit ? measured >= limit.atLeast : measured <= limit.atMost;
 }

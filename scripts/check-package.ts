@@ -1,16 +1,17 @@
 /**
- * `npm run check:package`: packs the package into a temporary folder and checks the tarball as a
- * consumer would meet it: publint for package.json, attw for the types.
+ * `npm run check:package`: packs the package into a temporary folder and checks the tarball, which is what a consumer
+ * gets: publint checks package.json, attw the types.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { messageOf } from '../src/base/message-of.ts';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 
-/** Runs one command line; throws if it did not exit with 0. */
+/** Runs one command line. @throws Error if it does not exit with 0 */
 function run(command: string, args: string[]): void {
   const line = [command, ...args].join(' ');
   console.log(`$ ${line}`);
@@ -31,7 +32,7 @@ try {
   run('publint', ['run', join(folder, tarball), '--strict']);
   run('attw', [join(folder, tarball), '--profile', 'esm-only', '--no-emoji']);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

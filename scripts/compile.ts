@@ -1,7 +1,7 @@
 /**
- * Compiles the repository into a folder of its own, with everything else that the tests read through their own
- * place in the tree (fixtures, templates, package.json) beside the JavaScript. What runs there needs no tsx: with it
- * each worker thread and each process costs about a second of CPU more.
+ * Compiles the repository into a folder of its own. The other files that tests find by their own place in the tree
+ * (fixtures, templates, package.json) are copied beside the JavaScript. Code in the folder needs no tsx, which costs
+ * about a second of CPU for each worker thread and each process.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -16,16 +16,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** Holds the copies, one for each run that is going on. Below the repository, so that they find its node_modules. */
+/** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
 const buildFolder = '.build';
 const folders = ['src', 'workers', 'test', 'examples', 'scripts', 'bench'];
-/** Copied as they are: their mistakes are what the tests are about. */
+/** Files that are copied and not compiled: the tests are about their mistakes. */
 const broken = 'test/fixtures/broken';
 
 /**
  * @param root the repository's folder
- * @returns the copy's folder, for the caller to remove; its children are named as those of `root`
- * @throws Error with the compiler's words where a file is no TypeScript. Types are left to `npm run typecheck`.
+ * @returns the folder of the copy, which has the same names as `root` in it. The caller removes it
+ * @throws Error with the compiler's message for a syntax error. `npm run typecheck` checks the types
  */
 export function compileTree(root: string): string {
   const builds = join(root, buildFolder);
@@ -81,7 +81,7 @@ function compile(root: string, copy: string): void {
   }
 }
 
-/** What the compiler does for imports, for the URLs of modules: `new URL('./procedures.ts', import.meta.url)`. */
+/** URLs of modules, whose extension is changed like that of imports: `new URL('./procedures.ts', import.meta.url)`. */
 const moduleUrl = /(new URL\(['`][^'`]+)\.ts(\?\w+)?(['`], import\.meta\.url\))/g;
 
 function renameModules(file: string): void {
@@ -90,7 +90,7 @@ function renameModules(file: string): void {
   if (renamed !== text) writeFileSync(file, renamed);
 }
 
-/** Removes what runs left behind that were killed: no run takes an hour. */
+/** Removes the copies of runs that were killed: copies older than an hour, since no run takes so long. */
 function removeForgotten(builds: string): void {
   for (const name of readdirSync(builds)) {
     const path = join(builds, name);

@@ -1,18 +1,18 @@
 /**
- * For `npm test -- --times`: loaded into the process of each test file, adds a line to the file named by
- * TEST_TIMES_FILE when that process ends: the CPU seconds of it, its threads and the processes it waited for.
+ * Loaded into the process of each test file by `npm test -- --times`. When the process ends, a line is added to the file
+ * that TEST_TIMES_FILE names: the CPU seconds of the process, its threads, and the processes that it waited for.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
-/** Fields of /proc/self/stat behind the name: utime, stime, cutime and cstime, in ticks of 10 ms. */
+/** CPU seconds from /proc/self/stat: utime, stime, cutime and cstime behind the name, in ticks of 10 ms. */
 function cpuSeconds(): number {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
   } catch {
-    // Where there is no /proc nobody counts the processes that were waited for.
+    // Without /proc, the processes that were waited for do not count.
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   }

@@ -1,6 +1,6 @@
 /**
- * `node --import tsx scripts/docs.ts [--check]`: writes the configuration table into README.md, between
- * its config markers. With --check it writes nothing and exits 1 where the table is not current.
+ * `node --import tsx scripts/docs.ts [--check]`: writes the configuration table into README.md, between its config
+ * markers. With --check it writes nothing, and exits with 1 where the table is out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

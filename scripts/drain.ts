@@ -1,9 +1,9 @@
 /**
  * `npm run soak:drain -- --rounds 200 --replacements 20 --kills 20 --processes 2`: SIGTERMs under load,
- * each to a server of its own; then rolling replacements (SIGUSR2) of one server under load; then kills of
- * the only process of a server. Counts what handlers accepted against what callers were answered, and the
- * connections that were reset before anything accepted them; measures the time until a killed process is
- * back. Ends with 1 if an accepted call was lost.
+ * each to a server of its own; then rolling replacements (SIGUSR2) of one server under load; then kills of the only
+ * process of a server. Compares the calls that handlers accepted with the answers that callers got. Counts connections
+ * that were reset before the server accepted them. Measures the time until a killed process is back. Exits with 1 if an
+ * accepted call was lost.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -30,7 +30,7 @@ const args = ['--port', '0', '--processes', processes];
 try {
   const report = emptyReport();
   for (let round = 0; round < rounds; round++) {
-    // The signal meets the server warm and cold, and its connections at any moment.
+    // The delay varies, so that the signal meets a cold and a warm server, and connections in any state.
     const before = 20 + ((round * 37) % 400);
     await drainRound((env) => cli.serve(args, env), before, report);
     if ((round + 1) % 20 === 0) console.error(`${round + 1} SIGTERMs`);

@@ -1,10 +1,11 @@
 /**
  * `npm run fuzz -- --minutes 5 [--only bodies|http|schemas|schema-work|pooled-schemas|pool] [--seed N [--path P]]`: throws hostile
- * data at the service until the time is over, each kind in its turn. Prints how many cases ran; ends with 1 at the
- * first that fails, with its seed, its path and the case shrunk. A seed and a path repeat it.
+ * data at the service until the time is over, each kind in turn. Prints how many cases ran. Exits with 1 at the first case
+ * that fails, and prints its seed, its path and the shrunk case. The seed and the path repeat the case.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { messageOf } from '../src/base/message-of.ts';
 import { fuzzers } from '../test/hostile/fuzz/fuzzers.ts';
 
 function fail(message: string): never {
@@ -22,7 +23,7 @@ const { values } = parseArgs({
 });
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) fail(`--minutes is a number above 0, not ${values.minutes}`);
-/** Each run is another, unless it is told its seed. */
+/** Each run has another seed, unless --seed gives one. */
 const first = Number(values.seed ?? randomInt(2 ** 31));
 if (!Number.isSafeInteger(first)) fail(`--seed is an integer, not ${values.seed}`);
 const { path } = values;
@@ -33,7 +34,7 @@ for (const name of names) {
 }
 if (path !== undefined && names.length !== 1) fail('--path repeats one case: say which by --only');
 
-/** Starts it, runs rounds until the time is over, ends it. */
+/** Starts a fuzzer, runs rounds until the time is over, and ends the fuzzer. */
 async function run(name: string, until: number): Promise<{ cases: number; seed: number }> {
   const kind = fuzzers[name];
   if (kind === undefined) throw new Error(`no fuzzer ${name}`);
@@ -60,7 +61,7 @@ for (const name of names) {
     const { cases, seed } = await run(name, performance.now() + share);
     console.log(`${name}: ${cases} cases, seeds ${first} to ${seed - 1}`);
   } catch (error) {
-    fail(`--only ${name} ${error instanceof Error ? error.message : String(error)}`);
+    fail(`--only ${name} ${messageOf(error)}`);
   }
 }
 process.exit(0);

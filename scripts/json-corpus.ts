@@ -1,4 +1,4 @@
-/** `npm run json-corpus`: writes the files of the JSON corpus, test/fixtures/json, anew. */
+/** `npm run json-corpus`: writes the files of the JSON corpus in test/fixtures/json again. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

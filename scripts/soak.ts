@@ -1,9 +1,9 @@
 /**
  * `npm run soak -- --calls 200000 --hostile 1 [--reloads 12] [--bursts 50] [--clock-steps 16 | --no-clock]`: calls over
- * HTTP against a server process, some per cent of them hostile, among uploads that are large, held or given up, reloads
- * of bad edits and steps of the server's clock; counts every answer and every execution, and prints the closing table.
- * FAULT_SEED repeats a run. Ends with 1 if anything was lost, crossed or ran twice, or if memory, threads or
- * descriptors grew.
+ * HTTP against a server process. Some per cent of the calls are hostile. Beside them come uploads that are large, held or
+ * given up, reloads of bad edits, and steps of the server's clock. Counts every answer and every execution, and prints a
+ * table at the end. FAULT_SEED repeats a run. Exits with 1 if an answer was lost or went to another caller, if a call ran
+ * twice, or if memory, threads or descriptors grew.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -34,7 +34,7 @@ if (values.clock && library === undefined) {
   );
 }
 const steps = Number(values['clock-steps']);
-/** Each run is another, unless FAULT_SEED repeats one. */
+/** Each run has another seed, unless FAULT_SEED gives one. */
 const seed = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));
 console.error(`FAULT_SEED=${seed}${values.clock ? '' : ', the clock is left alone'}`);
 let shown = 0;
@@ -44,7 +44,7 @@ const report = await soak({
   hostile: Number(values.hostile),
   reloads: Number(values.reloads),
   bursts: Number(values.bursts),
-  // Long enough for a busy machine; for so long a bad edit may hang beside the calls.
+  // Long enough for a busy machine. A bad edit may hang for so long while calls are served.
   startTimeoutMs: 30_000,
   clock: values.clock && library !== undefined ? { library, steps } : undefined,
   recoveryRounds: 10,

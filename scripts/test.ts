@@ -1,26 +1,27 @@
 /**
- * `npm test [-- flags and paths]`: compiles the repository into a copy (compile.ts) and runs there, under node:test,
- * what decides whether a change is right: every *.test.ts file below test/ but for the long ones. A file that is named
- * runs whatever it is, a folder without its long ones.
+ * `npm test [-- flags and paths]`: compiles the repository into a copy (compile.ts) and runs tests there, under
+ * node:test. Without paths it runs all that decides whether a change is right: every *.test.ts file below test/ except
+ * the long ones. A path may be a file, long or not, or a folder, which runs without its long files.
  *
  *   --all     the long ones too (`npm run test:all`)
  *   --long    the long ones alone (`npm run test:long`)
  *   --times   prints the CPU seconds of each file at the end
  *
- * Other flags are Node's, a value joined to its flag: --test-name-pattern=batch.
+ * Other flags are passed to Node. A value must be joined to its flag: --test-name-pattern=batch.
  *
- * Exists since `node --test` takes no glob on Node 20, and a shell's glob is not portable.
+ * This script exists because `node --test` takes no glob on Node 20, and the glob of a shell is not portable.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { messageOf } from '../src/base/message-of.ts';
 import { compileTree } from './compile.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
-/** Files and folders that take long; docs/testing.md says of each why. */
+/** Files and folders that take long. docs/testing.md gives the reason for each. */
 const long = [
   'test/cli/init.test.ts',
   'test/faults/close.test.ts',
@@ -74,14 +75,14 @@ if (missing.length > 0) fail(`no such test file or folder: ${missing.join(', ')}
 const files = (paths.length > 0 ? paths : ['test']).flatMap(listTests);
 if (files.length === 0) fail(`no *${suffix} file in ${paths.join(', ') || 'test/'}`);
 
-/** c8 reads the copy's source maps after this process: then a later run removes the copy. */
+/** With coverage, a later run removes the copy: c8 reads its source maps after this process has ended. */
 const isMeasured = process.env.NODE_V8_COVERAGE !== undefined;
 
 function compile(): string {
   try {
     return compileTree(root);
   } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error));
+    return fail(messageOf(error));
   }
 }
 
@@ -98,13 +99,13 @@ const runner = [
   ...counting,
   '--test',
   '--test-reporter=spec',
-  // The tests start threads and processes of their own, and wait for them: some files more than there are cores.
+  // One file more than there are cores: the tests start threads and processes, and wait for them.
   `--test-concurrency=${availableParallelism() + 1}`,
-  // Per test and per file; a hang fails instead of holding CI.
+  // For each test and each file: a test that hangs must fail instead of blocking CI.
   '--test-timeout=600000',
 ];
 
-/** The files by their CPU seconds, and the sum. */
+/** Prints the files by their CPU seconds, and the sum. */
 function printTimes(): void {
   const rows = readFileSync(times, 'utf8')
     .trim()
@@ -121,7 +122,7 @@ function printTimes(): void {
 }
 
 const child = spawn(process.execPath, [...runner, ...flags, ...files.map(compiled)], {
-  // The copy's tsconfig.json, which tsx reads, leads `tandem-rpc` nowhere else: modules meet one package.
+  // In the copy, tsx reads the copy's tsconfig.json, so `tandem-rpc` leads to the copy: modules get one package.
   cwd: copy,
   env: { ...process.env, TEST_TIMES_FILE: times },
   stdio: ['ignore', 'inherit', 'inherit'],

@@ -9,19 +9,19 @@ export interface AutocannonJob {
   readonly seconds: number;
 }
 
-/** Of autocannon's client, what its declarations leave out. */
+/** Members of autocannon's client that its declarations leave out. */
 interface OwnOptions {
   opts: { verifyBody?: (body: string) => boolean };
 }
 
-/** Each connection builds all its requests itself: many connections get fewer. */
+/** Each connection builds all its requests itself. With more connections than this, each gets fewer requests. */
 const manyConnections = 64;
 const fewExchanges = 4;
 
 async function run({ goal, connections, seconds }: AutocannonJob): Promise<LoadResult> {
   const exchanges =
     connections > manyConnections ? goal.exchanges.slice(0, fewExchanges) : goal.exchanges;
-  // Autocannon's own histogram knows whole milliseconds only.
+  // The histogram of autocannon has only whole milliseconds.
   const latencies = createHistogram({ figures: 3 });
   let responses = 0;
   let first = 0;
@@ -50,7 +50,7 @@ async function run({ goal, connections, seconds }: AutocannonJob): Promise<LoadR
     duration: seconds,
     requests: exchanges.map(({ body }) => ({ body })),
     setupClient,
-    // A run shorter than a second needs its end looked at more often than every second.
+    // Autocannon would look for the end of the run once a second: too rarely for a run that is shorter.
     sampleInt: 50,
   } as autocannon.Options);
   if (wrong !== undefined) throw new Error(`a wrong answer: ${wrong}`);

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { type HttpResponse, readResponse } from './response.ts';
 
-/** Servers close idle connections, the soonest after 5 s (node:http by default). */
+/** A connection is not used after so long: servers close idle ones, node:http after 5 s by default. */
 const freshMs = 4000;
 
 /**
- * One keep-alive connection with one request on it at a time. A client as small as this one takes little
- * of the cores that it shares with the server.
+ * A keep-alive connection with one request at a time. It is a small client, which takes little of the cores that it
+ * shares with the server.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -34,7 +34,7 @@ export class Connection {
     });
   }
 
-  /** Not so long unused that the server may close it while the next request is on its way. */
+  /** Whether the server will not close the connection while the next request is on its way. */
   get isFresh(): boolean {
     return this.#socket.writable && performance.now() - this.#usedAt < freshMs;
   }

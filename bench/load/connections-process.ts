@@ -4,7 +4,7 @@ import type { Goal } from './request.ts';
 
 export interface ConnectionsJob {
   readonly goal: Goal;
-  /** How many are to be open. */
+  /** How many connections to have open. */
   readonly count: number;
 }
 

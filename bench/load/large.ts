@@ -2,9 +2,9 @@ import { Connection } from './connection.ts';
 
 export interface LargeJob {
   readonly port: number;
-  /** The text is made of it. */
+  /** The letter that the text is made of. */
   readonly letter: string;
-  /** Of the text, as it travels. */
+  /** Length of the text in bytes, as it is sent. */
   readonly bytes: number;
   readonly connections: number;
   readonly seconds: number;

@@ -3,7 +3,7 @@ import type { AutocannonJob } from './autocannon-process.ts';
 import type { Goal, LoadResult } from './request.ts';
 import { Wrk, wrkVersion } from './wrk.ts';
 
-/** The load tools of this machine, each in a process of its own. */
+/** The load tools that this machine has. Each runs in a process of its own. */
 export class Loads {
   readonly tools: readonly string[];
   readonly #autocannon: Child;
@@ -20,7 +20,7 @@ export class Loads {
     return new Loads(await Child.start('load/autocannon-process'), wrk);
   }
 
-  /** @throws where an answer was wrong */
+  /** @throws Error where an answer was wrong */
   run(tool: string, goal: Goal, connections: number, seconds: number): Promise<LoadResult> {
     if (tool === 'wrk' && this.#wrk !== undefined) {
       return this.#wrk.run(goal, connections, seconds, false);
@@ -29,7 +29,7 @@ export class Loads {
     return this.#autocannon.call('run', job);
   }
 
-  /** A short load of which every answer is compared, whatever the tool. */
+  /** Runs a short load and compares every answer, whatever the tool. */
   async check(tool: string, goal: Goal, connections: number, seconds: number): Promise<void> {
     if (tool === 'wrk') await this.#wrk?.run(goal, connections, seconds, true);
     else await this.run(tool, goal, connections, seconds);

@@ -3,7 +3,7 @@ import { Connection } from './connection.ts';
 import type { Goal } from './request.ts';
 import type { HttpResponse } from './response.ts';
 
-/** Calls at a rate, whether or not earlier ones were answered. */
+/** Calls at a fixed rate, whether or not earlier calls were answered. */
 export interface PacedLoad {
   readonly goal: Goal;
   /** The caller's address. Default: 127.0.0.1 */
@@ -11,7 +11,7 @@ export interface PacedLoad {
   readonly perSecond: number;
 }
 
-/** Connections that each send their next call when the last was answered. */
+/** Connections, each of which sends its next call when the last one was answered. */
 export interface ClosedLoad {
   readonly goal: Goal;
   /** The caller's address. Default: 127.0.0.1 */
@@ -23,19 +23,19 @@ export interface MixedJob {
   readonly seconds: number;
   readonly paced?: PacedLoad;
   readonly closed?: ClosedLoad;
-  /** Error codes that are right answers, too. */
+  /** Error codes that also count as right answers. */
   readonly refusals?: readonly number[];
 }
 
 export interface Tally {
   readonly results: number;
-  /** Between the first result and the last one in time: whole calls in a short time would round it. */
+  /** Measured between the first and the last result in time: over the whole of a short time, whole calls would round it. */
   readonly perSecond: number;
-  /** Of results, milliseconds. */
+  /** Latency of results, milliseconds. */
   readonly p50: number;
   readonly p99: number;
   readonly refusals: number;
-  /** Milliseconds; 0 where there were none. */
+  /** Latency of refusals, milliseconds; 0 where there were none. */
   readonly refusalP99: number;
 }
 
@@ -44,7 +44,7 @@ export interface MixedResult {
   readonly closed: Tally | undefined;
 }
 
-/** More than this many calls waiting at once is a server that answers nothing. */
+/** Most calls that may wait at once: a server with more waiting answers nothing. */
 const maxWaiting = 4000;
 
 class Counter {
@@ -116,7 +116,7 @@ async function runClosed(
   await Promise.all(lanes);
 }
 
-/** The one used last. Where that is stale, the others are too. */
+/** The connection that was used last. Where it is stale, all others are too. */
 function takeFresh(idle: Connection[]): Connection | undefined {
   const last = idle.pop();
   if (last === undefined || last.isFresh) return last;
@@ -137,7 +137,7 @@ async function runPaced(
   const send = async (n: number): Promise<void> => {
     const connection = takeFresh(idle) ?? (await Connection.open(goal.port, from));
     const index = n % goal.exchanges.length;
-    // Connecting is the client's own affair: the clock starts when the request leaves.
+    // The clock starts when the request is sent: the time to connect is not the server's.
     const sentAt = performance.now();
     const response = await connection.post(goal.path, goal.exchanges[index]?.body ?? '');
     counter.count(goal, index, sentAt, response);
@@ -166,7 +166,7 @@ async function runPaced(
   if (failure !== undefined) throw failure;
 }
 
-/** Both kinds of load at once, each answer checked. @throws at the first wrong one */
+/** Runs both kinds of load at once and checks each answer. @throws Error at the first wrong answer */
 export async function runMixed(job: MixedJob): Promise<MixedResult> {
   const until = performance.now() + job.seconds * 1000;
   const paced = new Counter(job, until);

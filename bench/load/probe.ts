@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { Connection } from './connection.ts';
 import type { Goal } from './request.ts';
 
-/** What a server is asked, and the value its reply must have. Rivals order and space members their own way. */
+/** A request and the value of its right reply. The value, since rivals order and space the members in their own ways. */
 export interface Question {
   readonly body: string;
   readonly expected: unknown;
 }
 
-/** Asks each question once. @throws where a reply is wrong, or their sizes differ */
+/** Asks each question once. @throws Error where a reply is wrong, or the sizes of the replies differ */
 export async function probe(
   port: number,
   path: string,

@@ -1,16 +1,16 @@
-/** What is sent, and the one right answer to it. */
+/** A request, and the one right answer to it. */
 export interface Exchange {
   readonly body: string;
-  /** The reply's text, as the server is known to write it. */
+  /** The exact text of the reply that the server writes. */
   readonly reply: string;
 }
 
-/** Where load goes, and what. */
+/** Where load is sent to, and which requests. */
 export interface Goal {
   readonly port: number;
   readonly path: string;
   readonly exchanges: readonly Exchange[];
-  /** Bytes of one whole response, the head included: the same for all exchanges of a goal. */
+  /** Bytes of one whole response with its head. All exchanges of a goal have responses of this size. */
   readonly responseBytes: number;
 }
 

@@ -1,13 +1,13 @@
 export interface HttpResponse {
   readonly status: number;
   readonly body: string;
-  /** Head and body as they came. */
+  /** Bytes of the head and the body together. */
   readonly bytes: number;
 }
 
 const blankLine = Buffer.from('\r\n\r\n');
 
-/** Reads one whole response; undefined: there is more to come. @throws what has neither length nor chunks */
+/** Reads one whole response; undefined: it is not complete. @throws Error for one with neither length nor chunks */
 export function readResponse(all: Buffer): HttpResponse | undefined {
   const headEnd = all.indexOf(blankLine);
   if (headEnd === -1) return undefined;

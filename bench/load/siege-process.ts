@@ -7,7 +7,7 @@ async function lay(job: SiegeJob): Promise<void> {
   siege = await Siege.lay(job);
 }
 
-/** How many are there. */
+/** How many besiegers are connected. */
 function held(): number {
   return siege?.held ?? 0;
 }

@@ -3,24 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { assertOpenFiles } from './open-files.ts';
 import type { Goal } from './request.ts';
 
-/** How many of each kind besiege a server. */
+/** How many besiegers of each kind a server has. */
 export interface SiegeJob {
   readonly goal: Goal;
-  /** Keep-alive connections that asked once and then say nothing. */
+  /** Keep-alive connections that send one request and then nothing. */
   readonly idle: number;
   /** Clients that send their head byte by byte, and never end it. */
   readonly slowHeads: number;
-  /** Clients that ask for a large reply and do not read it. */
+  /** Clients that request a large reply and do not read it. */
   readonly slowReaders: number;
-  /** Of such a reply. */
+  /** Size of that reply. */
   readonly replyBytes: number;
 }
 
-/** What one kind of besieger sends. */
+/** The requests of one kind of besieger. */
 interface Kind {
   readonly first: string;
   readonly reads: boolean;
-  /** Sent again and again; undefined: nothing more. */
+  /** Text to send again and again; undefined: nothing more is sent. */
   readonly more: { readonly text: string; readonly everyMs: number } | undefined;
 }
 
@@ -38,18 +38,18 @@ function kindsOf({ goal, slowReaders, slowHeads, idle, replyBytes }: SiegeJob): 
   ];
 }
 
-/** So many connect at a time: a full accept queue would be a test of the kernel. */
+/** How many connect at a time: with a full accept queue, the kernel would be tested. */
 const connectAtOnce = 50;
 const crowdMs = 10;
-/** What is sent goes out in slices, as from clients that know nothing of each other. */
+/** How often a slice of the besiegers sends: clients that do not know of each other do not send at once. */
 const tickMs = 10;
-/** Up to so long stays away who was thrown out. */
+/** A besieger that was thrown out stays away for a random time up to this. */
 const longestAwayMs = 1000;
 
-/** Besieges until it is lifted: who is thrown out comes again. */
+/** Besieges a server until the siege is lifted. A besieger that is thrown out connects again. */
 export class Siege {
   readonly #port: number;
-  /** Each with its turn among the ticks. */
+  /** The sockets, each with the tick at which it sends. */
   readonly #sockets = new Map<Socket, { readonly kind: Kind; readonly turn: number }>();
   readonly #timer: NodeJS.Timeout;
   #lifted = false;
@@ -77,7 +77,7 @@ export class Siege {
     return siege;
   }
 
-  /** Those that were connected at a time, on average since the siege was laid. */
+  /** How many besiegers were connected on average since the siege was laid. */
   get held(): number {
     return this.#ticks === 0 ? this.#sockets.size : this.#heldInTicks / this.#ticks;
   }
@@ -97,7 +97,7 @@ export class Siege {
     }
   }
 
-  /** Resolves when it is connected, or was turned away. */
+  /** Connects a besieger. Resolves when it is connected or was refused. */
   #come(kind: Kind): Promise<void> {
     if (this.#lifted) return Promise.resolve();
     return new Promise((resolve) => {

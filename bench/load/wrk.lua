@@ -1,6 +1,6 @@
 -- wrk -s wrk.lua <url> -- <file> [check]
--- The file holds pairs of lines: a body, and the right reply to it. With `check` every reply is compared,
--- which costs wrk a third of its speed; without, the harness checks the count of bytes and the statuses.
+-- The file holds pairs of lines: a body, and the right reply to it. With `check` every reply is compared, which
+-- costs wrk a third of its speed. Without it, the harness checks only the count of bytes and the statuses.
 
 wrk.method = "POST"
 wrk.headers["content-type"] = "application/json"

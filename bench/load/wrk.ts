@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { rootPath } from '../root.ts';
 import type { Goal, LoadResult } from './request.ts';
 
-/** What wrk says of itself, undefined where it is not installed. */
+/** The version that wrk reports; undefined where it is not installed. */
 export function wrkVersion(): string | undefined {
   const { stdout, error } = spawnSync('wrk', ['-v'], { encoding: 'utf8' });
   return error === undefined ? /^wrk (\S+)/.exec(stdout)?.[1] : undefined;
@@ -24,14 +24,11 @@ interface WrkSummary {
   readonly p999: number;
 }
 
-/**
- * Load by wrk. One thread of it: it is never the slower side, and every core it takes is one that the
- * server lacks.
- */
+/** Load by wrk, with one thread: that is always faster than the server, and every further core would be the server's. */
 export class Wrk {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tandem-rpc-bench-'));
 
-  /** @param check compares every reply, which slows wrk down: for the warm-up */
+  /** @param check compare every reply; that slows wrk down, so only the warm-up does it */
   async run(goal: Goal, connections: number, seconds: number, check: boolean): Promise<LoadResult> {
     const data = join(this.#folder, 'exchanges');
     writeFileSync(data, goal.exchanges.map(({ body, reply }) => `${body}\n${reply}\n`).join(''));
@@ -72,7 +69,7 @@ export class Wrk {
       wrk.on('close', () => resolve());
       wrk.on('error', reject);
     });
-    // Its own clock counts whole seconds; interrupted, it reports the time that passed.
+    // wrk's own duration is in whole seconds. When it is interrupted, it reports the time that passed.
     await Promise.race([sleep(seconds * 1000), ended]);
     wrk.kill('SIGINT');
     await ended;
@@ -82,12 +79,12 @@ export class Wrk {
   }
 }
 
-/** A wrong answer has another length or status; which it is was compared in the warm-up. */
+/** Checks the count of bytes and the statuses. The warm-up has compared the replies themselves. */
 function assertRight(summary: WrkSummary, goal: Goal, connections: number): void {
   const { responses, bytes, wrong, errors } = summary;
   if (wrong + errors > 0) throw new Error(`wrk: ${wrong} wrong answers, ${errors} errors`);
   const excess = bytes - responses * goal.responseBytes;
-  // What was read when time was up, and not counted yet.
+  // Up to one response for each connection was read but not yet counted when time was up.
   if (responses === 0 || excess < 0 || excess > connections * goal.responseBytes) {
     throw new Error(`wrk: ${responses} answers in ${bytes} bytes, of ${goal.responseBytes} each`);
   }

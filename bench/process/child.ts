@@ -13,7 +13,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A process of the benchmark's own, seen from the one that started it. */
+/** A process of the benchmark, as seen by the process that started it. */
 export class Child {
   static readonly #running = new Set<Child>();
   readonly #process: ChildProcess;
@@ -36,8 +36,8 @@ export class Child {
   }
 
   /**
-   * @param module a name beside bench/, without its extension: compiled or through tsx, as this file is
-   * @throws where it ends before it is ready
+   * @param module a path below bench/, without its extension: like this file, the module runs compiled or through tsx
+   * @throws Error where the process ends before it is ready
    */
   static async start(module: string, options: ChildOptions = {}): Promise<Child> {
     const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
@@ -56,17 +56,17 @@ export class Child {
     return started;
   }
 
-  /** For the end of a run that failed half-way. */
+  /** Stops all processes, after a run that failed half-way. */
   static async stopAll(): Promise<void> {
     await Promise.all([...Child.#running].map((child) => child.stop()));
   }
 
-  /** What it said when it was ready. */
+  /** What the process reported when it was ready. */
   get ready(): unknown {
     return this.#ready;
   }
 
-  /** One cast at the border between processes: both ends are of this folder. */
+  /** Sends a command. The result is cast, not checked: both ends of the channel are in this folder. */
   async call<Result>(command: string, argument?: unknown): Promise<Result> {
     if (this.#error !== undefined) throw this.#error;
     const request: Request = { id: ++this.#lastId, command, argument };

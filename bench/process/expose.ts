@@ -1,12 +1,12 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Request, type Response, readyId, type Usage } from './protocol.ts';
 
-/** A command's work: takes the argument as it came over the border. */
+/** Does the work of a command. Its argument comes from another process, unchecked. */
 export type Handler = (argument: never) => unknown;
 
 let delay: IntervalHistogram | undefined;
 
-/** What every process of the benchmark answers. */
+/** Commands that every process of the benchmark answers. */
 const common: Readonly<Record<string, Handler>> = {
   usage: (): Usage => {
     const { user, system } = process.cpuUsage();
@@ -18,14 +18,14 @@ const common: Readonly<Record<string, Handler>> = {
     delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
   },
-  /** Milliseconds. */
+  /** The 99th percentile since `watchDelay`, milliseconds. */
   delayP99: () => {
     delay?.disable();
     return (delay?.percentile(99) ?? Number.NaN) / 1e6;
   },
 };
 
-/** Says that this process is ready, and answers commands until its parent lets go of it. */
+/** Tells the parent that this process is ready, and answers commands until the parent disconnects. */
 export function expose(ready: unknown, handlers: Readonly<Record<string, Handler>> = {}): void {
   const all = { ...common, ...handlers };
   process.on('message', (message) => {

@@ -1,4 +1,4 @@
-/** What parent and child say to each other: commands that are answered. */
+/** The messages between a parent and a child: commands, each with an answer. */
 export interface Request {
   readonly id: number;
   readonly command: string;
@@ -14,7 +14,7 @@ export const readyId = 0;
 
 /** What a process has used so far. */
 export interface Usage {
-  /** Of all its threads, user and system, microseconds. */
+  /** CPU time of all threads of the process, user and system, microseconds. */
   readonly cpuUs: number;
   readonly rssBytes: number;
   readonly peakRssBytes: number;

@@ -1,6 +1,6 @@
 import { burn } from './work.ts';
 
-/** Steps of `burn` that take so many milliseconds where nothing else runs: the shortest of several tries. */
+/** How many steps of `burn` take so many milliseconds while nothing else runs, by the fastest of several tries. */
 export function stepsFor(milliseconds: number): number {
   const steps = 1_000_000;
   let best = Number.POSITIVE_INFINITY;

@@ -1,10 +1,10 @@
-/** Where the exchanges begin: the floor, which computes nothing, always gives the reply to the first. */
+/** The id of the first exchange. The floor computes nothing: it always sends the reply to this exchange. */
 export const firstId = 100001;
 export const batchSize = 50;
 
 const digits = 1000;
 
-/** Numbers of one width whose sum has that width too, so that all replies are of one size. */
+/** Two numbers of one width whose sum also has that width, so that all replies have the same size. */
 export function operands(n: number): { a: number; b: number } {
   return { a: digits + ((n * 7) % 3989), b: digits + ((n * 13) % 3989) };
 }

@@ -4,7 +4,7 @@ import { add, addParams } from './work.ts';
 const router = new Router();
 const options = { params: Type.Object({ values: Type.Array(Type.Number()) }) };
 
-/** Reads nothing of what it gets: the way to the procedure is measured. */
+/** Reads none of its params: only the way to the procedure is measured. */
 function count({ values }: { values: number[] }): number {
   return values.length;
 }

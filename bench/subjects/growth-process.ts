@@ -1,4 +1,4 @@
-/** How a request's time and memory grow with it. One process for times and one, with `gc`, for memory. */
+/** Measures how the time and the memory of a request grow with its size. Times and memory (with `gc`) need a process each. */
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
@@ -17,7 +17,7 @@ export interface GrowthJob {
 const source = import.meta.url;
 const extension = source.endsWith('.ts') ? '.ts' : '.js';
 
-/** Calls are spread over so many procedures, of however many there are. */
+/** Calls are spread over so many of the registered procedures. */
 const called = 10;
 
 const memoryTries = 5;
@@ -39,7 +39,7 @@ function dispatcherOf(name: string): Promise<Dispatcher> {
         modules: [inline],
         workers: 1,
         logLevel: 'error',
-        // Sizes that nobody should allow inline: how the time grows is what is asked.
+        // Much more than anybody should allow inline: this measures how the time grows.
         maxInlineParamsBytes: 8_000_000,
       }),
     );
@@ -69,7 +69,7 @@ function call(n: number, method: string, params: unknown): unknown {
   return { jsonrpc: '2.0', id: firstId + n, method, params };
 }
 
-/** About so many bytes of JSON. */
+/** Params of about `size` bytes of JSON. */
 function paramsOf(size: number, n: number): { values: number[] } {
   const count = Math.max(1, Math.round((size - 11) / 5));
   return { values: Array.from({ length: count }, (_, i) => 1000 + ((i * 7 + n) % 9000)) };
@@ -125,7 +125,7 @@ async function time(job: GrowthJob): Promise<number> {
   const until = began + job.seconds * 1000;
   let count = 0;
   do {
-    // Several between two looks at the clock, which costs as much as a small part of a call.
+    // Several calls between two readings of the clock, since a reading takes a part of the time of a call.
     for (let i = 0; i < called; i++) {
       const text = texts[count++ % texts.length] as string;
       const reply = dispatcher.handle(text, new RequestScope());
@@ -136,7 +136,7 @@ async function time(job: GrowthJob): Promise<number> {
   return ((performance.now() - began) * 1000) / count;
 }
 
-/** Bytes that one request allocates on this thread; for procedures, what all of them keep. */
+/** Bytes that one request allocates on this thread; for the axis of procedures, bytes that all procedures keep. */
 async function memory(job: GrowthJob): Promise<number> {
   if (job.dimension === 'procedures') return memoryOfRouter(job.size);
   const { dispatcher, texts } = await requestOf(job);

@@ -11,7 +11,7 @@ export interface HopJob {
 
 export interface HopResult {
   readonly perSecond: number;
-  /** Of all threads, microseconds. */
+  /** CPU time of all threads, microseconds. */
   readonly cpuPerCall: number;
 }
 

@@ -1,4 +1,4 @@
-/** One worker that a call of endless code takes away: how long until the next call is answered. */
+/** A call with an endless loop takes the only worker away: how long until the next call is answered? */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
@@ -20,7 +20,7 @@ async function assertAnswer(method: string, answer: string): Promise<void> {
   if (reply?.includes(answer) !== true) throw new Error(`${body} gave ${reply}`);
 }
 
-/** Milliseconds from the answer of the call that was killed to the answer of the one behind it. */
+/** Milliseconds from the answer of the killed call to the answer of the call behind it. */
 async function kill(): Promise<number> {
   const { a, b } = operands(1);
   await assertAnswer('hang', '"code":-32001');

@@ -1,4 +1,4 @@
-/** One library in a process of its own, so that none deoptimises what another shares with it. */
+/** Measures one library in a process of its own: code that two libraries share can't be deoptimised by the other. */
 import { isDeepStrictEqual } from 'node:util';
 import Benchmark from 'benchmark';
 import { expose } from '../process/expose.ts';
@@ -11,7 +11,7 @@ export interface MicroJob {
   readonly seconds: number;
 }
 
-/** Enough distinct inputs that none of them, nor what is read out of it, is met again soon. */
+/** So many distinct inputs that no cache holds an input, or a value out of it, until it comes again. */
 const variety = 512;
 const batchLength = 100;
 
@@ -53,7 +53,7 @@ async function measure({ name, seconds }: MicroJob): Promise<number> {
   const texts = inputs[name];
   const isAsync = run(texts[0] ?? '') instanceof Promise;
   let sink: unknown;
-  // A run goes through all inputs, so that benchmark's own cost per run is shared by hundreds.
+  // One run goes through all inputs: hundreds of operations share the benchmark's own cost per run.
   const sync = (): void => {
     for (const text of texts) sink = run(text);
   };

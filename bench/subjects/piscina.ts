@@ -1,7 +1,7 @@
 import { Piscina } from 'piscina';
 
 /**
- * As its documentation sets it up: a pool made once, `run` per task. As many threads as ours has.
+ * A pool as piscina's documentation sets it up: created once, with `run` for each task. It has as many threads as ours.
  * https://piscinajs.dev/getting-started/Basic%20Usage
  */
 export function createPool(

@@ -1,6 +1,6 @@
 import { type Add, add, type Burn, burn } from './work.ts';
 
-/** What the rivals' worker threads run: piscina calls the default export or a named one. */
+/** The module that the rivals' worker threads run: piscina calls the default export or a named one. */
 export default function pooledAdd(params: Add): number {
   return add(params);
 }

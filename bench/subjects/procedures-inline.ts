@@ -1,7 +1,7 @@
 import { Router, Type } from '../../src/index.ts';
 import { add, addParams, burn, burnParams } from './work.ts';
 
-/** All on the thread that takes them. */
+/** All procedures run on the thread that accepts the calls. */
 const router = new Router();
 const options = { returns: Type.Number(), placement: 'inline' } as const;
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expose } from '../process/expose.ts';
 
-/** `tandem serve --processes N`, as a command: says its port when all of them serve. */
+/** Runs the command `tandem serve --processes N`, and reports its port when all processes serve. */
 const [processes = '1'] = process.argv.slice(2);
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const pathOf = (name: string): string =>
@@ -24,14 +24,14 @@ const server = spawn(
 );
 process.on('exit', () => server.kill());
 
-/** @throws where it ends before it serves */
+/** @throws Error where the command ends before it serves */
 async function portOf(): Promise<number> {
   const said: string[] = [];
   for await (const line of createInterface(server.stderr)) {
     said.push(line);
     const { event, url } = JSON.parse(line) as { event?: string; url?: string };
     if (event !== 'ready' || url === undefined) continue;
-    // What it says from here on must not fill the pipe.
+    // Read on, so that its further output does not fill the pipe.
     server.stderr.resume();
     return Number(new URL(url).port);
   }

@@ -2,7 +2,7 @@ import type { Question } from '../load/probe.ts';
 import { batchSize, firstId, operands, replyTo } from './fixed.ts';
 import { burn } from './work.ts';
 
-/** How a server wants to be asked. */
+/** The form of a server's requests. */
 export type Dialect = 'fixed' | 'json-rpc' | 'routes' | 'orpc' | 'trpc';
 
 export interface Asked {
@@ -10,7 +10,7 @@ export interface Asked {
   readonly questions: readonly Question[];
 }
 
-/** Distinct requests of one kind; the load goes round in them. */
+/** How many distinct requests of one kind there are. The load sends them in turn. */
 const variety = 32;
 
 export function addCalls(dialect: Dialect, method: string): Asked {
@@ -38,7 +38,7 @@ export function addCalls(dialect: Dialect, method: string): Asked {
   }
 }
 
-/** Several batches of `batchSize` calls; undefined where a dialect has none. */
+/** Batches of `batchSize` calls; undefined where the dialect has no batches. */
 export function batchCalls(dialect: Dialect, method: string): Asked | undefined {
   const starts = dialect === 'fixed' ? [0] : [0, 1, 2, 3].map((n) => n * batchSize);
   const numbers = starts.map((start) => Array.from({ length: batchSize }, (_, i) => start + i));
@@ -64,7 +64,7 @@ export function batchCalls(dialect: Dialect, method: string): Asked | undefined 
   }
 }
 
-/** Calls with so many steps of `burn`, or of another procedure that does the same. */
+/** Calls of `burn`, or of another procedure that does the same work, with `steps` steps. */
 export function burnCalls(dialect: 'json-rpc' | 'routes', steps: number, method = 'burn'): Asked {
   const result = burn({ steps });
   const questions = Array.from({ length: 8 }, (_, n) =>

@@ -17,7 +17,7 @@ const dispatcher = new Dispatcher({
 });
 await dispatcher.ready();
 
-/** Calls per second, with enough of them that no worker waits for one. */
+/** Calls per second, with so many calls in flight that no worker is idle. */
 async function run({ steps, seconds }: ScalingJob): Promise<number> {
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'burn', params: { steps } });
   const expected = JSON.stringify({ jsonrpc: '2.0', id: 1, result: burn({ steps }) });

@@ -6,7 +6,7 @@ import type { Subject } from '../subject.ts';
 import type { Asked, Dialect } from './questions.ts';
 
 export interface ServerSubject extends Subject {
-  /** Below bench/. */
+  /** A path below bench/. */
   readonly module: string;
   readonly dialect: Dialect;
   /** The method of the tiny call. */
@@ -64,7 +64,7 @@ export const httpServers: readonly ServerSubject[] = [
   server('trpc', 'tRPC', 'rival', { ...rpc, dialect: 'trpc' }),
 ];
 
-/** A server of the benchmark in its own process. */
+/** A server that runs in a process of its own. */
 export class RunningServer {
   readonly process: Child;
   readonly port: number;
@@ -78,7 +78,7 @@ export class RunningServer {
     return new RunningServer(await Child.start(module, args === undefined ? {} : { args }));
   }
 
-  /** Where to send these questions, once each of them was answered rightly. */
+  /** The goal for these questions. Each question is asked once first, and must get its right answer. */
   goal({ path, questions }: Asked): Promise<Goal> {
     return probe(this.port, path, questions);
   }
@@ -88,7 +88,7 @@ export class RunningServer {
   }
 }
 
-/** Starts several, one after another: started together they would slow each other's warm-up. */
+/** Starts servers one after another: started together, each would slow the others' warm-up. */
 export async function startServers(
   subjects: readonly ServerSubject[],
 ): Promise<Map<string, RunningServer>> {

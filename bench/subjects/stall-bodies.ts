@@ -1,6 +1,6 @@
-/** For each stage that a body passes on the front end, the worst body of a size that is known. */
+/** For each stage that a body passes in the front end: the worst known body of a given size. */
 
-/** Registered beside those that are called: a misspelt name resembles all of them. */
+/** Procedures to register beside those that are called: a misspelt name resembles all of them. */
 export const procedures = 10_000;
 
 export function procedureName(n: number): string {
@@ -11,23 +11,23 @@ export function procedureName(n: number): string {
 export const wide = Array.from({ length: 1000 }, (_, n) => `member.${String(n).padStart(4, '0')}`);
 
 export interface StallBody {
-  /** What looks at it. */
+  /** The stage that this body is the worst for. */
   readonly stage: string;
   readonly body: string;
-  /** Sent as text, which may hold what UTF-8 can't. */
+  /** Sent as a string, which may hold characters that UTF-8 can't. */
   readonly asText?: boolean;
-  /** Refused before it is read: by `maxInFlight`. */
+  /** Refused by `maxInFlight` before it is read. */
   readonly refused?: boolean;
 }
 
-/** `unit` as often as it takes for a text of about so many bytes. */
+/** A text of about `size` bytes: `head`, `unit` again and again, `tail`. */
 function filled(size: number, head: string, unit: string, tail: string): string {
   const room = size - head.length - tail.length;
   const times = Math.max(1, Math.floor(room / Buffer.byteLength(unit)));
   return head + unit.repeat(times) + tail;
 }
 
-/** A batch of so many characters, of at most so many calls, each of which is made by its number. */
+/** A batch of `size` characters and at most `most` calls. `call` makes the nth call. */
 function batchOf(size: number, most: number, call: (n: number, room: number) => string): string {
   const room = Math.floor(size / most);
   const calls: string[] = [];
@@ -40,7 +40,7 @@ function batchOf(size: number, most: number, call: (n: number, room: number) => 
   return `[${calls.join(',')}]`;
 }
 
-/** Tokens in an order that no processor can foresee. */
+/** Tokens in an order that no branch predictor foresees. */
 function mixed(size: number): string {
   const tokens = [
     '{}',
@@ -70,7 +70,7 @@ const misspelt = (n: number, length: number): string => {
   return `{"id":${n},"method":"${name}"}`;
 };
 
-/** About `size` bytes each, of calls to the procedures of stall-procedures.ts. */
+/** Bodies of about `size` bytes each, with calls to the procedures of stall-procedures.ts. */
 export function stallBodies(size: number): readonly StallBody[] {
   const one = (stage: string, head: string, unit: string, tail: string): StallBody => ({
     stage,
@@ -144,7 +144,7 @@ export function stallBodies(size: number): readonly StallBody[] {
   ];
 }
 
-/** What no bound but that of its own is kept by: the worst params that an inline call may bring. */
+/** The worst params that an inline call may have: only `maxInlineParamsBytes` limits them. */
 export function largestInline(bytes: number): string {
   const units: string[] = [];
   for (let n = 0, length = 0; length < bytes - 100; n++) {

@@ -4,7 +4,7 @@ import { procedureName, procedures, wide } from './stall-bodies.ts';
 const router = new Router();
 const values = { values: Type.Array(Type.Unknown()) };
 
-/** Reads nothing of what it gets: the way to the procedure is measured. */
+/** Reads none of its params: only the way to the procedure is measured. */
 function count(params: { values?: unknown[] }): number {
   return params.values?.length ?? 0;
 }

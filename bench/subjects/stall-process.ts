@@ -1,4 +1,4 @@
-/** How long one body holds the event loop up: the longest turn from its arrival to its reply. */
+/** Measures how long one body holds up the event loop: the longest turn between its arrival and its reply. */
 import { existsSync, readFileSync } from 'node:fs';
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import { Dispatcher } from '../../src/index.ts';
@@ -29,13 +29,13 @@ const largeBytes = 1_000_000;
 const schedule = `/proc/self/task/${process.pid}/schedstat`;
 const hasSchedule = existsSync(schedule);
 
-/** Milliseconds that this thread ran, where the system tells: others on its core take nothing from them. */
+/** Milliseconds that this thread has run, where the system tells: then other threads on its core do not count. */
 function now(): number {
   if (!hasSchedule) return performance.now();
   return Number(readFileSync(schedule, 'latin1').split(' ', 1)[0]) / 1e6;
 }
 
-/** Milliseconds. Tries a few times: the shortest stall is the body's own, and not that of its neighbours. */
+/** Milliseconds of the shortest stall of a few tries: longer ones include the work of other processes. */
 async function stall({ size, stage }: StallJob): Promise<number> {
   const found = stallBodies(size).find((one) => one.stage === stage);
   if (found === undefined) throw new Error(`no stage ${stage}`);
@@ -49,7 +49,7 @@ async function parse(): Promise<number> {
 
 async function shortest(found: StallBody): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
-  // A small body is sent often enough for its code to be compiled, as who means harm would.
+  // A small body is sent so often that its code gets compiled, as an attacker would do.
   const tries = found.body.length > largeBytes ? 3 : 20;
   for (let n = 0; n < tries; n++) least = Math.min(least, await stallOf(found));
   return least;
@@ -77,7 +77,7 @@ async function stallOf({ body, asText, refused }: StallBody): Promise<number> {
   return longest;
 }
 
-/** As a transport gathers it. */
+/** The body in shared memory, as a transport gathers it. */
 function sharedOf(body: string): Uint8Array {
   const bytes = Buffer.from(body);
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));

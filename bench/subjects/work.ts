@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 
-/** What every subject offers, whatever carries it: the same schemas, checks and functions. */
+/** What every subject serves, whatever its protocol: the same schemas, checks and functions. */
 
 export const addParams = Type.Object({ a: Type.Number(), b: Type.Number() });
 export const burnParams = Type.Object({ steps: Type.Number() });
@@ -18,7 +18,7 @@ export interface Burn {
   readonly steps: number;
 }
 
-/** For libraries that leave validation to the method. @throws TypeError */
+/** Validates params for libraries that leave it to the method. @throws TypeError for invalid params */
 export function checkedAdd(params: unknown): Add {
   if (!addCheck.Check(params)) throw new TypeError('invalid params');
   return params;
@@ -33,7 +33,7 @@ export function add({ a, b }: Add): number {
   return a + b;
 }
 
-/** A given amount of work, not of time: who gets less of a core takes longer. */
+/** Does a fixed amount of work instead of running for a fixed time: with less of a core it takes longer. */
 export function burn({ steps }: Burn): number {
   let x = 2463534242;
   for (let i = 0; i < steps; i++) {

@@ -21,7 +21,7 @@ const sizes: Readonly<Record<Axis, readonly number[]>> = {
   connections: [1, 10, 100, 1000, 5000],
 };
 
-/** The exponent is fitted to so many of the largest sizes: below them fixed costs would flatter it. */
+/** The exponent is fitted to so many of the largest sizes. At smaller sizes, fixed costs would make it look better. */
 const fitted = 3;
 
 const subjects: readonly Subject[] = [{ id: 'tandem', label: 'Tandem', role: 'ours' }];
@@ -57,7 +57,7 @@ async function open(): Promise<Session> {
       if (axis === 'connections') return held.measure(size, size === sizes.connections[0]);
       const job: GrowthJob = { dimension: axis, size, seconds };
       const time = microseconds('time', tool, await timer.call<number>('time', job));
-      // Of a pooled call's memory this thread sees only what it forwards.
+      // This thread can measure only the part of a pooled call's memory that it forwards.
       if (axis === 'params pooled') return [time];
       return [time, bytes('memory', tool, await scales.call<number>('memory', job))];
     },

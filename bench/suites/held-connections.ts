@@ -9,11 +9,11 @@ import { RunningServer, tandem } from '../subjects/servers.ts';
 
 const tool = 'own client';
 
-/** Connections opened and closed before the first is counted: the server's heap then has its size. */
+/** Connections to open and close before the first is counted: after them the server's heap no longer grows. */
 const warmUp = 200;
 const warmUpTimes = 20;
 
-/** A server whose connections grow in number, made anew each round: memory is not given back. */
+/** A server with more and more connections. Each round starts a new one, since a process does not give memory back. */
 export class HeldConnections {
   readonly #load: Child;
   #server: RunningServer | undefined;
@@ -28,7 +28,7 @@ export class HeldConnections {
     return new HeldConnections(await Child.start('load/connections-process'));
   }
 
-  /** The server's memory and CPU since there was no connection. */
+  /** Memory and CPU time of the server, compared with no connections. */
   async measure(count: number, anew: boolean): Promise<Reading[]> {
     if (anew || this.#server === undefined) await this.#restart();
     const { process } = this.#server as RunningServer;

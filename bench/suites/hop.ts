@@ -25,7 +25,7 @@ const inFlightOf: Readonly<Record<string, number>> = {
 const tool = 'closed loop in process';
 
 function plan({ full, only, duration, rounds }: Options): Plan {
-  // The quick run has two minutes for all suites: those that have a target.
+  // The quick run has two minutes for all suites, so it measures only the cases with a target.
   const names = Object.keys(inFlightOf).slice(0, full || only.includes('hop') ? undefined : 2);
   const cases = names.map((name) => ({
     name,

@@ -28,7 +28,7 @@ const batch = 'batch of 50, 16 connections';
 
 function plan(options: Options): Plan {
   const { full, only, duration, rounds } = options;
-  // The quick run has two minutes for all suites; asked for by name, this one shows all it has.
+  // The quick run has two minutes for all suites. `--only http` measures all cases.
   const names = full || only.includes('http') ? Object.keys(connectionsOf) : [main];
   const tools = wrkVersion() === undefined ? 1 : 2;
   const cases = names.map((name): Case => {

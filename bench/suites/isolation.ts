@@ -24,7 +24,7 @@ import { atLeast, atMost, given, type Target } from '../targets.ts';
 
 const cores = availableParallelism();
 
-/** The light call runs on the main thread everywhere, the heavy one in a pool where there is one. */
+/** The light call runs on the main thread of every server. The heavy call runs in a pool where the server has one. */
 const subjects: readonly ServerSubject[] = [
   { ...tandem, id: 'tandem', label: `Tandem, ${poolThreads} of ${cores} cores for workers` },
   {
@@ -42,10 +42,10 @@ const alone = 'light alone';
 const heavy = 'heavy alone';
 const both = 'light under heavy';
 
-/** Low enough that no server is busy with it. */
+/** So few that no server is busy with them. */
 const lightPerSecond = 500;
 const heavyMs = 20;
-/** Heavy calls that wait or run at any time: more than there are cores, so that all are always busy. */
+/** Heavy calls that run or wait at any time: more than the machine has cores, so that all cores are busy. */
 const heavyConnections = cores * 4;
 
 const tool = 'paced client';
@@ -56,7 +56,7 @@ function plan({ full, only, duration, rounds }: Options): Plan {
   const chosen = full || only.includes('isolation') ? subjects : subjects.slice(0, 3);
   const ids = chosen.map(({ id }) => id);
   const cases = [
-    // The 99th percentile of less than 500 calls is a matter of luck.
+    // The 99th percentile of fewer than 500 calls is a matter of luck.
     { name: alone, subjects: ids, seconds: seconds(0.5) },
     { name: heavy, subjects: ids, seconds: seconds(0.3) },
     { name: both, subjects: ids, seconds: seconds(1) },

@@ -21,9 +21,9 @@ const overload = 'overload, 5 times the capacity';
 const kill = 'kill, with a spare worker';
 const killBare = 'kill, without a spare worker';
 
-/** Of one pooled call under overload. */
+/** Milliseconds of work of one pooled call under overload. */
 const burnMs = 4;
-/** Short, so that what exceeds the capacity is refused for its length and not after seconds. */
+/** A short queue: calls above the capacity are refused because it is full, and not only after seconds of waiting. */
 const maxQueue = 50;
 const overloadFactor = 5;
 const overloaded = -32000;
@@ -85,7 +85,7 @@ class LimitsSession implements Session {
     return [milliseconds('event-loop delay p99', tool, delay), rate('calls', tool, perSecond)];
   }
 
-  /** First what the workers can do, then that many times as much is asked of them. */
+  /** Measures what the workers can do, then offers them a multiple of it. */
   async #overload(seconds: number): Promise<Reading[]> {
     const { bounded, mixed } = this.#parts;
     const goal = await bounded.goal(burnCalls('json-rpc', this.#steps));

@@ -52,7 +52,7 @@ const overProcesses = 'CPU-bound calls of 5 ms, inline, over processes';
 const inProcess = 'closed loop in process';
 const overHttp = 'closed loop client';
 const burnMs = 5;
-/** The kernel spreads connections by chance: enough that no process is left without one. */
+/** The kernel spreads connections by chance. With so many, no process is left without one. */
 const connectionsPerProcess = 16;
 
 function plan({ full, duration, rounds }: Options): Plan {

@@ -22,12 +22,12 @@ const idle = 5000;
 const slowHeads = 500;
 const slowReaders = 50;
 const replyBytes = 4_000_000;
-/** On average: who is thrown out stays away for a moment. */
+/** Least share of the besiegers that must be connected on average: one that was thrown out stays away for a moment. */
 const leastHeld = 0.9;
 
-/** The server closes idle connections after 10 s: what is measured is that they are held. */
+/** Seconds of a measurement. Less than 10 s, after which the server closes idle connections: they are to be held. */
 const usual = 6;
-/** Thousands of connections that end at once are work too, which is not to count as calm. */
+/** Wait after a siege: the end of thousands of connections is work, which must not count into the calm. */
 const settlingMs = 4000;
 
 function plan({ full, duration, rounds }: Options): Plan {

@@ -16,11 +16,11 @@ const lightPerSecond = 2000;
 const heavyMs = 5;
 const heavyConnections = 4;
 
-/** Memory is read this often; the first quarter, in which heaps find their size, does not count. */
+/** How often memory is read. The readings of the first quarter, in which heaps still grow, do not count. */
 const everyMs = 1000;
 const settledShare = 0.25;
 
-/** A slope needs time, so there is one round of it. */
+/** One long round: a slope needs time. */
 function plan({ duration }: Options): Plan {
   const cases = [{ name, subjects: ['tandem'], seconds: duration ?? 600 }];
   const subjects = [{ id: 'tandem', label: 'Tandem', role: 'ours' }] as const;
@@ -36,7 +36,7 @@ async function open(): Promise<Session> {
   return {
     measure: async (_subject, _case, seconds) => {
       const job: MixedJob = {
-        // The warm-up of the runner would be minutes.
+        // The runner's own warm-up round would take minutes.
         seconds: isWarm ? seconds : Math.min(seconds, 2),
         paced: { goal: light, perSecond: lightPerSecond },
         closed: { goal: heavy, connections: heavyConnections },

@@ -10,7 +10,7 @@ import { atMost, given, type Target } from '../targets.ts';
 
 const subjects: readonly Subject[] = [{ id: 'tandem', label: 'Tandem', role: 'ours' }];
 
-/** What a body of each size may cost every other call, milliseconds. */
+/** The sizes of bodies, and how many milliseconds such a body may hold up all other calls. */
 const sizes = [
   { name: '10 KB', bytes: 10 * 1024, most: 10 },
   { name: '10 MB', bytes: 10 * 1024 ** 2, most: 50 },
@@ -49,7 +49,7 @@ async function open(): Promise<Session> {
   };
 }
 
-/** The longest of all stages: one of them is enough to hold everybody up. */
+/** The longest stall over all stages: one slow stage is enough to hold everybody up. */
 function report(series: SeriesSet): readonly Target[] {
   return given(
     ...sizes.map(({ name, most }) => {

@@ -15,7 +15,7 @@ import {
 import type { Plan, Session, Suite } from '../suite.ts';
 import type { Target } from '../targets.ts';
 
-/** Each has a spare worker beside those it is named for. */
+/** Each has a spare worker beside the number of workers in its name. */
 const subjects: readonly ServerSubject[] = [
   uwsFloor,
   { ...tandem, id: 'tandem-1', label: 'Tandem, 1 worker', args: ['1'] },
@@ -51,7 +51,7 @@ async function open(): Promise<Session> {
   return { measure, close: async () => {} };
 }
 
-/** No target: reported beside the rivals. */
+/** This suite has no target: it only compares with the rivals. */
 function report(_series: SeriesSet): readonly Target[] {
   return [];
 }

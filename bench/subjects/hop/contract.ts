@@ -1,6 +1,6 @@
-/** Prepared inputs are taken in turn, so that making them costs no subject anything. */
+/** A subject of the suite. It uses inputs that were made before, so that making them costs no subject anything. */
 export interface HopSubject {
-  /** Makes the nth call. @throws where the answer is wrong */
+  /** Makes the nth call. @throws Error where the answer is wrong */
   call(n: number): Promise<void> | void;
 }
 

@@ -2,7 +2,7 @@ import { operands } from '../fixed.ts';
 import { createPool } from '../piscina.ts';
 import { assertRight, type HopSubject, variety } from './contract.ts';
 
-/** `run` per call, one thread: objects in and out, no JSON-RPC around them. */
+/** One thread, one `run` for each call: objects in and out, without JSON-RPC. */
 export function createPiscina(concurrentTasksPerWorker: number | undefined): HopSubject {
   const pool = createPool(
     1,

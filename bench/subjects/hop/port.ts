@@ -1,4 +1,4 @@
-/** The floor: a thread and a MessagePort, one message per turn of the event loop each way, and no server. */
+/** The floor: a thread and a MessagePort without a server. Each way, one message is sent in a turn of the event loop. */
 import { Worker } from 'node:worker_threads';
 import { operands } from '../fixed.ts';
 import { assertRight, type HopSubject, variety } from './contract.ts';

@@ -3,7 +3,7 @@ import { Dispatcher } from '../../../src/index.ts';
 import { firstId, operands, replyTo } from '../fixed.ts';
 import { assertRight, type HopSubject, variety } from './contract.ts';
 
-/** One worker; the whole way from the request's text to the reply's. */
+/** One worker, and the whole way from the text of the request to the text of the reply. */
 export async function createTandem(method: string): Promise<HopSubject> {
   const source = import.meta.url;
   const extension = source.endsWith('.ts') ? '.ts' : '.js';

@@ -1,6 +1,6 @@
 /**
- * Fastify with a schema for what comes in, which it validates, and for what goes out, which it serialises
- * by: a route per method, so that its router does the dispatch. Its logger is off by default.
+ * Fastify with a schema for requests, which it validates, and one for replies, which it serialises by. Each method is a
+ * route, so that its router dispatches. Its logger is off by default.
  * https://fastify.dev/docs/latest/Reference/Validation-and-Serialization/
  * https://github.com/fastify/fastify-cors
  */
@@ -19,7 +19,7 @@ const version = Type.Literal('2.0');
 const id = Type.Number();
 const reply = Type.Object({ jsonrpc: version, id, result: Type.Number() });
 
-/** Answers one call of a method, or a batch of them, below the method's name. */
+/** Adds a route with the name of a method. It answers one call, or a batch of calls. */
 export function addMethod(
   app: FastifyInstance,
   name: string,

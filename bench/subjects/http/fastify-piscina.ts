@@ -1,4 +1,4 @@
-/** https://github.com/piscinajs/fastify-piscina is this: one pool, and `run` per call. */
+/** What https://github.com/piscinajs/fastify-piscina does: one pool, and one `run` for each call. */
 import { expose } from '../../process/expose.ts';
 import { createPool } from '../piscina.ts';
 import { type Add, add, addParams, type Burn, burnParams } from '../work.ts';

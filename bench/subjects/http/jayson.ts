@@ -1,6 +1,5 @@
 /**
- * jayson's own http server. CORS by one header and not, as in its example, by the packages connect and
- * cors, which cost more.
+ * jayson's own http server. CORS is one header here. The packages connect and cors, which its example uses, cost more.
  * https://github.com/tedeh/jayson#server-http
  */
 import jayson from 'jayson';

@@ -1,5 +1,5 @@
 /**
- * json-rpc-2.0 on node:http, which is less than the Express of its example.
+ * json-rpc-2.0 on node:http, which costs less than the Express of its example.
  * https://github.com/shogowada/json-rpc-2.0#server
  */
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** https://standardschema.dev, which oRPC takes: an interface that is copied and not imported. */
+/** https://standardschema.dev: the interface that oRPC takes. It is meant to be copied, not imported. */
 interface StandardSchema<Output> {
   readonly '~standard': {
     readonly version: 1;
@@ -10,7 +10,7 @@ interface StandardSchema<Output> {
   };
 }
 
-/** The same compiled check as everywhere. */
+/** Wraps the compiled check that all subjects use. */
 export function standardSchema<Output>(check: (value: unknown) => Output): StandardSchema<Output> {
   return {
     '~standard': {

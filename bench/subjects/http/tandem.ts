@@ -2,7 +2,7 @@ import { RpcApp } from '../../../src/index.ts';
 import { expose } from '../../process/expose.ts';
 import { threads } from './arguments.ts';
 
-/** Defaults, but for the number of workers and, in the suite on limits, the length of the queue. */
+/** All options have their defaults, except the number of workers and, in the suite on limits, the length of the queue. */
 const source = import.meta.url;
 const extension = source.endsWith('.ts') ? '.ts' : '.js';
 const maxQueue = process.argv[3];

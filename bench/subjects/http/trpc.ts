@@ -1,5 +1,5 @@
 /**
- * tRPC's standalone adapter; a function is one of the validators it takes.
+ * tRPC's standalone adapter. One kind of validator that it takes is a function.
  * https://trpc.io/docs/server/adapters/standalone
  * https://trpc.io/docs/server/validators
  */

@@ -1,6 +1,6 @@
 /**
- * The floor: uWebSockets.js reading a body and writing a fixed reply. No header beside those that it
- * writes itself, no JSON.
+ * The floor: uWebSockets.js reads a body and writes a fixed reply. It parses no JSON and writes no headers but those that
+ * uWebSockets.js writes itself.
  * https://github.com/uNetworking/uWebSockets.js/blob/master/examples/JsonPost.js
  */
 import uws from 'uWebSockets.js';

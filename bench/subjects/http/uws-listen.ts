@@ -1,11 +1,11 @@
 import uws, { type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
 
-/** Gives the whole body of a small request, as the examples of uWebSockets.js gather it. */
+/** Reads the whole body of a small request in the way of the examples of uWebSockets.js. */
 export function readBody(res: HttpResponse, onBody: (body: Buffer) => void): void {
   let before: Buffer | undefined;
   res.onData((chunk, last) => {
     const part = Buffer.from(chunk);
-    // The memory of a chunk is taken back when this returns: what is kept must be a copy.
+    // uWebSockets.js takes the memory of a chunk back when this returns, so a chunk must be copied to be kept.
     if (!last) before = before === undefined ? Buffer.from(part) : Buffer.concat([before, part]);
     else onBody(before === undefined ? part : Buffer.concat([before, part]));
   });

@@ -1,6 +1,6 @@
 /**
- * uWebSockets.js and piscina put together by hand: the least that gives the same answers. `add` runs here,
- * `pooledAdd` and `burn` in a thread, one `run` per call.
+ * uWebSockets.js and piscina put together by hand: the least code that gives the same answers. `add` runs on this thread,
+ * `pooledAdd` and `burn` in a worker thread, with one `run` for each call.
  * https://github.com/uNetworking/uWebSockets.js/blob/master/examples/JsonPost.js
  * https://piscinajs.dev/getting-started/Basic%20Usage
  */

@@ -1,4 +1,4 @@
-/** What no server can leave out: parse, check, call, stringify. */
+/** The steps that no server can leave out: parse, check, call, stringify. */
 import { add, checkedAdd } from '../work.ts';
 import type { MicroSubject } from './contract.ts';
 

@@ -1,4 +1,4 @@
-/** The public way to use the dispatcher without HTTP: a promise in any case. */
+/** The dispatcher's public API without HTTP, which always returns a promise. */
 import { Dispatcher } from '../../../src/index.ts';
 import { readBody } from '../../../src/jsonrpc/read.ts';
 import router from '../procedures-inline.ts';
@@ -12,7 +12,7 @@ async function dispatch(text: string): Promise<string> {
 }
 
 export const subject: MicroSubject = {
-  // The exact reader, which batches and all that the quick one leaves go through.
+  // readBody reads batches, and single calls that the quick reader leaves.
   envelope: (text) => readBody(text, { maxDepth: 64, maxBatch: 1000, strict: false }),
   one: dispatch,
   batch: dispatch,

@@ -1,4 +1,4 @@
-/** What the HTTP edge calls: synchronous where the call is. */
+/** The function that the HTTP edge calls. It is synchronous where the call is. */
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { Dispatcher } from '../../../src/index.ts';
 import { scanEnvelope } from '../../../src/jsonrpc/quick/scan.ts';

@@ -38,8 +38,8 @@ export const table = {
     group: 'Network',
     kind: text('address', 'a host name or an IP address', /^[A-Za-z0-9_.:%-]{1,255}$/),
     fallback: '127.0.0.1',
-    about: 'Address to listen on; 0.0.0.0 is every IPv4 one, :: every one',
-    reason: 'what is reachable from other machines is a decision, not a default',
+    about: 'Address to listen on; 0.0.0.0 means every IPv4 address, :: every address',
+    reason: 'being reachable from other machines must be a decision, not a default',
   }),
   port: option({
     group: 'Network',
@@ -55,7 +55,7 @@ export const table = {
     kind: text('path', 'a path like /rpc', /^\/[A-Za-z0-9._~!$&'()+,;=@%/-]{0,255}$/),
     fallback: '/rpc',
     about: 'The one path that calls are posted to',
-    reason: 'leaves the other paths to health checks and to what shares the host',
+    reason: 'leaves the other paths to health checks and to other services of the host',
   }),
   transport: option({
     group: 'Network',
@@ -100,7 +100,7 @@ export const table = {
     fallback: '',
     about:
       'Module that exports authenticate or onCall; tandem serve only, in code they are options',
-    reason: 'who may call is known to nobody but the operator',
+    reason: 'only the operator knows who may call',
   }),
   forwardHeaders: option({
     group: 'Network',
@@ -114,7 +114,7 @@ export const table = {
     kind: onOff(),
     fallback: true,
     about: 'Answer GET /healthz and /readyz',
-    reason: 'load balancers need them, and they tell nothing',
+    reason: 'load balancers need them, and they reveal nothing',
   }),
 
   processes: option({
@@ -136,7 +136,7 @@ export const table = {
     kind: integer({ min: 1, max: 1_000_000, orZero: true }),
     fallback: 8,
     about: 'Threads stuck in native code for which a process is replaced; 0: never',
-    reason: 'nothing but the end of the process ends them; a few may come back by themselves',
+    reason: 'only the end of the process ends such threads; a few may come back by themselves',
   }),
   maxProcessMb: option({
     group: 'Processes',
@@ -180,7 +180,7 @@ export const table = {
     about:
       'Calls that wait in a worker and that nobody waits for; beyond it no more calls of their procedures go there, or the worker is replaced',
     reason:
-      'callers that call and leave must not fill the memory of a worker; as many again as it has places for calls that somebody waits for, some KB each',
+      'callers that call and leave must not fill the memory of a worker; calls take some KB each, and a worker has as many places for calls that somebody waits for',
   }),
   maxCallsPerWorker: option({
     group: 'Workers',
@@ -194,7 +194,8 @@ export const table = {
     kind: bytes({ min: 16 * 1024 ** 2, max: 1024 ** 4, orZero: true }),
     fallback: 0,
     about: 'Memory, garbage included, above which a worker is replaced, one at a time; 0: never',
-    reason: 'the same, by what leaks; unlike workerMemoryMb it lets the calls in flight finish',
+    reason:
+      'as maxCallsPerWorker, for modules that leak memory; unlike workerMemoryMb it lets the calls in flight finish',
   }),
   workerMemoryMb: option({
     group: 'Workers',
@@ -224,13 +225,13 @@ export const table = {
     fallback: 0,
     about: 'A synchronous auto procedure moves inline when 99% of its runs take less; 0: never',
     reason:
-      'what some params cost says nothing of the next ones, and a slow call inline holds up all others and can not be stopped; a tiny call in a worker costs 2.3 us of CPU more',
+      'what a call cost says nothing about the next params; a slow inline call holds up all others and can not be stopped, while a tiny call in a worker costs only 2.3 us of CPU more',
   }),
   demoteAboveUs: option({
     group: 'Workers',
     kind: integer({ min: 1, max: 60_000_000 }, 'us'),
     fallback: 1000,
-    about: 'Where inlineBelowUs moves procedures: one inline run above this moves one back',
+    about: 'Where inlineBelowUs moves procedures inline: one run above this moves a procedure back',
     reason: 'every other call waits while it runs; 1 ms is still unnoticed',
   }),
 
@@ -313,7 +314,7 @@ export const table = {
     kind: bytes({ min: 1, max: 1024 ** 4 }),
     fallback: atLeast('maxReplyBytes'),
     about: 'Replies that wait for their clients together; beyond it the slowest client is cut',
-    reason: 'who calls and does not read must not hold the memory of those who do',
+    reason: 'a client that does not read its replies must not hold the memory of clients that do',
   }),
   maxInlineParamsBytes: option({
     group: 'Limits',
@@ -351,7 +352,7 @@ export const table = {
     kind: bytes({ min: 512, max: 16 * 1024 }),
     fallback: 16 * 1024,
     about: 'Size of the headers of a request: names, values and 4 bytes for each',
-    reason: "Node's own limit; they are in memory for as long as the request is",
+    reason: "Node's own limit; headers stay in memory as long as their request",
   }),
   maxHeaders: option({
     group: 'Limits',

@@ -1,3 +1,4 @@
+import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import { createAuthenticator } from '../dispatch/authenticate.ts';
@@ -87,7 +88,7 @@ export class RpcApp {
   }
 
   /** Where a procedure runs now. @throws Error for a name that is not registered */
-  placementOf(name: string): 'inline' | 'worker' {
+  placementOf(name: string): Place {
     const decision = this.dispatcher.placementOf(name);
     if (decision === undefined) throw new Error(`no procedure is registered as ${name}`);
     return decision.place;

@@ -1,4 +1,5 @@
 import { escapeControls } from '../base/escape.ts';
+import type { Place } from '../base/place.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { Router } from '../router/router.ts';
 import { exampleCall } from './tools/example-call.ts';
@@ -7,7 +8,7 @@ import { exampleCall } from './tools/example-call.ts';
 export interface Served {
   readonly router: Router;
   readonly transport: 'uws' | 'node';
-  placementOf(name: string): 'inline' | 'worker';
+  placementOf(name: string): Place;
 }
 
 export interface BannerFacts {

@@ -1,22 +1,34 @@
+import { noPlace } from '../base/place.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { Procedure } from '../router/types.ts';
 import type { Call } from './call.ts';
+import { CallEnding } from './call-ending.ts';
 import type { Executor } from './executor.ts';
-import { errorFor } from './limit.ts';
-import { type CallObserver, neverRan } from './observer.ts';
+import type { CallObserver } from './observer.ts';
 import type { Routing } from './routing.ts';
 
-/** What a service serves after its end: nothing runs, each call is answered as cancelled before it ran. */
+/** The executor of a service that has ended: nothing runs, each call is answered as cancelled before it ran. */
+export class ClosedExecutor implements Executor {
+  readonly place = noPlace;
+  readonly takesUnparsed = true;
+  readonly #ending: CallEnding;
+
+  constructor(observer: CallObserver | undefined) {
+    // A refusal is short: no bound on replies is near it.
+    this.#ending = new CallEnding(noPlace, Number.POSITIVE_INFINITY, observer);
+  }
+
+  execute(call: Call): Reply {
+    return this.#ending.refuse(call, { code: ErrorCode.Cancelled });
+  }
+}
+
+/** What a service serves after its end. */
 export function closedRouting(
   table: ReadonlyMap<string, Procedure>,
   observer: CallObserver | undefined,
 ): Routing {
-  const refuse = (call: Call): Reply => {
-    const reply = errorFor(call, ErrorCode.Cancelled);
-    observer?.onCall(call, ErrorCode.Cancelled, 'none', 0, neverRan, reply);
-    return reply;
-  };
-  const executor: Executor = { takesUnparsed: true, execute: refuse };
+  const executor = new ClosedExecutor(observer);
   return { table, placesByLength: false, executorFor: () => executor };
 }

@@ -1,21 +1,16 @@
 import { Type } from '@sinclair/typebox';
 import { clockMs } from '../base/clock.ts';
+import { inlinePlace } from '../base/place.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import {
-  cappedOutcome,
-  errorOutcome,
-  type Outcome,
-  type Reply,
-  replyText,
-  resultOutcome,
-} from '../jsonrpc/reply.ts';
+import { errorOutcome, type Outcome, type Reply, resultOutcome } from '../jsonrpc/reply.ts';
 import { openRpcOf } from '../router/document/openrpc.ts';
 import { procedure, renamed } from '../router/procedure.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Call, parsedParams } from './call.ts';
+import { CallEnding } from './call-ending.ts';
 import type { Executor } from './executor.ts';
-import { errorFor, refusalBeforeStart } from './limit.ts';
-import { type CallObserver, neverRan } from './observer.ts';
+import { refusalBeforeStart } from './limit.ts';
+import type { CallObserver } from './observer.ts';
 
 type Table = ReadonlyMap<string, Procedure>;
 
@@ -52,7 +47,8 @@ export function builtIn(
   observer: CallObserver | undefined,
 ): BuiltIn | undefined {
   if (method !== discover.name) return undefined;
-  return { procedure: discover, executor: new DiscoverExecutor(table, maxReplyBytes, observer) };
+  const ending = new CallEnding(inlinePlace, maxReplyBytes, observer);
+  return { procedure: discover, executor: new DiscoverExecutor(table, ending) };
 }
 
 interface BuiltIn {
@@ -62,33 +58,22 @@ interface BuiltIn {
 
 /** An executor, not a reply that stands already: in a batch its size is counted like any other's. */
 class DiscoverExecutor implements Executor {
+  readonly place = inlinePlace;
   readonly takesUnparsed = false;
   readonly #table: Table;
-  readonly #maxReplyBytes: number;
-  readonly #observer: CallObserver | undefined;
+  readonly #ending: CallEnding;
 
-  constructor(table: Table, maxReplyBytes: number, observer: CallObserver | undefined) {
+  constructor(table: Table, ending: CallEnding) {
     this.#table = table;
-    this.#maxReplyBytes = maxReplyBytes;
-    this.#observer = observer;
+    this.#ending = ending;
   }
 
   execute(call: Call): Reply {
     const began = clockMs();
     const refusal = refusalBeforeStart(call.scope, began);
-    if (refusal !== undefined) {
-      const reply = errorFor(call, refusal.code, refusal.data);
-      this.#observer?.onCall(call, refusal.code, 'inline', 0, neverRan, reply);
-      return reply;
-    }
-    const { id } = call;
-    // Of a notification nobody sees what it would say: only its params are looked at.
-    const found = this.#outcome(call);
-    const outcome = id === undefined ? found : cappedOutcome(id, found, this.#maxReplyBytes);
-    const reply = id === undefined ? undefined : replyText(id, outcome);
-    const runUs = (clockMs() - began) * 1000;
-    this.#observer?.onCall(call, outcome.code, 'inline', 0, runUs, reply);
-    return reply;
+    if (refusal !== undefined) return this.#ending.refuse(call, refusal);
+    const outcome = this.#outcome(call);
+    return this.#ending.finish(call, outcome, (clockMs() - began) * 1000);
   }
 
   #outcome(call: Call): Outcome {

@@ -1,13 +1,15 @@
 import { clockMs } from '../base/clock.ts';
+import { inlinePlace } from '../base/place.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
-import { cappedOutcome, type Outcome, type Reply, replyText } from '../jsonrpc/reply.ts';
+import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import { type InvokeOptions, invoke } from '../router/invoke.ts';
 import { LazyContext, type RequestFacts } from '../router/lazy-context.ts';
 import { type Call, parsedParams } from './call.ts';
+import { CallEnding } from './call-ending.ts';
 import type { DeadlineSweep } from './deadline.ts';
-import type { Executor, RunObserver } from './executor.ts';
-import { errorFor, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
-import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
+import type { Executor, ExecutorFigures, RunObserver } from './executor.ts';
+import { type Refusal, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
+import { type CallObserver, notTimed, type Timing } from './observer.ts';
 import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
 
 export interface InlineOptions extends InvokeOptions {
@@ -16,10 +18,11 @@ export interface InlineOptions extends InvokeOptions {
 }
 
 /** What the inline executors of one service share. */
-export class InlineHost {
+export class InlineHost implements ExecutorFigures {
+  readonly place = inlinePlace;
   readonly options: InlineOptions;
   readonly deadlines: DeadlineSweep;
-  readonly observer: CallObserver | undefined;
+  readonly ending: CallEnding;
   /** Calls that wait. */
   inFlight = 0;
   isClosed = false;
@@ -28,7 +31,7 @@ export class InlineHost {
   constructor(options: InlineOptions, deadlines: DeadlineSweep, observer?: CallObserver) {
     this.options = options;
     this.deadlines = deadlines;
-    this.observer = observer;
+    this.ending = new CallEnding(this.place, options.maxReplyBytes, observer);
   }
 
   /** From here on nothing starts; what waits is ended through its deadline. */
@@ -36,6 +39,9 @@ export class InlineHost {
     this.isClosed = true;
   }
 }
+
+/** Why nothing starts any more. */
+const closed: Refusal = { code: ErrorCode.Cancelled };
 
 /** Two looks at the clock cost a fifteenth of a small call: of short ones one in so many is timed. */
 const timedOneIn = 8;
@@ -48,9 +54,10 @@ const shortUs = 100;
  * procedure, so that of each some calls are timed.
  */
 export class InlineExecutor implements Executor, WaitingOwner {
+  readonly place = inlinePlace;
   readonly takesUnparsed = false;
   readonly #host: InlineHost;
-  readonly #observer: CallObserver | undefined;
+  readonly #ending: CallEnding;
   readonly #onRun: RunObserver | undefined;
   readonly #timing: Timing;
   /** Every so many calls is timed; Infinity: none. */
@@ -61,19 +68,19 @@ export class InlineExecutor implements Executor, WaitingOwner {
   /** @param onRun told of synchronous runs that gave a result */
   constructor(host: InlineHost, onRun?: RunObserver) {
     this.#host = host;
-    this.#observer = host.observer;
+    this.#ending = host.ending;
     this.#onRun = onRun;
-    this.#timing = onRun === undefined ? (host.observer?.timing ?? 'none') : 'all';
+    this.#timing = onRun === undefined ? host.ending.timing : 'all';
     this.#timedOneIn = this.#timing === 'none' ? Number.POSITIVE_INFINITY : 1;
   }
 
   execute(call: Call): Reply | Promise<Reply> {
     const host = this.#host;
-    if (host.isClosed) return this.#refuse(call, ErrorCode.Cancelled);
+    if (host.isClosed) return this.#ending.refuse(call, closed);
     const isTimed = ++this.#sinceTimed >= this.#timedOneIn;
     const began = clockMs();
     const refusal = refusalBeforeStart(call.scope, began);
-    if (refusal !== undefined) return this.#refuse(call, refusal.code, refusal.data);
+    if (refusal !== undefined) return this.#ending.refuse(call, refusal);
     const limit = timeLimit(call, host.options.timeoutMs, began);
     const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at);
     const params = parsedParams(call);
@@ -87,26 +94,7 @@ export class InlineExecutor implements Executor, WaitingOwner {
     }
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
     if (isTimed && outcome.ok) this.#onRun?.(call, runUs);
-    return this.#end(call, outcome, runUs);
-  }
-
-  #refuse(call: Call, code: ErrorCode, data?: unknown): Reply {
-    const reply = errorFor(call, code, data);
-    this.#observer?.onCall(call, code, 'inline', 0, neverRan, reply);
-    return reply;
-  }
-
-  /** A call has run: its reply. */
-  #end(call: Call, outcome: Outcome, runUs: number): Reply {
-    const { id } = call;
-    if (id === undefined) {
-      this.#observer?.onCall(call, outcome.code, 'inline', 0, runUs, undefined);
-      return undefined;
-    }
-    const capped = cappedOutcome(id, outcome, this.#host.options.maxReplyBytes);
-    const reply = replyText(id, capped);
-    this.#observer?.onCall(call, capped.code, 'inline', 0, runUs, reply);
-    return reply;
+    return this.#ending.finish(call, outcome, runUs);
   }
 
   /** Answered when it ends or at its deadline, its signal aborted when nobody waits. */
@@ -135,18 +123,15 @@ export class InlineExecutor implements Executor, WaitingOwner {
 
   /** See {@link WaitingOwner}. */
   finish(waiting: WaitingCall, outcome: Outcome): Reply {
-    return this.#end(waiting.call, outcome, this.#leave(waiting));
+    return this.#ending.finish(waiting.call, outcome, this.#leave(waiting));
   }
 
   /** See {@link WaitingOwner}. */
-  giveUp(waiting: WaitingCall, code: ErrorCode, data: unknown): Reply {
-    const { call } = waiting;
-    const reply = errorFor(call, code, data);
+  giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
     // One that is given up was no short one: no other stands for it.
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
-    this.#observer?.onCall(call, code, 'inline', 0, runUs, reply);
-    return reply;
+    return this.#ending.refuse(waiting.call, refusal, runUs);
   }
 
   /** How long it ran, microseconds. */

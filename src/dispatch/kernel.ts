@@ -1,3 +1,4 @@
+import { noPlace } from '../base/place.ts';
 import { type Body, largeBatch, largeBody, unreadableBody } from '../jsonrpc/body.ts';
 import { exceedsDepth } from '../jsonrpc/depth.ts';
 import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/quick/scan.ts';
@@ -6,6 +7,7 @@ import { readPayload } from '../jsonrpc/read-value.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Call, unparsed } from './call.ts';
+import { CallEnding } from './call-ending.ts';
 import { scanLargeBody } from './large-body.ts';
 import type { CallObserver } from './observer.ts';
 import { Plan } from './plan.ts';
@@ -21,12 +23,15 @@ export class Kernel {
   readonly #limits: KernelLimits;
   readonly #current: () => Routing;
   readonly #observer: CallObserver | undefined;
+  /** Ends calls that come to no executor. */
+  readonly #unplaced: CallEnding;
 
   /** @param observer told of what is refused before it comes to an executor */
   constructor(limits: KernelLimits, current: () => Routing, observer?: CallObserver) {
     this.#limits = limits;
     this.#current = current;
     this.#observer = observer;
+    this.#unplaced = new CallEnding(noPlace, limits.maxReplyBytes, observer);
   }
 
   /** @param body text, or UTF-8 bytes that the kernel owns from here on when there are more than 64 KB */
@@ -125,18 +130,18 @@ export class Kernel {
       case 'batch': {
         const plan = this.#plan(source, scope, routing);
         const steps = body.entries.map((entry) => plan.toStep(entry));
-        const { batchConcurrency, maxReplyBytes } = this.#limits;
+        const { batchConcurrency } = this.#limits;
         const replies =
           batchConcurrency === 1
-            ? runInOrder(steps, maxReplyBytes, this.#observer)
-            : runConcurrently(steps, batchConcurrency, maxReplyBytes, this.#observer);
+            ? runInOrder(steps, this.#unplaced)
+            : runConcurrently(steps, batchConcurrency, this.#unplaced);
         return replies instanceof Promise ? replies.then(joinReplies) : joinReplies(replies);
       }
     }
   }
 
   #plan(source: string | Uint8Array | undefined, scope: RequestScope, routing: Routing): Plan {
-    return new Plan(source, scope, routing, this.#limits, this.#observer);
+    return new Plan(source, scope, routing, this.#limits, this.#unplaced);
   }
 }
 

@@ -1,6 +1,6 @@
+import { type Place, workerPlace } from '../base/place.ts';
 import {
   movePlacement,
-  type Place,
   type PlacementDecision,
   type PlacementLimits,
   runsNeeded,
@@ -42,7 +42,7 @@ export class LearnedPlacement {
   /** @param paramsLength characters or bytes of the params as they came */
   placeOf(paramsLength: number): Place {
     // A procedure measured on small input stays off this thread with large input.
-    return paramsLength > this.#longestParams * unusualFactor ? 'worker' : this.#decision.place;
+    return paramsLength > this.#longestParams * unusualFactor ? workerPlace : this.#decision.place;
   }
 
   /** A run that ended with a result. Refused params and errors tell nothing of the procedure's cost. */
@@ -62,13 +62,13 @@ export class LearnedPlacement {
       this.#limits,
     );
     if (move === undefined) {
-      if (place === 'worker' && this.#runs >= windowFactor * runsNeeded(this.#demotions))
+      if (place === workerPlace && this.#runs >= windowFactor * runsNeeded(this.#demotions))
         this.#forget();
       return;
     }
-    if (move.place === 'worker') this.#demotions++;
+    if (move.place === workerPlace) this.#demotions++;
     this.#forget();
-    this.#longestParams = move.place === 'worker' ? smallParams : this.#longestParams;
+    this.#longestParams = move.place === workerPlace ? smallParams : this.#longestParams;
     this.#decision = move;
     this.#onMove(move);
   }

@@ -33,7 +33,7 @@ export function refusalBeforeStart(scope: RequestScope, now: number): Refusal | 
   return { code: ErrorCode.DeadlineExceeded, data: { timeoutMs: scope.timeoutMs } };
 }
 
-/** A standard error as a call's reply; a notification gets none. */
-export function errorFor(call: Call, code: ErrorCode, data?: unknown): Reply {
+/** A refusal as a call's reply; a notification gets none. */
+export function errorFor(call: Call, { code, data }: Refusal): Reply {
   return call.id === undefined ? undefined : errorReply(call.id, code, data);
 }

@@ -1,6 +1,6 @@
+import type { Place } from '../base/place.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { Call } from './call.ts';
-import type { CallPlace } from './placement.ts';
 import type { RequestScope } from './scope.ts';
 
 /** In place of the time it ran: a call that was refused, dropped or lost before its handler was entered. */
@@ -22,21 +22,15 @@ export type Timing = 'none' | 'sampled' | 'all';
 export interface CallObserver {
   readonly timing: Timing;
   /**
-   * A call of a procedure has its answer. Once for each, notifications included.
+   * A call of a procedure has its answer. Once for each, notifications included; called by `CallEnding` alone.
    *
    * @param code of its error; 0: a result
+   * @param place the executor's own name, or `noPlace`
    * @param waitUs microseconds from its arrival that it did not run: queue, and the way there and back
    * @param runUs microseconds in its handler, waiting there included; `neverRan`, `notTimed`
    * @param reply as it goes out, undefined for a notification
    */
-  onCall(
-    call: Call,
-    code: number,
-    place: CallPlace,
-    waitUs: number,
-    runUs: number,
-    reply: Reply,
-  ): void;
+  onCall(call: Call, code: number, place: Place, waitUs: number, runUs: number, reply: Reply): void;
   /**
    * What is no call of a procedure was refused: a body, an entry of a batch, a method nobody has.
    *

@@ -1,9 +1,5 @@
+import { inlinePlace, type Place, workerPlace } from '../base/place.ts';
 import type { Placement } from '../router/types.ts';
-
-export type Place = 'inline' | 'worker';
-
-/** Where a call was; `none`: it was refused before it had a place. */
-export type CallPlace = Place | 'none';
 
 export interface PlacementDecision {
   readonly place: Place;
@@ -24,14 +20,14 @@ export interface PlacementFacts {
  * where waiting costs nothing, and the synchronous in the pool, where they can hold up nobody.
  */
 export function decidePlacement(facts: PlacementFacts): PlacementDecision {
-  if (facts.placement === 'inline') return { place: 'inline', reason: 'declared inline' };
+  if (facts.placement === 'inline') return { place: inlinePlace, reason: 'declared inline' };
   if (!facts.hasWorkers) {
-    return { place: 'inline', reason: 'the router has no modules to replicate' };
+    return { place: inlinePlace, reason: 'the router has no modules to replicate' };
   }
-  if (facts.placement === 'worker') return { place: 'worker', reason: 'declared worker' };
+  if (facts.placement === 'worker') return { place: workerPlace, reason: 'declared worker' };
   return facts.isAsync
-    ? { place: 'inline', reason: 'asynchronous' }
-    : { place: 'worker', reason: 'synchronous' };
+    ? { place: inlinePlace, reason: 'asynchronous' }
+    : { place: workerPlace, reason: 'synchronous' };
 }
 
 /** Whether measurement may move the procedure: only where the operator has asked for it. */
@@ -68,14 +64,14 @@ export function movePlacement(
   { place, runs, slowRuns, demotions, lastUs }: Measurement,
   { inlineBelowUs, demoteAboveUs }: PlacementLimits,
 ): PlacementDecision | undefined {
-  if (place === 'inline') {
+  if (place === inlinePlace) {
     if (lastUs <= demoteAboveUs) return undefined;
     const reason = `measured: an inline run took ${Math.round(lastUs)} us; needs ${runsNeeded(demotions + 1)} good runs to come back`;
-    return { place: 'worker', reason };
+    return { place: workerPlace, reason };
   }
   const needed = runsNeeded(demotions);
   if (runs < needed || slowRuns * 100 >= runs) return undefined;
-  return { place: 'inline', reason: `measured: p99 of ${runs} runs below ${inlineBelowUs} us` };
+  return { place: inlinePlace, reason: `measured: p99 of ${runs} runs below ${inlineBelowUs} us` };
 }
 
 /** Runs a procedure must show before it moves inline, after it was moved back so many times. */

@@ -1,12 +1,12 @@
 import { suggest } from '../base/suggest.ts';
 import { type Envelope, type InvalidEnvelope, isInvalid } from '../jsonrpc/envelope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
-import { errorReply, type Reply } from '../jsonrpc/reply.ts';
+import { errorReply } from '../jsonrpc/reply.ts';
 import { type Call, exceedsBytes } from './call.ts';
+import type { CallEnding } from './call-ending.ts';
 import { builtIn } from './discover.ts';
 import type { Executor } from './executor.ts';
-import { errorFor } from './limit.ts';
-import { type CallObserver, neverRan } from './observer.ts';
+import { neverRan } from './observer.ts';
 import { roughLength } from './rough-length.ts';
 import type { KernelLimits, Routing } from './routing.ts';
 import type { RequestScope } from './scope.ts';
@@ -27,28 +27,31 @@ export class Plan {
   readonly #scope: RequestScope;
   readonly #routing: Routing;
   readonly #limits: KernelLimits;
-  readonly #observer: CallObserver | undefined;
+  readonly #unplaced: CallEnding;
   readonly #suggestions = { left: suggestionSteps };
   readonly #lengths = { left: lengthSteps };
 
-  /** @param source the body, undefined for a payload that came parsed */
+  /**
+   * @param source the body, undefined for a payload that came parsed
+   * @param unplaced ends the calls that no executor is given
+   */
   constructor(
     source: string | Uint8Array | undefined,
     scope: RequestScope,
     routing: Routing,
     limits: KernelLimits,
-    observer: CallObserver | undefined,
+    unplaced: CallEnding,
   ) {
     this.#source = source;
     this.#scope = scope;
     this.#routing = routing;
     this.#limits = limits;
-    this.#observer = observer;
+    this.#unplaced = unplaced;
   }
 
   toStep(entry: Envelope | InvalidEnvelope): Step {
     if (isInvalid(entry)) {
-      this.#observer?.onRefused(entry.code, undefined, entry.id, this.#scope);
+      this.#unplaced.observer?.onRefused(entry.code, undefined, entry.id, this.#scope);
       return { call: undefined, reply: errorReply(entry.id, entry.code) };
     }
     const { method, id, params, paramsStart: start, paramsEnd: end } = entry;
@@ -64,17 +67,19 @@ export class Plan {
 
   /** A name that no procedure has. */
   #toBuiltIn({ method, id, params, paramsStart: start, paramsEnd: end }: Envelope): Step {
-    const { introspection, maxReplyBytes } = this.#limits;
     const { table } = this.#routing;
     const scope = this.#scope;
-    const found = introspection ? builtIn(method, table, maxReplyBytes, this.#observer) : undefined;
+    const { maxReplyBytes, observer } = this.#unplaced;
+    const found = this.#limits.introspection
+      ? builtIn(method, table, maxReplyBytes, observer)
+      : undefined;
     if (found !== undefined) {
       const { procedure, executor } = found;
       const trace = scope.trace?.call(method, id);
       const call = { procedure, id, params, source: this.#source, start, end, scope, trace };
       return this.#place(call, executor);
     }
-    this.#observer?.onRefused(ErrorCode.MethodNotFound, method, id, scope);
+    this.#unplaced.observer?.onRefused(ErrorCode.MethodNotFound, method, id, scope);
     if (id === undefined) return { call: undefined, reply: undefined };
     const didYouMean = suggest(method, table.keys(), this.#suggestions);
     const data = didYouMean === undefined ? { method } : { method, didYouMean };
@@ -88,13 +93,11 @@ export class Plan {
         : { call, executor };
     }
     const { maxInlineParamsBytes: limit } = this.#limits;
-    return !executor.takesUnparsed && call.start !== -1 && exceedsBytes(call, limit)
-      ? this.#refuse(
-          call,
-          ErrorCode.LimitExceeded,
-          errorFor(call, ErrorCode.LimitExceeded, { limit }),
-        )
-      : { call, executor };
+    if (executor.takesUnparsed || call.start === -1 || !exceedsBytes(call, limit)) {
+      return { call, executor };
+    }
+    const refusal = { code: ErrorCode.LimitExceeded, data: { limit } };
+    return { call: undefined, reply: this.#unplaced.refuse(call, refusal) };
   }
 
   /** The params of a parsed payload become text at once: later its owner may have changed them. */
@@ -102,14 +105,11 @@ export class Plan {
     const text = jsonOf(call.params);
     if (text === undefined) {
       const code = ErrorCode.InvalidRequest;
-      return this.#refuse(call, code, errorReply(call.id ?? 'null', code));
+      // Not even a request: where it has no id it is answered too.
+      const error = errorReply(call.id ?? 'null', code);
+      return { call: undefined, reply: this.#unplaced.pass(call, error, code, neverRan) };
     }
     return { call: { ...call, source: text, start: 0, end: text.length }, executor };
-  }
-
-  #refuse(call: Call, code: ErrorCode, reply: Reply): Step {
-    this.#observer?.onCall(call, code, 'none', 0, neverRan, reply);
-    return { call: undefined, reply };
   }
 
   #lengthOf({ params, paramsStart, paramsEnd }: Envelope): number {

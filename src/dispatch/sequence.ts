@@ -1,9 +1,9 @@
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { Call } from './call.ts';
+import type { CallEnding } from './call-ending.ts';
 import type { Executor } from './executor.ts';
-import { errorFor } from './limit.ts';
-import { type CallObserver, neverRan } from './observer.ts';
+import { errorFor, type Refusal } from './limit.ts';
 import { Pace } from './pace.ts';
 
 /** One place of a batch: a call and where it runs, or a reply that stands already. */
@@ -16,15 +16,14 @@ export type Step =
  * in the same order. Neighbours for one executor are handed over together, so that they share a frame.
  * Synchronous until a promise appears, or until so many calls have run here that others get a turn.
  *
- * @param maxBytes bound on all replies together; a result that breaks it, and what comes after, gets -32004
- * @param observer told of the calls that therefore do not run; a result left out was a result for it
+ * @param unplaced its `maxReplyBytes` bounds all replies together: a result that breaks it, and what comes after, gets
+ *   -32004. It reports the calls that therefore do not run; a result left out was reported as a result
  */
 export function runInOrder(
   steps: readonly Step[],
-  maxBytes: number,
-  observer?: CallObserver,
+  unplaced: CallEnding,
 ): readonly Reply[] | Promise<readonly Reply[]> {
-  return new Sequence(steps, new ReplyBudget(maxBytes, observer)).run();
+  return new Sequence(steps, new ReplyBudget(unplaced)).run();
 }
 
 /** Calls handed over at once to an executor that sends them on; on this thread nothing is saved by it. */
@@ -92,17 +91,17 @@ class Sequence {
 /** What the replies of a batch may still take: together they keep the limit of one reply. */
 class ReplyBudget {
   readonly #maxBytes: number;
-  readonly #observer: CallObserver | undefined;
+  readonly #unplaced: CallEnding;
   #left: number;
   /** Taken as the most they can be; undefined: counted from here on. */
   #uncounted: (string | Uint8Array)[] | undefined = [];
   /** A result was left out: nothing more is run. */
   isSpent = false;
 
-  constructor(maxBytes: number, observer: CallObserver | undefined) {
-    this.#maxBytes = maxBytes;
-    this.#observer = observer;
-    this.#left = maxBytes - 1; // the opening bracket
+  constructor(unplaced: CallEnding) {
+    this.#maxBytes = unplaced.maxReplyBytes;
+    this.#unplaced = unplaced;
+    this.#left = this.#maxBytes - 1; // the opening bracket
   }
 
   /** The reply where it still fits; else a -32004 in its place, which like other errors is let through. */
@@ -123,7 +122,7 @@ class ReplyBudget {
     const bytes = sizeOf(reply);
     if (bytes > this.#left && call !== undefined) {
       this.isSpent = true;
-      return this.#tooLarge(call);
+      return errorFor(call, this.#tooLarge);
     }
     this.#left -= bytes;
     return reply;
@@ -131,13 +130,11 @@ class ReplyBudget {
 
   /** The reply of a call that is not run any more. */
   refuse(call: Call): Reply {
-    const reply = this.#tooLarge(call);
-    this.#observer?.onCall(call, ErrorCode.LimitExceeded, 'none', 0, neverRan, reply);
-    return reply;
+    return this.#unplaced.refuse(call, this.#tooLarge);
   }
 
-  #tooLarge(call: Call): Reply {
-    return errorFor(call, ErrorCode.LimitExceeded, { limit: this.#maxBytes });
+  get #tooLarge(): Refusal {
+    return { code: ErrorCode.LimitExceeded, data: { limit: this.#maxBytes } };
   }
 }
 
@@ -153,11 +150,10 @@ function sizeOf(reply: string | Uint8Array): number {
 export async function runConcurrently(
   steps: readonly Step[],
   concurrency: number,
-  maxBytes: number,
-  observer?: CallObserver,
+  unplaced: CallEnding,
 ): Promise<readonly Reply[]> {
   const replies: Reply[] = steps.map(() => undefined);
-  const budget = new ReplyBudget(maxBytes, observer);
+  const budget = new ReplyBudget(unplaced);
   const pace = new Pace();
   let next = 0;
   const runNext = async (): Promise<void> => {

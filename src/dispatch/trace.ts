@@ -1,4 +1,4 @@
-import type { CallPlace } from './placement.ts';
+import type { Place } from '../base/place.ts';
 
 /**
  * Headers of W3C Trace Context (https://www.w3.org/TR/trace-context-2/), checked before they are handed
@@ -68,5 +68,5 @@ export interface CallTrace {
   /** Runs the handler with the span as the current one. */
   run<T>(handler: () => T): T;
   /** The call has its answer; see `onCall` of observer.ts. */
-  end(code: number, place: CallPlace, waitUs: number, runUs: number): void;
+  end(code: number, place: Place, waitUs: number, runUs: number): void;
 }

@@ -4,7 +4,7 @@ import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { LazyContext } from '../router/lazy-context.ts';
 import type { Call } from './call.ts';
 import type { Deadline } from './deadline.ts';
-import type { TimeLimit } from './limit.ts';
+import type { Refusal, TimeLimit } from './limit.ts';
 import type { CancelListener } from './scope.ts';
 
 /** Where a call waits. */
@@ -12,7 +12,7 @@ export interface WaitingOwner {
   /** It has ended. */
   finish(waiting: WaitingCall, outcome: Outcome): Reply;
   /** It is ended before it ended itself. */
-  giveUp(waiting: WaitingCall, code: ErrorCode, data: unknown): Reply;
+  giveUp(waiting: WaitingCall, refusal: Refusal): Reply;
 }
 
 /** An inline call that waits: answered when it ends or at its deadline, its signal aborted when nobody waits. */
@@ -57,21 +57,24 @@ export class WaitingCall implements Deadline, CancelListener {
   }
 
   expire(): void {
-    this.#giveUp(ErrorCode.DeadlineExceeded, { timeoutMs: this.#timeoutMs });
+    this.#giveUp({
+      code: ErrorCode.DeadlineExceeded,
+      data: { timeoutMs: this.#timeoutMs },
+    });
   }
 
   shutdown(): void {
-    this.#giveUp(ErrorCode.WorkerLost, { reason: 'shutdown' });
+    this.#giveUp({ code: ErrorCode.WorkerLost, data: { reason: 'shutdown' } });
   }
 
   onCancelled(): void {
     this.#context.abort(standardError(ErrorCode.Cancelled));
   }
 
-  #giveUp(code: ErrorCode, data: unknown): void {
-    this.#context.abort(standardError(code, data));
+  #giveUp(refusal: Refusal): void {
+    this.#context.abort(standardError(refusal.code, refusal.data));
     if (this.#isAnswered) return;
     this.#isAnswered = true;
-    this.#resolve(this.#owner.giveUp(this, code, data));
+    this.#resolve(this.#owner.giveUp(this, refusal));
   }
 }

@@ -1,3 +1,4 @@
+import { noPlace } from '../base/place.ts';
 import type { OnCall } from './call-event.ts';
 import type { Log } from './log.ts';
 
@@ -7,7 +8,7 @@ const maxMethod = 64;
 /** Logs one line for each call, at the level info. Params and results are not passed to it. */
 export function accessLog(log: Log): OnCall {
   return ({ method, id, code, place, waitMs, runMs, ref, remoteAddress, traceparent }) => {
-    const isLong = place === 'none' && method !== undefined && method.length > maxMethod;
+    const isLong = place === noPlace && method !== undefined && method.length > maxMethod;
     const fields = {
       event: 'call' as const,
       method: isLong ? `${method.slice(0, maxMethod)}…` : method,

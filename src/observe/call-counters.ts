@@ -1,3 +1,4 @@
+import { inlinePlace, noPlace, type Place } from '../base/place.ts';
 import { addHistograms, atZero, countOf, LatencyHistogram } from './histogram.ts';
 import type { CallTotals } from './snapshot.ts';
 
@@ -45,7 +46,7 @@ const neverRan = -1;
 const notTimed = -2;
 
 /** The times of inline calls. An inline call does not wait, so its run is all the time that it takes. */
-class InlineTimes {
+class InlineTimes implements TimesRecorder {
   readonly #run = new LatencyHistogram();
   #neverRan = 0;
   /** Calls since the last timed call. */
@@ -53,7 +54,7 @@ class InlineTimes {
   /** What the last timed call took, microseconds. */
   #lastUs = 0;
 
-  record(runUs: number): void {
+  record(_waitUs: number, runUs: number): void {
     if (runUs === notTimed) this.#untimed++;
     else if (runUs === neverRan) this.#neverRan++;
     else {
@@ -74,8 +75,8 @@ class InlineTimes {
   }
 }
 
-/** The times of calls that ran in workers. */
-class WorkerTimes {
+/** The times of calls that were sent away, to whatever place. Each of them is timed. */
+class AwayTimes implements TimesRecorder {
   readonly #wait = new LatencyHistogram();
   readonly #run = new LatencyHistogram();
   readonly #duration = new LatencyHistogram();
@@ -97,34 +98,35 @@ class WorkerTimes {
 
 type Times = Pick<CallTotals, 'wait' | 'run' | 'duration'>;
 
+interface TimesRecorder {
+  /** @param runUs microseconds; -1: it never ran; -2: it ran, and was not timed */
+  record(waitUs: number, runUs: number): void;
+  totals(): Times;
+}
+
 const noTimes: Times = { wait: atZero(0), run: atZero(0), duration: atZero(0) };
 
 /** The calls of one procedure in one place. */
-interface ProcedureCounter<T> {
+interface ProcedureCounter {
   readonly codes: CodeCounter;
   /** The procedure's own times, or the times that all procedures past the limit share. */
-  readonly times: T;
+  readonly times: TimesRecorder;
 }
 
 /** Calls in one place, by procedure. */
-class PlaceCounters<T extends { totals(): Times }> {
-  readonly #place: 'inline' | 'worker';
-  readonly #createTimes: () => T;
-  readonly #counters = new Map<string, ProcedureCounter<T>>();
-  #others: T | undefined;
+class PlaceCounters {
+  readonly #place: Place;
+  readonly #counters = new Map<string, ProcedureCounter>();
+  #others: TimesRecorder | undefined;
 
-  constructor(place: 'inline' | 'worker', createTimes: () => T) {
+  constructor(place: Place) {
     this.#place = place;
-    this.#createTimes = createTimes;
   }
 
-  of(procedure: string): ProcedureCounter<T> {
-    let counter = this.#counters.get(procedure);
-    if (counter === undefined) {
-      counter = { codes: new CodeCounter(), times: this.#timesForNext() };
-      this.#counters.set(procedure, counter);
-    }
-    return counter;
+  record(procedure: string, code: number, waitUs: number, runUs: number): void {
+    const { codes, times } = this.#counters.get(procedure) ?? this.#add(procedure);
+    codes.record(code);
+    times.record(waitUs, runUs);
   }
 
   totals(): CallTotals[] {
@@ -139,31 +141,39 @@ class PlaceCounters<T extends { totals(): Times }> {
     return all;
   }
 
-  #timesForNext(): T {
+  #add(procedure: string): ProcedureCounter {
+    const counter = { codes: new CodeCounter(), times: this.#timesForNext() };
+    this.#counters.set(procedure, counter);
+    return counter;
+  }
+
+  #timesForNext(): TimesRecorder {
     if (this.#counters.size < maxTimed) return this.#createTimes();
     this.#others ??= this.#createTimes();
     return this.#others;
+  }
+
+  #createTimes(): TimesRecorder {
+    return this.#place === inlinePlace ? new InlineTimes() : new AwayTimes();
   }
 }
 
 /** Counts calls by procedure and place. A reload keeps the counts: a name that was called once is a series for ever. */
 export class CallCounters {
-  readonly #inline = new PlaceCounters('inline', () => new InlineTimes());
-  readonly #worker = new PlaceCounters('worker', () => new WorkerTimes());
+  readonly #inline = new PlaceCounters(inlinePlace);
+  /** The other places: each has counters from its first call on. */
+  readonly #away = new Map<Place, PlaceCounters>();
   readonly #refused = new Map<string, CodeCounter>();
 
-  /** @param runUs microseconds; -1: the call never ran; -2: it ran, but was not timed */
-  recordInline(procedure: string, code: number, runUs: number): void {
-    const { codes, times } = this.#inline.of(procedure);
-    codes.record(code);
-    times.record(runUs);
-  }
-
-  /** @param runUs microseconds; -1: the call never ran */
-  recordWorker(procedure: string, code: number, waitUs: number, runUs: number): void {
-    const { codes, times } = this.#worker.of(procedure);
-    codes.record(code);
-    times.record(waitUs, runUs);
+  /**
+   * Counts a call that has ended in a place, whichever places there are.
+   *
+   * @param runUs microseconds; -1: the call never ran; -2: it ran, but was not timed (inline only)
+   */
+  record(procedure: string, code: number, place: Place, waitUs: number, runUs: number): void {
+    if (place === inlinePlace) this.#inline.record(procedure, code, waitUs, runUs);
+    else if (place === noPlace) this.recordRefused(procedure, code);
+    else this.#countersOf(place).record(procedure, code, waitUs, runUs);
   }
 
   /** Counts a call that was refused before it had a place. @param label a procedure, or a label for all unknown methods */
@@ -179,10 +189,19 @@ export class CallCounters {
   totals(): CallTotals[] {
     return [
       ...this.#inline.totals(),
-      ...this.#worker.totals(),
+      ...Array.from(this.#away.values(), (counters) => counters.totals()).flat(),
       ...Array.from(this.#refused, ([procedure, counter]) => {
-        return { procedure, place: 'none', codes: counter.totals(), ...noTimes };
+        return { procedure, place: noPlace, codes: counter.totals(), ...noTimes };
       }),
     ];
+  }
+
+  #countersOf(place: Place): PlaceCounters {
+    let counters = this.#away.get(place);
+    if (counters === undefined) {
+      counters = new PlaceCounters(place);
+      this.#away.set(place, counters);
+    }
+    return counters;
   }
 }

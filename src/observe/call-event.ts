@@ -1,3 +1,4 @@
+import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Log } from './log.ts';
 
@@ -9,8 +10,8 @@ export interface CallEvent {
   readonly id: string | number | null | undefined;
   /** The error's code; 0: a result. */
   readonly code: number;
-  /** Where the call ran; `none`: it was refused before it had a place. */
-  readonly place: 'inline' | 'worker' | 'none';
+  /** Where the call ran: `inline`, `worker`, or another executor's name; `none`: it was refused before it had a place. */
+  readonly place: Place;
   /** Milliseconds that the call waited: in the queue, and on the way to a worker and back. */
   readonly waitMs: number;
   /** Milliseconds in the handler; undefined: the call never ran. */

@@ -92,6 +92,8 @@ export const counterTable = {
 const inFlight = {
   name: 'tandem_calls_in_flight',
   help: 'Calls that have not ended: inline ones that wait, and those that workers hold.',
+  /** A value for each place there is. */
+  by: 'place',
 };
 const bodyMemory = {
   name: 'tandem_body_memory_bytes',
@@ -113,8 +115,7 @@ export const gaugeTable = {
     name: 'tandem_requests_in_flight',
     help: 'Requests with calls that have not been answered.',
   },
-  inlineInFlight: { ...inFlight, labels: { place: 'inline' } },
-  workerInFlight: { ...inFlight, labels: { place: 'worker' } },
+  callsInFlight: inFlight,
   queued: {
     name: 'tandem_queue_calls',
     help: 'Calls that wait for a worker.',
@@ -164,7 +165,7 @@ export const gaugeTable = {
     name: 'tandem_process_start_time_seconds',
     help: 'When the process started, Unix seconds.',
   },
-} as const satisfies Record<string, Row & { type?: 'counter' }>;
+} as const satisfies Record<string, Row & { type?: 'counter'; by?: string }>;
 
 export type CounterName = keyof typeof counterTable;
 export type GaugeName = keyof typeof gaugeTable;

@@ -132,10 +132,18 @@ function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] 
     const row = gaugeTable[name];
     const values = ordered.flatMap(({ process, gauges }) => {
       const value = gauges?.[name];
-      return value === undefined ? [] : [{ value, labels: { ...labelsOf(row), process } }];
+      if (value === undefined) return [];
+      if (typeof value === 'number') return [{ value, labels: { ...labelsOf(row), process } }];
+      return byLabel(row, value, process);
     });
     return [row, values];
   });
+}
+
+/** The series of a gauge that has one value for each value of a label. */
+function byLabel({ by }: Row, values: Readonly<Record<string, number>>, process: string): Value[] {
+  if (by === undefined) return [];
+  return Object.entries(values).map(([key, value]) => ({ value, labels: { [by]: key, process } }));
 }
 
 interface Row {
@@ -143,6 +151,7 @@ interface Row {
   readonly help: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly type?: 'counter';
+  readonly by?: string;
 }
 
 function labelsOf(row: Row): Readonly<Record<string, string>> {

@@ -15,8 +15,11 @@ export interface CallTotals {
 
 export type Counters = Readonly<Record<CounterName, number>>;
 
+/** One value, or one for each value of the label that the gauge's row names in `by`. */
+type GaugeValue = number | Readonly<Record<string, number>>;
+
 /** Values are undefined, and not shown, for what a process does not have (a port, workers). */
-export type Gauges = Readonly<Partial<Record<GaugeName, number | undefined>>>;
+export type Gauges = Readonly<Partial<Record<GaugeName, GaugeValue | undefined>>>;
 
 /** The figures of one process at one moment. A JSON value: it is sent to the process that renders it. */
 export interface MetricsSnapshot {

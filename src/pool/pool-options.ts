@@ -1,12 +1,9 @@
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CallGroup } from '../dispatch/queue/call-group.ts';
-import type { LossReason } from '../jsonrpc/errors.ts';
-import type { Fault } from '../router/invoke.ts';
 import type { Expected } from './workers/loading.ts';
 import type { RetirementLimits } from './workers/retirement.ts';
 import type { ThreadOptions } from './workers/threads.ts';
-import type { WorkerStateEvents } from './workers/worker-state.ts';
 
 export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, RetirementLimits {
   /** Replicas that serve. */
@@ -22,19 +19,12 @@ export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, Retiremen
   readonly maxOrphansPerWorker: number;
 }
 
-export interface RosterEvents extends WorkerStateEvents {
+/** Whom the roster tells of what concerns the calls. */
+export interface RosterOwner {
   /** A worker has become free for more, or has joined. */
   onCapacity(): void;
   /** A worker is gone, and these had not started on it. */
-  onLost(unstarted: readonly CallGroup[], reason: LossReason, detail: string | undefined): void;
-  /** A replica that was to take a lost one's place could not start; it is tried again. */
-  onRestartFailed(message: string, retryMs: number): void;
-  /** A worker that has grown old is about to be replaced. */
-  onWorkerRetired(calls: number, memory: number): void;
-  onNotNiced(): void;
-  /** No worker is left, and none can be had: the files are not those that were loaded. */
-  onOutdated(): void;
-  onUncaught(detail: string): void;
+  onUnstarted(groups: readonly CallGroup[]): void;
 }
 
 export interface PoolOptions extends RosterOptions {
@@ -44,24 +34,10 @@ export interface PoolOptions extends RosterOptions {
   readonly maxQueueMs: number;
 }
 
-/** What the pool tells whoever watches over it; the dispatcher writes it to the log. */
-export interface PoolEvents {
+/** Who is told of the calls of a pool. */
+export interface CallListeners {
   /** Told of each call. */
   readonly observer: CallObserver | undefined;
-  /** A call ended with a result. */
+  /** Told of each call that ended with a result. */
   readonly onRun: RunObserver;
-  onFault(fault: Fault): void;
-  /** A worker told what can't be; once for each worker. */
-  onGarbled(detail: string): void;
-  /** Something threw in a worker outside of any call. */
-  onUncaught(detail: string): void;
-  onWorkerLost(reason: LossReason, detail: string | undefined): void;
-  onWorkerKilled(method: string): void;
-  /** A worker reached maxCallsPerWorker or maxWorkerMemory, and is replaced. */
-  onWorkerRetired(calls: number, memory: number): void;
-  onRestartFailed(message: string, retryMs: number): void;
-  /** See {@link RosterEvents.onOutdated}. */
-  onOutdated(): void;
-  /** The workers' lower priority did not take: they compete with the front end for its core. */
-  onNotNiced(): void;
 }

@@ -1,64 +1,53 @@
 import { clockMs } from '../base/clock.ts';
+import { workerPlace } from '../base/place.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
-import type { Executor } from '../dispatch/executor.ts';
-import { errorFor, type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
-import { type CallObserver, neverRan } from '../dispatch/observer.ts';
+import { CallEnding } from '../dispatch/call-ending.ts';
+import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
+import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { CallGroup, GroupCall, type GroupOwner } from '../dispatch/queue/call-group.ts';
 import { CostEstimate, transferCostUs } from '../dispatch/queue/cost.ts';
-import { Intake } from '../dispatch/queue/intake.ts';
 import { Sweep } from '../dispatch/queue/sweep.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
-import type { PoolEvents, PoolOptions } from './pool-options.ts';
+import type { CallListeners, PoolOptions, RosterOwner } from './pool-options.ts';
 import type { PoolStats } from './stats.ts';
+import { WaitingGroups } from './waiting-groups.ts';
+import type { WorkerEvents } from './worker-events.ts';
 import { Roster } from './workers/roster.ts';
 import type { WorkerState } from './workers/worker-state.ts';
+
+/** Why a call that has not started never will. */
+const cancelled: Refusal = { code: ErrorCode.Cancelled };
 
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, one
  * message per worker; what finds no worker waits in a bounded queue of its own.
  */
-export class Pool implements Executor, GroupOwner {
+export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner {
+  readonly place = workerPlace;
   readonly takesUnparsed = true;
-  readonly maxReplyBytes: number;
-  readonly observer: CallObserver | undefined;
+  readonly ending: CallEnding;
   readonly roster: Roster;
   readonly #options: PoolOptions;
-  readonly #events: PoolEvents;
-  readonly #intake: Intake;
+  readonly #events: WorkerEvents;
+  readonly #waiting: WaitingGroups;
   readonly #costs = new Map<string, CostEstimate>();
-  #flushPlanned = false;
   readonly #sweep = new Sweep((now) => this.#look(now));
   #closing = false;
   #onDrained: (() => void) | undefined;
 
-  constructor(options: PoolOptions, events: PoolEvents) {
-    this.maxReplyBytes = options.replica.maxReplyBytes;
-    this.observer = events.observer;
+  /** @param events told of what happens to the workers */
+  constructor(options: PoolOptions, { observer, onRun }: CallListeners, events: WorkerEvents) {
+    this.ending = new CallEnding(this.place, options.replica.maxReplyBytes, observer);
     this.#options = options;
     this.#events = events;
-    this.#intake = new Intake(options.maxQueue);
-    this.roster = new Roster(options, {
-      onRun: events.onRun,
-      onCapacity: () => this.#onCapacity(),
-      onLost: (unstarted, reason, detail) => {
-        this.#requeue(unstarted);
-        events.onWorkerLost(reason, detail);
-      },
-      onRestartFailed: (message, retryMs) => events.onRestartFailed(message, retryMs),
-      onWorkerRetired: (calls, memory) => events.onWorkerRetired(calls, memory),
-      onNotNiced: () => events.onNotNiced(),
-      onOutdated: () => events.onOutdated(),
-      onFault: (fault) => events.onFault(fault),
-      onUncaught: (detail) => events.onUncaught(detail),
-      onGarbled: (detail) => events.onGarbled(detail),
-    });
+    this.roster = new Roster(options, this, onRun, events);
+    this.#waiting = new WaitingGroups(options, this.roster.active, () => this.#sweep.wake());
   }
 
   ready(): Promise<void> {
-    return this.roster.ready();
+    return this.roster.probation.ready;
   }
 
   /** See {@link Roster.takeOtherCode}. */
@@ -69,7 +58,7 @@ export class Pool implements Executor, GroupOwner {
   execute(call: Call): Reply | Promise<Reply> {
     const now = clockMs();
     const refusal = this.#refusal(call.scope, 1, now);
-    if (refusal !== undefined) return this.#refuse(call, refusal);
+    if (refusal !== undefined) return this.ending.refuse(call, refusal);
     return new Promise((resolve) => {
       this.#enqueue([call], now, (group) => resolve(group.calls[0]?.reply));
     });
@@ -84,7 +73,7 @@ export class Pool implements Executor, GroupOwner {
     }
     const now = clockMs();
     const refusal = this.#refusal(first.scope, calls.length, now);
-    if (refusal !== undefined) return calls.map((call) => this.#refuse(call, refusal));
+    if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
     return new Promise((resolve) => {
       this.#enqueue(calls, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
     });
@@ -92,20 +81,18 @@ export class Pool implements Executor, GroupOwner {
 
   onDone(group: CallGroup): void {
     group.scope.removeListener(group);
-    if (this.#intake.leave(group)) this.#plan();
+    this.#waiting.leave(group);
     group.resolve(group);
   }
 
   onTooLarge(group: CallGroup): void {
     for (const worker of this.roster.active) worker.takeBack(group);
-    this.#answerWaiting(group, {
-      code: ErrorCode.LimitExceeded,
-      data: { limit: this.maxReplyBytes },
-    });
+    const limit = this.ending.maxReplyBytes;
+    this.#waiting.refuse(group, { code: ErrorCode.LimitExceeded, data: { limit } });
   }
 
   onResume(group: CallGroup): void {
-    this.#requeue([group]);
+    this.#waiting.addBack([group]);
   }
 
   onCancelled(group: CallGroup): void {
@@ -115,13 +102,29 @@ export class Pool implements Executor, GroupOwner {
         worker.expiry.cancel(group);
       }
     }
-    this.#answerWaiting(group, { code: ErrorCode.Cancelled });
+    this.#waiting.refuse(group, cancelled);
     // What it leaves free on a worker is news of which no message comes.
-    this.#onCapacity();
+    this.onCapacity();
+  }
+
+  onCapacity(): void {
+    if (this.#waiting.hasNext) this.#waiting.plan();
+    else this.#tellDrained();
+  }
+
+  onUnstarted(groups: readonly CallGroup[]): void {
+    this.#waiting.addBack(groups);
+  }
+
+  get inFlight(): number {
+    let calls = 0;
+    for (const { inFlight } of this.roster.active) calls += inFlight;
+    return calls;
   }
 
   stats(): PoolStats {
-    const { active, spares, starting, deaths, kills } = this.roster;
+    const { active, spares, starting } = this.roster;
+    const { deaths, kills, zombiesNow } = this.#options.counters;
     return {
       workers: active.map(({ threadId, inFlight, completed, orphans }) => ({
         threadId,
@@ -132,11 +135,10 @@ export class Pool implements Executor, GroupOwner {
       })),
       spares,
       starting,
-      queued: this.#intake.size,
-      deaths,
+      queued: this.#waiting.size,
+      deaths: deaths.exit + deaths.memory + deaths.error,
       kills,
-      // Of the pools before it too: a reload does not make a thread go.
-      zombies: this.#options.counters.zombiesNow,
+      zombies: zombiesNow,
     };
   }
 
@@ -150,7 +152,7 @@ export class Pool implements Executor, GroupOwner {
   async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {
     const until = clockMs() + graceMs;
     this.#closing = true;
-    if (!this.#isAnswered()) {
+    if (!this.#isAnswered) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, graceMs);
         this.#onDrained = () => {
@@ -161,11 +163,10 @@ export class Pool implements Executor, GroupOwner {
     }
     this.#sweep.stop();
     for (const worker of this.roster.active) {
-      for (const group of worker.takeBack())
-        this.#answerWaiting(group, { code: ErrorCode.Cancelled });
+      for (const group of worker.takeBack()) this.#waiting.refuse(group, cancelled);
       worker.abandon('shutdown');
     }
-    for (const group of this.#intake) this.#answerWaiting(group, { code: ErrorCode.Cancelled });
+    this.#waiting.refuseAll(cancelled);
     await this.roster.close(Math.max(until - clockMs(), 1000), loadingMs, isGivenUp);
   }
 
@@ -177,15 +178,8 @@ export class Pool implements Executor, GroupOwner {
 
   /** Why calls of a request are not taken in at all. */
   #refusal(scope: RequestScope, count: number, now: number): Refusal | undefined {
-    if (this.#closing) return { code: ErrorCode.Cancelled };
-    if (this.#intake.isFlooded(count)) return this.#overload();
-    return refusalBeforeStart(scope, now);
-  }
-
-  #refuse(call: Call, { code, data }: Refusal): Reply {
-    const reply = errorFor(call, code, data);
-    this.observer?.onCall(call, code, 'worker', 0, neverRan, reply);
-    return reply;
+    if (this.#closing) return cancelled;
+    return this.#waiting.refusalOfFlood(count) ?? refusalBeforeStart(scope, now);
   }
 
   #enqueue(calls: readonly Call[], now: number, resolve: (group: CallGroup) => void): void {
@@ -195,8 +189,7 @@ export class Pool implements Executor, GroupOwner {
     });
     const group = new CallGroup(items, now, this, resolve);
     group.scope.addListener(group);
-    this.#intake.add(group);
-    this.#plan();
+    this.#waiting.add(group);
   }
 
   #costOf(name: string): CostEstimate {
@@ -208,84 +201,13 @@ export class Pool implements Executor, GroupOwner {
     return cost;
   }
 
-  /**
-   * Frames leave after all that this turn of the event loop brings has arrived; but what finds all workers at
-   * rest goes at once, and those that come behind it share the next frame.
-   */
-  #plan(): void {
-    if (this.#flushPlanned) return;
-    this.#flushPlanned = true;
-    const send = (): void => {
-      this.#flushPlanned = false;
-      this.#send();
-    };
-    if (this.roster.active.every((worker) => worker.inFlight === 0)) queueMicrotask(send);
-    else setImmediate(send);
-  }
-
-  #send(): void {
-    const workers = this.roster.active;
-    for (;;) {
-      const group = this.#intake.peek();
-      if (group === undefined) break;
-      const worker = assign(group, workers);
-      if (worker === 'crowded') {
-        this.#answerWaiting(group, refusalOfCrowded(workers, clockMs()));
-        continue;
-      }
-      if (worker === undefined || worker.holdsBack(this.#intake.size)) break;
-      this.#intake.take(group);
-      worker.add(group);
-    }
-    for (const worker of workers) worker.flush();
-    this.#refuseExcess();
-    this.#sweep.wake();
-  }
-
-  /** What no worker could take and may not wait either is refused, the newest first. */
-  #refuseExcess(): void {
-    for (;;) {
-      const group = this.#intake.excess();
-      if (group === undefined) return;
-      this.#answerWaiting(group, this.#overload());
-    }
-  }
-
-  #overload(): Refusal {
-    return refusalOfBusy(this.roster.active, this.#intake.workUs, this.#options.workers);
-  }
-
-  #onCapacity(): void {
-    if (this.#intake.hasNext) this.#plan();
-    else if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
-  }
-
   /** Whether nobody waits for anything here. */
-  #isAnswered(): boolean {
-    return this.#intake.size === 0 && this.roster.active.every((worker) => worker.isAnswered);
+  get #isAnswered(): boolean {
+    return this.#waiting.size === 0 && this.roster.active.every((worker) => worker.isAnswered);
   }
 
-  /** Back to the front of the queue, in the order they had; a batch when its running call has ended. */
-  #requeue(groups: readonly CallGroup[]): void {
-    for (const group of groups.toReversed()) {
-      // The answers of a lost worker's calls may have brought it back already.
-      if (group.state !== 'held' || group.isDone || !group.mayGoOn) continue;
-      group.state = 'queued';
-      group.waitingSince = clockMs();
-      this.#intake.addFirst(group);
-      this.#plan();
-    }
-  }
-
-  /** Answers what of a group is with no worker. */
-  #answerWaiting(group: CallGroup, { code, data }: Refusal): void {
-    group.queue?.drop(group);
-    // Not queued any more, so that the answers don't bring it back.
-    group.state = 'sent';
-    for (let i = group.next; i < group.calls.length; i++) {
-      const item = group.calls[i] as GroupCall;
-      item.fail(code, data, neverRan);
-    }
+  #tellDrained(): void {
+    if (this.#onDrained !== undefined && this.#isAnswered) this.#onDrained();
   }
 
   /** Deadlines, waiting times and overruns. False: there is nothing here. */
@@ -295,40 +217,32 @@ export class Pool implements Executor, GroupOwner {
     // A copy: the roster changes with a kill.
     for (const worker of this.roster.active.slice()) this.#lookAt(worker, now);
     // After the workers: what they gave back may be overdue.
-    this.#expireQueued(now);
-    if (this.#intake.hasNext) this.#plan();
-    if (this.#onDrained !== undefined && this.#isAnswered()) this.#onDrained();
+    this.#waiting.expire(now);
+    if (this.#waiting.hasNext) this.#waiting.plan();
+    this.#tellDrained();
     const isRecycling = this.roster.recycle();
     return (
-      isRecycling || this.#intake.size > 0 || this.roster.active.some((worker) => !worker.isQuiet)
+      isRecycling || this.#waiting.size > 0 || this.roster.active.some((worker) => !worker.isQuiet)
     );
   }
 
   #lookAt(worker: WorkerState, now: number): void {
     // What follows an overdue call of a batch must not wait for that one to end.
-    const stuck = worker.expiry.expire(now, (group) => this.#requeue(worker.takeBack(group)));
+    const stuck = worker.expiry.expire(now, (group) =>
+      this.#waiting.addBack(worker.takeBack(group)),
+    );
     if (stuck !== undefined) {
-      this.#requeue(worker.takeBack());
+      this.#waiting.addBack(worker.takeBack());
       this.roster.kill(worker);
-      this.#events.onWorkerKilled(stuck.call.procedure.name);
+      this.#events.onKilled(stuck.call.procedure.name);
     } else if (worker.pulse.hasOverrun(now)) {
-      this.#requeue(worker.takeBack());
+      this.#waiting.addBack(worker.takeBack());
       worker.pulse.markOverrun(now);
     } else if (worker.isAnswered && worker.pulse.isHung(now)) {
-      this.#requeue(worker.takeBack());
+      this.#waiting.addBack(worker.takeBack());
       this.roster.kill(worker);
       const detail = 'it was held up outside of any call for longer than a call may run';
-      this.#events.onWorkerLost('error', detail);
-    }
-  }
-
-  #expireQueued(now: number): void {
-    for (const group of this.#intake) {
-      const expired = refusalBeforeStart(group.scope, now);
-      if (expired !== undefined) this.#answerWaiting(group, expired);
-      else if (now - group.waitingSince > this.#options.maxQueueMs) {
-        this.#answerWaiting(group, this.#overload());
-      }
+      this.#events.onLost('error', detail);
     }
   }
 }

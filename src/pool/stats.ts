@@ -32,6 +32,7 @@ export interface PoolStats {
   /** Threads that load the modules. */
   readonly starting: number;
   readonly queued: number;
+  /** Threads that ended by themselves since the service's start, and threads terminated at a deadline: see `PoolCounters`. */
   readonly deaths: number;
   readonly kills: number;
   /** Terminated threads that native code does not let go. */

@@ -13,7 +13,7 @@ import { fingerprint } from '../router/document/introspect.ts';
 import { LoadLimit } from './load-limit.ts';
 import { LoadedService, type ServiceContext } from './loaded-service.ts';
 import { teardownWithin } from './teardown.ts';
-import { poolEvents } from './worker-log.ts';
+import { workerLog } from './worker-log.ts';
 
 /**
  * How long new code is watched in its worker before the serving thread loads it. What throws late mostly throws
@@ -69,21 +69,21 @@ export class GenerationLoad {
   next(): Promise<LoadedService> {
     return this.#orDiscard(async () => {
       const pool = this.#startPool(undefined);
-      const { roster } = pool;
-      const { loaded, failure } = roster.trial as Trial;
+      const { probation } = pool.roster;
+      const { loaded, failure } = probation.trial as Trial;
       const inWorker = <T>(step: Promise<T>): Promise<T> =>
         this.#ofWorkers(Promise.race([step, failure]), 'tried in a worker');
       const { fingerprint: tried, files } = await inWorker(loaded);
       const expected = { fingerprint: tried, sources: new SourceFiles(files ?? new Map()) };
-      roster.expect(expected);
-      await inWorker(roster.settle(settleMs));
+      probation.expect(expected);
+      await inWorker(probation.settle(settleMs));
       const modules = await Promise.race([this.#loadHere(1, expected), inWorker(failure)]);
       await inWorker(pool.ready());
-      await inWorker(roster.settle(0));
+      await inWorker(probation.settle(0));
       const sources = new SourceFiles(new Map([...expected.sources.files, ...modules.files]));
       const changed = sources.changed();
       if (changed !== undefined) throw new ChangedFileError(changed);
-      roster.pass();
+      probation.pass();
       return this.#finish(modules, pool, sources);
     });
   }
@@ -121,12 +121,9 @@ export class GenerationLoad {
       bodies,
     };
     const onRun: RunObserver = (call, us) => this.#loaded?.recordRun(call, us);
-    this.#pool = new Pool(options, {
-      ...poolEvents(log),
-      observer: observation,
-      onRun,
-      onOutdated: () => onOutdated(this.#loaded),
-    });
+    const calls = { observer: observation, onRun };
+    const events = { ...workerLog(log), onOutdated: () => onOutdated(this.#loaded) };
+    this.#pool = new Pool(options, calls, events);
     return this.#pool;
   }
 

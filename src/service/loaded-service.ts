@@ -1,8 +1,9 @@
+import { inlinePlace, workerPlace } from '../base/place.ts';
 import type { Config } from '../config/config.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
 import type { DeadlineSweep } from '../dispatch/deadline.ts';
-import type { Executor } from '../dispatch/executor.ts';
+import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
 import { LearnedPlacement } from '../dispatch/learned-placement.ts';
 import { decidePlacement, isMeasured, type PlacementDecision } from '../dispatch/placement.ts';
@@ -115,9 +116,9 @@ export class LoadedService implements Routing {
     return this.#inFlight;
   }
 
-  /** Inline calls that wait. */
-  get inlineInFlight(): number {
-    return this.#inline.inFlight;
+  /** Where its calls are. */
+  get executors(): readonly ExecutorFigures[] {
+    return this.pool === undefined ? [this.#inline] : [this.#inline, this.pool];
   }
 
   get table(): ReadonlyMap<string, Procedure> {
@@ -126,7 +127,7 @@ export class LoadedService implements Routing {
 
   /** A call of a procedure has run in a worker, for so many microseconds. */
   recordRun(call: Call, us: number): void {
-    this.#placedOf(call.procedure).measured?.record(us, 'worker', paramsLength(call));
+    this.#placedOf(call.procedure).measured?.record(us, workerPlace, paramsLength(call));
   }
 
   get placesByLength(): boolean {
@@ -135,7 +136,7 @@ export class LoadedService implements Routing {
 
   executorFor(procedure: Procedure, length: number): Executor {
     const { executor, inline, measured } = this.#placedOf(procedure);
-    return measured?.placeOf(length) === 'inline' ? inline : executor;
+    return measured?.placeOf(length) === inlinePlace ? inline : executor;
   }
 
   placementOf(procedure: Procedure): PlacementDecision {
@@ -206,7 +207,7 @@ export class LoadedService implements Routing {
     const { config, log } = this.#context;
     const facts = { placement, isAsync, hasWorkers: pool !== undefined };
     const fixed = decidePlacement(facts);
-    const isPooled = fixed.place === 'worker' && pool !== undefined;
+    const isPooled = fixed.place === workerPlace && pool !== undefined;
     if (!isMeasured(facts, config)) {
       const inline = new InlineExecutor(this.#inline);
       return { fixed, executor: isPooled ? pool : inline, inline, measured: undefined };
@@ -215,7 +216,7 @@ export class LoadedService implements Routing {
       log.info({ event: 'placement', method: name, place, reason }, 'a procedure moved'),
     );
     const inline = new InlineExecutor(this.#inline, (call, us) =>
-      measured.record(us, 'inline', paramsLength(call)),
+      measured.record(us, inlinePlace, paramsLength(call)),
     );
     return { fixed, executor: isPooled ? pool : inline, inline, measured };
   }

@@ -1,6 +1,6 @@
+import { noPlace, type Place } from '../base/place.ts';
 import type { Call } from '../dispatch/call.ts';
 import { type CallObserver, neverRan, type Timing } from '../dispatch/observer.ts';
-import type { CallPlace } from '../dispatch/placement.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
@@ -54,18 +54,12 @@ export class Observation implements CallObserver {
   onCall(
     call: Call,
     code: number,
-    place: CallPlace,
+    place: Place,
     waitUs: number,
     runUs: number,
     reply: Reply,
   ): void {
-    const { counters } = this;
-    if (counters !== undefined) {
-      const { name } = call.procedure;
-      if (place === 'inline') counters.recordInline(name, code, runUs);
-      else if (place === 'worker') counters.recordWorker(name, code, waitUs, runUs);
-      else counters.recordRefused(name, code);
-    }
+    this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
     // The same code, thrown by a procedure, is its own affair.
     if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
     call.trace?.end(code, place, waitUs, runUs);
@@ -87,7 +81,7 @@ export class Observation implements CallObserver {
     if (code === ErrorCode.Overloaded) this.#noteShed();
     if (this.#tell === undefined) return;
     const { traceparent } = scope;
-    this.#tell(eventOf(method, id, code, 'none', 0, neverRan, undefined, traceparent, scope));
+    this.#tell(eventOf(method, id, code, noPlace, 0, neverRan, undefined, traceparent, scope));
   }
 
   close(): void {
@@ -104,7 +98,7 @@ function eventOf(
   method: string | undefined,
   id: string | undefined,
   code: number,
-  place: CallPlace,
+  place: Place,
   waitUs: number,
   runUs: number,
   ref: string | undefined,

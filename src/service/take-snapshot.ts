@@ -1,4 +1,6 @@
+import { inlinePlace, type Place, workerPlace } from '../base/place.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
+import type { ExecutorFigures } from '../dispatch/executor.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import { lostOutput } from '../observe/lost-output.ts';
 import type { ProcessGauges } from '../observe/process-gauges.ts';
@@ -66,8 +68,7 @@ function gaugesOf(source: SnapshotSource): Gauges {
   const pools = generations.flatMap(({ pool }) => pool?.stats() ?? []);
   return {
     requestsInFlight: serving.inFlight,
-    inlineInFlight: sum(generations.map(({ inlineInFlight }) => inlineInFlight)),
-    workerInFlight: sum(pools.flatMap(({ workers }) => workers.map(({ inFlight }) => inFlight))),
+    callsInFlight: inFlightByPlace(generations.flatMap(({ executors }) => executors)),
     leftCalls: sum(pools.flatMap(({ workers }) => workers.map(({ left }) => left))),
     overdueCalls: sum(pools.flatMap(({ workers }) => workers.map(({ overdue }) => overdue))),
     queued: sum(pools.map(({ queued }) => queued)),
@@ -81,6 +82,15 @@ function gaugesOf(source: SnapshotSource): Gauges {
     connections: connections?.open,
     ...processGauges.read(),
   };
+}
+
+/** These two are shown where there is nothing, too; other places are as they come. */
+function inFlightByPlace(executors: readonly ExecutorFigures[]): Record<Place, number> {
+  const byPlace: Record<Place, number> = { [inlinePlace]: 0, [workerPlace]: 0 };
+  for (const { place, inFlight } of executors) {
+    byPlace[place] = (byPlace[place] ?? 0) + inFlight;
+  }
+  return byPlace;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Context, Span, Tracer } from '@opentelemetry/api';
 import { wallTimeOf } from '../base/clock.ts';
+import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { neverRan } from '../dispatch/observer.ts';
-import type { CallPlace } from '../dispatch/placement.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { type CallTrace, type RequestTrace, toRemoteSpan } from '../dispatch/trace.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
@@ -127,7 +127,7 @@ class TracedCall implements CallTrace {
     return context.with(trace.setSpan(this.#parent, this.#span), handler);
   }
 
-  end(code: number, place: CallPlace, waitUs: number, runUs: number): void {
+  end(code: number, place: Place, waitUs: number, runUs: number): void {
     const span = this.#span;
     span.setAttribute('tandem.place', place);
     span.setAttribute('tandem.wait_ms', waitUs / 1000);

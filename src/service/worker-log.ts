@@ -1,5 +1,5 @@
 import type { Log } from '../observe/log.ts';
-import type { PoolEvents } from '../pool/pool-options.ts';
+import type { WorkerEvents } from '../pool/worker-events.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 
 /** Writes the stack behind each -32603; the client was given the ref. */
@@ -17,24 +17,24 @@ export function logHookFault(
     log.error({ event: 'hook-failed', ref, hook, detail }, 'a hook failed');
 }
 
-/** Writes what happens to the workers. */
-export function poolEvents(log: Log): Omit<PoolEvents, 'onRun' | 'observer' | 'onOutdated'> {
+/** Writes what happens to the workers. `onOutdated` is no line: it makes the service reload. */
+export function workerLog(log: Log): Omit<WorkerEvents, 'onOutdated'> {
   return {
     onFault: logFault(log),
     onUncaught: (detail) =>
       log.error({ event: 'worker-error', detail }, 'an error outside of any call in a worker'),
     onGarbled: (detail) =>
       log.error({ event: 'worker-garbled', detail }, 'a worker told what can not be'),
-    onWorkerLost: (reason, detail) =>
+    onLost: (reason, detail) =>
       log.error({ event: 'worker-lost', reason, detail }, 'a worker was lost'),
-    onWorkerKilled: (method) =>
+    onKilled: (method) =>
       log.warn({ event: 'worker-killed', method }, 'a worker was ended at the deadline of a call'),
     onRestartFailed: (detail, retryMs) =>
       log.error(
         { event: 'worker-restart-failed', detail, retryMs },
         'a worker could not be replaced yet',
       ),
-    onWorkerRetired: (calls, memory) =>
+    onRetired: (calls, memory) =>
       log.info({ event: 'worker-retired', calls, memory }, 'a worker is replaced by a fresh one'),
     onNotNiced: () =>
       log.warn(

@@ -27,7 +27,7 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
     calls,
     // Complete, unless the process has another version of this package.
     counters: amountsOf(counters) as Counters,
-    gauges: gauges && (amountsOf(gauges) as Gauges),
+    gauges: gauges && gaugesOf(gauges),
   };
 }
 
@@ -41,6 +41,14 @@ function amountsOf(fields: Fields): Readonly<Record<string, number>> {
   return Object.fromEntries(
     Object.entries(fields).filter((entry): entry is [string, number] => isAmount(entry[1])),
   );
+}
+
+/** A gauge has one amount, or one for each place. */
+function gaugesOf(fields: Fields): Gauges {
+  const byLabel = Object.entries(fields)
+    .filter((entry): entry is [string, Fields] => isFields(entry[1]))
+    .map(([name, values]) => [name, amountsOf(values)]);
+  return { ...amountsOf(fields), ...Object.fromEntries(byLabel) } as Gauges;
 }
 
 function isCallTotals(value: unknown): value is CallTotals {

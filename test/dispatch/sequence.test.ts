@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Call } from '../../src/dispatch/call.ts';
+import { CallEnding } from '../../src/dispatch/call-ending.ts';
 import type { Executor } from '../../src/dispatch/executor.ts';
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import {
@@ -14,7 +15,8 @@ import type { Reply } from '../../src/jsonrpc/reply.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { seed } from '../seed.ts';
 
-const enough = 1_000_000;
+const upTo = (bytes: number) => new CallEnding('none', bytes, undefined);
+const enough = upTo(1_000_000);
 const scope = new RequestScope();
 const anything = procedure({ name: 'anything' }, () => null);
 
@@ -33,6 +35,7 @@ function callOf(id: string | undefined): Call {
 
 /** Runs nothing, and notes when each call begins and ends. */
 class FakeExecutor implements Executor {
+  readonly place = 'fake';
   readonly takesUnparsed = true;
   readonly executeInOrder?: NonNullable<Executor['executeInOrder']>;
   readonly #journal: string[];
@@ -188,7 +191,7 @@ describe('runInOrder', () => {
         }),
       );
       // '[' and three times 33 bytes fit: a reply, and what separates it or closes.
-      const replies = await runInOrder(steps, 100);
+      const replies = await runInOrder(steps, upTo(100));
       const tooLarge = (id: string) =>
         `{"jsonrpc":"2.0","id":${id},"error":{"code":-32004,"message":"Limit exceeded","data":{"limit":100}}}`;
       assert.deepEqual(replies, [
@@ -214,8 +217,8 @@ describe('runInOrder', () => {
     );
     const steps = Array.from({ length: 3 }, (): Step => ({ call: callOf('1'), executor }));
     // 6 bytes each, and 4 around them.
-    assert.deepEqual(await runInOrder(steps, 22), ['"éé"', '"éé"', '"éé"']);
-    const replies = await runInOrder(steps, 21);
+    assert.deepEqual(await runInOrder(steps, upTo(22)), ['"éé"', '"éé"', '"éé"']);
+    const replies = await runInOrder(steps, upTo(21));
     assert.match(String(replies[2]), /-32004/);
     const bytes = new FakeExecutor(
       [],
@@ -223,7 +226,7 @@ describe('runInOrder', () => {
       () => Buffer.from('"éé"'),
     );
     const mixed = steps.map((step): Step => ({ ...step, executor: bytes }) as Step);
-    assert.match(String((await runInOrder(mixed, 21))[2]), /-32004/);
+    assert.match(String((await runInOrder(mixed, upTo(21)))[2]), /-32004/);
   });
 });
 

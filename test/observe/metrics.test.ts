@@ -52,11 +52,11 @@ describe('a histogram', () => {
 describe('call counters', () => {
   it('count each call once, also where one that was timed stands for others', () => {
     const counters = new CallCounters();
-    counters.recordInline('a', 0, 30);
-    for (let i = 0; i < 5; i++) counters.recordInline('a', 0, -2);
-    counters.recordInline('a', -32602, 300);
-    counters.recordInline('a', 0, -2);
-    counters.recordInline('a', -32001, -1);
+    counters.record('a', 0, 'inline', 0, 30);
+    for (let i = 0; i < 5; i++) counters.record('a', 0, 'inline', 0, -2);
+    counters.record('a', -32602, 'inline', 0, 300);
+    counters.record('a', 0, 'inline', 0, -2);
+    counters.record('a', -32001, 'inline', 0, -1);
     const [a] = counters.totals();
     assert.deepEqual(a?.codes, { '0': 7, '-32602': 1, '-32001': 1 });
     // 1 of 30 us, and 7 of 300 us: the one that was, the five before it, the one after it.
@@ -71,7 +71,7 @@ describe('call counters', () => {
 
   it('hold the codes of one procedure to a number, whatever it throws', () => {
     const counters = new CallCounters();
-    for (let code = 1; code <= 1000; code++) counters.recordWorker('a', code, 0, 1);
+    for (let code = 1; code <= 1000; code++) counters.record('a', code, 'worker', 0, 1);
     const codes: Readonly<Record<string, number>> = counters.totals()[0]?.codes ?? {};
     assert.equal(Object.keys(codes).length, 33);
     assert.equal(codes.other, 1000 - 32);
@@ -84,7 +84,10 @@ describe('rendered metrics', () => {
       Object.values<{ name: string; help: string; type?: string }>(table),
     );
     const gauges = Object.fromEntries(Object.keys(gaugeTable).map((name) => [name, 1.5]));
-    const full = { ...snapshot('0', (counters) => counters.recordWorker('a', 0, 5, 5)), gauges };
+    const full = {
+      ...snapshot('0', (counters) => counters.record('a', 0, 'worker', 5, 5)),
+      gauges,
+    };
     const exposition = new Exposition(await renderMetrics([full]));
     const names = new Set(rows.map(({ name }) => name));
     assert.deepEqual(new Set(exposition.families.map(({ name }) => name)), names);
@@ -98,15 +101,15 @@ describe('rendered metrics', () => {
 
   it('sum what processes counted, an ended one included, and show a gauge for each that runs', async () => {
     const one = snapshot('1', (counters) => {
-      counters.recordWorker('a', 0, 20, 20);
-      counters.recordWorker('a', -32603, 20, 20);
+      counters.record('a', 0, 'worker', 20, 20);
+      counters.record('a', -32603, 'worker', 20, 20);
     });
     const two = snapshot('2', (counters) => {
-      counters.recordWorker('a', 0, 20, 20);
-      counters.recordInline('b', 0, 5);
+      counters.record('a', 0, 'worker', 20, 20);
+      counters.record('b', 0, 'inline', 0, 5);
       counters.recordRefused('(unknown)', -32601);
     });
-    const three = snapshot('3', (counters) => counters.recordInline('a', 0, 70e6));
+    const three = snapshot('3', (counters) => counters.record('a', 0, 'inline', 0, 70e6));
     const ended = { process: 'ended', ...addTotals([crossed(three), crossed(three)]) };
     // In whichever order they answered.
     const all = [crossed(two), { ...ended, gauges: undefined }, crossed(one)];
@@ -150,8 +153,8 @@ describe('the text of a service', () => {
   it('has histograms for so many procedures, and one for the rest', async () => {
     const fill = (counters: CallCounters): void => {
       for (let i = 0; i < 1000; i++) {
-        counters.recordWorker(`p${i}`, 0, 1, 2);
-        counters.recordInline(`p${i}`, 0, 2);
+        counters.record(`p${i}`, 0, 'worker', 1, 2);
+        counters.record(`p${i}`, 0, 'inline', 0, 2);
       }
     };
     const bytes = await renderMetrics([snapshot('1', fill)]);

@@ -90,7 +90,7 @@ describe('piscina', () => {
       new AbortController().signal,
     ).first();
     t.after(() => generation.close(0));
-    const { workers } = generation.pool!.roster.threads;
+    const workers = generation.pool!.roster.threads.piscina.threads;
     assert.equal(workers.length, 2);
     const kernel = new Kernel(config, () => generation);
     const seen = new Set<unknown>();

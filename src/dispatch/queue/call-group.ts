@@ -1,10 +1,10 @@
 import { clockMs } from '../../base/clock.ts';
-import type { ErrorCode } from '../../jsonrpc/errors.ts';
-import type { Reply } from '../../jsonrpc/reply.ts';
+import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
 import type { BodyLease } from '../body-memory.ts';
 import type { Call } from '../call.ts';
-import { errorFor } from '../limit.ts';
-import type { CallObserver } from '../observer.ts';
+import type { CallEnding } from '../call-ending.ts';
+import type { Refusal } from '../limit.ts';
+import { neverRan } from '../observer.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
 import type { CostEstimate } from './cost.ts';
 
@@ -38,16 +38,24 @@ export class GroupCall {
   }
 
   /**
-   * The first answer counts; later ones are dropped.
+   * Answers with a reply that its worker has made. The first answer counts; later ones of any kind are dropped.
    *
    * @param code of its error; 0: a result
    * @param runUs microseconds since its handler was entered; `neverRan`
    */
   answer(reply: Reply, code: number, runUs: number): void {
-    if (this.isAnswered) return;
-    this.isAnswered = true;
-    this.reply = reply;
-    this.group.noteAnswer(this, code, runUs);
+    if (!this.#claimAnswer()) return;
+    const { ending } = this.group;
+    this.reply = ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs));
+    this.group.noteAnswer(this);
+  }
+
+  /** Answers with what this side has come to: it has not run. */
+  finish(outcome: Outcome): void {
+    if (!this.#claimAnswer()) return;
+    const { ending } = this.group;
+    this.reply = ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan));
+    this.group.noteAnswer(this);
   }
 
   /** It has started, so that it will not be sent again: what its params stand in may go. */
@@ -56,8 +64,17 @@ export class GroupCall {
   }
 
   /** Answers with a standard error. */
-  fail(code: ErrorCode, data: unknown, runUs: number): void {
-    if (!this.isAnswered) this.answer(errorFor(this.call, code, data), code, runUs);
+  refuse(refusal: Refusal, runUs: number): void {
+    if (!this.#claimAnswer()) return;
+    const { ending } = this.group;
+    this.reply = ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs));
+    this.group.noteAnswer(this);
+  }
+
+  #claimAnswer(): boolean {
+    if (this.isAnswered) return false;
+    this.isAnswered = true;
+    return true;
   }
 }
 
@@ -72,10 +89,8 @@ export interface WaitingRoom {
 
 /** Whom a group tells of what happens to it. */
 export interface GroupOwner {
-  /** Bound on the replies of one request. */
-  readonly maxReplyBytes: number;
-  /** Told of each call. */
-  readonly observer: CallObserver | undefined;
+  /** Ends the calls; its `maxReplyBytes` bounds the replies of one request together, too. */
+  readonly ending: CallEnding;
   /** Every call has an answer. */
   onDone(group: CallGroup): void;
   /** A held group may go on: every call before `next` has an answer. */
@@ -161,8 +176,13 @@ export class CallGroup implements CancelListener {
     return this.calls[this.next - 1]?.isAnswered !== false;
   }
 
-  #waitUs(runUs: number): number {
-    if (this.#owner.observer?.timing === 'none') return 0;
+  get ending(): CallEnding {
+    return this.#owner.ending;
+  }
+
+  /** Microseconds since the arrival that a call which ends now did not run; 0 where nobody wants to know. */
+  waitUs(runUs: number): number {
+    if (this.ending.timing === 'none') return 0;
     const waitUs = (clockMs() - this.#arrivedAt) * 1000 - Math.max(runUs, 0);
     // What a lost call ran is known in whole milliseconds only.
     return Math.max(waitUs, 0);
@@ -173,15 +193,11 @@ export class CallGroup implements CancelListener {
   }
 
   /** One of its calls has got its answer. */
-  noteAnswer({ call, reply }: GroupCall, code: number, runUs: number): void {
-    const { observer } = this.#owner;
-    if (observer !== undefined) {
-      observer.onCall(call, code, 'worker', this.#waitUs(runUs), runUs, reply);
-    }
+  noteAnswer({ reply }: GroupCall): void {
     this.#answered++;
     this.#replyLength += reply?.length ?? 0;
     if (this.isDone) this.#owner.onDone(this);
-    else if (this.#replyLength > this.#owner.maxReplyBytes) this.#owner.onTooLarge(this);
+    else if (this.#replyLength > this.ending.maxReplyBytes) this.#owner.onTooLarge(this);
     else if (this.state === 'held' && this.mayGoOn) this.#owner.onResume(this);
   }
 }

@@ -89,7 +89,7 @@ export class Expiry {
     const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
     const data = { timeoutMs: own ? timeoutMs : scope.timeoutMs };
     if (isOrphan) this.#orphans.expire(item);
-    item.fail(ErrorCode.DeadlineExceeded, data, (now - startedAt) * 1000);
+    item.refuse({ code: ErrorCode.DeadlineExceeded, data }, (now - startedAt) * 1000);
     if (!isRunning) this.#abort(item, 'deadline', now);
     onAnswered(item.group);
     return isStuck;
@@ -100,7 +100,8 @@ export class Expiry {
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
     if (!this.#thread.ledger.revoke(item.ticket)) return;
     this.#slots.release(item);
-    item.fail(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }, neverRan);
+    const { timeoutMs } = scope;
+    item.refuse({ code: ErrorCode.DeadlineExceeded, data: { timeoutMs } }, neverRan);
   }
 
   #isSilent({ abortedAt }: GroupCall, now: number): boolean {

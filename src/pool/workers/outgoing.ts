@@ -1,7 +1,5 @@
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
-import { neverRan } from '../../dispatch/observer.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
-import { replyText } from '../../jsonrpc/reply.ts';
 import { type FaultReporter, toErrorOutcome } from '../../router/invoke.ts';
 import type { PoolCounters } from '../stats.ts';
 import { FrameBuilder } from '../wire/frame.ts';
@@ -123,8 +121,6 @@ export class Outgoing {
 
   #fault(item: GroupCall, error: unknown): void {
     if (item.isAnswered) return;
-    const { id, procedure } = item.call;
-    const outcome = toErrorOutcome(error, procedure.name, this.#onFault);
-    item.answer(id === undefined ? undefined : replyText(id, outcome), outcome.code, neverRan);
+    item.finish(toErrorOutcome(error, item.call.procedure.name, this.#onFault));
   }
 }

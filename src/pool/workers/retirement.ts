@@ -1,3 +1,4 @@
+import { Timers } from './timers.ts';
 import type { WorkerState } from './worker-state.ts';
 
 export interface RetirementLimits {
@@ -9,9 +10,12 @@ export interface RetirementLimits {
 export interface RetirementEvents {
   /** Takes no more calls from now on: its place is free. */
   readonly onBegun: (worker: WorkerState) => void;
-  /** Has finished what it had, and can be told to tear down. */
-  readonly onIdle: (worker: WorkerState) => void;
+  /** Has had its time to tear down, and is to be ended. */
+  readonly onOver: (worker: WorkerState) => void;
 }
+
+/** A retiring worker whose teardown takes longer is ended all the same. */
+const longestTeardownMs = 10_000;
 
 /** Takes workers that have grown old out of service, one at a time, each after its last call. */
 export class Retirement {
@@ -19,6 +23,7 @@ export class Retirement {
   readonly #events: RetirementEvents;
   #worker: WorkerState | undefined;
   #isIdle = false;
+  readonly #timers = new Timers();
 
   constructor(limits: RetirementLimits, events: RetirementEvents) {
     this.#limits = limits;
@@ -35,9 +40,13 @@ export class Retirement {
     }
     if (this.#worker.inFlight === 0 && this.#worker.isAnswered && !this.#isIdle) {
       this.#isIdle = true;
-      this.#events.onIdle(this.#worker);
+      this.#tearDown(this.#worker);
     }
     return true;
+  }
+
+  close(): void {
+    this.#timers.clearAll();
   }
 
   /** A worker is gone: the next one may follow, if it was this one. */
@@ -45,6 +54,11 @@ export class Retirement {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
     this.#isIdle = false;
+  }
+
+  #tearDown(worker: WorkerState): void {
+    worker.thread.post({ type: 'retire' });
+    this.#timers.set(longestTeardownMs, () => this.#events.onOver(worker)).unref();
   }
 
   #isOld({ completed, memory, orphans }: WorkerState): boolean {

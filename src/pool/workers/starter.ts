@@ -1,20 +1,27 @@
-import type { Notice } from '../wire/messages.ts';
+import type { RunObserver } from '../../dispatch/executor.ts';
+import { SourceFiles } from '../../modules/source-files.ts';
+import type { LoadedReplica, Notice } from '../wire/messages.ts';
+import type { WorkerEvents } from '../worker-events.ts';
 import { type Expected, Loading } from './loading.ts';
+import { isNiced } from './niceness.ts';
 import type { ReplicaThreads, ThreadExit, ThreadListener } from './threads.ts';
 import { Timers } from './timers.ts';
-import { WorkerState, type WorkerStateEvents, type WorkerStateOptions } from './worker-state.ts';
+import { WorkerState, type WorkerStateOptions } from './worker-state.ts';
 
-export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
+type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
 /** What a replica tells once it has loaded. */
 export type ServingNotice = Exclude<Notice, { readonly type: 'stage' | 'ready' | 'failed' }>;
 
 export interface StarterOptions extends WorkerStateOptions {
   readonly startTimeoutMs: number;
+  readonly niceIncrement: number;
+  /** undefined: the first replica is to tell. */
+  readonly expected: Expected | undefined;
 }
 
 export interface StarterEvents {
   /** A replica has loaded what it was to load. */
-  onReady(worker: WorkerState, notice: ReadyNotice): void;
+  onReady(worker: WorkerState, loaded: LoadedReplica): void;
   /** It has not, and will not. It is not ended yet. */
   onFailed(worker: WorkerState, error: Error): void;
   /** It has not within `startTimeoutMs`: `doing` has not ended. To be ended by `end`. */
@@ -33,23 +40,26 @@ export class Starter {
   expected: Expected | undefined;
   readonly #threads: ReplicaThreads;
   readonly #options: StarterOptions;
-  readonly #linkEvents: WorkerStateEvents;
+  readonly #onRun: RunObserver;
+  readonly #workerEvents: WorkerEvents;
   readonly #events: StarterEvents;
   readonly #loading = new Map<WorkerState, Loading>();
   readonly #ended = new Set<Promise<void>>();
   readonly #timers = new Timers();
+  #nicenessChecked = false;
 
   constructor(
     threads: ReplicaThreads,
-    expected: Expected | undefined,
     options: StarterOptions,
-    linkEvents: WorkerStateEvents,
+    onRun: RunObserver,
+    workerEvents: WorkerEvents,
     events: StarterEvents,
   ) {
     this.#threads = threads;
-    this.expected = expected;
+    this.expected = options.expected;
     this.#options = options;
-    this.#linkEvents = linkEvents;
+    this.#onRun = onRun;
+    this.#workerEvents = workerEvents;
     this.#events = events;
   }
 
@@ -58,12 +68,37 @@ export class Starter {
     return this.#loading.size;
   }
 
-  /** Resolves when every replica that was started is gone. */
-  async gone(): Promise<void> {
-    await Promise.all(this.#ended);
+  start(count: number): void {
+    for (let i = 0; i < count; i++) this.#startOne();
   }
 
-  start(): void {
+  /** From now on replicas need not have loaded the same files, as long as they registered the same procedures. */
+  takeOtherCode(): void {
+    if (this.expected === undefined) return;
+    this.expected = { ...this.expected, sources: new SourceFiles(new Map()) };
+  }
+
+  /**
+   * Every replica was told to end: resolves when all are gone, or their time is over.
+   *
+   * @param loadingMs how long replicas may go on that load their modules: one that is ended meanwhile leaves
+   *   the files it had open behind, for as long as the process lives (Node 20)
+   * @param isGivenUp what they load may hang: after the grace it is ended
+   */
+  async close(graceMs: number, loadingMs: number, isGivenUp: boolean): Promise<void> {
+    const gone = Promise.all(this.#ended);
+    // Nothing is told to be late any more.
+    this.#timers.clearAll();
+    const mostMs = this.count > 0 ? Math.max(graceMs, loadingMs) : graceMs;
+    if (isGivenUp) this.#timers.set(graceMs, () => this.#endAll());
+    const limit = new Promise<void>((resolve) => {
+      this.#timers.set(mostMs, resolve);
+    });
+    await Promise.race([gone, limit]);
+    this.#timers.clearAll();
+  }
+
+  #startOne(): void {
     let worker: WorkerState | undefined;
     let ended: () => void = () => {};
     const end = new Promise<void>((resolve) => {
@@ -78,10 +113,8 @@ export class Starter {
       this.#events.onLate(loading.doing, () => this.#end(late, loading));
     });
     limit.unref();
-    // One line: what goes wrong in a thread goes wrong at each of its calls.
-    const onGarbled = once((detail: string) => this.#linkEvents.onGarbled(detail));
     const listener: ThreadListener = {
-      onGarbled,
+      onGarbled: (detail) => worker?.noteGarbled(detail),
       onUnreadable: () => {
         if (worker !== undefined) this.#events.onUnreadable(worker);
       },
@@ -104,19 +137,13 @@ export class Starter {
       onGone: () => worker?.onGone(),
     };
     const thread = this.#threads.start(listener, this.expected?.fingerprint);
-    const { onRun, onFault } = this.#linkEvents;
-    worker = new WorkerState(thread, this.#options, { onRun, onFault, onGarbled });
+    worker = new WorkerState(thread, this.#options, this.#onRun, this.#workerEvents);
     this.#loading.set(worker, loading);
   }
 
   /** Ends what loads the modules; a thread that has not come to them yet, once it has. */
-  end(): void {
+  #endAll(): void {
     for (const [worker, loading] of this.#loading) this.#end(worker, loading);
-  }
-
-  /** Nothing is told to be late any more. */
-  stopWaiting(): void {
-    this.#timers.clearAll();
   }
 
   #end(worker: WorkerState, loading: Loading): void {
@@ -151,17 +178,20 @@ export class Starter {
 
   #onReady(worker: WorkerState, loading: Loading, notice: ReadyNotice): void {
     const changed = loading.verify();
-    if (changed === undefined) this.#events.onReady(worker, notice);
-    else this.#events.onFailed(worker, changed);
+    if (changed !== undefined) {
+      this.#events.onFailed(worker, changed);
+      return;
+    }
+    worker.threadId = notice.threadId;
+    this.#checkNiceness(notice.nice);
+    this.#events.onReady(worker, notice.loaded);
   }
-}
 
-function once(tell: (detail: string) => void): (detail: string) => void {
-  let isTold = false;
-  return (detail) => {
-    if (!isTold) tell(detail);
-    isTold = true;
-  };
+  #checkNiceness(nice: number): void {
+    if (this.#nicenessChecked) return;
+    this.#nicenessChecked = true;
+    if (!isNiced(nice, this.#options.niceIncrement)) this.#workerEvents.onNotNiced();
+  }
 }
 
 function toError({ message, stack }: Extract<Notice, { readonly type: 'failed' }>): Error {

@@ -5,8 +5,8 @@ import { neverRan } from '../../dispatch/observer.ts';
 import { frameBudgetUs, type WorkerLoad } from '../../dispatch/queue/balance.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
-import type { FaultReporter } from '../../router/invoke.ts';
 import { slotCount } from '../wire/ledger.ts';
+import type { WorkerEvents } from '../worker-events.ts';
 import { Expiry } from './expiry.ts';
 import { Orphans } from './orphans.ts';
 import { Outgoing, type OutgoingOptions } from './outgoing.ts';
@@ -22,16 +22,6 @@ export interface WorkerStateOptions extends OutgoingOptions {
   readonly maxOrphansPerWorker: number;
 }
 
-/** Whom a worker tells of what concerns others than the callers. */
-export interface WorkerStateEvents {
-  /** A call ended with a result. */
-  readonly onRun: RunObserver;
-  /** A call could not be sent. */
-  readonly onFault: FaultReporter;
-  /** The worker told what can't be. */
-  onGarbled(detail: string): void;
-}
-
 /** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
 export class WorkerState implements WorkerLoad {
   readonly thread: ReplicaThread;
@@ -45,18 +35,26 @@ export class WorkerState implements WorkerLoad {
   readonly orphans: Orphans;
   readonly pulse: Pulse;
   readonly expiry: Expiry;
-  readonly #events: WorkerStateEvents;
+  readonly #onRun: RunObserver;
+  readonly #events: WorkerEvents;
+  #isGarbled = false;
   readonly #slots = new Slots();
   readonly #outgoing: Outgoing;
   /** Shared bytes that the thread may read until it has ended. */
   #unsettled: BodyLease[] = [];
 
-  constructor(thread: ReplicaThread, options: WorkerStateOptions, events: WorkerStateEvents) {
+  constructor(
+    thread: ReplicaThread,
+    options: WorkerStateOptions,
+    onRun: RunObserver,
+    events: WorkerEvents,
+  ) {
     this.thread = thread;
+    this.#onRun = onRun;
     this.#events = events;
     this.orphans = new Orphans(options.maxOrphansPerWorker);
     this.pulse = new Pulse(thread, this.#slots, options.timeoutMs);
-    this.#outgoing = new Outgoing(thread, this.#slots, options, events.onFault);
+    this.#outgoing = new Outgoing(thread, this.#slots, options, (fault) => events.onFault(fault));
     this.expiry = new Expiry(thread, this.#slots, this.orphans, (item) =>
       this.#outgoing.timeoutOf(item),
     );
@@ -156,9 +154,16 @@ export class WorkerState implements WorkerLoad {
       elapsedUs >= 0 &&
       (elapsedUs <= longestUs || ended.isAnswered);
     if (isTimed) ended.cost.record(micros);
-    else this.#events.onGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
+    else this.noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     ended.answer(reply === '' ? undefined : reply, code, isTimed ? elapsedUs : 0);
-    if (isTimed && code === 0) this.#events.onRun(ended.call, micros);
+    if (isTimed && code === 0) this.#onRun(ended.call, micros);
+  }
+
+  /** The worker told what can't be. One line: what goes wrong in a thread goes wrong at each of its calls. */
+  noteGarbled(detail: string): void {
+    if (this.#isGarbled) return;
+    this.#isGarbled = true;
+    this.#events.onGarbled(detail);
   }
 
   /** The worker has started all it had up to `lastTicket`: what of it has not ended waits. */
@@ -220,6 +225,6 @@ export class WorkerState implements WorkerLoad {
   #answerLost(item: GroupCall, reason: LossReason): void {
     const { startedAt } = item;
     const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
-    item.fail(ErrorCode.WorkerLost, { reason }, runUs);
+    item.refuse({ code: ErrorCode.WorkerLost, data: { reason } }, runUs);
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import type { Call } from '../../../src/dispatch/call.ts';
+import { CallEnding } from '../../../src/dispatch/call-ending.ts';
 import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
@@ -70,8 +71,7 @@ class Bench {
 
   add(...calls: Call[]): CallGroup {
     const owner: GroupOwner = {
-      maxReplyBytes: 1000,
-      observer: undefined,
+      ending: new CallEnding('fake', 1000, undefined),
       onDone: (group) => group.resolve(group),
       onResume: () => assert.fail('nothing of it comes back'),
       onTooLarge: () => {},

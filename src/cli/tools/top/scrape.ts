@@ -21,12 +21,15 @@ export interface Scrape {
   readonly procedures: ReadonlyMap<string, ProcedureFigures>;
   /** Sums of all other samples, by name and the one label that tells them apart. */
   readonly sums: ReadonlyMap<string, number>;
+  /** Calls that have not ended, by place. */
+  readonly inFlight: ReadonlyMap<string, number>;
   /** The worst of the processes. */
   readonly delays: ReadonlyMap<string, number>;
   readonly processes: number;
 }
 
 const callCounter = 'tandem_calls_total';
+const inFlightGauge = 'tandem_calls_in_flight';
 const delayGauge = /^tandem_event_loop_delay_(\w+)_seconds$/;
 const histograms = {
   duration: 'tandem_call_duration_seconds_bucket',
@@ -38,6 +41,7 @@ export function readScrape(text: string, at: number): Scrape | undefined {
   const samples = readSamples(text);
   if (!samples.some(({ name }) => name.startsWith('tandem_'))) return undefined;
   const sums = new Map<string, number>();
+  const inFlight = new Map<string, number>();
   const delays = new Map<string, number>();
   const processes = new Set<string>();
   for (const { name, labels, value } of samples) {
@@ -45,12 +49,22 @@ export function readScrape(text: string, at: number): Scrape | undefined {
     const key = delayGauge.exec(name)?.[1];
     if (key !== undefined) {
       delays.set(key, Math.max(delays.get(key) ?? 0, value));
+    } else if (name === inFlightGauge) {
+      const place = labels.place ?? '';
+      inFlight.set(place, (inFlight.get(place) ?? 0) + value);
     } else if (labels.procedure === undefined) {
-      const sumKey = keyOf(name, labels.state ?? labels.place);
+      const sumKey = keyOf(name, labels.state);
       sums.set(sumKey, (sums.get(sumKey) ?? 0) + value);
     }
   }
-  return { at, procedures: proceduresOf(samples), sums, delays, processes: processes.size };
+  return {
+    at,
+    procedures: proceduresOf(samples),
+    sums,
+    inFlight,
+    delays,
+    processes: processes.size,
+  };
 }
 
 export function keyOf(name: string, label?: string): string {

@@ -1,0 +1,147 @@
+import { clockMs } from '../base/clock.ts';
+import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
+import { neverRan } from '../dispatch/observer.ts';
+import type { CallGroup, GroupCall } from '../dispatch/queue/call-group.ts';
+import { Intake } from '../dispatch/queue/intake.ts';
+import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
+import type { WorkerState } from './workers/worker-state.ts';
+
+export interface WaitingLimits {
+  readonly workers: number;
+  /** Calls that may wait for a worker. */
+  readonly maxQueue: number;
+  /** Milliseconds a call may wait for a worker. */
+  readonly maxQueueMs: number;
+}
+
+/**
+ * The groups that are with no worker: they wait here, and leave for the workers together at the end of a turn of the
+ * event loop. What may not wait, or has waited too long, is refused here.
+ */
+export class WaitingGroups {
+  readonly #limits: WaitingLimits;
+  readonly #workers: readonly WorkerState[];
+  readonly #onSent: () => void;
+  readonly #intake: Intake;
+  #flushPlanned = false;
+
+  /**
+   * @param workers those that take calls, as they are at any time
+   * @param onSent called when groups have left, or were looked at and stay
+   */
+  constructor(limits: WaitingLimits, workers: readonly WorkerState[], onSent: () => void) {
+    this.#limits = limits;
+    this.#workers = workers;
+    this.#onSent = onSent;
+    this.#intake = new Intake(limits.maxQueue);
+  }
+
+  /** Calls that wait. */
+  get size(): number {
+    return this.#intake.size;
+  }
+
+  /** Whether any of them could go to a worker. */
+  get hasNext(): boolean {
+    return this.#intake.hasNext;
+  }
+
+  /** Why so many more calls may not even come in to see whether a worker takes them at once. */
+  refusalOfFlood(calls: number): Refusal | undefined {
+    return this.#intake.isFlooded(calls) ? this.#overload() : undefined;
+  }
+
+  add(group: CallGroup): void {
+    this.#intake.add(group);
+    this.plan();
+  }
+
+  /** Back to the front of the queue, in the order they had; a batch when its running call has ended. */
+  addBack(groups: readonly CallGroup[]): void {
+    for (const group of groups.toReversed()) {
+      // The answers of a lost worker's calls may have brought it back already.
+      if (group.state !== 'held' || group.isDone || !group.mayGoOn) continue;
+      group.state = 'queued';
+      group.waitingSince = clockMs();
+      this.#intake.addFirst(group);
+      this.plan();
+    }
+  }
+
+  /** A group has its answers: another of its procedure may go in its place. */
+  leave(group: CallGroup): void {
+    if (this.#intake.leave(group)) this.plan();
+  }
+
+  /** Answers what of a group is with no worker. */
+  refuse(group: CallGroup, refusal: Refusal): void {
+    group.queue?.drop(group);
+    // Not queued any more, so that the answers don't bring it back.
+    group.state = 'sent';
+    for (let i = group.next; i < group.calls.length; i++) {
+      (group.calls[i] as GroupCall).refuse(refusal, neverRan);
+    }
+  }
+
+  refuseAll(refusal: Refusal): void {
+    for (const group of this.#intake) this.refuse(group, refusal);
+  }
+
+  /** Answers groups whose request has no time left, and those that have waited too long. */
+  expire(now: number): void {
+    for (const group of this.#intake) {
+      const expired = refusalBeforeStart(group.scope, now);
+      if (expired !== undefined) this.refuse(group, expired);
+      else if (now - group.waitingSince > this.#limits.maxQueueMs) {
+        this.refuse(group, this.#overload());
+      }
+    }
+  }
+
+  /**
+   * Frames leave after all that this turn of the event loop brings has arrived; but what finds all workers at
+   * rest goes at once, and those that come behind it share the next frame.
+   */
+  plan(): void {
+    if (this.#flushPlanned) return;
+    this.#flushPlanned = true;
+    const send = (): void => {
+      this.#flushPlanned = false;
+      this.#send();
+    };
+    if (this.#workers.every((worker) => worker.inFlight === 0)) queueMicrotask(send);
+    else setImmediate(send);
+  }
+
+  #send(): void {
+    const workers = this.#workers;
+    for (;;) {
+      const group = this.#intake.peek();
+      if (group === undefined) break;
+      const worker = assign(group, workers);
+      if (worker === 'crowded') {
+        this.refuse(group, refusalOfCrowded(workers, clockMs()));
+        continue;
+      }
+      if (worker === undefined || worker.holdsBack(this.#intake.size)) break;
+      this.#intake.take(group);
+      worker.add(group);
+    }
+    for (const worker of workers) worker.flush();
+    this.#refuseExcess();
+    this.#onSent();
+  }
+
+  /** What no worker could take and may not wait either is refused, the newest first. */
+  #refuseExcess(): void {
+    for (;;) {
+      const group = this.#intake.excess();
+      if (group === undefined) return;
+      this.refuse(group, this.#overload());
+    }
+  }
+
+  #overload(): Refusal {
+    return refusalOfBusy(this.#workers, this.#intake.workUs, this.#limits.workers);
+  }
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import type { Place } from '../../../src/base/place.ts';
+import { type Call, unparsed } from '../../../src/dispatch/call.ts';
+import type { CallObserver } from '../../../src/dispatch/observer.ts';
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import type { Reply } from '../../../src/jsonrpc/reply.ts';
+import { tableOf } from '../../../src/router/router.ts';
+import type { Procedure } from '../../../src/router/types.ts';
+import router from '../../fixtures/executors/procedures.ts';
+import { Board } from './board.ts';
+import type { Opened, Subject } from './subject.ts';
+import { turn } from './turn.ts';
+
+export const maxReplyBytes = 2000;
+
+export type Method =
+  | 'value'
+  | 'later'
+  | 'refused'
+  | 'broken'
+  | 'large'
+  | 'hold'
+  | 'untilAborted'
+  | 'spin'
+  | 'die';
+
+export interface Report {
+  readonly code: number;
+  readonly place: Place;
+  readonly waitUs: number;
+  readonly runUs: number;
+  readonly reply: Reply;
+}
+
+export interface CallOptions {
+  readonly isNotification?: boolean;
+  /** Milliseconds of its procedure; undefined: so many that they never pass. */
+  readonly timeoutMs?: number;
+  readonly scope?: RequestScope;
+  /** Its params come as text that nobody has parsed. */
+  readonly isUnparsed?: boolean;
+}
+
+/** A call that was made up, and handed over. */
+export class Sent {
+  readonly tag: string;
+  readonly call: Call;
+  reply: Reply;
+  isAnswered = false;
+  /** Reports there were when the answer came. */
+  reportsAtAnswer = 0;
+  /** What was thrown, or rejected with. */
+  failure: unknown;
+  answered: Promise<void> = Promise.resolve();
+
+  constructor(tag: string, call: Call) {
+    this.tag = tag;
+    this.call = call;
+  }
+
+  get scope(): RequestScope {
+    return this.call.scope;
+  }
+}
+
+let tags = 0;
+
+/** An executor that is held to its contract, with what it reports and what its calls tell. */
+export class Bench {
+  readonly subject: Subject;
+  readonly board = new Board();
+  readonly #reports = new Map<Procedure, Report[]>();
+  readonly #onReport = new Map<Procedure, () => void>();
+  #opened: Opened | undefined;
+
+  private constructor(subject: Subject) {
+    this.subject = subject;
+  }
+
+  static async open(subject: Subject): Promise<Bench> {
+    const bench = new Bench(subject);
+    bench.#opened = await subject.open({ observer: bench.#observer(), maxReplyBytes });
+    return bench;
+  }
+
+  get opened(): Opened {
+    assert.ok(this.#opened !== undefined);
+    return this.#opened;
+  }
+
+  /** Closes the executor, and what listens. Whatever has not ended is lost. */
+  async end(): Promise<void> {
+    await this.opened.close(0);
+    this.board.close();
+  }
+
+  make(method: Method, options: CallOptions = {}): Sent {
+    const tag = `t${tags++}`;
+    const known = tableOf(router).get(method);
+    assert.ok(known !== undefined);
+    // Of its own for each call: an executor may hold a call in another form, and keeps the procedure.
+    const procedure = { ...known, timeoutMs: options.timeoutMs ?? known.timeoutMs };
+    const text = JSON.stringify({ tag });
+    const isText = options.isUnparsed === true || this.opened.executor.takesUnparsed;
+    return new Sent(tag, {
+      procedure,
+      id: options.isNotification === true ? undefined : JSON.stringify(tag),
+      params: isText ? unparsed : { tag },
+      source: isText ? text : undefined,
+      start: 0,
+      end: isText ? text.length : 0,
+      scope: options.scope ?? new RequestScope(),
+    });
+  }
+
+  send(method: Method, options: CallOptions = {}): Sent {
+    const sent = this.make(method, options);
+    this.hand([sent], () => [this.opened.executor.execute(sent.call)]);
+    return sent;
+  }
+
+  /** Calls of one request, one after another. */
+  sendInOrder(sent: readonly Sent[]): void {
+    const { executor } = this.opened;
+    this.hand(sent, () => executor.executeInOrder?.(sent.map(({ call }) => call)) ?? []);
+  }
+
+  /** Notes what comes back of a hand-over, thrown things too. */
+  hand(
+    sent: readonly Sent[],
+    over: () => readonly (Reply | Promise<Reply>)[] | Promise<readonly Reply[]>,
+  ): void {
+    const note = (one: Sent, reply: Reply): void => {
+      one.reply = reply;
+      one.isAnswered = true;
+      one.reportsAtAnswer = this.reportsOf(one).length;
+    };
+    const run = async (): Promise<void> => {
+      const given = over();
+      const replies = given instanceof Promise ? await given : given;
+      assert.equal(replies.length, sent.length, 'a reply for each call');
+      await Promise.all(
+        replies.map(async (reply, i) => {
+          note(sent[i] as Sent, reply instanceof Promise ? await reply : reply);
+        }),
+      );
+    };
+    const answered = run().catch((failure: unknown) => {
+      for (const one of sent) one.failure = failure;
+    });
+    for (const one of sent) one.answered = answered;
+  }
+
+  reportsOf({ call }: Sent): readonly Report[] {
+    return this.#reports.get(call.procedure) ?? [];
+  }
+
+  /** Resolves when a call is reported, or answered: it is both, or one of the two is missing. */
+  async ended(sent: Sent): Promise<void> {
+    if (this.reportsOf(sent).length > 0) return;
+    const reported = new Promise<void>((resolve) => {
+      this.#onReport.set(sent.call.procedure, resolve);
+    });
+    await Promise.race([reported, sent.answered]);
+  }
+
+  /** All that was handed over before has been looked at, and all that was told has been heard. */
+  async barrier(): Promise<void> {
+    const sent = this.send('later');
+    await sent.answered;
+    await this.board.until(sent.tag, 'ended');
+    await turn();
+  }
+
+  #observer(): CallObserver {
+    return {
+      timing: 'all',
+      onCall: ({ procedure }, code, place, waitUs, runUs, reply) => {
+        const reports = this.#reports.get(procedure) ?? [];
+        reports.push({ code, place, waitUs, runUs, reply });
+        this.#reports.set(procedure, reports);
+        this.#onReport.get(procedure)?.();
+      },
+      onRefused: () => assert.fail('an executor is given calls only'),
+    };
+  }
+}

@@ -1,0 +1,14 @@
+import { after, describe, test } from 'node:test';
+import { Conformance } from './clauses.ts';
+import { closed, inline, pool } from './subjects.ts';
+
+/** Every executor there is: another joins by its subject, and its name here. */
+for (const subject of [inline, pool, closed]) {
+  describe(`the contract of an executor: ${subject.name}`, () => {
+    const conformance = new Conformance(subject);
+    after(() => conformance.end());
+    for (const clause of conformance.clauses) {
+      test(clause.name, () => conformance.check(clause));
+    }
+  });
+}

@@ -1,0 +1,31 @@
+import type { Executor } from '../../../src/dispatch/executor.ts';
+import type { CallObserver } from '../../../src/dispatch/observer.ts';
+
+/** The clauses that hold for some executors only, and why an executor may lack one. */
+export interface Abilities {
+  /** It runs calls. One that is closed from the start does not. */
+  readonly runs: boolean;
+  /** It can stop a thread: synchronous code ends at its deadline, and a thread that dies costs only its calls. */
+  readonly stopsThreads: boolean;
+}
+
+export interface OpenOptions {
+  readonly observer: CallObserver;
+  /** Bytes of one reply. */
+  readonly maxReplyBytes: number;
+}
+
+export interface Opened {
+  readonly executor: Executor;
+  /** As the service closes it. Resolves when it is closed. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** An executor that the suite is run over. It has the procedures of test/fixtures/executors/procedures.ts. */
+export interface Subject {
+  readonly name: string;
+  readonly abilities: Abilities;
+  /** Cases to generate, and those that end the executor or a thread of it: opening one may cost nothing, or threads. */
+  readonly cases: { readonly mixes: number; readonly closes: number };
+  open(options: OpenOptions): Promise<Opened>;
+}

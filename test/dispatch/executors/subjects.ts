@@ -1,0 +1,93 @@
+import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
+import { ClosedExecutor } from '../../../src/dispatch/closed-executor.ts';
+import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
+import { InlineExecutor, InlineHost } from '../../../src/dispatch/inline.ts';
+import { SourceFiles } from '../../../src/modules/source-files.ts';
+import { workerExecArgv } from '../../../src/modules/typescript.ts';
+import { Pool } from '../../../src/pool/pool.ts';
+import { PoolCounters } from '../../../src/pool/stats.ts';
+import { fingerprint } from '../../../src/router/document/introspect.ts';
+import { fixture } from '../../files.ts';
+import router from '../../fixtures/executors/procedures.ts';
+import { patience } from '../../patience.ts';
+import type { Subject } from './subject.ts';
+import { turn } from './turn.ts';
+
+/** No call of the suite comes near it, but for those that have a deadline of their own. */
+const timeoutMs = 600_000;
+
+export const inline: Subject = {
+  name: 'inline',
+  abilities: { runs: true, stopsThreads: false },
+  cases: { mixes: 60, closes: 30 },
+  open: async ({ observer, maxReplyBytes }) => {
+    const deadlines = new DeadlineSweep();
+    const options = { timeoutMs, maxReplyBytes, checkResults: true, onFault: () => {} };
+    const host = new InlineHost(options, deadlines, observer);
+    return {
+      executor: new InlineExecutor(host),
+      // The service stops new calls, waits for those it has, and then ends the deadlines.
+      close: async (graceMs) => {
+        host.close();
+        while (graceMs > 0 && host.inFlight > 0) await turn();
+        deadlines.close();
+      },
+    };
+  },
+};
+
+const nothing = (): void => {};
+
+export const pool: Subject = {
+  name: 'pool',
+  abilities: { runs: true, stopsThreads: true },
+  cases: { mixes: 12, closes: 3 },
+  open: async ({ observer, maxReplyBytes }) => {
+    const modules = [fixture('executors/procedures.ts')];
+    const limits = { maxDepth: 64, strict: true, checkResults: true, maxReplyBytes };
+    const opened = new Pool(
+      {
+        ...patience,
+        modules,
+        execArgv: workerExecArgv(modules),
+        expected: { fingerprint: fingerprint(router), sources: new SourceFiles(new Map()) },
+        // One: what it tells is heard in the order in which it happened.
+        workers: 1,
+        spareWorkers: 0,
+        niceIncrement: 0,
+        workerMemoryMb: 0,
+        maxQueue: 10_000,
+        timeoutMs,
+        maxOrphansPerWorker: 10_000,
+        maxCallsPerWorker: 0,
+        maxWorkerMemory: 0,
+        counters: new PoolCounters(),
+        bodies: new BodyMemory(2 ** 26, 2 ** 24),
+        replica: { ...limits, maxWorkerMemory: 0, tracing: false },
+      },
+      { observer, onRun: nothing },
+      {
+        onFault: nothing,
+        onGarbled: nothing,
+        onUncaught: nothing,
+        onLost: nothing,
+        onKilled: nothing,
+        onRetired: nothing,
+        onRestartFailed: nothing,
+        onOutdated: nothing,
+        onNotNiced: nothing,
+      },
+    );
+    await opened.ready();
+    return { executor: opened, close: (graceMs) => opened.close(graceMs) };
+  },
+};
+
+export const closed: Subject = {
+  name: 'closed',
+  abilities: { runs: false, stopsThreads: false },
+  cases: { mixes: 60, closes: 30 },
+  open: async ({ observer }) => {
+    return { executor: new ClosedExecutor(observer), close: async () => {} };
+  },
+};

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { readScrape } from '../../src/cli/tools/top/scrape.ts';
+import { view } from '../../src/cli/tools/top/view.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { CallCounters } from '../../src/observe/call-counters.ts';
 import { bucketBounds, LatencyHistogram } from '../../src/observe/histogram.ts';
 import { callMetrics, counterTable, gaugeTable } from '../../src/observe/metric-table.ts';
 import { renderMetrics } from '../../src/observe/render.ts';
 import { addTotals, type Counters, type MetricsSnapshot } from '../../src/observe/snapshot.ts';
+import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
 import { Exposition } from './exposition.ts';
 
 function countersOf(value: number): Counters {
@@ -75,6 +78,29 @@ describe('call counters', () => {
     const codes: Readonly<Record<string, number>> = counters.totals()[0]?.codes ?? {};
     assert.equal(Object.keys(codes).length, 33);
     assert.equal(codes.other, 1000 - 32);
+  });
+});
+
+describe('a place that no table knows', () => {
+  it('is counted, crosses to another process, is rendered, and shows in tandem top', async () => {
+    const one = snapshot('1', (counters) => {
+      counters.record('a', 0, 'elsewhere', 40, 60);
+      counters.record('a', -32002, 'elsewhere', 40, -1);
+    });
+    const gauges = { ...one.gauges, callsInFlight: { inline: 0, elsewhere: 7 } };
+    const parsed = parseSnapshot(crossed({ ...one, gauges }));
+    assert.ok(parsed !== undefined);
+    const text = await renderMetrics([parsed]);
+    const seen = new Exposition(text);
+    const place = 'elsewhere';
+    assert.equal(seen.value('tandem_calls_total', { procedure: 'a', code: '0', place }), 1);
+    assert.equal(seen.value('tandem_calls_total', { procedure: 'a', code: '-32002', place }), 1);
+    assert.equal(seen.value('tandem_calls_in_flight', { place, process: '1' }), 7);
+    const scrape = readScrape(text.toString(), 0);
+    assert.ok(scrape !== undefined);
+    const lines = view('top', scrape, undefined, { rows: undefined, columns: undefined });
+    assert.match(lines.join('\n'), /in flight 0 inline, 7 elsewhere$/m);
+    assert.match(lines.join('\n'), /^a +elsewhere +2 +1 /m);
   });
 });
 

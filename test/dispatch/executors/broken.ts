@@ -59,25 +59,25 @@ export const brokenExecutors: readonly Broken[] = [
     name: 'reports twice',
     breaks: 'a result is answered once and reported once, a notification too',
     says: /reported once, not 2 times/,
-    options: withObserver(({ onCall }) => (...report) => {
-      onCall(...report);
-      onCall(...report);
+    options: withObserver((real) => (...report) => {
+      real.onCall(...report);
+      real.onCall(...report);
     }),
   },
   {
     name: 'does not report notifications',
     breaks: 'a result is answered once and reported once, a notification too',
     says: /reported once, not 0 times/,
-    options: withObserver(({ onCall }) => (call, ...rest) => {
-      if (call.id !== undefined) onCall(call, ...rest);
+    options: withObserver((real) => (call, ...rest) => {
+      if (call.id !== undefined) real.onCall(call, ...rest);
     }),
   },
   {
     name: 'reports under the name of another place',
     breaks: 'a result is answered once and reported once, a notification too',
     says: /reported under the place/,
-    options: withObserver(({ onCall }) => (call, code, _place, ...rest) => {
-      onCall(call, code, 'elsewhere', ...rest);
+    options: withObserver((real) => (call, code, _place, ...rest) => {
+      real.onCall(call, code, 'elsewhere', ...rest);
     }),
   },
   {
@@ -133,7 +133,10 @@ export const brokenExecutors: readonly Broken[] = [
     name: 'begins a call before the one before has ended',
     breaks: 'calls in order begin one after another, and are answered in that order',
     says: /Expected values to be strictly deep-equal/,
-    opened: withExecute(asIs, (execute) => (calls) => Promise.all(calls.map(execute))),
+    opened: withExecute(
+      asIs,
+      (execute) => (calls) => Promise.all(calls.map(async (call) => execute(call))),
+    ),
   },
   {
     name: 'answers later than it has reported the deadline',

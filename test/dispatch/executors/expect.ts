@@ -20,7 +20,10 @@ export function assertEndedOnce(bench: Bench, sent: Sent, codes: readonly number
   assert.equal(sent.reportsAtAnswer, 1, `${what} is reported before it is answered`);
   const report = reports[0] as Report;
   assert.equal(report.place, bench.opened.executor.place, `${what} is reported under the place`);
-  assert.ok(codes.includes(report.code), `${what} ended with ${report.code}, not ${codes}`);
+  assert.ok(
+    codes.includes(report.code),
+    `${what} ended with ${report.code}, not ${codes.join(' or ')}`,
+  );
   assert.ok(report.waitUs >= 0 && (report.runUs >= 0 || report.runUs === neverRan));
   if (sent.call.id === undefined) {
     assert.equal(reply, undefined, `${what} is a notification`);

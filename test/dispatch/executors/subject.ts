@@ -18,7 +18,7 @@ export interface OpenOptions {
 export interface Opened {
   readonly executor: Executor;
   /** As the service closes it. Resolves when it is closed. */
-  close(graceMs: number): Promise<void>;
+  readonly close: (graceMs: number) => Promise<void>;
 }
 
 /** An executor that the suite is run over. It has the procedures of test/fixtures/executors/procedures.ts. */

@@ -22,10 +22,10 @@ const runs = ({ runs: does }: Abilities): boolean => does;
 const stopsThreads = ({ stopsThreads: does }: Abilities): boolean => does;
 
 /** Milliseconds: the suite waits for such deadlines to pass, and for nothing else. */
-export const shortlyMs = 10;
+const shortlyMs = 10;
 
 /** Of a close that waits for as long as it must. */
-export const patientMs = 600_000;
+const patientMs = 600_000;
 
 async function endsWith(bench: Bench, method: Method, code: number): Promise<void> {
   for (const isNotification of [false, true]) {
@@ -35,7 +35,7 @@ async function endsWith(bench: Bench, method: Method, code: number): Promise<voi
   }
 }
 
-export const clauses: readonly Clause[] = [
+const clauses: readonly Clause[] = [
   {
     name: 'a result is answered once and reported once, a notification too',
     holdsFor: runs,

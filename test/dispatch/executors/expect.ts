@@ -10,7 +10,7 @@ export function codeOf(sent: Sent): number {
 }
 
 /** What holds for each call, however it ends: one answer, one report, and both say the same. */
-export function assertEndedOnce(bench: Bench, sent: Sent, codes: readonly number[]): Report {
+function assertEndedOnce(bench: Bench, sent: Sent, codes: readonly number[]): Report {
   const { tag, reply } = sent;
   const what = `${sent.call.procedure.name} ${tag}`;
   assert.equal(sent.failure, undefined, `${what} was thrown or rejected: ${String(sent.failure)}`);

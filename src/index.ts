@@ -6,8 +6,8 @@ export { type Address, type AppOptions, type ListenOptions, RpcApp } from './app
 export { rpcApp } from './app/rpc-app.ts';
 export { StartupError } from './base/startup-error.ts';
 export type { ConfigOptions } from './config/config.ts';
-export type { Authenticate, AuthRequest } from './dispatch/authenticate.ts';
 export type { PlacementDecision } from './dispatch/placement.ts';
+export type { Authenticate, AuthRequest } from './http/edge/auth-request.ts';
 export type { NodeHandler } from './http/node/handler.ts';
 export { ErrorCode, RpcError } from './jsonrpc/errors.ts';
 export type { CallEvent, OnCall } from './observe/call-event.ts';

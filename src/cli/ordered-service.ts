@@ -1,10 +1,10 @@
 import { RpcApp } from '../app/app.ts';
+import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
 import { loadUws } from '../http/uws/load.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { residentMemory } from '../observe/resident-memory.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
-import { hooksOf } from '../service/hooks.ts';
 import { freePorts } from '../supervisor/free-ports.ts';
 import type { ReloadOutcome, StartOrder } from '../supervisor/messages.ts';
 import type { SupervisorLink } from '../supervisor/supervisor-channel.ts';

@@ -1,9 +1,9 @@
 import { RpcApp } from '../app/app.ts';
+import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
-import { hooksOf } from '../service/hooks.ts';
 import { banner } from './banner.ts';
 import { fail } from './failure.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';

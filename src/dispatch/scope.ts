@@ -6,12 +6,12 @@ import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
 
 /** What a transport knows of one request; every call of the request shares it. */
 export interface ScopeFacts {
-  /** The headers named in `forwardHeaders`, lower-case names. Frozen when they are first asked for. */
+  /** Metadata of the request that procedures may see, by lower-case names. Frozen when they are first asked for. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly remoteAddress?: string | undefined;
-  /** Milliseconds from receipt that the caller waits for the whole request (`rpc-timeout-ms`). */
+  /** Milliseconds from receipt that the caller waits for the whole request. */
   readonly timeoutMs?: number | undefined;
-  /** The headers of W3C Trace Context as they were sent; ignored where they are invalid. */
+  /** W3C Trace Context as the caller sent it; ignored where it is invalid. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
 }
@@ -34,7 +34,7 @@ const noFacts: ScopeFacts = Object.freeze({});
 export class RequestScope implements RequestFacts {
   /** When the request was received, by `clockMs`. */
   readonly receivedAt: number;
-  /** Set by who traces the request, before its calls are read. */
+  /** Set by whoever traces the request, before its calls are read. */
   trace: RequestTrace | undefined = undefined;
   readonly #facts: ScopeFacts;
   #timeoutMs: number | undefined;

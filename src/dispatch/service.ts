@@ -2,15 +2,16 @@ import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 import type { RequestScope } from './scope.ts';
+import type { RequestTracing } from './trace.ts';
 
 /** `starting`: replicas load; `ready`: serving; `draining`: finishes what it has; `closed`. */
 export type ServiceState = 'starting' | 'ready' | 'draining' | 'closed';
 
-/** A document that is serialised once per registry, with the ETag that names that serialisation. */
+/** A document that is serialised once per registry. */
 export interface Document {
   readonly bytes: Uint8Array;
-  /** Quoted, as it stands in the header. */
-  readonly etag: string;
+  /** Names these bytes: 22 letters, digits, `-` and `_`, others for other bytes. */
+  readonly version: string;
 }
 
 /** `tandem`: the introspection document. */
@@ -22,15 +23,51 @@ export interface MetricsText {
   bytes(): Promise<Uint8Array>;
 }
 
-/** What a transport sees of the dispatcher: nothing below it knows of a transport. */
+/**
+ * What a transport sees of the dispatcher, and all it may use. Nothing below knows of a transport: words such as a
+ * status, a path or an ETag are the transport's own.
+ *
+ * A transport does this with each request (a request is one JSON-RPC message: a call, a notification, or a batch):
+ *
+ * 1. **Scope.** It makes one `RequestScope` when the request begins, which is `receivedAt`, and tells it what it knows:
+ *    the address, the metadata that procedures may see, the time the caller gives it, its trace context. A fact that is
+ *    costly to read may be a getter; facts are read until the request is answered, and never of another request.
+ * 2. **Span.** Where `tracing` is there it begins a span, in its own words, gives it to the scope (`scope.trace`), and
+ *    ends it with what it answered. Without a span of its own the calls are traced below the caller's.
+ * 3. **Who calls.** Where it has an `Authenticator` it asks once, when it has the facts and before it has the body, and
+ *    puts the answer, or the promise of one, into `scope.verdict`. The service waits for it and refuses.
+ * 4. **Size.** It refuses a message over its limit without keeping it, with -32004 and the id null.
+ * 5. **Body memory.** Before it gathers a body it reserves: `bodyMemory.take` up to `largeBody` bytes, `bodyMemory.lend`
+ *    above, with the lease in `scope.body` and the body written there. Where there is no room, it refuses with -32000
+ *    and counts `bodyMemory.refused`. It gives back once: after the answer, or when the caller left before `handle`.
+ * 6. **Handle.** It calls `handle` once, with the whole body and nothing else. A small body is lent only until `handle`
+ *    returns: afterwards the transport may reuse the bytes. A large one must stay as it is until the answer is there.
+ * 7. **Answer.** It writes exactly one answer for each request, as it is, to the caller that asked; for `undefined`
+ *    it writes nothing, or what says "nothing" in its protocol. It never writes to a caller that has left.
+ * 8. **Reply memory.** Bytes of an answer that the caller has not taken yet are in `replyMemory`, with the way to cut
+ *    that caller; a caller that does not read is not read from.
+ * 9. **Leaving.** When the caller goes before its answer, the transport calls `scope.cancel()`. Its calls then stop.
+ * 10. **Draining.** Its own `close()` takes no new callers, answers what it has accepted, and then ends. After a grace it
+ *    cuts the rest, and cancels their scopes.
+ *
+ * A transport may rely on this:
+ *
+ * - `handle` and `admit` never throw and never reject; an answer is valid JSON-RPC of at most `maxReplyBytes`.
+ * - Every request is answered: by its deadline (the scope's, and the service's own), and when the service ends.
+ * - The service limits the depth, the batch, the calls in flight and the time. A transport limits bytes and callers.
+ * - `handle` may be called in every state. While the service is starting, the request waits.
+ *
+ * The suite in test/transports holds every transport to this.
+ */
 export interface Service {
   readonly state: ServiceState;
-  /** What the bodies of requests, and the replies that wait for their clients, may take. */
+  /** What the bodies of requests, and the replies that wait for their callers, may take. */
   readonly bodyMemory: BodyMemory;
   readonly replyMemory: ReplyMemory;
+  /** Makes the spans of requests; undefined: nobody traces. */
+  readonly tracing: RequestTracing | undefined;
   /**
-   * One JSON-RPC request or batch, as text or as UTF-8 bytes. A large `body` stays as it is
-   * until the reply is there; a small one only until this returns. Stays synchronous when every call it holds ran inline and
+   * One JSON-RPC request or batch, as text or as UTF-8 bytes. Stays synchronous when every call it holds ran inline and
    * synchronously. Never throws, never rejects.
    */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
@@ -41,6 +78,6 @@ export interface Service {
   admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined>;
   /** undefined: none are kept. */
   readonly metrics: MetricsText | undefined;
-  /** What GET answers; undefined while there is none: starting, or closed. */
+  /** What describes the procedures; undefined while there is none: starting, or closed. */
   introspect(format: DocumentFormat): Document | undefined;
 }

@@ -73,10 +73,10 @@ export class Dispatcher implements Service {
   /** For transports: see {@link Service}. */
   readonly bodyMemory: BodyMemory;
   readonly replyMemory: ReplyMemory;
+  readonly tracing: Tracing | undefined;
   readonly #serving: Serving;
   readonly #observation: Observation;
   readonly #metrics: Metrics | undefined;
-  #tracing: Tracing | undefined;
   readonly #deadlines = new DeadlineSweep();
   readonly #kernel: Kernel;
   #isReady = false;
@@ -103,6 +103,7 @@ export class Dispatcher implements Service {
     this.#observation = new Observation({ ...config, log: ownLog, onCall: observers });
     this.bodyMemory = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
     this.replyMemory = new ReplyMemory(config.maxReplyMemory);
+    this.tracing = config.tracing ? loadTracing() : undefined;
     const context = {
       config,
       log: ownLog,
@@ -187,12 +188,7 @@ export class Dispatcher implements Service {
         () => errorReply('null', ErrorCode.Cancelled),
       );
     }
-    return this.#tracing === undefined
-      ? this.#handle(body, scope)
-      : this.#tracing.request(scope, this.config.path, () => this.#handle(body, scope));
-  }
-
-  #handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+    if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
     const tooMany = this.#tooManyInFlight();
     if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
@@ -285,7 +281,6 @@ export class Dispatcher implements Service {
   async #start(): Promise<void> {
     assertMainSide('start a Dispatcher');
     if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
-    if (this.config.tracing) this.#tracing = await loadTracing();
     await this.#serving.start();
     this.#isReady = true;
   }
@@ -349,7 +344,7 @@ export class Dispatcher implements Service {
     const scope = createCallerScope(facts);
     scope.limitTo(this.config.maxRequestMs);
     if (!this.#isReady && this.#closing === undefined) await this.ready();
-    this.#tracing?.join(scope);
+    this.tracing?.join(scope);
     if (signal === undefined) return run(scope);
     const onAbort = (): void => scope.cancel();
     if (signal.aborted) scope.cancel();

@@ -5,21 +5,35 @@ import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { neverRan } from '../dispatch/observer.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
-import { type CallTrace, type RequestTrace, toRemoteSpan } from '../dispatch/trace.ts';
-import type { Reply } from '../jsonrpc/reply.ts';
+import {
+  type CallTrace,
+  type RequestSpan,
+  type RequestTrace,
+  type RequestTracing,
+  type SpanFacts,
+  type SpanStart,
+  toRemoteSpan,
+  toTraceparent,
+  toTracestate,
+} from '../dispatch/trace.ts';
 
 type Api = typeof import('@opentelemetry/api');
 
+const load = createRequire(import.meta.url);
+
+/** The version of OpenTelemetry's semantic conventions that names and attributes follow, the transports' too. */
+const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
+
 /**
- * Spans by OpenTelemetry: one for each HTTP request with calls, below the one its `traceparent` names, and
+ * Spans by OpenTelemetry: one for each request that a transport tells of, below the one its `traceparent` names, and
  * one for each call below that. Recorded by the tracer provider that the program has registered; without
  * one nothing is.
  *
  * @throws StartupError where @opentelemetry/api is not installed
  */
-export async function loadTracing(): Promise<Tracing> {
+export function loadTracing(): Tracing {
   try {
-    return new Tracing(await import('@opentelemetry/api'));
+    return new Tracing(load('@opentelemetry/api') as Api);
   } catch (error) {
     throw new StartupError(
       'option tracing: it needs the package @opentelemetry/api, which cannot be loaded: npm install @opentelemetry/api',
@@ -28,49 +42,41 @@ export async function loadTracing(): Promise<Tracing> {
   }
 }
 
-export class Tracing {
+export class Tracing implements RequestTracing {
   readonly #api: Api;
   readonly #tracer: Tracer;
 
   constructor(api: Api) {
     this.#api = api;
     // A provider that is registered later is found all the same: this one asks for it.
-    this.#tracer = api.trace.getTracer('tandem-rpc', version());
+    const provider = api.trace.getTracerProvider();
+    this.#tracer = provider.getTracer('tandem-rpc', version(), { schemaUrl });
   }
 
   /** Makes the calls of a request children of what its caller traces. */
   join(scope: RequestScope): void {
-    scope.trace = new TracedRequest(this.#api, this.#tracer, this.#parentOf(scope));
+    const { traceparent, tracestate } = scope;
+    scope.trace = new TracedRequest(
+      this.#api,
+      this.#tracer,
+      this.#parentOf(traceparent, tracestate),
+    );
   }
 
-  /** Makes a span of an HTTP request, and its calls children of that. */
-  request(
-    scope: RequestScope,
-    path: string,
-    handle: () => Reply | Promise<Reply>,
-  ): Reply | Promise<Reply> {
+  begin({ name, receivedAt, traceparent, tracestate, facts }: SpanStart): RequestSpan {
     const { trace, SpanKind } = this.#api;
-    const parent = this.#parentOf(scope);
-    const attributes = {
-      'http.request.method': 'POST',
-      'url.path': path,
-      'client.address': scope.remoteAddress,
-    };
-    const startTime = wallTimeOf(scope.receivedAt);
-    const options = { kind: SpanKind.SERVER, startTime, attributes };
-    const span = this.#tracer.startSpan(`POST ${path}`, options, parent);
-    scope.trace = new TracedRequest(this.#api, this.#tracer, trace.setSpan(parent, span));
-    const end = (reply: Reply): Reply => {
-      span.setAttribute('http.response.status_code', reply === undefined ? 204 : 200);
-      span.end();
-      return reply;
-    };
-    const reply = handle();
-    return reply instanceof Promise ? reply.then(end) : end(reply);
+    const valid = traceparent === undefined ? undefined : toTraceparent(traceparent);
+    const state =
+      valid === undefined || tracestate === undefined ? undefined : toTracestate(tracestate);
+    const parent = this.#parentOf(valid, state);
+    const startTime = wallTimeOf(receivedAt);
+    const options = { kind: SpanKind.SERVER, startTime, attributes: { ...facts } };
+    const span = this.#tracer.startSpan(name, options, parent);
+    return new TracedSpan(this.#api, this.#tracer, trace.setSpan(parent, span), span);
   }
 
   /** What the caller sent, else what is current where a program calls by itself. */
-  #parentOf({ traceparent, tracestate }: RequestScope): Context {
+  #parentOf(traceparent: string | undefined, tracestate: string | undefined): Context {
     const { context, createTraceState, ROOT_CONTEXT, trace } = this.#api;
     if (traceparent === undefined) return context.active();
     const span = toRemoteSpan(traceparent);
@@ -93,14 +99,42 @@ class TracedRequest implements RequestTrace {
 
   call(method: string, id: string | undefined): CallTrace {
     const attributes = {
-      'rpc.system': 'jsonrpc',
+      'rpc.system.name': 'jsonrpc',
       'rpc.method': method,
-      'rpc.jsonrpc.version': '2.0',
-      'rpc.jsonrpc.request_id': id,
+      'jsonrpc.protocol.version': '2.0',
+      'jsonrpc.request.id': id === undefined ? undefined : idText(id),
     };
-    const span = this.#tracer.startSpan(method, { attributes }, this.#parent);
+    const options = { kind: this.#api.SpanKind.SERVER, attributes };
+    const span = this.#tracer.startSpan(method, options, this.#parent);
     return new TracedCall(this.#api, span, this.#parent);
   }
+}
+
+class TracedSpan extends TracedRequest implements RequestSpan {
+  readonly #span: Span;
+  readonly #failed: number;
+
+  constructor(api: Api, tracer: Tracer, parent: Context, span: Span) {
+    super(api, tracer, parent);
+    this.#span = span;
+    this.#failed = api.SpanStatusCode.ERROR;
+  }
+
+  end(facts: SpanFacts, error: string | undefined): void {
+    const span = this.#span;
+    span.setAttributes({ ...facts });
+    if (error !== undefined) {
+      span.setAttribute('error.type', error);
+      span.setStatus({ code: this.#failed });
+    }
+    span.end();
+  }
+}
+
+/** `7` of 7, `abc` of "abc"; undefined of null: the conventions leave that out. @param id JSON text */
+function idText(id: string): string | undefined {
+  if (id === 'null') return undefined;
+  return id.startsWith('"') ? (JSON.parse(id) as string) : id;
 }
 
 class TracedCall implements CallTrace {
@@ -133,7 +167,8 @@ class TracedCall implements CallTrace {
     span.setAttribute('tandem.wait_ms', waitUs / 1000);
     if (runUs !== neverRan) span.setAttribute('tandem.run_ms', runUs / 1000);
     if (code !== 0) {
-      span.setAttribute('rpc.jsonrpc.error_code', code);
+      span.setAttribute('rpc.response.status_code', String(code));
+      span.setAttribute('error.type', String(code));
       span.setStatus({ code: this.#api.SpanStatusCode.ERROR });
     }
     span.end();
@@ -142,6 +177,5 @@ class TracedCall implements CallTrace {
 
 /** By the package's own name: the way to package.json differs between src/ and dist/. */
 function version(): string {
-  const load = createRequire(import.meta.url);
   return (load('tandem-rpc/package.json') as { version: string }).version;
 }

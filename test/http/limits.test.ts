@@ -7,8 +7,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { type OptionName, optionNames } from '../../src/config/config.ts';
 import { table } from '../../src/config/table.ts';
 import { type AppOptions, RegistrationError, Router, Type } from '../../src/index.ts';
+import { deferred, type Served, serve } from '../app/hooks/harness.ts';
 import { fixture } from '../service/harness.ts';
-import { deferred, type Served, serve } from '../service/hooks/harness.ts';
 import { turns } from './harness.ts';
 import { header, json, neverHeld, post, type RawResponse, request, rpc } from './raw-client.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { type AppOptions, Router } from '../../src/index.ts';
+import { carriers, type Served, serve } from '../app/hooks/harness.ts';
 import { fixture } from '../service/harness.ts';
-import { carriers, type Served, serve } from '../service/hooks/harness.ts';
 import { turns } from './harness.ts';
 import { json, neverHeld, post, request, rpc } from './raw-client.ts';
 

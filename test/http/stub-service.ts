@@ -28,7 +28,7 @@ export class StubService implements Service {
   state: ServiceState = 'ready';
   readonly bodyMemory = new BodyMemory(256 * 1024 ** 2, 10 * 1024 ** 2);
   readonly replyMemory = new ReplyMemory(256 * 1024 ** 2);
-  document = { bytes: Buffer.from('{"echo":{"name":"echo"}}'), etag: '"one"' };
+  document = { bytes: Buffer.from('{"echo":{"name":"echo"}}'), version: 'one' };
   /** The scopes of the calls that were handed over, in their order. */
   readonly scopes: RequestScope[] = [];
   /** What each scope said while its call ran: an address is read when it is asked for. */
@@ -71,6 +71,7 @@ export class StubService implements Service {
       : passGate(scope, scope.verdict, new DeadlineSweep());
   }
 
+  tracing: Service['tracing'] = undefined;
   metrics: Service['metrics'] = { bytes: async () => Buffer.from('stub_calls_total 1\n') };
 
   introspect() {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
+import { carriers, serve } from '../app/hooks/harness.ts';
 import { json, post, rpc } from '../http/raw-client.ts';
 import { expired, fixture, isSettled, ok, Running, resultOf } from './harness.ts';
-import { carriers, serve } from './hooks/harness.ts';
 import { until } from './journal.ts';
 
 /** The wall clock is set, in all threads, while calls run: docs/protocol.md, "Deadlines". */

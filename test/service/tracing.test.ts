@@ -101,11 +101,14 @@ describe('with one', () => {
     for (const [i, method] of methods.entries()) {
       const call = named(method);
       assert.equal(parentOf(call), idOf(server), method);
-      assert.equal(call?.attributes['rpc.system'], 'jsonrpc');
-      assert.equal(
-        call?.attributes['tandem.place'],
-        method.startsWith('in.') ? 'inline' : 'worker',
-      );
+      assert.equal(call?.kind, SpanKind.SERVER);
+      const { attributes } = call;
+      assert.equal(attributes['rpc.system.name'], 'jsonrpc');
+      assert.equal(attributes['rpc.method'], method);
+      assert.equal(attributes['jsonrpc.protocol.version'], '2.0');
+      assert.equal(attributes['jsonrpc.request.id'], method);
+      assert.equal(attributes['error.type'], undefined);
+      assert.equal(attributes['tandem.place'], method.startsWith('in.') ? 'inline' : 'worker');
       assert.equal(replies[i]?.result, `00-${traceId}-${idOf(call)}-01`);
       const inner = `inner ${method}`;
       const made = method.startsWith('in.')
@@ -132,12 +135,13 @@ describe('with one', () => {
     const shown = spans.map(({ name, status, attributes }) => [
       name,
       status.code,
-      attributes['rpc.jsonrpc.error_code'],
+      attributes['rpc.response.status_code'],
+      attributes['error.type'],
     ]);
     assert.deepEqual(shown, [
-      ['in.fail', SpanStatusCode.ERROR, 7],
-      ['out.fail', SpanStatusCode.ERROR, 7],
-      ['POST /rpc', SpanStatusCode.UNSET, undefined],
+      ['in.fail', SpanStatusCode.ERROR, '7', '7'],
+      ['out.fail', SpanStatusCode.ERROR, '7', '7'],
+      ['POST /rpc', SpanStatusCode.UNSET, undefined, undefined],
     ]);
     // No traceparent: each request begins a trace.
     assert.equal(parentOf(spans[2]), undefined);
@@ -166,6 +170,15 @@ describe('with one', () => {
       ['out.work', 'POST /rpc'],
     );
     assert.equal(ended[1]?.attributes['http.response.status_code'], 204);
+    assert.equal(Object.hasOwn(ended[0]?.attributes ?? {}, 'jsonrpc.request.id'), false);
+  });
+
+  test('an id is told as text: a number as it was written, a string without quotes, null not at all', async () => {
+    const ids = ['7', '-0.0', '"a\\u0062"', '""', 'null'];
+    const calls = ids.map((id) => `{"method":"in.fail","id":${id}}`);
+    await app.dispatcher.dispatchText(`[${calls.join(',')}]`);
+    const told = exporter.getFinishedSpans().map((span) => span.attributes['jsonrpc.request.id']);
+    assert.deepEqual(told, ['7', '-0.0', 'ab', '', undefined]);
   });
 
   test('calls through the dispatcher are below the span that is current, or the one they name', async () => {
@@ -178,6 +191,8 @@ describe('with one', () => {
     await app.dispatcher.dispatchText(body, { traceparent });
     const parents = exporter.getFinishedSpans().map(parentOf);
     assert.deepEqual(parents, [current.spanContext().spanId, parentId]);
+    const [span] = exporter.getFinishedSpans();
+    assert.match(span?.instrumentationScope.schemaUrl ?? '', /\/schemas\/1\.44\.0$/);
   });
 });
 

@@ -1,19 +1,9 @@
-import type { Authenticator, AuthRequest } from '../../dispatch/authenticate.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { cappedReply, type Outcome } from '../../jsonrpc/reply.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
-
-/** The request as the hook sees it. Made only where there is a hook: it takes every header. */
-export function authRequest(
-  headers: AuthRequest['headers'] | undefined,
-  remoteAddress: string | undefined,
-  method: string,
-  path: string,
-): AuthRequest {
-  return Object.freeze({ headers: Object.freeze(headers ?? {}), remoteAddress, method, path });
-}
+import type { AuthRequest, HttpAuthenticator } from './auth-request.ts';
 
 /**
  * Lets a request that is no call through the hook.
@@ -24,7 +14,7 @@ export function authRequest(
 export function admitted(
   service: Service,
   scope: RequestScope,
-  authenticate: Authenticator,
+  authenticate: HttpAuthenticator,
   request: AuthRequest,
   answer: () => Answer,
 ): Answer | Promise<Answer> {

@@ -1,4 +1,4 @@
-import type { Authenticator } from '../../dispatch/authenticate.ts';
+import type { HttpAuthenticator } from './auth-request.ts';
 
 /** What both transports need, complete: config fills the defaults, nothing below asks again. */
 export interface HttpOptions {
@@ -18,7 +18,7 @@ export interface HttpOptions {
   readonly tlsKey: string;
   readonly tlsCert: string;
   /** Asked of each call, and of GET on `path`, where it is given. */
-  readonly authenticate: Authenticator | undefined;
+  readonly authenticate: HttpAuthenticator | undefined;
   readonly maxBodyBytes: number;
   /** Names, values and four bytes for each; at most 16 KiB, which is where the parsers end. */
   readonly maxHeaderBytes: number;

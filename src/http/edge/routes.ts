@@ -63,7 +63,8 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
     if (format === undefined) return unknownFormat;
     const document = service.introspect(format);
     if (document === undefined) return notReady;
-    const { bytes, etag } = document;
+    const { bytes, version } = document;
+    const etag = `"${version}"`;
     // no-cache: kept by caches, but asked for each time, since a reload changes it.
     const headers = ['etag', etag, 'cache-control', 'no-cache'];
     return matchesEtag(ifNoneMatch, etag)

@@ -9,6 +9,7 @@ import type { Body } from '../edge/body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { writeDeadlineMs } from '../edge/limits.ts';
+import type { HttpSpan } from '../edge/span.ts';
 import type { NodeConnection, OnConnection } from './connection.ts';
 
 /** What every request of one handler shares. */
@@ -41,6 +42,8 @@ export class NodeExchange implements OnConnection, WaitingReply {
   #over = false;
   #scope: RequestScope | undefined;
   #writeTimer: NodeJS.Timeout | undefined;
+  /** Set by the handler where requests are traced, before anything else is done with the request. */
+  span: HttpSpan | undefined = undefined;
 
   constructor(
     context: NodeContext,
@@ -63,6 +66,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
   disconnected(): void {
     if (this.#over) return;
     this.#over = true;
+    this.span?.left();
     clearTimeout(this.#writeTimer);
     this.#body?.release();
     this.#context.service.replyMemory.delete(this);
@@ -161,6 +165,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
   ): void {
     if (this.#replied || this.#over) return;
     this.#replied = true;
+    this.span?.answered(status);
     this.#connection.refused ||= close;
     const lines = [...headers, ...this.#cors.lines];
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
-import { admitted, authRequest } from '../edge/admission.ts';
+import { admitted } from '../edge/admission.ts';
 import { failure, outOfMemory } from '../edge/answer.ts';
+import { authRequest } from '../edge/auth-request.ts';
 import { Body } from '../edge/body.ts';
 import { createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
@@ -12,6 +13,7 @@ import { InFlight } from '../edge/in-flight.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes.ts';
+import { HttpSpan } from '../edge/span.ts';
 import { type NodeConnection, NodeConnections } from './connection.ts';
 import { type NodeContext, NodeExchange } from './exchange.ts';
 import {
@@ -76,6 +78,25 @@ function createHandler(
     const exchange = new NodeExchange(context, connection, req, res, cors(head.origin));
     const target = targetOf(mount, routes);
     const method = req.method ?? '';
+    const remoteAddress = addressText(req.socket.remoteAddress);
+    const { tracing } = service;
+    if (tracing !== undefined && target === 'rpc') {
+      const path = fullPathOf(req);
+      // A framework's router may have chosen this handler by a pattern.
+      const route = path === options.path ? path : undefined;
+      const scheme = 'encrypted' in req.socket ? 'https' : 'http';
+      const { traceparent, tracestate } = head;
+      const request = {
+        method,
+        path,
+        route,
+        scheme,
+        remoteAddress,
+        traceparent,
+        tracestate,
+      } as const;
+      exchange.span = new HttpSpan(tracing, request);
+    }
     const isCall = target === 'rpc' && method === 'POST';
     const refused = isCall
       ? checks.call(head)
@@ -84,12 +105,12 @@ function createHandler(
       exchange.answer(refused);
       return;
     }
-    const remoteAddress = addressText(req.socket.remoteAddress);
     const whoAsks = () => authRequest(head.all, remoteAddress, method, fullPathOf(req));
     if (isCall) {
       const { forwarded: headers, timeoutMs, traceparent, tracestate } = head;
       const facts = { headers, remoteAddress, timeoutMs, traceparent, tracestate };
       const scope = new RequestScope(facts);
+      if (exchange.span !== undefined) scope.trace = exchange.span.calls;
       const take = bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);
       if (take === undefined) return;
       if (authenticate !== undefined) scope.verdict = authenticate(whoAsks());

@@ -1,16 +1,17 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import type { Authenticator, AuthRequest } from '../../dispatch/authenticate.ts';
 import { RequestScope, type ScopeFacts } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure, outOfMemory } from '../edge/answer.ts';
+import type { AuthRequest, HttpAuthenticator } from '../edge/auth-request.ts';
 import { Body } from '../edge/body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import { addressText } from '../edge/http-server.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { corkBytes, probeShare, smallReply } from '../edge/limits.ts';
 import type { RequestHead } from '../edge/request-head.ts';
+import type { HttpSpan } from '../edge/span.ts';
 import { type BodilessReplies, type UwsReplies, UwsReply } from './reply.ts';
 
 /** What every request of one server shares. */
@@ -51,6 +52,8 @@ export class UwsExchange implements ScopeFacts {
   /** Until it is handed over: from there on who waits for the reply releases it. */
   #body: Body | undefined;
   #waiting: UwsReply | undefined;
+  /** Set by the server where requests are traced, before anything else is done with the request. */
+  span: HttpSpan | undefined = undefined;
   #remoteAddress: string | undefined;
   headers: ScopeFacts['headers'];
   timeoutMs: number | undefined;
@@ -94,6 +97,7 @@ export class UwsExchange implements ScopeFacts {
     this.#closes = head.closes;
     const scope = new RequestScope(this);
     scope.body = body.lease;
+    if (this.span !== undefined) scope.trace = this.span.calls;
     this.#scope = scope;
     this.#res.onData((chunk, last) => {
       if (this.#done) return;
@@ -105,7 +109,7 @@ export class UwsExchange implements ScopeFacts {
   }
 
   /** Asks who calls, while the body arrives. After `call`. */
-  askFor(authenticate: Authenticator, request: AuthRequest): void {
+  askFor(authenticate: HttpAuthenticator, request: AuthRequest): void {
     if (this.#scope !== undefined) this.#scope.verdict = authenticate(request);
   }
 
@@ -134,6 +138,7 @@ export class UwsExchange implements ScopeFacts {
   answer(answer: Answer, cors: CorsLines, headOnly: boolean): void {
     const res = this.#res;
     const { status, headers, body, close } = answer;
+    this.span?.answered(status);
     res.writeStatus(`${status} ${STATUS_CODES[status]}`);
     writeLines(res, headers);
     writeLines(res, cors.lines);
@@ -199,6 +204,7 @@ export class UwsExchange implements ScopeFacts {
   #send(reply: Reply, inTurn: boolean): void {
     if (this.#done || this.#cors === undefined) return;
     const res = this.#res;
+    this.span?.answered(reply === undefined ? 204 : 200);
     const { draining } = this.#context.inFlight;
     const { lines, jsonName, jsonValue } = this.#cors;
     if (reply === undefined) {
@@ -277,6 +283,7 @@ export class UwsExchange implements ScopeFacts {
   #abort(): void {
     if (this.#done) return;
     this.#finish();
+    this.span?.left();
     this.#waiting?.leave();
     this.#body?.release();
     this.#scope?.cancel();

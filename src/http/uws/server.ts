@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type { Service } from '../../dispatch/service.ts';
-import { admitted, authRequest } from '../edge/admission.ts';
+import { admitted } from '../edge/admission.ts';
+import { authRequest } from '../edge/auth-request.ts';
 import { type Cors, createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
@@ -9,6 +10,7 @@ import { listenError, probe } from '../edge/listen-error.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
+import { HttpSpan } from '../edge/span.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { type ExchangeContext, UwsExchange } from './exchange.ts';
 import type { Uws } from './load.ts';
@@ -109,6 +111,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
+    if (this.service.tracing !== undefined) this.#trace(exchange, head, 'POST');
     const cors = this.#cors(head.origin);
     const refused = this.#checks.call(head);
     if (refused !== undefined) {
@@ -123,6 +126,22 @@ class UwsServer implements HttpServer, ExchangeContext {
     }
   }
 
+  /** Begins the span of a request for `options.path`, where requests are traced. */
+  #trace(exchange: UwsExchange, { traceparent, tracestate }: RequestHead, method: string): void {
+    const { tracing } = this.service;
+    if (tracing === undefined) return;
+    const { path } = this.#options;
+    exchange.span = new HttpSpan(tracing, {
+      method,
+      path,
+      route: path,
+      scheme: this.#scheme,
+      remoteAddress: exchange.remoteAddress,
+      traceparent,
+      tracestate,
+    });
+  }
+
   #other(res: HttpResponse, req: HttpRequest): void {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
@@ -131,6 +150,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     const method = req.getCaseSensitiveMethod();
     const url = req.getUrl();
     const target = this.#routes.targetOf(url);
+    if (target === 'rpc') this.#trace(exchange, head, method);
     const refused =
       this.#checks.framing(head) ?? (isHealth(target) ? undefined : this.#checks.host(head));
     if (refused !== undefined) {

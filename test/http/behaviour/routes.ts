@@ -12,7 +12,7 @@ export function routes(start: Start): void {
     assert.equal(header(reply, 'content-type'), 'application/json');
     assert.equal(header(reply, 'etag'), '"one"');
     assert.equal(reply.body.toString(), service.document.bytes.toString());
-    service.document = { bytes: Buffer.from('{}'), etag: '"two"' };
+    service.document = { bytes: Buffer.from('{}'), version: 'two' };
     assert.equal(header(await one.ask(request('GET', '/rpc')), 'etag'), '"two"');
   });
 

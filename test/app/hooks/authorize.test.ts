@@ -43,7 +43,7 @@ describe('authorize and context.auth', () => {
 });
 
 describe('the placement of a synchronous procedure behind an asynchronous authorize', () => {
-  const modules = [moduleUrl('test/fixtures/service/hooks/measured.ts')];
+  const modules = [moduleUrl('test/fixtures/app/hooks/measured.ts')];
   const common = {
     modules,
     workers: 1,

@@ -7,7 +7,7 @@ import { type AppOptions, RpcApp } from '../../../src/index.ts';
 import { moduleUrl } from '../../files.ts';
 import { RawClient } from '../../http/raw-client.ts';
 import { patience } from '../../patience.ts';
-import { type LogLine, recorder } from '../harness.ts';
+import { type LogLine, recorder } from '../../service/harness.ts';
 
 export type Carrier = 'uws' | 'node' | 'handler';
 export const carriers: readonly Carrier[] = ['uws', 'node', 'handler'];
@@ -18,7 +18,7 @@ export interface Served {
   readonly client: () => RawClient;
 }
 
-export const procedures = moduleUrl('test/fixtures/service/hooks/procedures.ts');
+export const procedures = moduleUrl('test/fixtures/app/hooks/procedures.ts');
 
 /** An app over one of the three ways in: both servers, and the handler in a server of somebody else's. */
 export async function serve(t: TestContext, carrier: Carrier, given: AppOptions): Promise<Served> {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { loadHooks } from '../../../src/app/hooks.ts';
 import { Dispatcher, RpcApp } from '../../../src/index.ts';
-import { loadHooks } from '../../../src/service/hooks.ts';
 import { fixture, runCli, startServer } from '../../cli/process.ts';
 import { procedures } from './harness.ts';
 
-const byToken = fixture('service/hooks/by-token.ts');
+const byToken = fixture('app/hooks/by-token.ts');
 
 async function ask(url: string, token?: string): Promise<unknown> {
   const response = await fetch(url, {
@@ -64,7 +64,7 @@ describe('a hooks module', () => {
     ['missing.mjs', /missing\.mjs not found/],
   ] as const) {
     test(`that can not be one is a start-up error of one line: ${name}`, async () => {
-      await assert.rejects(loadHooks(fixture(`service/hooks/${name}`)), (error: Error) => {
+      await assert.rejects(loadHooks(fixture(`app/hooks/${name}`)), (error: Error) => {
         assert.equal(error.name, 'StartupError');
         assert.match(error.message, message);
         assert.doesNotMatch(error.message, /\n/);
@@ -75,7 +75,7 @@ describe('a hooks module', () => {
 
   test('that can not be one keeps tandem from starting', async () => {
     for (const more of [[], ['--no-supervisor']]) {
-      const hooks = ['--hooks', fixture('service/hooks/misspelt.mjs'), '--port', '0', ...more];
+      const hooks = ['--hooks', fixture('app/hooks/misspelt.mjs'), '--port', '0', ...more];
       const { code, stderr, stdout } = await runCli(['serve', procedures, ...hooks]);
       assert.equal(code, 1);
       assert.equal(stdout, '');

@@ -1,10 +1,10 @@
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
-import type { Authenticate } from '../dispatch/authenticate.ts';
+import type { Authenticate } from '../http/edge/auth-request.ts';
 import { loadExports } from '../modules/loader.ts';
 import { type OnCall, toObservers } from '../observe/call-event.ts';
 
-/** Functions of the operator's that a service calls: options of `RpcApp`, or the exports of a hooks module. */
+/** Functions of the operator's that an app calls: options of `RpcApp`, or the exports of a hooks module. */
 export interface Hooks {
   /** Says who is calling, and who may not. */
   readonly authenticate?: Authenticate | undefined;

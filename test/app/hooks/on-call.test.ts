@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { loadHooks } from '../../../src/service/hooks.ts';
+import { loadHooks } from '../../../src/app/hooks.ts';
 import { fixture, startServer } from '../../cli/process.ts';
 import { procedures } from './harness.ts';
 
@@ -9,7 +9,7 @@ describe('onCall of a hooks module', () => {
     const { server, url } = await startServer([
       procedures,
       '--hooks',
-      fixture('service/hooks/observes.ts'),
+      fixture('app/hooks/observes.ts'),
     ]);
     for (const method of ['who.inline', 'who.worker', 'nobody']) {
       await fetch(url, {
@@ -29,7 +29,7 @@ describe('onCall of a hooks module', () => {
   });
 
   test('must be a function, or a list of them', async () => {
-    const path = fixture('service/hooks/no-observer.mjs');
+    const path = fixture('app/hooks/no-observer.mjs');
     await assert.rejects(loadHooks(path), {
       name: 'StartupError',
       message: `hooks ${path}: onCall: expected a function or a list of them, got string`,

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import express from 'express';
+import type { HttpOptions } from '../../src/http/edge/http-options.ts';
+import { createNodeHandler } from '../../src/http/node/handler.ts';
+import { loadTracing } from '../../src/service/tracing.ts';
+import { makeCertificate } from './certificate.ts';
+import { defaults, type Running, starter, turns } from './harness.ts';
+import { post, RawClient, request, rpc } from './raw-client.ts';
+import { StubService } from './stub-service.ts';
+
+const exporter = new InMemorySpanExporter();
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+
+before(() => {
+  const spanProcessors = [new SimpleSpanProcessor(exporter)];
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
+});
+beforeEach(() => exporter.reset());
+after(() => trace.disable());
+
+function shown({ name, attributes, status }: ReadableSpan) {
+  const { 'http.response.status_code': code, 'error.type': error } = attributes;
+  return { name, code, error, isError: status.code === SpanStatusCode.ERROR };
+}
+
+/** What went well, or was the caller's mistake. */
+function fine(name: string, code: number) {
+  return { name, code, error: undefined, isError: false };
+}
+
+function failed(name: string, code: number) {
+  return { name, code, error: String(code), isError: true };
+}
+
+for (const transport of ['uws', 'node'] as const) {
+  describe(`the span of an HTTP request on ${transport}`, () => {
+    const startOn = starter(transport);
+    async function start(t: TestContext, options: Partial<HttpOptions> = {}): Promise<Running> {
+      const running = await startOn(t, options);
+      running.service.tracing = loadTracing();
+      return running;
+    }
+
+    test('says what was asked, in whose trace, and how it was answered', async (t) => {
+      const { client } = await start(t);
+      const bytes = post(rpc('echo'), { traceparent, tracestate: 'congo=1' }, '/rpc?any=1');
+      await client().ask(bytes);
+      const [span, ...others] = exporter.getFinishedSpans();
+      assert.equal(others.length, 0);
+      assert.equal(span?.name, 'POST /rpc');
+      assert.deepEqual(span.attributes, {
+        'http.request.method': 'POST',
+        'url.path': '/rpc',
+        'url.scheme': 'http',
+        'http.route': '/rpc',
+        'client.address': '127.0.0.1',
+        'http.response.status_code': 200,
+      });
+      assert.equal(span.spanContext().traceId, traceId);
+      assert.equal(span.parentSpanContext?.spanId, 'b7ad6b7169203331');
+      assert.equal(span.spanContext().traceState?.serialize(), 'congo=1');
+    });
+
+    test('has the real status, of refusals too; only 5xx is an error', async (t) => {
+      const warnings: string[] = [];
+      const { client, service } = await start(t, {
+        maxBodyBytes: 100_000,
+        warn: (message) => warnings.push(message),
+      });
+      const one = client();
+      await one.ask(post(rpc('soon')));
+      await one.ask(post('{"method":"echo"}'));
+      await one.ask(post('{}', { 'content-type': 'text/plain' }));
+      await one.ask(post('{}', { 'rpc-timeout-ms': 'soon' }));
+      await one.ask(post(rpc('echo', 'x'.repeat(100_000))));
+      await one.ask(post(rpc('throws')));
+      await one.ask(post(rpc('rejects')));
+      await one.ask(request('GET', '/rpc'));
+      await one.ask(request('GET', '/rpc', ['if-none-match: *']));
+      await one.ask(request('OPTIONS', '/rpc'));
+      await one.ask(request('DELETE', '/rpc'));
+      const { bodyMemory } = service;
+      assert.ok(bodyMemory.take(bodyMemory.limit));
+      await one.ask(post(rpc('echo')));
+      bodyMemory.give(bodyMemory.limit);
+      assert.deepEqual(exporter.getFinishedSpans().map(shown), [
+        fine('POST /rpc', 200),
+        fine('POST /rpc', 204),
+        fine('POST /rpc', 415),
+        fine('POST /rpc', 400),
+        fine('POST /rpc', 413),
+        failed('POST /rpc', 500),
+        failed('POST /rpc', 500),
+        fine('GET /rpc', 200),
+        fine('GET /rpc', 304),
+        fine('OPTIONS /rpc', 204),
+        fine('DELETE /rpc', 405),
+        failed('POST /rpc', 503),
+      ]);
+      assert.equal(warnings.length, 2);
+    });
+
+    test('of a method that nobody knows is called HTTP', async (t) => {
+      const { client } = await start(t);
+      await client().ask(request('PROPFIND', '/rpc'));
+      const [span] = exporter.getFinishedSpans();
+      assert.equal(span?.name, 'HTTP /rpc');
+      assert.equal(span.attributes['http.request.method'], '_OTHER');
+      assert.equal(span.attributes['http.request.method_original'], 'PROPFIND');
+    });
+
+    test('ends when the client goes before its answer, without a status', async (t) => {
+      const { client, service } = await start(t);
+      const one = client();
+      await one.write(post(rpc('later')));
+      await service.entered(1);
+      one.destroy();
+      while (service.held[0]?.scope.cancelled === false) await turns();
+      const gone = { name: 'POST /rpc', code: undefined, error: 'client_gone', isError: true };
+      assert.deepEqual(exporter.getFinishedSpans().map(shown), [gone]);
+      service.held[0]?.release();
+      await turns();
+      assert.equal(exporter.getFinishedSpans().length, 1);
+    });
+
+    test('is made of requests for the path of calls alone', async (t) => {
+      const { client } = await start(t);
+      const one = client();
+      for (const path of ['/healthz', '/readyz', '/metrics', '/other']) {
+        await one.ask(request('GET', path));
+      }
+      assert.deepEqual(exporter.getFinishedSpans(), []);
+    });
+
+    test('says https where the connection is encrypted', async (t) => {
+      const certificate = await makeCertificate();
+      t.after(certificate.remove);
+      const { client, service } = await starter(transport, certificate)(t);
+      service.tracing = loadTracing();
+      await client().ask(post(rpc('echo')));
+      assert.equal(exporter.getFinishedSpans()[0]?.attributes['url.scheme'], 'https');
+    });
+  });
+}
+
+test('of a mount has the path that was asked for, and no route where a router chose it', async (t) => {
+  const service = new StubService();
+  service.tracing = loadTracing();
+  const app = express();
+  app.all('/:tenant/rpc', createNodeHandler(service, defaults));
+  const server = createServer(app);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = new RawClient((server.address() as AddressInfo).port);
+  t.after(() => {
+    client.destroy();
+    server.close();
+  });
+  await client.ask(post(rpc('echo'), {}, '/acme/rpc'));
+  const [span] = exporter.getFinishedSpans();
+  assert.equal(span?.name, 'POST');
+  assert.equal(span.attributes['url.path'], '/acme/rpc');
+  assert.equal(span.attributes['http.route'], undefined);
+});

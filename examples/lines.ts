@@ -1,4 +1,5 @@
 /** Newline-delimited JSON-RPC over a pair of streams: the part that stdio.ts and tcp.ts share. */
+import { setMaxListeners } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 
 export interface LineOptions {
@@ -74,6 +75,7 @@ export function serveLines(options: LineOptions): LineService {
   const { input, output, answer, maxLineBytes, maxInFlight } = options;
   const splitter = lineSplitter(maxLineBytes);
   const gone = new AbortController();
+  setMaxListeners(maxInFlight, gone.signal); // each line that is worked on listens
   let waiting: (Uint8Array | undefined)[] = [];
   let inFlight = 0;
   let ended = false;

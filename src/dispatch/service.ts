@@ -37,9 +37,9 @@ export interface MetricsText {
  * 3. **Who calls.** Where it has an `Authenticator` it asks once, when it has the facts and before it has the body, and
  *    puts the answer, or the promise of one, into `scope.verdict`. The service waits for it and refuses.
  * 4. **Size.** It refuses a message over its limit without keeping it, with -32004 and the id null.
- * 5. **Body memory.** Before it gathers a body it reserves: `bodyMemory.take` up to `largeBody` bytes, `bodyMemory.lend`
- *    above, with the lease in `scope.body` and the body written there. Where there is no room, it refuses with -32000
- *    and counts `bodyMemory.refused`. It gives back once: after the answer, or when the caller left before `handle`.
+ * 5. **Body memory.** Before it gathers a body it reserves room (`RequestBody.reserve`), puts the lease of a large one into
+ *    `scope.body`, and gathers the body there. Where there is no room, it refuses with -32000. It releases the body once
+ *    the request is answered, or when the caller left before `handle`.
  * 6. **Handle.** It calls `handle` once, with the whole body and nothing else. A small body is lent only until `handle`
  *    returns: afterwards the transport may reuse the bytes. A large one must stay as it is until the answer is there.
  * 7. **Answer.** It writes exactly one answer for each request, as it is, to the caller that asked; for `undefined`

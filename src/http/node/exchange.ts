@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WaitingReply } from '../../dispatch/reply-memory.ts';
+import type { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { largeBody } from '../../jsonrpc/body.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure } from '../edge/answer.ts';
-import type { Body } from '../edge/body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { writeDeadlineMs } from '../edge/limits.ts';
@@ -36,7 +36,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
   /** Of that reply, where they are this client's alone. */
   bytes = 0;
   /** Until it is handed over: from there on who waits for the reply releases it. */
-  #body: Body | undefined;
+  #body: RequestBody | undefined;
   /** Bytes of the reply and its head. */
   #unread = 0;
   #over = false;
@@ -85,7 +85,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
   }
 
   /** Reads the body and answers it. */
-  call(body: Body, scope: RequestScope): void {
+  call(body: RequestBody, scope: RequestScope): void {
     this.#scope = scope;
     this.#body = body;
     let bytes: Uint8Array | undefined;
@@ -98,7 +98,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
   }
 
   /** Answers a body that was read before this handler got the request: bytes, or text as it is. */
-  callRead(bytes: string | Uint8Array, body: Body, scope: RequestScope): void {
+  callRead(bytes: string | Uint8Array, body: RequestBody, scope: RequestScope): void {
     this.#scope = scope;
     this.#handle(bytes, body, scope);
   }
@@ -123,7 +123,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
     this.#write(status, headers, body, close, typeof body !== 'string');
   }
 
-  #handle(bytes: string | Uint8Array, body: Body, scope: RequestScope): void {
+  #handle(bytes: string | Uint8Array, body: RequestBody, scope: RequestScope): void {
     this.#body = undefined;
     let reply: Reply | Promise<Reply>;
     try {

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
+import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { admitted } from '../edge/admission.ts';
 import { failure, outOfMemory } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
-import { Body } from '../edge/body.ts';
 import { createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { addressText } from '../edge/http-server.ts';
@@ -167,7 +167,7 @@ function bodyTaker(
   const length = bytes === undefined ? contentLength : Buffer.byteLength(bytes);
   // A parser that decompresses makes more of it than was announced.
   const tooLarge = bytes === undefined ? undefined : checks.bodyLength(length);
-  const body = tooLarge === undefined ? Body.reserve(memory, length) : undefined;
+  const body = tooLarge === undefined ? RequestBody.reserve(memory, length) : undefined;
   if (body === undefined) {
     exchange.answer(tooLarge ?? outOfMemory);
     return undefined;

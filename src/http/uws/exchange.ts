@@ -1,17 +1,18 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
+import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope, type ScopeFacts } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure, outOfMemory } from '../edge/answer.ts';
 import type { AuthRequest, HttpAuthenticator } from '../edge/auth-request.ts';
-import { Body } from '../edge/body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import { addressText } from '../edge/http-server.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { corkBytes, probeShare, smallReply } from '../edge/limits.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { HttpSpan } from '../edge/span.ts';
+import { closeLines, endHead, writeLines } from './head-lines.ts';
 import { type BodilessReplies, type UwsReplies, UwsReply } from './reply.ts';
 
 /** What every request of one server shares. */
@@ -22,8 +23,6 @@ export interface ExchangeContext {
   readonly replies: UwsReplies;
   readonly bodiless: BodilessReplies;
 }
-
-const closeLines = ['connection', 'close'];
 
 /**
  * What a reply that closes its connection is padded to, with spaces, which JSON does not mind. A corked
@@ -50,7 +49,7 @@ export class UwsExchange implements ScopeFacts {
   #cors: CorsLines | undefined;
   #scope: RequestScope | undefined;
   /** Until it is handed over: from there on who waits for the reply releases it. */
-  #body: Body | undefined;
+  #body: RequestBody | undefined;
   #waiting: UwsReply | undefined;
   /** Set by the server where requests are traced, before anything else is done with the request. */
   span: HttpSpan | undefined = undefined;
@@ -83,7 +82,7 @@ export class UwsExchange implements ScopeFacts {
    * @returns false: there is no memory for it, which is answered
    */
   call(head: RequestHead, cors: CorsLines): boolean {
-    const body = Body.reserve(this.#context.service.bodyMemory, head.contentLength);
+    const body = RequestBody.reserve(this.#context.service.bodyMemory, head.contentLength);
     if (body === undefined) {
       this.answer(outOfMemory, cors, false);
       return false;
@@ -157,7 +156,7 @@ export class UwsExchange implements ScopeFacts {
     }
   }
 
-  #handle(bytes: Uint8Array, body: Body, scope: RequestScope): void {
+  #handle(bytes: Uint8Array, body: RequestBody, scope: RequestScope): void {
     this.#body = undefined;
     let reply: Reply | Promise<Reply>;
     try {
@@ -175,7 +174,7 @@ export class UwsExchange implements ScopeFacts {
     }
   }
 
-  #await(reply: Promise<Reply>, body: Body): void {
+  #await(reply: Promise<Reply>, body: RequestBody): void {
     // A promise kept at once is answered in the parser's turn still. That matters to a drain only, and a
     // call that began before the drain is past its first turn.
     let inTurn = this.#context.inFlight.draining;
@@ -288,16 +287,6 @@ export class UwsExchange implements ScopeFacts {
     this.#body?.release();
     this.#scope?.cancel();
   }
-}
-
-function writeLines(res: HttpResponse, lines: readonly string[]): void {
-  for (let i = 0; i < lines.length; i += 2) res.writeHeader(lines[i] ?? '', lines[i + 1] ?? '');
-}
-
-/** Given a length itself, endWithoutBody takes the reply for unfinished and closes at the next request. */
-function endHead(res: HttpResponse, bytes: number): void {
-  res.writeHeader('content-length', String(bytes));
-  res.endWithoutBody();
 }
 
 /** Settles after the parser's turn, and after all that is read in this one. */

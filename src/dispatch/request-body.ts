@@ -1,12 +1,12 @@
-import type { BodyLease, BodyMemory } from '../../dispatch/body-memory.ts';
-import { largeBody } from '../../jsonrpc/body.ts';
+import { largeBody } from '../jsonrpc/body.ts';
+import type { BodyLease, BodyMemory } from './body-memory.ts';
 
 /**
  * The body of one request: its place in the memory for bodies, from the head that announces it until nobody can
  * read it any more. One that comes in a single small chunk is not copied; a large one is gathered in shared
  * memory, in which it goes to a worker as it is, and to another when that worker is lost.
  */
-export class Body {
+export class RequestBody {
   readonly lease: BodyLease | undefined;
   readonly #memory: BodyMemory;
   readonly #length: number;
@@ -22,12 +22,12 @@ export class Body {
   }
 
   /** undefined: there is no memory for it now. */
-  static reserve(memory: BodyMemory, length: number): Body | undefined {
+  static reserve(memory: BodyMemory, length: number): RequestBody | undefined {
     if (length <= largeBody) {
-      return memory.take(length) ? new Body(memory, length, undefined) : refuse(memory);
+      return memory.take(length) ? new RequestBody(memory, length, undefined) : refuse(memory);
     }
     const lease = memory.lend(length);
-    return lease === undefined ? refuse(memory) : new Body(memory, length, lease);
+    return lease === undefined ? refuse(memory) : new RequestBody(memory, length, lease);
   }
 
   /**

@@ -1,0 +1,16 @@
+import type { HttpResponse } from 'uWebSockets.js';
+
+export const closeLines = ['connection', 'close'];
+
+/** @param lines flat: name, value, name, value */
+export function writeLines(res: HttpResponse, lines: readonly string[]): void {
+  for (let i = 0; i < lines.length; i += 2) res.writeHeader(lines[i] ?? '', lines[i + 1] ?? '');
+}
+
+/**
+ * Ends the reply to a HEAD. Given a length itself, endWithoutBody takes the reply for unfinished and closes at the next request.
+ */
+export function endHead(res: HttpResponse, bytes: number): void {
+  res.writeHeader('content-length', String(bytes));
+  res.endWithoutBody();
+}

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import express from 'express';
+import fastify from 'fastify';
+import { createAuthenticator } from '../../../src/dispatch/authenticate.ts';
+import type { HttpOptions } from '../../../src/http/edge/http-options.ts';
+import { listen } from '../../../src/http/listen.ts';
+import { createNodeHandler, type NodeHandler } from '../../../src/http/node/handler.ts';
+import type { Dispatcher } from '../../../src/index.ts';
+import { defaults } from '../../http/harness.ts';
+import { post, RawClient } from '../../http/raw-client.ts';
+import type { Connection, SentFacts, Server, Subject, TransportOptions } from '../subject.ts';
+import { piecesOf } from './pieces.ts';
+
+/** Where a handler or a server listens. */
+interface Listening {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+type Put = (service: Dispatcher, options: HttpOptions) => Promise<Listening>;
+
+function optionsOf({ maxMessageBytes, askWho }: TransportOptions): HttpOptions {
+  const authenticate =
+    askWho &&
+    createAuthenticator(
+      ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }) =>
+        askWho(headers['x-token']),
+      () => {},
+    );
+  return {
+    ...defaults,
+    maxBodyBytes: maxMessageBytes,
+    authenticate,
+    forwardHeaders: ['x-tenant'],
+  };
+}
+
+function headersOf({ tenant, token, timeoutMs, traceparent }: SentFacts) {
+  return {
+    'x-tenant': tenant,
+    'x-token': token,
+    'rpc-timeout-ms': timeoutMs === undefined ? undefined : String(timeoutMs),
+    traceparent,
+  };
+}
+
+class HttpConnection implements Connection {
+  readonly #client: RawClient;
+
+  private constructor(client: RawClient) {
+    this.#client = client;
+  }
+
+  static async open(port: number): Promise<HttpConnection> {
+    const client = new RawClient(port);
+    await once(client.socket, 'connect');
+    return new HttpConnection(client);
+  }
+
+  async send(message: string | Uint8Array, facts: SentFacts = {}, pieces = 1): Promise<void> {
+    for (const piece of piecesOf(post(message, headersOf(facts)), pieces)) {
+      await this.#client.write(piece);
+      if (pieces > 1) await nextTurn();
+    }
+  }
+
+  sendPart(message: string): Promise<void> {
+    return this.#client.write(post(message).subarray(0, -1));
+  }
+
+  async receive(): Promise<string | undefined> {
+    const { status, body } = await this.#client.response();
+    return status === 204 ? undefined : body.toString();
+  }
+
+  leave(): void {
+    this.#client.destroy();
+  }
+}
+
+function subject(name: string, put: Put): Subject {
+  return {
+    name,
+    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'keeps-order'],
+    carries: () => true,
+    async serve(service, options): Promise<Server> {
+      const { port, close } = await put(service, optionsOf(options));
+      return { connect: () => HttpConnection.open(port), close };
+    },
+  };
+}
+
+function server(transport: 'uws' | 'node'): Put {
+  return async (service, options) => {
+    const listening = await listen(service, options, transport);
+    return { port: listening.address.port, close: () => listening.close() };
+  };
+}
+
+async function listenWith(handler: RequestListener): Promise<Listening> {
+  const own = createServer(handler);
+  await once(own.listen(0, '127.0.0.1'), 'listening');
+  let closing: Promise<unknown> | undefined;
+  return {
+    port: (own.address() as AddressInfo).port,
+    async close() {
+      closing ??= new Promise((resolve) => own.close(resolve));
+      await closing;
+    },
+  };
+}
+
+/** Every way in over HTTP: both servers, and the handler in the servers of others. */
+export const httpSubjects: readonly Subject[] = [
+  subject('uWebSockets.js', server('uws')),
+  subject('node:http', server('node')),
+  subject('nodeHandler() in node:http', (service, options) =>
+    listenWith(createNodeHandler(service, options)),
+  ),
+  subject('nodeHandler() in Express', (service, options) => {
+    const app = express();
+    app.use('/rpc', createNodeHandler(service, options));
+    return listenWith(app);
+  }),
+  subject('nodeHandler() in Fastify', async (service, options) => {
+    const handler: NodeHandler = createNodeHandler(service, options);
+    const app = fastify();
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    app.all('/rpc', handler);
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };
+  }),
+];

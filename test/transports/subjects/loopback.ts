@@ -1,0 +1,205 @@
+import { EventEmitter, once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Authenticator, createAuthenticator } from '../../../src/dispatch/authenticate.ts';
+import { RequestBody } from '../../../src/dispatch/request-body.ts';
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import type { Service } from '../../../src/dispatch/service.ts';
+import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
+import { errorReply, type Reply } from '../../../src/jsonrpc/reply.ts';
+import type { Connection, SentFacts, Server, Subject, TransportOptions } from '../subject.ts';
+import { piecesOf } from './pieces.ts';
+
+/**
+ * The contract of a transport in its smallest form: messages and answers go from one object to another. What it leaves
+ * out is what sockets ask for: a caller here takes its answers at once, so none of them waits in the memory for replies.
+ */
+export class LoopbackServer implements Server {
+  readonly service: Service;
+  readonly maxMessageBytes: number;
+  readonly authenticator: Authenticator<SentFacts> | undefined;
+  /** Requests that have begun and are neither answered nor left. */
+  readonly open = new Set<LoopbackRequest>();
+  readonly #events = new EventEmitter();
+  #isClosed = false;
+
+  constructor(service: Service, { maxMessageBytes, askWho }: TransportOptions) {
+    this.service = service;
+    this.maxMessageBytes = maxMessageBytes;
+    this.authenticator =
+      askWho &&
+      createAuthenticator(
+        ({ token }: SentFacts) => askWho(token),
+        () => {},
+      );
+  }
+
+  async connect(): Promise<Connection> {
+    if (this.#isClosed) throw new Error('closed');
+    return new LoopbackConnection(this);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    while (this.open.size > 0) await once(this.#events, 'settled');
+  }
+
+  begin(caller: LoopbackConnection, facts: SentFacts, length: number): LoopbackRequest {
+    return new LoopbackRequest(this, caller, facts, length);
+  }
+
+  settled(request: LoopbackRequest): void {
+    this.open.delete(request);
+    this.#events.emit('settled');
+  }
+}
+
+/** The server's side of one request. */
+export class LoopbackRequest {
+  readonly server: LoopbackServer;
+  readonly caller: LoopbackConnection;
+  readonly scope: RequestScope;
+  readonly #body: RequestBody | undefined;
+  #isHandled = false;
+  #isOver = false;
+
+  constructor(
+    server: LoopbackServer,
+    caller: LoopbackConnection,
+    facts: SentFacts,
+    length: number,
+  ) {
+    this.server = server;
+    this.caller = caller;
+    server.open.add(this);
+    this.scope = this.scopeOf(facts);
+    const { maxMessageBytes: limit, service, authenticator } = server;
+    if (length > this.limit) {
+      this.answer(errorReply('null', ErrorCode.LimitExceeded, { limit }));
+      return;
+    }
+    this.#body = RequestBody.reserve(service.bodyMemory, length);
+    if (this.#body === undefined) {
+      this.answer(errorReply('null', ErrorCode.Overloaded));
+      return;
+    }
+    this.scope.body = this.#body.lease;
+    if (authenticator !== undefined) this.scope.verdict = authenticator(facts);
+  }
+
+  /** A piece of its body has come. */
+  add(piece: Uint8Array): void {
+    if (this.#isOver || this.#body === undefined) return;
+    const bytes = this.#body.add(piece);
+    if (bytes !== undefined) this.handle(bytes);
+  }
+
+  /** The caller has gone. */
+  leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (!this.#isHandled) this.release();
+    this.server.settled(this);
+    this.cancel();
+  }
+
+  protected get limit(): number {
+    return this.server.maxMessageBytes;
+  }
+
+  protected scopeOf({ tenant, timeoutMs, traceparent }: SentFacts): RequestScope {
+    const headers = tenant === undefined ? undefined : { 'x-tenant': tenant };
+    return new RequestScope({ headers, timeoutMs, traceparent, remoteAddress: 'loopback' });
+  }
+
+  protected handle(bytes: Uint8Array): void {
+    this.#isHandled = true;
+    const reply = this.server.service.handle(bytes, this.scope);
+    if (reply instanceof Promise) void reply.then((settled) => this.finish(settled));
+    else this.finish(reply);
+  }
+
+  protected finish(reply: Reply): void {
+    this.release();
+    if (!this.#isOver) this.answer(reply);
+  }
+
+  protected answer(reply: Reply): void {
+    this.#isOver = true;
+    this.caller.deliver(reply === undefined ? undefined : Buffer.from(reply).toString());
+    this.caller.requests.delete(this);
+    this.server.settled(this);
+  }
+
+  protected release(): void {
+    this.#body?.release();
+  }
+
+  protected cancel(): void {
+    this.scope.cancel();
+  }
+}
+
+class LoopbackConnection implements Connection {
+  /** Those that have no answer yet. */
+  readonly requests = new Set<LoopbackRequest>();
+  readonly #server: LoopbackServer;
+  readonly #answers: (string | undefined)[] = [];
+  readonly #events = new EventEmitter();
+
+  constructor(server: LoopbackServer) {
+    this.#server = server;
+  }
+
+  async send(message: string | Uint8Array, facts: SentFacts = {}, pieces = 1): Promise<void> {
+    const bytes = Buffer.from(message as Uint8Array);
+    const request = this.#begin(facts, bytes.length);
+    if (bytes.length === 0) request.add(bytes);
+    for (const piece of piecesOf(bytes, pieces)) {
+      request.add(piece);
+      if (pieces > 1) await nextTurn();
+    }
+  }
+
+  async sendPart(message: string): Promise<void> {
+    const bytes = Buffer.from(message);
+    this.#begin({}, bytes.length).add(bytes.subarray(0, -1));
+  }
+
+  async receive(): Promise<string | undefined> {
+    while (this.#answers.length === 0) await once(this.#events, 'answer');
+    return this.#answers.shift();
+  }
+
+  leave(): void {
+    for (const request of this.requests) request.leave();
+    this.requests.clear();
+  }
+
+  deliver(answer: string | undefined): void {
+    this.#answers.push(answer);
+    this.#events.emit('answer');
+  }
+
+  #begin(facts: SentFacts, length: number): LoopbackRequest {
+    const request = this.#server.begin(this, facts, length);
+    this.requests.add(request);
+    return request;
+  }
+}
+
+export function loopbackSubject(
+  name: string,
+  create: (service: Service, options: TransportOptions) => LoopbackServer,
+): Subject {
+  return {
+    name,
+    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies'],
+    carries: () => true,
+    serve: async (service, options) => create(service, options),
+  };
+}
+
+export const loopback = loopbackSubject(
+  'loopback',
+  (service, options) => new LoopbackServer(service, options),
+);

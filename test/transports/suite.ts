@@ -1,0 +1,45 @@
+import { describe, test } from 'node:test';
+import { answers } from './cases/answers.ts';
+import { callers } from './cases/callers.ts';
+import { ends } from './cases/ends.ts';
+import { limits } from './cases/limits.ts';
+import { Stage, type StageOptions } from './stage.ts';
+import type { Ability, Subject } from './subject.ts';
+
+/** One thing that is true of every transport. */
+export interface TransportCase {
+  readonly name: string;
+  /** It is asked of those alone that can it. */
+  readonly needs?: readonly Ability[];
+  readonly options?: StageOptions;
+  run(stage: Stage): Promise<void>;
+}
+
+const cases: readonly TransportCase[] = [...answers, ...limits, ...callers, ...ends];
+
+/** The cases that a transport can be asked. */
+export function casesFor({ can }: Subject): readonly TransportCase[] {
+  return cases.filter(({ needs = [] }) => needs.every((ability) => can.includes(ability)));
+}
+
+/** Runs one case with a service of its own. @throws what the case throws */
+export async function runCase(
+  subject: Subject,
+  { options = {}, run }: TransportCase,
+): Promise<void> {
+  const stage = await Stage.open(subject, options);
+  try {
+    await run(stage);
+  } catch (error) {
+    void stage.abandon();
+    throw error;
+  }
+  await stage.close();
+}
+
+/** The contract of `Service` (src/dispatch/service.ts), asked of a transport from the outside. */
+export function conformance(subject: Subject): void {
+  describe(`the contract of a transport: ${subject.name}`, () => {
+    for (const one of casesFor(subject)) test(one.name, () => runCase(subject, one));
+  });
+}

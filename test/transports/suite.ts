@@ -23,13 +23,10 @@ export function casesFor({ can }: Subject): readonly TransportCase[] {
 }
 
 /** Runs one case with a service of its own. @throws what the case throws */
-export async function runCase(
-  subject: Subject,
-  { options = {}, run }: TransportCase,
-): Promise<void> {
-  const stage = await Stage.open(subject, options);
+export async function runCase(subject: Subject, one: TransportCase): Promise<void> {
+  const stage = await Stage.open(subject, one.options ?? {});
   try {
-    await run(stage);
+    await one.run(stage);
   } catch (error) {
     void stage.abandon();
     throw error;

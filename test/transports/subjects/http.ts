@@ -87,8 +87,11 @@ function subject(name: string, put: Put): Subject {
     can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'keeps-order'],
     carries: () => true,
     async serve(service, options): Promise<Server> {
-      const { port, close } = await put(service, optionsOf(options));
-      return { connect: () => HttpConnection.open(port), close };
+      const listening = await put(service, optionsOf(options));
+      return {
+        connect: () => HttpConnection.open(listening.port),
+        close: () => listening.close(),
+      };
     },
   };
 }

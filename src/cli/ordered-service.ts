@@ -46,6 +46,7 @@ async function start(order: StartOrder): Promise<void> {
     level: config.logLevel,
     ...(of > 1 && { base: { process: order.number } }),
   });
+  log.open();
   const sharesPort = of > 1 || (await canSharePort(config.transport));
   if (isStopping) return;
   const hooks = await hooksOf(config);

@@ -17,7 +17,9 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
     );
   }
   makeOutputLossy();
-  const service = { modules, config, version, log: createLog({ level: config.logLevel }) };
+  const log = createLog({ level: config.logLevel });
+  log.open();
+  const service = { modules, config, version, log };
   // Loaded on demand: a supervisor has no server in its memory.
   if (config.supervisor) {
     const { supervise } = await import('./supervise.ts');

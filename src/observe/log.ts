@@ -19,6 +19,12 @@ export interface Log {
   readonly error: WriteLog;
 }
 
+/** A log that loads what writes its lines when the first of them is written. */
+export interface LazyLog extends Log {
+  /** Loads that now, while there are file descriptors left for it. Idempotent. */
+  open(): void;
+}
+
 export interface LogOptions {
   readonly level: LogLevel;
   /** Fields of every line. */
@@ -49,18 +55,34 @@ const redact = {
 };
 
 const ignore: WriteLog = () => {};
-const silentLog: Log = Object.freeze({
+const silentLog: LazyLog = Object.freeze({
   debug: ignore,
   info: ignore,
   warn: ignore,
   error: ignore,
+  open: () => {},
 });
 
-// pino is loaded by the first createLog: every replica imports this package, and no replica logs.
 const load = createRequire(import.meta.url);
 
-export function createLog({ level, base, pretty, write }: LogOptions): Log {
-  if (level === 'silent') return silentLog;
+/** Costs nothing until its first line: every program and every replica that imports this package has one, and few write. */
+export function createLog(options: LogOptions): LazyLog {
+  if (options.level === 'silent') return silentLog;
+  let opened: Log | undefined;
+  const open = (): Log => {
+    opened ??= openLog(options);
+    return opened;
+  };
+  return {
+    debug: (fields, message) => open().debug(fields, message),
+    info: (fields, message) => open().info(fields, message),
+    warn: (fields, message) => open().warn(fields, message),
+    error: (fields, message) => open().error(fields, message),
+    open,
+  };
+}
+
+function openLog({ level, base, pretty, write }: LogOptions): Log {
   const { pino } = load('pino') as typeof import('pino');
   const toLine = (pretty ?? process.stderr.isTTY) ? prettyLine() : escapeLine;
   const put = write ?? createLineSink(2);

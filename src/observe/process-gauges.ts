@@ -11,13 +11,17 @@ const windowMs = 5000;
 
 /** The gauges of this process as a whole: memory, CPU time, event loop. */
 export class ProcessGauges {
-  readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: resolutionMs });
+  /** undefined where nothing is sampled. */
+  #delay: IntervalHistogram | undefined;
   /** Computed once: when somebody sets the wall clock, it must not look like a restart. */
   readonly #startTime = Date.now() / 1000 - process.uptime();
   #since = performance.now();
   #last: Gauges | undefined;
 
-  constructor() {
+  /** Samples the delay of the event loop from now on. Idempotent. */
+  start(): void {
+    if (this.#delay !== undefined) return;
+    this.#delay = monitorEventLoopDelay({ resolution: resolutionMs });
     this.#delay.enable();
   }
 
@@ -33,21 +37,25 @@ export class ProcessGauges {
   }
 
   close(): void {
-    this.#delay.disable();
+    this.#delay?.disable();
   }
 
   #delays(): Gauges {
     if (this.#last !== undefined && performance.now() - this.#since < windowMs) return this.#last;
+    const delay = this.#delay;
+    if (delay === undefined) return unknownDelays;
     this.#last = {
-      eventLoopDelayP50: secondsLate(this.#delay.percentile(50)),
-      eventLoopDelayP99: secondsLate(this.#delay.percentile(99)),
-      eventLoopDelayMax: secondsLate(this.#delay.max),
+      eventLoopDelayP50: secondsLate(delay.percentile(50)),
+      eventLoopDelayP99: secondsLate(delay.percentile(99)),
+      eventLoopDelayMax: secondsLate(delay.max),
     };
-    this.#delay.reset();
+    delay.reset();
     this.#since = performance.now();
     return this.#last;
   }
 }
+
+const unknownDelays = { eventLoopDelayP50: 0, eventLoopDelayP99: 0, eventLoopDelayMax: 0 };
 
 /** Node measures the time between two samples, which includes the interval itself. */
 function secondsLate(nanoseconds: number): number {

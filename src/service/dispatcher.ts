@@ -18,7 +18,7 @@ import type { Document, DocumentFormat, Service, ServiceState } from '../dispatc
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorOutcome, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
 import { type OnCall, toObservers } from '../observe/call-event.ts';
-import { createLog, type Log } from '../observe/log.ts';
+import { createLog, type LazyLog, type Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { PoolCounters, type PoolStats } from '../pool/stats.ts';
 import { getRegistrySchema } from '../router/document/introspect.ts';
@@ -64,8 +64,8 @@ export interface DispatcherStats {
 
 /**
  * Runs JSON-RPC requests, whatever brought them: worker threads for what burns CPU, this thread for the
- * rest. Nothing of HTTP is near it. The first call, or `ready()`, starts it; `close()` ends it, and until
- * then its workers keep the process alive.
+ * rest. Nothing of HTTP is near it. Making one starts nothing. The first call, or `ready()`, starts it; `close()` ends
+ * it, and until then its workers keep the process alive.
  */
 export class Dispatcher implements Service {
   readonly config: Config;
@@ -74,6 +74,7 @@ export class Dispatcher implements Service {
   readonly bodyMemory: BodyMemory;
   readonly replyMemory: ReplyMemory;
   readonly tracing: Tracing | undefined;
+  readonly #ownLog: LazyLog | undefined;
   readonly #serving: Serving;
   readonly #observation: Observation;
   readonly #metrics: Metrics | undefined;
@@ -97,7 +98,8 @@ export class Dispatcher implements Service {
         'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
       );
     }
-    this.log = log ?? createLog({ level: this.config.logLevel });
+    this.#ownLog = log === undefined ? createLog({ level: this.config.logLevel }) : undefined;
+    this.log = log ?? (this.#ownLog as Log);
     const { config, log: ownLog } = this;
     const observers = toObservers(onCall, 'option onCall');
     this.#observation = new Observation({ ...config, log: ownLog, onCall: observers });
@@ -281,6 +283,8 @@ export class Dispatcher implements Service {
   async #start(): Promise<void> {
     assertMainSide('start a Dispatcher');
     if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
+    this.#ownLog?.open();
+    this.#metrics?.start();
     await this.#serving.start();
     this.#isReady = true;
   }

@@ -23,6 +23,11 @@ export class Metrics {
     this.#source = source;
   }
 
+  /** Samples from now on what has to be sampled. */
+  start(): void {
+    this.#gauges.start();
+  }
+
   /** Of this process, as they are now. */
   snapshot(): MetricsSnapshot {
     const { observation, poolCounters, bodies, replies, serving } = this.#source;

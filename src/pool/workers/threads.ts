@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { Piscina } from 'piscina';
+import type { Piscina } from 'piscina';
 import { aheadMs } from '../../base/clock.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import type { PoolCounters } from '../stats.ts';
@@ -71,6 +72,9 @@ const resultsPerTurn = 16;
 /** A terminated thread that has not gone by then is stuck in native code: a zombie. */
 const zombieAfterMs = 2000;
 
+// Loaded by the first pool there is: every replica imports this package, and none of them has one.
+const load = createRequire(import.meta.url);
+
 /**
  * The worker threads. Piscina owns their birth, death and niceness; each runs one resident task, which
  * serves frames on a port of its own until it is told to close. So a kill is the abort of that task and
@@ -84,6 +88,7 @@ export class ReplicaThreads {
     this.#options = options;
     const source = import.meta.url;
     const extension = source.endsWith('.ts') ? '.ts' : '.js';
+    const { Piscina } = load('piscina') as typeof import('piscina');
     this.piscina = new Piscina({
       filename: new URL(`../../../workers/replica${extension}`, source).href,
       minThreads: options.threads,

@@ -1,4 +1,4 @@
-import { ownExtension } from '../modules/module-url.ts';
+import { ownFile } from '../base/package-files.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts';
@@ -6,7 +6,7 @@ import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
 /** Serves in processes of their own, as many as the configuration says, and keeps them. */
 export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Promise<void> {
-  const entry = new URL(`./child-main${ownExtension}`, import.meta.url);
+  const entry = ownFile('src/cli/child-main.ts');
   const supervisor = new Supervisor({ entry, ...service });
   const stopping = stopOnSignals(
     {

@@ -1,15 +1,10 @@
 import module, { type LoadHookContext, type ResolveHookContext } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { ownFile } from '../base/package-files.ts';
 import { requiredFiles } from './common-js.ts';
 import { GenerationHooks, hashFile, isRequire, type Report } from './import-hooks.ts';
-import {
-  generationOf,
-  ownExtension,
-  packageIsModule,
-  withoutGeneration,
-  withoutMarks,
-} from './module-url.ts';
+import { generationOf, packageIsModule, withoutGeneration, withoutMarks } from './module-url.ts';
 
 export { hashFile } from './import-hooks.ts';
 
@@ -65,8 +60,7 @@ export function installHooks(again: boolean): void {
 function installInHooksThread(): () => void {
   const { port1, port2 } = new MessageChannel();
   const active = new Int32Array(new SharedArrayBuffer(4)).fill(1);
-  module.register(`./import-hooks${ownExtension}`, {
-    parentURL: import.meta.url,
+  module.register(ownFile('src/modules/import-hooks.ts').href, {
     data: { port: port2, active, packageIsModule },
     transferList: [port2],
   });

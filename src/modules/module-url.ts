@@ -1,20 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-
-/** `.ts` when this package runs from its sources, `.js` from dist. */
-export const ownExtension: string = extname(new URL(import.meta.url).pathname);
+import { ownFile, packageFolder } from '../base/package-files.ts';
 
 /** In procedure modules this name must lead to this copy of the package. */
 export const packageName = 'tandem-rpc';
-export const packageEntry: string = new URL(`../index${ownExtension}`, import.meta.url).href;
+export const packageEntry: string = ownFile('src/index.ts').href;
 
-/** False where tsx runs this package as CommonJS. */
-export const packageIsModule: boolean = typeof require === 'undefined';
+/** False where tsx runs this package as CommonJS. (A bundler gives `require` to ES modules too.) */
+export const packageIsModule: boolean = typeof __filename === 'undefined';
 
-const above = new URL('../../', import.meta.url).href;
-const root = above.endsWith('/dist/') ? new URL('../', above).href : above;
-const ownFolders = [root, sourceRoot()].flatMap((of) =>
+const ownFolders = [packageFolder.href, sourceRoot()].flatMap((of) =>
   ['src/', 'workers/', 'dist/'].map((folder) => of + folder),
 );
 
@@ -22,7 +17,7 @@ const ownFolders = [root, sourceRoot()].flatMap((of) =>
 function sourceRoot(): string {
   const stack = new Error('for its stack').stack ?? '';
   const frame = /((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):\d+:\d+\)?$/m.exec(stack)?.[1];
-  if (frame === undefined) return root;
+  if (frame === undefined) return packageFolder.href;
   const url = frame.startsWith('file:') ? frame : pathToFileURL(frame).href;
   return new URL('../../', url).href;
 }

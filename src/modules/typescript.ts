@@ -1,4 +1,4 @@
-import { ownExtension } from './module-url.ts';
+import { ownExtension } from '../base/package-files.ts';
 
 export function isTypeScript(path: string | URL): boolean {
   return /\.(?:[cm]?ts|tsx)$/.test(typeof path === 'string' ? path : path.pathname);

@@ -63,9 +63,9 @@ const inThread = (file: string): string => `
 
 describe('importing the package', { skip: process.platform !== 'linux' && 'reads /proc' }, () => {
   let folder: string;
-  before(() => {
+  before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tandem-importing-'));
-    installPacked(folder);
+    await installPacked(folder);
     writeFileSync(join(folder, 'snapshot.mjs'), snapshot);
     writeFileSync(join(folder, 'nothing.mjs'), 'export {}');
   });

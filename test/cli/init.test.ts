@@ -42,9 +42,9 @@ function story(): { command: string; remark: string; printed: string }[] {
 describe('tandem init, from the packed package', () => {
   let folder = '';
   let main = '';
-  before(() => {
+  before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tandem-init-'));
-    main = installPacked(folder);
+    main = await installPacked(folder, true);
   });
   after(() => rmSync(folder, { recursive: true }));
 

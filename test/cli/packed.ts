@@ -1,7 +1,8 @@
 /** The package as npm would install it, without the network. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundleInto, writeTypes } from '../../scripts/bundle.ts';
 import { root } from '../files.ts';
 
 const modules = join(root, 'node_modules');
@@ -13,16 +14,18 @@ function run(command: string, args: readonly string[], cwd: string): void {
 /**
  * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies.
  *
+ * @param withTypes its declarations too, which take the compiler some seconds
  * @returns the command line's main file
  */
-export function installPacked(folder: string): string {
+export async function installPacked(folder: string, withTypes = false): Promise<string> {
   const staging = join(folder, 'staging');
-  mkdirSync(staging);
-  const compiler = join(modules, 'typescript/bin/tsc');
-  const build = ['-p', 'tsconfig.build.json', '--outDir', join(staging, 'dist')];
-  run(process.execPath, [compiler, ...build], root);
-  for (const name of ['package.json', 'templates', 'CHANGELOG.md', 'README.md', 'LICENSE']) {
-    cpSync(join(root, name), join(staging, name), { recursive: true });
+  await bundleInto(root, join(staging, 'dist'));
+  if (withTypes) writeTypes(root, join(staging, 'dist'));
+  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    files: string[];
+  };
+  for (const name of ['package.json', 'README.md', 'LICENSE', ...files]) {
+    if (name !== 'dist') cpSync(join(root, name), join(staging, name), { recursive: true });
   }
   run(
     'npm',
@@ -44,6 +47,6 @@ export function installPacked(folder: string): string {
   mkdirSync(join(installed, '.bin'));
   chmodSync(main, 0o755); // as npm does with what a package names as its commands
   symlinkSync(main, join(installed, '.bin/tandem'));
-  symlinkSync(compiler, join(installed, '.bin/tsc'));
+  symlinkSync(join(modules, 'typescript/bin/tsc'), join(installed, '.bin/tsc'));
   return main;
 }

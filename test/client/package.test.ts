@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { buildPackage } from '../../scripts/bundle.ts';
 import { root } from '../files.ts';
 
 function run(args: readonly string[], cwd: string): string {
@@ -31,7 +32,7 @@ function examples(): string[] {
 
 describe('the package, as a project installs it', () => {
   let project: string;
-  before(() => {
+  before(async () => {
     project = mkdtempSync(join(tmpdir(), 'tandem-rpc-project-'));
     const installed = join(project, 'node_modules/tandem-rpc');
     mkdirSync(installed, { recursive: true });
@@ -43,7 +44,7 @@ describe('the package, as a project installs it', () => {
         'junction',
       );
     }
-    run([tsc, '-p', 'tsconfig.build.json', '--outDir', join(installed, 'dist')], root);
+    await buildPackage(root, join(installed, 'dist'));
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   });
   after(() => rmSync(project, { recursive: true }));

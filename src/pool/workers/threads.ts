@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { aheadMs } from '../../base/clock.ts';
+import { ownFile } from '../../base/package-files.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import type { PoolCounters } from '../stats.ts';
 import { parseMessage } from '../wire/inbox.ts';
@@ -86,11 +87,9 @@ export class ReplicaThreads {
 
   constructor(options: ThreadOptions, onError: (error: Error) => void) {
     this.#options = options;
-    const source = import.meta.url;
-    const extension = source.endsWith('.ts') ? '.ts' : '.js';
     const { Piscina } = load('piscina') as typeof import('piscina');
     this.piscina = new Piscina({
-      filename: new URL(`../../../workers/replica${extension}`, source).href,
+      filename: ownFile('workers/replica.ts').href,
       minThreads: options.threads,
       maxThreads: options.threads,
       concurrentTasksPerWorker: 1,

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../base/message-of.ts';
+import { ownFile } from '../../base/package-files.ts';
 
 /** The checker usually needs a few milliseconds; this is enough for any pattern that a person writes. */
 const checkTimeoutMs = 5_000;
@@ -14,6 +16,7 @@ type Unsafe =
   | { readonly kind: 'polynomial'; readonly degree: number }
   | { readonly kind: 'invalid' | 'unknown'; readonly reason: string };
 
+const checker = ownFile('src/router/schema/recheck.cts');
 const verdicts = new Map<string, Verdict>();
 let recheck: Recheck | undefined;
 let trusted = false;
@@ -84,9 +87,8 @@ function analyse(pattern: string): Verdict {
     return { kind: 'invalid', reason: messageOf(error) };
   }
   if (isBounded(pattern)) return { kind: 'safe' };
-  // The browser build is pure JavaScript. The main build would start a thread, or Java, to answer synchronously.
-  // It is loaded at the first pattern that needs it, since most programs have none.
-  recheck ??= createRequire(import.meta.url)('recheck/lib/browser.js') as Recheck;
+  // The checker is loaded at the first pattern that needs it, since most programs have none.
+  recheck ??= createRequire(import.meta.url)(fileURLToPath(checker)) as Recheck;
   const found = recheck.checkSync(pattern, '', { timeout: checkTimeoutMs });
   if (found.status === 'safe') return { kind: 'safe' };
   if (found.status === 'vulnerable') {

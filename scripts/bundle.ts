@@ -1,0 +1,101 @@
+/** What is published: the sources bundled, with the types of each file. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { type BuildOptions, build } from 'esbuild';
+
+/**
+ * The files that something names: `exports` and `bin` of package.json, and `ownFile()` in the sources. All else lies in
+ * chunks, which are loaded with what needs them. Opening a file costs more than reading it: 200 small ones take a fifth of
+ * a second of CPU in each thread that imports this package.
+ */
+const entries = [
+  'src/index.ts',
+  'src/cli/main.ts',
+  'src/cli/child-main.ts',
+  'src/modules/import-hooks.ts',
+  'workers/replica.ts',
+];
+/** In one file, for pages: it shares no code with the server. */
+const clientEntry = 'src/client/index.ts';
+const checker = 'src/router/schema/recheck.cts';
+
+const common = {
+  bundle: true,
+  format: 'esm',
+  target: 'node20',
+  sourcemap: true,
+  // The sources are in the package: stack traces name them.
+  sourcesContent: false,
+  // A package's users have its dependencies once; TypeBox's registries are shared with theirs.
+  packages: 'external',
+  write: false,
+} satisfies BuildOptions;
+
+/**
+ * Writes the package's JavaScript.
+ *
+ * @param root the repository's folder
+ * @param to the folder that is to be `dist`; source maps are those of `root/dist` wherever it lies
+ */
+export async function bundleInto(root: string, to: string): Promise<void> {
+  const dist = join(root, 'dist');
+  const own = {
+    ...common,
+    absWorkingDir: root,
+    outdir: dist,
+    outbase: '.',
+    tsconfig: 'tsconfig.build.json',
+  };
+  const built = await Promise.all([
+    build({
+      ...own,
+      entryPoints: entries,
+      platform: 'node',
+      splitting: true,
+      // As deep as src/base/package-files.ts, which tells from its own place where the others lie.
+      chunkNames: 'src/chunks/[name]-[hash]',
+      // The sideEffects of package.json are for those who bundle the package: its own files may have some.
+      ignoreAnnotations: true,
+    }),
+    build({ ...own, entryPoints: [clientEntry], platform: 'browser', target: 'es2022' }),
+  ]);
+  for (const { path, contents } of built.flatMap(({ outputFiles }) => outputFiles)) {
+    write(join(to, relative(dist, path)), contents);
+  }
+  write(join(to, checker.replace(/ts$/, 'js')), recheckAlone(root));
+}
+
+/** Without the package around it, whose Java and native forms nobody here runs: 52 MB. */
+function recheckAlone(root: string): string {
+  const folder = join(root, 'node_modules/recheck');
+  const licence = readFileSync(join(folder, 'LICENSE'), 'utf8').trim();
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const code = readFileSync(join(folder, 'lib/browser.js'), 'utf8');
+  return `/*!\nrecheck ${version}, lib/browser.js\n\n${licence}\n*/\n${code}`;
+}
+
+/** @throws Error with the compiler's words */
+export function writeTypes(root: string, to: string): void {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const args = ['-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', to];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, ...args], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`tsc: ${stdout}${stderr}`);
+}
+
+function write(path: string, contents: string | Uint8Array): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, contents);
+}
+
+/** Builds the package anew into `to`. */
+export async function buildPackage(root: string, to: string): Promise<void> {
+  rmSync(to, { recursive: true, force: true });
+  await bundleInto(root, to);
+  writeTypes(root, to);
+}

@@ -1,0 +1,18 @@
+/**
+ * Where the files of this package lie. It runs in three forms, whose trees look alike: from its sources (tsx), compiled
+ * file by file (tests, benchmarks), and bundled, as it is published. The bundle keeps the files that are named here at
+ * their places, and all that they share in `src/chunks/`: two folders below the tree, as this file is.
+ */
+const tree = new URL('../../', import.meta.url);
+const isSource = import.meta.url.endsWith('.ts');
+
+/** `.ts` where this package runs from its sources, else `.js`. */
+export const ownExtension: string = isSource ? '.ts' : '.js';
+
+/** A file of this package in the form that runs. @param path of its source, from the package's folder */
+export function ownFile(path: `${string}.${'' | 'c'}ts`): URL {
+  return new URL(isSource ? path : path.replace(/ts$/, 'js'), tree);
+}
+
+/** The folder that holds all of the package: of a built one the parent of `dist`. */
+export const packageFolder: URL = tree.pathname.endsWith('/dist/') ? new URL('../', tree) : tree;

@@ -3,19 +3,21 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { bundleTypeBox } from './typebox-plugin.ts';
 
 /**
  * The files that something names: `exports` and `bin` of package.json, and `ownFile()` in the sources. All else lies in
  * chunks, which are loaded with what needs them. Opening a file costs more than reading it: 200 small ones take a fifth of
  * a second of CPU in each thread that imports this package.
  */
-const entries = [
-  'src/index.ts',
-  'src/cli/main.ts',
-  'src/cli/child-main.ts',
-  'src/modules/import-hooks.ts',
-  'workers/replica.ts',
-];
+const entries = {
+  'src/index': 'bundled/index.ts',
+  'src/required': 'bundled/required.ts',
+  'src/cli/main': 'src/cli/main.ts',
+  'src/cli/child-main': 'src/cli/child-main.ts',
+  'src/modules/import-hooks': 'src/modules/import-hooks.ts',
+  'workers/replica': 'workers/replica.ts',
+};
 /** In one file, for pages: it shares no code with the server. */
 const clientEntry = 'src/client/index.ts';
 const checker = 'src/router/schema/recheck.cts';
@@ -27,8 +29,6 @@ const common = {
   sourcemap: true,
   // The sources are in the package: stack traces name them.
   sourcesContent: false,
-  // A package's users have its dependencies once; TypeBox's registries are shared with theirs.
-  packages: 'external',
   write: false,
 } satisfies BuildOptions;
 
@@ -40,6 +40,8 @@ const common = {
  */
 export async function bundleInto(root: string, to: string): Promise<void> {
   const dist = join(root, 'dist');
+  const { dependencies, optionalDependencies, peerDependencies } = readManifest(root);
+  const { '@sinclair/typebox': _bundled, ...others } = dependencies;
   const own = {
     ...common,
     absWorkingDir: root,
@@ -52,6 +54,8 @@ export async function bundleInto(root: string, to: string): Promise<void> {
       ...own,
       entryPoints: entries,
       platform: 'node',
+      external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
+      plugins: [bundleTypeBox(join(root, 'bundled'))],
       splitting: true,
       // As deep as src/base/package-files.ts, which tells from its own place where the others lie.
       chunkNames: 'src/chunks/[name]-[hash]',
@@ -70,11 +74,20 @@ export async function bundleInto(root: string, to: string): Promise<void> {
 function recheckAlone(root: string): string {
   const folder = join(root, 'node_modules/recheck');
   const licence = readFileSync(join(folder, 'LICENSE'), 'utf8').trim();
-  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    version: string;
-  };
+  const { version } = readManifest(folder);
   const code = readFileSync(join(folder, 'lib/browser.js'), 'utf8');
   return `/*!\nrecheck ${version}, lib/browser.js\n\n${licence}\n*/\n${code}`;
+}
+
+interface Manifest {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
 /** @throws Error with the compiler's words */

@@ -46,7 +46,9 @@ export function compileTree(root: string): string {
   }
   // The package of this folder: `import 'tandem-rpc'` finds the copy.
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
-  writeFileSync(join(copy, 'package.json'), manifest.replaceAll('./dist/', './'));
+  // Only the bundle has an entry of its own for `require`.
+  const own = manifest.replaceAll('./dist/', './').replaceAll('src/required.js', 'src/index.js');
+  writeFileSync(join(copy, 'package.json'), own);
   return copy;
 }
 

@@ -9,6 +9,9 @@ const isSource = import.meta.url.endsWith('.ts');
 /** `.ts` where this package runs from its sources, else `.js`. */
 export const ownExtension: string = isSource ? '.ts' : '.js';
 
+/** In the bundle the package has another entry for `require`, which can't wait for what `import` waits for. */
+export const isBundled: boolean = new URL('./', import.meta.url).pathname.endsWith('/chunks/');
+
 /** A file of this package in the form that runs. @param path of its source, from the package's folder */
 export function ownFile(path: `${string}.${'' | 'c'}ts`): URL {
   return new URL(isSource ? path : path.replace(/ts$/, 'js'), tree);

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import { banner } from './banner.ts';
 import { fail } from './failure.ts';
+import { printBanner } from './print-banner.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 import { surviveFaults } from './survive-faults.ts';
 
@@ -33,7 +34,7 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
     const { processes, workers } = config;
-    process.stdout.write(banner(app, { url, version, processes, workers }));
+    printBanner(banner(app, { url, version, processes, workers }));
   } catch (error) {
     // A signal during the start makes listen() fail: that is no failure.
     if (!stopping.aborted) throw error;

@@ -2,6 +2,7 @@ import { ownFile } from '../base/package-files.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts';
+import { printBanner } from './print-banner.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
 /** Serves in processes of their own, as many as the configuration says, and keeps them. */
@@ -20,7 +21,7 @@ export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Prom
   surviveOwnFaults(service.log);
   try {
     const report = await supervisor.start();
-    if (report !== undefined) process.stdout.write(report.banner);
+    if (report !== undefined) printBanner(report.banner);
   } catch (error) {
     // A signal during the start makes it fail: that is no failure.
     if (!stopping.aborted) throw error;

@@ -2,7 +2,13 @@ import { createRequire, Module } from 'node:module';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { types } from 'node:util';
-import { facadeUrl, isUserFile, packageEntry, packageIsModule } from './module-url.ts';
+import {
+  facadeUrl,
+  isUserFile,
+  packageEntry,
+  packageIsModule,
+  requiredEntry,
+} from './module-url.ts';
 
 const { cache } = createRequire(import.meta.url);
 
@@ -102,7 +108,7 @@ export function requireAnew(files: readonly string[]): void {
  * @returns the exports of the package as modules of this generation see them
  */
 export async function offerPackage(generation: number): Promise<Record<string, unknown>> {
-  const path = fileURLToPath(packageEntry);
+  const path = fileURLToPath(requiredEntry);
   const known = cache[path];
   if (!packageIsModule && known !== undefined) return known.exports as Record<string, unknown>;
   const url = generation === 0 ? packageEntry : facadeUrl(generation);

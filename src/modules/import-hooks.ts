@@ -11,6 +11,7 @@ import {
   packageEntry,
   packageName,
   packageType,
+  requiredEntry,
   withGeneration,
   withoutGeneration,
   withoutMarks,
@@ -67,7 +68,7 @@ export class GenerationHooks {
   inward(specifier: string, parent: string, require: boolean): string {
     const steered = this.#packageIsModule && specifier === packageName && this.#isTracked(parent);
     if (!steered) return withoutGeneration(specifier);
-    return require ? fileURLToPath(packageEntry) : packageEntry;
+    return require ? fileURLToPath(requiredEntry) : packageEntry;
   }
 
   outward<R extends Resolved>(resolved: R, specifier: string, parent: string, require: boolean): R {

@@ -13,7 +13,7 @@ import { importModule, newestEntry } from './module-import.ts';
 import { createLifecycle, type ModuleLifecycle } from './module-lifecycle.ts';
 import { noteLoad } from './module-loads.ts';
 import { DefaultRouterWatch, type ModuleRouter } from './module-router.ts';
-import { packageEntry, packageName, withGeneration } from './module-url.ts';
+import { packageName, requiredEntry, withGeneration } from './module-url.ts';
 import { ensureTypeScript, isTypeScript } from './typescript.ts';
 
 export interface LoadOptions extends LoadControl {
@@ -127,7 +127,7 @@ function needsHooks(files: readonly ModuleFile[]): boolean {
 
 function leadsHere(url: string): boolean {
   try {
-    return createRequire(url).resolve(packageName) === fileURLToPath(packageEntry);
+    return createRequire(url).resolve(packageName) === fileURLToPath(requiredEntry);
   } catch {
     return false;
   }

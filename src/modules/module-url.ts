@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { ownFile, packageFolder } from '../base/package-files.ts';
+import { isBundled, ownFile, packageFolder } from '../base/package-files.ts';
 
 /** In procedure modules this name must lead to this copy of the package. */
 export const packageName = 'tandem-rpc';
-export const packageEntry: string = ownFile('src/index.ts').href;
 
 /** False where tsx runs this package as CommonJS. (A bundler gives `require` to ES modules too.) */
 export const packageIsModule: boolean = typeof __filename === 'undefined';
+
+const entry = ownFile('src/index.ts').href;
+/** The same for `require`. */
+export const requiredEntry: string = isBundled ? ownFile('src/required.ts').href : entry;
+export const packageEntry: string = packageIsModule ? entry : requiredEntry;
 
 const ownFolders = [packageFolder.href, sourceRoot()].flatMap((of) =>
   ['src/', 'workers/', 'dist/'].map((folder) => of + folder),

@@ -54,8 +54,8 @@ const filesRun = `
   session.post('Debugger.enable');
   files.length = 0; // its own are told first
   const tandem = await import('tandem-rpc');
-  const packages = files.map((url) => /.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url)?.[1]);
-  console.log(JSON.stringify([...new Set(packages.filter(Boolean))].sort()));`;
+  const paths = files.map((url) => /.*node_modules\\/(.+)/.exec(url)?.[1]).filter(Boolean);
+  console.log(JSON.stringify(paths.filter((path) => !path.startsWith('tandem-rpc/')).sort()));`;
 
 const inThread = (file: string): string => `
   import { Worker } from 'node:worker_threads';
@@ -105,8 +105,15 @@ describe('importing the package', { skip: process.platform !== 'linux' && 'reads
     await assertNothingStarted(runInThread(looks(use)));
   });
 
-  it('runs files of this package and of TypeBox alone', async () => {
-    const expected = ['@sinclair/typebox', 'tandem-rpc'];
+  it("runs files of this package alone, and those with the state of the program's TypeBox", async () => {
+    const expected = [
+      'system/policy.mjs',
+      'type/registry/format.mjs',
+      'type/registry/index.mjs',
+      'type/registry/type.mjs',
+      'value/guard/guard.mjs',
+      'value/guard/index.mjs',
+    ].map((path) => `@sinclair/typebox/build/esm/${path}`);
     assert.deepEqual(await run(filesRun), expected);
     assert.deepEqual(await runInThread(filesRun), expected);
   });

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fixture, startCli } from './process.ts';
+
+const delayMs = 400;
+/** Holds each process up before it runs anything of ours. */
+const slow = `data:text/javascript,const until = performance.now() + ${delayMs}; while (performance.now() < until);`;
+
+for (const flags of [[], ['--no-supervisor']]) {
+  test(`the banner counts from the start of the process: serve ${flags.join(' ')}`, async () => {
+    const began = performance.now();
+    const running = startCli(['serve', fixture('cli/procedures.ts'), '--port', '0', ...flags], {
+      NODE_OPTIONS: `--import "${slow}"`,
+    });
+    const [, ms] = await running.seen('stdout', /^Ready in (\d+) ms\.\n/m);
+    const elapsedMs = performance.now() - began;
+    running.child.kill('SIGTERM');
+    await running.exit;
+    // The supervisor, then the process that it starts.
+    const least = flags.length === 0 ? 2 * delayMs : delayMs;
+    assert.ok(Number(ms) >= least, `${ms} ms`);
+    assert.ok(Number(ms) <= elapsedMs, `${ms} of ${elapsedMs} ms`);
+  });
+}

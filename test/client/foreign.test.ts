@@ -28,6 +28,10 @@ describe('foreign clients', () => {
       assert.equal((await connect().request('math.add', [1, 2])).result, 3);
     });
 
+    it('sends [] for no params', async () => {
+      assert.equal((await connect().request('nothing', [])).result, null);
+    });
+
     it('gets errors', async () => {
       const { error } = await connect().request('users.pooled', { id: 'none' });
       assert.deepEqual(error, { code: 404, message: 'No such user', data: { id: 'none' } });
@@ -158,6 +162,11 @@ describe('foreign clients', () => {
       assert.equal(sent.length, 1);
     });
 
+    it('sends [] for no params', async (t) => {
+      const { provider } = connect(t);
+      assert.equal(await provider.send('nothing', []), null);
+    });
+
     it('gets errors, each that of its call', async (t) => {
       const { provider, sent } = connect(t);
       const bad = provider.send('users.pooled', ['none']);
@@ -180,6 +189,10 @@ describe('foreign clients', () => {
     it('calls by name and by position', async () => {
       assert.equal(await connect()('math.add', { a: 1, b: 2 }), 3);
       assert.equal(await connect()('math.add', [1, 2]), 3);
+    });
+
+    it('sends [] for no params', async () => {
+      assert.equal(await connect()('nothing', []), null);
     });
 
     it('batches, and gets the errors, each that of its call', async () => {

@@ -96,9 +96,12 @@ function invalidParams(issues: readonly ParamIssue[]): RpcError {
 
 const anyObject = 'Record<string, unknown>';
 
-/** Binds the params of a procedure that declares none: any object. */
+/**
+ * Binds the params of a procedure that declares none: any object. An empty array names nothing and orders nothing: many
+ * clients send it where there are no params.
+ */
 function bindAnything(params: unknown): Named {
-  if (params === undefined) return {};
+  if (params === undefined || (Array.isArray(params) && params.length === 0)) return {};
   if (typeof params === 'object' && params !== null && !Array.isArray(params))
     return params as Named;
   throw invalidParams([notNamed(anyObject, params)]);

@@ -39,6 +39,19 @@ export const params: readonly Case[] = [
   call('get_data', '{}', ok('["hello",5]')),
   call('free', undefined, ok('{}')),
   call('free', '{"any":[1,{"thing":null}]}', ok('{"any":[1,{"thing":null}]}')),
+  // As ethers, viem and jayson send no params; by each reader: of one call, of a batch, of what is unusual.
+  call('free', '[]', ok('{}')),
+  call('free', ' [ ] ', ok('{}')),
+  {
+    name: 'free [] in a batch',
+    body: '[{"method":"free","params":[],"id":1},{"method":"free","params":[],"id":1}]',
+    reply: `[${ok('{}')},${ok('{}')}]`,
+  },
+  {
+    name: 'free [] behind an escaped name',
+    body: '{"\\u006dethod":"free","params":[],"id":1}',
+    reply: ok('{}'),
+  },
 
   call(
     'sum',
@@ -94,7 +107,7 @@ export const params: readonly Case[] = [
   call('greet', '["Ada","a",1,1]', no({ path: '', expected: greetType, received: 'array' })),
   call(
     'free',
-    '[]',
+    '[1]',
     no({
       path: '',
       expected: 'Record<string, unknown>',

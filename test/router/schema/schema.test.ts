@@ -92,11 +92,12 @@ describe('binding params', () => {
     );
   });
 
-  test('without a schema any object is taken, and no array', () => {
+  test('without a schema any object is taken, [] as no params, and no other array', () => {
     const params = { x: { y: [1] } };
     assert.equal(bind(undefined, params), params);
     assert.deepEqual(bind(undefined, undefined), {});
-    for (const refused of [[], [1], null, 1, 'x']) {
+    assert.deepEqual(bind(undefined, []), {});
+    for (const refused of [[1], [null], [[]], null, 1, 'x']) {
       const [issue, ...others] = issues(undefined, refused);
       assert.equal(others.length, 0);
       assert.equal(issue?.path, '');

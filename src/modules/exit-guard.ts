@@ -1,14 +1,8 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
+import { ProcessExit } from '../base/process-exit.ts';
 import { generationOf, isUserFile, withoutGeneration } from './module-url.ts';
-
-/** Thrown by `process.exit()` when a module calls it while the module is being loaded. */
-export class ModuleExit extends Error {
-  constructor(code: number | string | null | undefined) {
-    super(`it called process.exit(${code ?? ''})`);
-  }
-}
 
 type Exit = typeof process.exit;
 
@@ -43,9 +37,9 @@ export function guardExit(generation: number): () => void {
 const guarded = ((code?: number | string | null): never => {
   const generations = [...loading.keys()];
   // In a worker nearly all code is that of modules, so every caller counts as one.
-  if (!isMainThread && generations.length > 0) throw new ModuleExit(code);
+  if (!isMainThread && generations.length > 0) throw new ProcessExit(code);
   if (callers().some((name) => generations.some((one) => isOf(name, one)))) {
-    throw new ModuleExit(code);
+    throw new ProcessExit(code);
   }
   // Code that imported `exit` by name while modules were loaded calls this function after the guard has ended, too.
   return original === undefined ? process.exit(code) : original(code);

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ProcessExit } from '../base/process-exit.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
-import { ModuleExit } from './exit-guard.ts';
 import { isUserFile, withoutGeneration } from './module-url.ts';
 
 interface Place {
@@ -36,7 +36,7 @@ interface Explanation {
 
 async function explain(error: unknown, modules: readonly string[]): Promise<Explanation> {
   const { code, message, name } = facts(error);
-  if (error instanceof ModuleExit) return { text: message, place: frameOf(error) };
+  if (error instanceof ProcessExit) return { text: message, place: frameOf(error) };
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') {
     return explainMissing(
       message,
@@ -70,7 +70,7 @@ function summary(error: unknown): string {
 /** Says in one line what was thrown, and at which place in the user's own code. */
 export function summaryWithPlace(error: unknown): string {
   const place = frameOf(error);
-  const text = error instanceof ModuleExit ? error.message : `it threw ${summary(error)}`;
+  const text = error instanceof ProcessExit ? error.message : `it threw ${summary(error)}`;
   return place === undefined ? text : `${text} (${show(place)})`;
 }
 

@@ -16,6 +16,8 @@ export const logEvents = {
   'watch-failed': 'watching the files of the modules failed',
   placement: 'measurement moved a procedure to another place',
   'call-failed': 'a call ended with -32603: its ref, and the stack',
+  'procedure-exit':
+    'a procedure called process.exit in a worker: its call ended with -32603, the worker goes on',
   'hook-failed':
     'a hook threw something other than an RpcError: the ref its caller got, and the stack',
   'observer-failed': 'an onCall observer failed for the first time',

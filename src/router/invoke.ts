@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { clockMs } from '../base/clock.ts';
+import { ProcessExit } from '../base/process-exit.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
 import type { CallContext } from './context.ts';
@@ -13,6 +14,8 @@ export interface Fault {
   readonly method: string;
   /** The stack of what was thrown, or its text where it has no stack. */
   readonly detail: string;
+  /** The call of `process.exit` that was made this error, as written; undefined: something else was thrown. */
+  readonly exit?: string | undefined;
 }
 
 export interface InvokeContext extends CallContext {
@@ -142,7 +145,8 @@ export function toErrorOutcome(error: unknown, method: string, onFault: FaultRep
       return faultOutcome(detail, method, onFault);
     }
   }
-  return faultOutcome(describe(error), method, onFault);
+  const exit = error instanceof ProcessExit ? error.call : undefined;
+  return faultOutcome(describe(error), method, onFault, exit);
 }
 
 /** The thrown RpcError, or the RpcError that aborted the signal and is the cause of an API's AbortError. */
@@ -165,10 +169,15 @@ function rpcErrorOutcome(error: RpcError): Outcome {
   return { ok: false, code, text };
 }
 
-function faultOutcome(detail: string, method: string, onFault: FaultReporter): Outcome {
+function faultOutcome(
+  detail: string,
+  method: string,
+  onFault: FaultReporter,
+  exit?: string,
+): Outcome {
   const ref = randomUUID().slice(0, 13);
   try {
-    onFault({ ref, method, detail });
+    onFault({ ref, method, detail, exit });
   } catch {
     // A log that fails must not cost the caller its reply.
   }

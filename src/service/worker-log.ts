@@ -4,8 +4,15 @@ import type { FaultReporter } from '../router/invoke.ts';
 
 /** Writes the stack behind each -32603; the client was given the ref. */
 export function logFault(log: Log): FaultReporter {
-  return ({ ref, method, detail }) =>
-    log.error({ event: 'call-failed', ref, method, detail }, 'a procedure failed');
+  return ({ ref, method, detail, exit }) => {
+    const fields = { ref, method, detail };
+    if (exit === undefined) log.error({ event: 'call-failed', ...fields }, 'a procedure failed');
+    else
+      log.error(
+        { event: 'procedure-exit', ...fields },
+        `a procedure called ${exit} in a worker: ${method}`,
+      );
+  };
 }
 
 /** The same for a hook of the operator's. */

@@ -33,7 +33,7 @@ const kinds: readonly Kind[] = [
   { kind: 'crash', methods: ['long', 'in.long'], outcome: '-32603' },
   { kind: 'bigint', methods: ['long', 'in.long'], outcome: '-32603' },
   { kind: 'never', methods: ['act', 'oneShort', 'in.act'], outcome: '-32001', waits: true },
-  { kind: 'exit', methods: ['long'], outcome: '-32002 exit' },
+  { kind: 'exit', methods: ['long'], outcome: '-32603' },
   { kind: 'throwLate', methods: ['long'], outcome: 'ok' },
 ];
 

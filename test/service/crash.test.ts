@@ -7,16 +7,41 @@ async function thread(running: Running): Promise<number> {
   return resultOf(await running.ask({ method: 'out.thread', id: 1 })) as number;
 }
 
+/** The ref of a reply that is a -32603 and says no more. */
+function refOf(reply: string | undefined): string {
+  const { error } = JSON.parse(reply ?? '') as { error: { code: number; data: { ref: string } } };
+  const { ref } = error.data;
+  const expected = { code: -32603, message: 'Internal error', data: { ref } };
+  assert.deepEqual(error, expected);
+  return ref;
+}
+
 describe('what a procedure does to its thread', () => {
   const running = Running.suite({ spareWorkers: 1 });
 
-  test('process.exit is an error of its call, and the thread stays', async () => {
+  test('process.exit is an error of its call, a line in the log that names it, and the thread stays', async () => {
     const before = await thread(running);
     const gone = new AbortController();
     const neighbour = running.call('out.untilAborted', 'n', { signal: gone.signal });
     await running.begunOn('n');
-    assert.equal(await running.ask({ method: 'exit', id: 'a' }), lost('a', 'exit'));
-    assert.equal(await running.ask({ method: 'exitLater', id: 'b' }), lost('b', 'exit'));
+    for (const method of ['exit', 'exitLater']) {
+      const seen = running.lines.length;
+      const ref = refOf(await running.ask({ method, id: 'a' }));
+      await until(() => running.lines.length > seen);
+      const lines = running.lines.slice(seen);
+      assert.deepEqual(
+        lines.map(({ level, message, fields }) => [level, message, fields.event, fields.ref]),
+        [
+          [
+            'error',
+            `a procedure called process.exit(3) in a worker: ${method}`,
+            'procedure-exit',
+            ref,
+          ],
+        ],
+      );
+      assert.match(String(lines[0]?.fields.detail), /^ProcessExit: .*\n[^]*procedures\.[jt]s/);
+    }
     assert.equal(await thread(running), before);
     gone.abort();
     assert.equal(await neighbour, ok('n', -32003));

@@ -1,8 +1,7 @@
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { aheadMs } from '../../base/clock.ts';
-import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
-import { ModuleExit } from '../../modules/exit-guard.ts';
+import { ProcessExit } from '../../base/process-exit.ts';
 import { summaryWithPlace } from '../../modules/load-error.ts';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import { type LoadedModules, loadModules } from '../../modules/modules.ts';
@@ -27,9 +26,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
     postbox.notify({
       type: 'uncaught',
       detail: describe(error),
-      line: summaryWithPlace(
-        error instanceof RpcError && error.cause instanceof ModuleExit ? error.cause : error,
-      ),
+      line: summaryWithPlace(error),
     });
   guardThread(onUncaught);
   let modules: LoadedModules;
@@ -103,9 +100,7 @@ async function loadReplica(
 /** What would end the thread under its other calls becomes an error of one call, or a line in the log. */
 function guardThread(onUncaught: (error: unknown) => void): void {
   process.exit = (code) => {
-    const error = new RpcError(ErrorCode.WorkerLost, 'Worker lost', { reason: 'exit' });
-    error.cause = new ModuleExit(code);
-    throw error;
+    throw new ProcessExit(code);
   };
   process.on('uncaughtException', onUncaught);
   process.on('unhandledRejection', onUncaught);

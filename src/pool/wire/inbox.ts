@@ -82,8 +82,8 @@ function isFiles(files: unknown): files is Files {
 
 function isFault(fault: unknown): fault is Fault {
   if (typeof fault !== 'object' || fault === null) return false;
-  const { ref, method, detail } = fault as Fields;
-  return isText(ref) && isText(method) && isText(detail);
+  const { ref, method, detail, exit } = fault as Fields;
+  return isText(ref) && isText(method) && isText(detail) && isTextOrNone(exit);
 }
 
 function isText(value: unknown): value is string {

@@ -7,7 +7,7 @@ export const faults: readonly { kind: string; outcome: string; cause?: string }[
   { kind: 'regex', outcome: '-32001', cause: 'fault.regex' },
   { kind: 'spinLater', outcome: '-32001', cause: 'fault.spinLater' },
   { kind: 'never', outcome: '-32001' },
-  { kind: 'exit', outcome: '-32002 exit' },
+  { kind: 'exit', outcome: '-32603' },
   { kind: 'reallyExit', outcome: '-32002 exit', cause: 'exit' },
   { kind: 'exhaust', outcome: '-32002 memory', cause: 'memory' },
   { kind: 'throwLate', outcome: 'ok' },

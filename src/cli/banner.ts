@@ -2,7 +2,7 @@ import { escapeControls } from '../base/escape.ts';
 import type { Place } from '../base/place.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { Router } from '../router/router.ts';
-import { exampleCall } from './tools/example-call.ts';
+import { type ExampleCall, exampleCall } from './tools/example-call.ts';
 
 /** What the banner tells of; an RpcApp that listens is one. */
 export interface Served {
@@ -17,6 +17,8 @@ export interface BannerFacts {
   readonly processes: number;
   /** Of each process. */
   readonly workers: number;
+  /** Whether a hook decides who may call. */
+  readonly authenticates: boolean;
 }
 
 const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
@@ -61,8 +63,7 @@ function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-function curlLine(app: Served, url: string): string {
-  const call = exampleCall(app.router);
+function curlLine(call: ExampleCall | undefined, url: string): string {
   // -g: without it curl reads the brackets of an IPv6 address as a pattern.
   const command = url.includes('[') ? ['curl', '-g', url] : ['curl', url];
   const post =
@@ -70,9 +71,18 @@ function curlLine(app: Served, url: string): string {
   return [...command, ...post].map(quote).join(' ');
 }
 
+/** What the line to paste lacks where somebody decides who may call; what they look at is known to them alone. */
+function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boolean): string[] {
+  const authorizes = call !== undefined && app.router.get(call.method)?.authorize !== undefined;
+  if (!authenticates && !authorizes) return [];
+  const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
+  return [`  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`];
+}
+
 /** What `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
-  const { url, version, processes, workers } = facts;
+  const { url, version, processes, workers, authenticates } = facts;
+  const call = exampleCall(app.router);
   const each = workers === 1 ? '1 worker' : `${workers} workers`;
   const threads = processes === 1 ? each : `${processes} processes with ${each} each`;
   const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threads})`;
@@ -82,7 +92,8 @@ export function banner(app: Served, facts: BannerFacts): string {
     ...procedureRows(app),
     '',
     'Try it:',
-    `  ${curlLine(app, reachable(url))}`,
+    `  ${curlLine(call, reachable(url))}`,
+    ...hookHint(app, call, authenticates),
     '',
     '',
   ].join('\n');

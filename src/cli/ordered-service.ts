@@ -63,7 +63,8 @@ async function start(order: StartOrder): Promise<void> {
   if (isFirst && sharesPort) await freePorts(config);
   const { url } = await app.listen({ sharedPort: sharesPort });
   isReady = true;
-  const text = banner(app, { url, version, processes, workers });
+  const authenticates = hooks.authenticate !== undefined;
+  const text = banner(app, { url, version, processes, workers, authenticates });
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

@@ -34,7 +34,8 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
     const { processes, workers } = config;
-    printBanner(banner(app, { url, version, processes, workers }));
+    const authenticates = hooks.authenticate !== undefined;
+    printBanner(banner(app, { url, version, processes, workers, authenticates }));
   } catch (error) {
     // A signal during the start makes listen() fail: that is no failure.
     if (!stopping.aborted) throw error;

@@ -6,6 +6,7 @@ import { ProcessExit } from '../base/process-exit.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
 import { isUserFile, withoutGeneration } from './module-url.ts';
+import { tsconfigWithPath } from './tsconfig.ts';
 
 interface Place {
   readonly file: string;
@@ -95,6 +96,8 @@ function explainMissing(message: string, requiredBy: string | undefined): Explan
   const place = { file, line: lineWith(file, basename(target)) };
   const isFile = target.startsWith('/') || target.startsWith('.') || /^[A-Za-z]:/.test(target);
   if (found[1] === 'package' || !isFile) {
+    const tsconfig = tsconfigWithPath(file, target);
+    if (tsconfig !== undefined) return { text: explainPath(target, tsconfig), place };
     return {
       text: `it imports the package ${target}, which is not installed; npm install it`,
       place,
@@ -104,6 +107,14 @@ function explainMissing(message: string, requiredBy: string | undefined): Explan
   const near = suggestFile(missing);
   const hint = near === undefined ? '' : `; did you mean ${near}?`;
   return { text: `it imports ${display(missing)}, which does not exist${hint}`, place };
+}
+
+/** One tsconfig.json holds for all modules of a process: see `ensureTypeScript`. */
+function explainPath(name: string, tsconfig: string): string {
+  return (
+    `it imports ${name}, one of the paths of ${display(tsconfig)}, which leads to no file: correct it there, ` +
+    `or start with TSX_TSCONFIG_PATH=${display(tsconfig)} where another tsconfig.json is the first module's`
+  );
 }
 
 /** A file in the same folder that was probably meant: one with another extension, else one with a near name. */

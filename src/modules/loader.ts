@@ -33,6 +33,8 @@ export interface LoadedModules {
    * package. In a worker thread that has no hooks: only the modules themselves.
    */
   readonly files: Files;
+  /** Modules without a procedure, as they were named. */
+  readonly empty: readonly string[];
   /** False where other code had imported a module before, so that its imports are not known. */
   readonly complete: boolean;
   readonly modules: readonly ModuleLifecycle[];
@@ -152,6 +154,7 @@ class Merged {
   readonly #sources = new Map<string, ProcedureSource>();
   readonly #files = new Map<string, string>();
   readonly #lifecycles: ModuleLifecycle[] = [];
+  readonly #empty: string[] = [];
   #complete = true;
 
   add(
@@ -161,6 +164,7 @@ class Merged {
     generation: number,
   ): void {
     const moduleState: ModuleState = { value: undefined };
+    if (table.size === 0) this.#empty.push(file.given);
     for (const [name, procedure] of table) {
       const other = this.#sources.get(name);
       if (other !== undefined) {
@@ -199,6 +203,7 @@ class Merged {
     return {
       router: this.#router,
       files: this.#files,
+      empty: this.#empty,
       complete: this.#complete,
       modules: lifecycles,
       teardown,

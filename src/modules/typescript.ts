@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { ownExtension } from '../base/package-files.ts';
+import { tsconfigOf } from './tsconfig.ts';
 
 export function isTypeScript(path: string | URL): boolean {
   return /\.(?:[cm]?ts|tsx)$/.test(typeof path === 'string' ? path : path.pathname);
@@ -13,20 +15,34 @@ function isActive(): boolean {
 }
 
 /**
+import { fileURLToPath } from 'node:url';
  * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active yet. Node's own type stripping is
  * not enough: it supports neither enums nor decorators.
+import { tsconfigOf } from './tsconfig.ts';
  *
  * @returns whether tsx was registered by this call
  */
 export async function ensureTypeScript(paths: readonly (string | URL)[]): Promise<boolean> {
   if (!paths.some(isTypeScript) || isActive()) return false;
   const [commonJs, modules] = await Promise.all([import('tsx/cjs/api'), import('tsx/esm/api')]);
-  commonJs.register();
-  modules.register();
+  const tsconfig = projectOf(paths);
+  const before = process.env[variable];
+  // The variable is all that tsx asks for CommonJS. It is put back: processes of the modules may use tsx, too.
+  if (tsconfig !== undefined) process.env[variable] = tsconfig;
+  try {
+    commonJs.register();
+    modules.register(tsconfig === undefined ? {} : { tsconfig });
+  } finally {
+    if (before === undefined) delete process.env[variable];
+    else process.env[variable] = before;
+  }
+  registered = tsconfig;
   return true;
 }
 
+import { fileURLToPath } from 'node:url';
 /** Flags of this process that a worker thread accepts too. Each has a value. */
+import { tsconfigOf } from './tsconfig.ts';
 const inherited =
   /^(?:--import|--require|-r|--conditions|-C|--loader|--experimental-loader)(?:=|$)/;
 
@@ -40,8 +56,10 @@ export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   const [commonJs, modules] = ['tsx/cjs/api', 'tsx/esm/api'].map((name) =>
     JSON.stringify(import.meta.resolve(name)),
   );
+import { fileURLToPath } from 'node:url';
   // `--import tsx` is not enough: on Node 20 it registers its hooks for ES modules on the main thread only.
   const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; a(); b();`;
+import { tsconfigOf } from './tsconfig.ts';
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 

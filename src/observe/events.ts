@@ -3,6 +3,7 @@ export const logEvents = {
   start: 'a server starts',
   ready: 'a server listens, and its workers have loaded the modules',
   'synchronous-inline': 'synchronous procedures of a router without modules run on the main thread',
+  'no-procedures': 'a router that is served has no procedure',
   'http-warning': 'something about the HTTP server that an operator should know',
   'not-niced': 'the priority of the workers could not be lowered',
   reloaded: 'the modules were loaded anew and serve',

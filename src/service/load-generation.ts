@@ -12,6 +12,7 @@ import type { Trial } from '../pool/workers/trial.ts';
 import { fingerprint } from '../router/document/introspect.ts';
 import { LoadLimit } from './load-limit.ts';
 import { LoadedService, type ServiceContext } from './loaded-service.ts';
+import { warnOfNoProcedures } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
 import { workerLog } from './worker-log.ts';
 
@@ -128,6 +129,8 @@ export class GenerationLoad {
   }
 
   #finish(modules: LoadedModules, pool: Pool, sources: SourceFiles): LoadedService {
+    for (const given of modules.empty)
+      warnOfNoProcedures(`the router of ${given}`, this.#context.log);
     this.#loaded = LoadedService.ofModules(modules, pool, sources, this.#context);
     return this.#loaded;
   }

@@ -32,6 +32,14 @@ function isPath(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
+/** Mostly an import that is missing, or registrations that come after the module has loaded. */
+export function warnOfNoProcedures(what: string, log: Log): void {
+  log.warn(
+    { event: 'no-procedures' },
+    `${what} has no procedure: register them, or import what registers them, before it is served`,
+  );
+}
+
 /**
  * A router given as an object is not loaded by any worker: what must not block this thread can't be
  * served from it.
@@ -40,6 +48,7 @@ function isPath(value: unknown): boolean {
  */
 export function assertRunsInline(router: Router, log: Log): void {
   const procedures = [...tableOf(router).values()];
+  if (procedures.length === 0) warnOfNoProcedures('the router', log);
   const stuck = procedures.find(({ placement }) => placement === 'worker');
   if (stuck !== undefined) {
     throw new StartupError(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { type TObject, Type } from '@sinclair/typebox';
-import { quote } from '../../src/cli/banner.ts';
+import { banner, quote, type Served } from '../../src/cli/banner.ts';
 import { exampleCall } from '../../src/cli/tools/example-call.ts';
 import { Router } from '../../src/router/router.ts';
 
@@ -80,6 +80,48 @@ describe('the example call', () => {
       id: 1,
       method: 'procedure0',
     });
+  });
+});
+
+describe('the banner', () => {
+  const facts = { url: 'http://127.0.0.1:1/rpc', version: '1', processes: 1, workers: 1 };
+  const linesOf = (router: Router, authenticates: boolean): string[] => {
+    const app: Served = { router, transport: 'node', placementOf: () => 'inline' };
+    const lines = banner(app, { ...facts, authenticates }).split('\n');
+    return lines.slice(lines.indexOf('Try it:') + 1);
+  };
+  const open = new Router();
+  open.rpc({ name: 'open' }, () => 1);
+  const guarded = new Router();
+  guarded.rpc(
+    { name: 'guarded', params: Type.Object({ a: Type.Number() }), authorize() {} },
+    () => 1,
+  );
+  const curl = /^ {2}curl http:\S+ -H 'content-type: application\/json' -d '\{.*\}'$/;
+
+  it('says nothing of hooks where there are none', () => {
+    const [command = '', ...rest] = linesOf(open, false);
+    assert.match(command, curl);
+    assert.deepEqual(rest, ['', '']);
+  });
+
+  it('says below the curl line that authenticate asks for more', () => {
+    const [command = '', hint] = linesOf(open, true);
+    assert.match(command, curl);
+    const says =
+      "  (authenticate decides who may call: add what it asks for, -H 'authorization: ...' say)";
+    assert.equal(hint, says);
+  });
+
+  it('says the same of authorize, where no procedure goes without', () => {
+    const [, hint] = linesOf(guarded, false);
+    assert.match(hint ?? '', /^ {2}\(authorize of guarded decides who may call: /);
+    const both = new Router();
+    both.merge(guarded, '');
+    both.merge(open, '');
+    const [command = '', none] = linesOf(both, false);
+    assert.match(command, /"method":"open"/);
+    assert.equal(none, '');
   });
 });
 

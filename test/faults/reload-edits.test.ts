@@ -160,12 +160,15 @@ describe('files that change while they are loaded', () => {
   const onceIn = (thread: string): string =>
     `export const setup = () => { if (${thread} && version === 2) ${write('3')}; };`;
 
-  test('between the front end and its workers, at the start: all are loaded anew', async (t) => {
+  test('between the front end and its workers, at the start: all are loaded anew; put back, again', async (t) => {
     const served = new EditedModule(t);
     served.edit(2, onceIn('isMainThread'));
     await served.dispatcher.ready();
     assert.deepEqual(await served.versions(), [3, 3, 3]);
     assert.equal(await served.dispatcher.reload(), false);
+    served.edit(1);
+    assert.equal(await served.dispatcher.reload(), true);
+    assert.deepEqual(await served.versions(), [1, 1, 1]);
   });
 
   for (const thread of ['isMainThread', '!isMainThread']) {

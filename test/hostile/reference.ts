@@ -25,9 +25,10 @@ type Procedure = (params: string | undefined) => Outcome;
 
 const noOrder = { path: '', expected: 'Record<string, unknown>', received: 'array' };
 
-/** Takes any object, and gives it back. */
+/** Takes any object, and gives it back; `[]` is no params. */
 const any: Procedure = (params) => {
   const value: unknown = params === undefined ? {} : JSON.parse(params);
+  if (Array.isArray(value) && value.length === 0) return { result: '{}' };
   if (Array.isArray(value)) return { error: (id) => refused(id, noOrder), ran: false };
   return { result: JSON.stringify(value) };
 };

@@ -5,7 +5,7 @@ import { compiledTree, userEnvironment } from '../compiled.ts';
 import { isCompiled, root } from '../files.ts';
 
 /** How modules are loaded differs with tsx and without: these tests run in the form that this run has not, too. */
-const files = ['modules', 'reload', 'typescript'].map((name) => `test/router/${name}.test.ts`);
+const files = ['modules', 'reload', 'typescript'].map((name) => `test/modules/${name}.test.ts`);
 
 for (const file of files) {
   test(`${file} ${isCompiled ? 'under tsx' : 'on node without tsx'}`, async () => {

@@ -40,7 +40,7 @@ describe('what a procedure does to its thread', () => {
           ],
         ],
       );
-      assert.match(String(lines[0]?.fields.detail), /^ProcessExit: .*\n[^]*procedures\.[jt]s/);
+      assert.match(String(lines[0]?.fields.detail), /^ProcessExit: .*\n[\s\S]*procedures\.[jt]s/);
     }
     assert.equal(await thread(running), before);
     gone.abort();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Dispatcher, type DispatcherOptions, StartupError } from '../../src/index.ts';
+import { Dispatcher, type DispatcherOptions, Router, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
 import { patience } from '../patience.ts';
 import { fixture, recorder } from './harness.ts';
@@ -71,6 +71,30 @@ describe('a worker that cannot start is a start-up error that names the cause', 
   test('a module that is not there', async () => {
     assert.match(await startupError('not-there.mjs'), /not-there\.mjs/);
   });
+});
+
+describe('a router without procedures is a warning', () => {
+  for (const [what, served, says] of [
+    [
+      'of a module, which it names',
+      { modules: [fixture('procedures.ts'), fixture('empty.mjs')], workers: 1, spareWorkers: 0 },
+      /^the router of \S*empty\.mjs has no procedure: register them/,
+    ],
+    ['given as an object', { router: new Router() }, /^the router has no procedure/],
+  ] as const) {
+    test(what, async () => {
+      const { log, lines } = recorder();
+      const dispatcher = new Dispatcher({ ...served, ...patience, log });
+      await dispatcher.ready();
+      await dispatcher.close();
+      const told = lines.filter(({ fields }) => fields.event === 'no-procedures');
+      assert.deepEqual(
+        told.map(({ level }) => level),
+        ['warn'],
+      );
+      assert.match(told[0]?.message ?? '', says);
+    });
+  }
 });
 
 describe('importing', () => {

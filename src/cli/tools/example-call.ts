@@ -25,10 +25,24 @@ function exampleParams(router: Router, method: string): Record<string, unknown> 
   }
 }
 
-/** A call that `router` accepts: the first with arguments, else one without; undefined: found none. */
+/**
+ * A call that `router` accepts: the first with arguments, else one without; one that asks nobody's permission before one
+ * that does; undefined: found none.
+ */
 export function exampleCall(router: Router): ExampleCall | undefined {
+  const asks = (method: string): boolean => router.get(method)?.authorize !== undefined;
+  const names = router.list();
+  return (
+    callOfOne(
+      router,
+      names.filter((name) => !asks(name)),
+    ) ?? callOfOne(router, names.filter(asks))
+  );
+}
+
+function callOfOne(router: Router, names: readonly string[]): ExampleCall | undefined {
   let plain: ExampleCall | undefined;
-  for (const method of router.list()) {
+  for (const method of names) {
     const params = exampleParams(router, method);
     if (params === undefined) continue;
     if (Object.keys(params).length > 0) return { jsonrpc: '2.0', id: 1, method, params };

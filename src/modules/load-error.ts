@@ -37,7 +37,7 @@ interface Explanation {
 
 async function explain(error: unknown, modules: readonly string[]): Promise<Explanation> {
   const { code, message, name } = facts(error);
-  if (error instanceof ProcessExit) return { text: message, place: frameOf(error) };
+  if (ProcessExit.is(error)) return { text: message, place: frameOf(error) };
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') {
     return explainMissing(
       message,
@@ -71,7 +71,7 @@ function summary(error: unknown): string {
 /** Says in one line what was thrown, and at which place in the user's own code. */
 export function summaryWithPlace(error: unknown): string {
   const place = frameOf(error);
-  const text = error instanceof ProcessExit ? error.message : `it threw ${summary(error)}`;
+  const text = ProcessExit.is(error) ? error.message : `it threw ${summary(error)}`;
   return place === undefined ? text : `${text} (${show(place)})`;
 }
 

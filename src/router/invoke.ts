@@ -145,7 +145,7 @@ export function toErrorOutcome(error: unknown, method: string, onFault: FaultRep
       return faultOutcome(detail, method, onFault);
     }
   }
-  const exit = error instanceof ProcessExit ? error.call : undefined;
+  const exit = ProcessExit.is(error) ? error.call : undefined;
   return faultOutcome(describe(error), method, onFault, exit);
 }
 

@@ -15,10 +15,14 @@ function isActive(): boolean {
 }
 
 /**
-import { fileURLToPath } from 'node:url';
+<<<<<<< HEAD
  * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active yet. Node's own type stripping is
  * not enough: it supports neither enums nor decorators.
-import { tsconfigOf } from './tsconfig.ts';
+=======
+ * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active already. Node's own
+ * type stripping is not enough: it has no enums and no decorators. tsx takes one tsconfig.json for all it loads:
+ * that of the first TypeScript module, so that `paths` of a package within a repository hold there.
+>>>>>>> 7a0cb7a (The nearest tsconfig.json holds with its paths, and a start says what is missing)
  *
  * @returns whether tsx was registered by this call
  */
@@ -40,9 +44,25 @@ export async function ensureTypeScript(paths: readonly (string | URL)[]): Promis
   return true;
 }
 
-import { fileURLToPath } from 'node:url';
+<<<<<<< HEAD
 /** Flags of this process that a worker thread accepts too. Each has a value. */
-import { tsconfigOf } from './tsconfig.ts';
+=======
+/** Names the tsconfig.json for tsx; without it tsx looks for one from the working directory upwards. */
+const variable = 'TSX_TSCONFIG_PATH';
+
+/** What tsx was registered with in this thread: workers take the same. */
+let registered: string | undefined;
+
+/** undefined: what tsx takes by itself, which is what the operator has asked for where the variable is set. */
+function projectOf(paths: readonly (string | URL)[]): string | undefined {
+  const first = paths.find(isTypeScript);
+  if (first === undefined || process.env[variable] !== undefined) return undefined;
+  const isUrl = first instanceof URL || first.startsWith('file:');
+  return tsconfigOf(isUrl ? fileURLToPath(first) : first);
+}
+
+/** Flags of this process that a worker thread takes too, with a value behind them. */
+>>>>>>> 7a0cb7a (The nearest tsconfig.json holds with its paths, and a start says what is missing)
 const inherited =
   /^(?:--import|--require|-r|--conditions|-C|--loader|--experimental-loader)(?:=|$)/;
 
@@ -56,10 +76,18 @@ export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   const [commonJs, modules] = ['tsx/cjs/api', 'tsx/esm/api'].map((name) =>
     JSON.stringify(import.meta.resolve(name)),
   );
-import { fileURLToPath } from 'node:url';
+<<<<<<< HEAD
   // `--import tsx` is not enough: on Node 20 it registers its hooks for ES modules on the main thread only.
   const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; a(); b();`;
-import { tsconfigOf } from './tsconfig.ts';
+=======
+  // `--import tsx` would do, but on Node 20 it registers its hooks for ES modules on the main thread only.
+  const tsconfig = registered ?? (isActive() ? undefined : projectOf(paths));
+  const register =
+    tsconfig === undefined
+      ? 'a(); b();'
+      : `process.env.${variable} = ${JSON.stringify(tsconfig)}; a(); b(); delete process.env.${variable};`;
+  const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; ${register}`;
+>>>>>>> 7a0cb7a (The nearest tsconfig.json holds with its paths, and a start says what is missing)
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 

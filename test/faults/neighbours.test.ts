@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -287,6 +287,7 @@ describe('native code that can not be stopped', () => {
     const service = new Service({ workers: 2 });
     await service.dispatcher.ready();
     const file = join(tmpdir(), `tandem-native-${process.pid}`);
+    rmSync(file, { force: true });
     t.after(() => writeFileSync(file, ''));
     const stuck = plan('native', { tail: file });
     const waiting = plans(2, 'wait', { method: 'long', gate: gate() });
@@ -310,6 +311,9 @@ describe('native code that can not be stopped', () => {
   test('a zombie that goes after all is none any more', async (t) => {
     const service = await Service.start(t, { workers: 1 });
     const file = join(tmpdir(), `tandem-native-gone-${process.pid}`);
+    // Of an earlier process with this number: the call would not be stuck.
+    rmSync(file, { force: true });
+    t.after(() => rmSync(file, { force: true }));
     const stuck = plan('native', { tail: file });
     assert.equal((await service.send(stuck)).outcome, '-32001');
     await until(() => service.pool.zombies === 1);

@@ -34,13 +34,13 @@ export const batch: readonly Input[] = [
   ),
   call(
     'a wrong version, an unknown method and refused params in one batch',
-    `[{"jsonrpc":"1.0","method":"@any","id":1},{"method":"nowhere","id":2},{"method":"@any","params":[],"id":3}]`,
+    `[{"jsonrpc":"1.0","method":"@any","id":1},{"method":"nowhere","id":2},{"method":"@any","params":[3],"id":3}]`,
     `[${invalid('1')},${notFound('2', 'nowhere')},${refused('3', { path: '', expected: 'Record<string, unknown>', received: 'array' })}]`,
   ),
   call('only notifications', `[${note},${note}]`, undefined, 2),
   call(
     'only notifications that fail',
-    '[{"method":"nowhere"},{"method":"@any","params":[]}]',
+    '[{"method":"nowhere"},{"method":"@any","params":[2]}]',
     undefined,
   ),
   call('notifications and what is no request', `[${note},1]`, `[${invalid()}]`, 1),

@@ -73,7 +73,8 @@ export const headers: readonly Input[] = [
     'a deadline that is over before the call can end',
     (place) => post(placed('{"method":"@wait","id":1}', place), { 'rpc-timeout-ms': '1' }),
     { how: 'reply', text: error('1', -32001, 'Deadline exceeded', '{"timeoutMs":1}') },
-    { runs: 1 },
+    // Its time may be over before a busy machine comes to begin it.
+    { runs: undefined },
   ),
 
   headed('a blank in Host', { host: 'te st' }, refused(400)),

@@ -34,8 +34,8 @@ export interface Input {
   readonly wanted: Readonly<Record<Transport, Wanted>>;
   /** Why the transports answer differently, which they may about framing alone. */
   readonly differs?: string;
-  /** How many of its calls run: none, for most. */
-  readonly runs: number;
+  /** How many of its calls run: none, for most. undefined: up to one, as the machine goes. */
+  readonly runs: number | undefined;
   /** The client ends its side behind the bytes, so that what is incomplete is known to stay so. */
   readonly ends: boolean;
 }
@@ -99,7 +99,7 @@ export function headed(cause: string, headers: Headers, wanted: Wanted): Input {
 }
 
 export interface RawOptions {
-  readonly runs?: number;
+  readonly runs?: number | undefined;
   readonly ends?: boolean;
 }
 
@@ -108,8 +108,9 @@ export function raw(
   cause: string,
   bytes: string | Uint8Array | ((place: string) => Buffer),
   wanted: Wanted,
-  { runs = 0, ends = false }: RawOptions = {},
+  options: RawOptions = {},
 ): Input {
+  const { runs, ends = false } = { runs: 0, ...options };
   const make = typeof bytes === 'function' ? bytes : (place: string) => placed(bytes, place);
   return { cause, bytes: make, wanted: both(wanted), runs, ends };
 }

@@ -90,7 +90,7 @@ export const params: readonly Input[] = [
   no(
     'by position where no order is declared',
     'any',
-    '[]',
+    '[0]',
     at('', 'Record<string, unknown>', 'array'),
   ),
 

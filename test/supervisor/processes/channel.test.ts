@@ -100,7 +100,8 @@ describe('the channel between a supervisor and its processes', () => {
   });
 
   test('is not there for procedures, and what reaches it costs one line of the log', async (t) => {
-    const { server, url } = await cli.serveFor(t, [service]);
+    // The largest message comes as the params of an inline call.
+    const { server, url } = await cli.serveFor(t, [service, '--max-inline-params', '10mb']);
     const first = await where(url);
     assert.equal(await call(url, 'channel.own'), 'undefined');
     const huge = { type: 'figures', figures: 'x'.repeat(3_000_000) };

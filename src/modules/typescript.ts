@@ -6,7 +6,7 @@ export function isTypeScript(path: string | URL): boolean {
   return /\.(?:[cm]?ts|tsx)$/.test(typeof path === 'string' ? path : path.pathname);
 }
 
-/** tsx counts its hooks for the whole thread in this global member. */
+/** The mark that tsx leaves while its hooks for the whole thread are active. */
 const activeCount = Symbol.for('tsx:global-cjs-loader-count');
 
 function isActive(): boolean {
@@ -15,16 +15,11 @@ function isActive(): boolean {
 }
 
 /**
-<<<<<<< HEAD
- * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active yet. Node's own type stripping is
- * not enough: it supports neither enums nor decorators.
-=======
  * Registers tsx in this thread when one of `paths` is TypeScript and tsx isn't active already. Node's own
  * type stripping is not enough: it has no enums and no decorators. tsx takes one tsconfig.json for all it loads:
  * that of the first TypeScript module, so that `paths` of a package within a repository hold there.
->>>>>>> 7a0cb7a (The nearest tsconfig.json holds with its paths, and a start says what is missing)
  *
- * @returns whether tsx was registered by this call
+ * @returns whether it was registered now
  */
 export async function ensureTypeScript(paths: readonly (string | URL)[]): Promise<boolean> {
   if (!paths.some(isTypeScript) || isActive()) return false;
@@ -44,9 +39,6 @@ export async function ensureTypeScript(paths: readonly (string | URL)[]): Promis
   return true;
 }
 
-<<<<<<< HEAD
-/** Flags of this process that a worker thread accepts too. Each has a value. */
-=======
 /** Names the tsconfig.json for tsx; without it tsx looks for one from the working directory upwards. */
 const variable = 'TSX_TSCONFIG_PATH';
 
@@ -62,24 +54,19 @@ function projectOf(paths: readonly (string | URL)[]): string | undefined {
 }
 
 /** Flags of this process that a worker thread takes too, with a value behind them. */
->>>>>>> 7a0cb7a (The nearest tsconfig.json holds with its paths, and a start says what is missing)
 const inherited =
   /^(?:--import|--require|-r|--conditions|-C|--loader|--experimental-loader)(?:=|$)/;
 
 /**
- * The `execArgv` of a worker thread that loads `paths`; undefined: the thread inherits that of this process. A thread
- * needs tsx where a module is TypeScript, where this package runs from its sources, and where tsx is active in this
- * thread, since a JavaScript module may then import TypeScript.
+ * The `execArgv` of a worker thread that is to load `paths`; undefined: this process's own, as Node
+ * passes it on. A thread needs tsx where a module is TypeScript, where this package itself runs from
+ * source, and where tsx is active here: a JavaScript module may import TypeScript then.
  */
 export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   if (ownExtension !== '.ts' && !isActive() && !paths.some(isTypeScript)) return undefined;
   const [commonJs, modules] = ['tsx/cjs/api', 'tsx/esm/api'].map((name) =>
     JSON.stringify(import.meta.resolve(name)),
   );
-<<<<<<< HEAD
-  // `--import tsx` is not enough: on Node 20 it registers its hooks for ES modules on the main thread only.
-  const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; a(); b();`;
-=======
   // `--import tsx` would do, but on Node 20 it registers its hooks for ES modules on the main thread only.
   const tsconfig = registered ?? (isActive() ? undefined : projectOf(paths));
   const register =
@@ -87,18 +74,17 @@ export function workerExecArgv(paths: readonly string[]): string[] | undefined {
       ? 'a(); b();'
       : `process.env.${variable} = ${JSON.stringify(tsconfig)}; a(); b(); delete process.env.${variable};`;
   const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; ${register}`;
->>>>>>> 7a0cb7a (The nearest tsconfig.json holds with its paths, and a start says what is missing)
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 
-/** The flags to pass on to a worker, which refuses flags of the whole process (heap sizes, those of the test runner). */
+/** A worker refuses flags of the whole process (heap sizes, the test runner's): only these go along. */
 function inheritedFlags(): string[] {
   const flags: string[] = [];
   const { execArgv } = process;
   for (const [i, flag] of execArgv.entries()) {
     if (!inherited.test(flag)) continue;
     const value = flag.includes('=') ? [] : execArgv.slice(i + 1, i + 2);
-    if (/(?:^|[/=])tsx(?:$|\/)/.test(value[0] ?? flag)) continue; // workerExecArgv registers tsx itself
+    if (/(?:^|[/=])tsx(?:$|\/)/.test(value[0] ?? flag)) continue; // registered below
     flags.push(flag, ...value);
   }
   return flags;

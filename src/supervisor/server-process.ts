@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
+import { mallocSettings } from './malloc-settings.ts';
 import type {
   Figures,
   ReadyReport,
@@ -77,6 +78,7 @@ export class ServerProcess {
     // The arguments are only shown by `ps`: the process reads its order. Two inspectors can't share a port.
     this.#child = fork(entry, [...order.modules], {
       execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
+      env: { ...mallocSettings, ...process.env },
       serialization: 'advanced',
     });
     this.ended = this.#untilEnd();

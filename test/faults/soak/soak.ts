@@ -1,3 +1,4 @@
+import { mallocSettings } from '../../../src/supervisor/malloc-settings.ts';
 import { Compiled } from '../../compiled.ts';
 import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
 import { type Plan, plan, plans } from '../harness.ts';
@@ -59,7 +60,11 @@ const moreDescriptors = 8;
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const compiled = new Compiled();
   const clock = options.clock && new SteppedClock(options.clock.library);
-  const server = new Server(compiled, options.startTimeoutMs, clock?.env ?? {});
+  // As the supervisor starts a server.
+  const server = new Server(compiled, options.startTimeoutMs, {
+    ...mallocSettings,
+    ...clock?.env,
+  });
   try {
     return await new Soak(options, server, clock, await server.url()).run();
   } finally {

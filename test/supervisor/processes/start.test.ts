@@ -173,3 +173,17 @@ describe('a process that is killed before it is ready', () => {
     assert.equal(code, 1);
   });
 });
+
+test('a server gives large blocks of memory back, unless its environment says otherwise', async (t) => {
+  const mallocOf = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
+    const { url } = await cli.serveFor(t, [service], env);
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ id: 1, method: 'malloc' });
+    const { result } = (await (await fetch(url, { method: 'POST', headers, body })).json()) as {
+      result: unknown;
+    };
+    return result;
+  };
+  assert.deepEqual(await mallocOf({}), ['1048576', '4194304']);
+  assert.deepEqual(await mallocOf({ MALLOC_MMAP_THRESHOLD_: '65536' }), ['65536', '4194304']);
+});

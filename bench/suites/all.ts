@@ -7,6 +7,7 @@ import { isolation } from './isolation.ts';
 import { limits } from './limits.ts';
 import { micro } from './micro.ts';
 import { mixture } from './mixture.ts';
+import { packageSuite } from './package.ts';
 import { scaling } from './scaling.ts';
 import { siege } from './siege.ts';
 import { soakSuite } from './soak.ts';
@@ -25,6 +26,7 @@ export const suites: readonly Suite[] = [
   scaling,
   growth,
   start,
+  packageSuite,
   siege,
   soakSuite,
 ];

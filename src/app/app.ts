@@ -1,6 +1,7 @@
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
+import { coresHere, oneCoreNote } from '../config/cores.ts';
 import { createAuthenticator } from '../dispatch/authenticate.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
@@ -132,6 +133,8 @@ export class RpcApp {
       throw error;
     }
     for (const note of [...startupNotes(options), ...filesNote]) options.warn(note);
+    const coreNote = dispatcher.stats().pool && oneCoreNote(coresHere());
+    if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
     const address = { ...calls.address, metricsUrl };

@@ -1,5 +1,6 @@
 import { escapeControls } from '../base/escape.ts';
 import type { Place } from '../base/place.ts';
+import { type Cores, coresText } from '../config/cores.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { Router } from '../router/router.ts';
 import { type ExampleCall, exampleCall } from './tools/example-call.ts';
@@ -19,6 +20,7 @@ export interface BannerFacts {
   readonly workers: number;
   /** Whether a hook decides who may call. */
   readonly authenticates: boolean;
+  readonly cores: Cores;
 }
 
 const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
@@ -81,11 +83,11 @@ function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boo
 
 /** What `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
-  const { url, version, processes, workers, authenticates } = facts;
+  const { url, version, processes, workers, cores, authenticates } = facts;
   const call = exampleCall(app.router);
   const each = workers === 1 ? '1 worker' : `${workers} workers`;
   const threads = processes === 1 ? each : `${processes} processes with ${each} each`;
-  const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threads})`;
+  const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threads} on ${coresText(cores)})`;
   return [
     head,
     '',

@@ -1,6 +1,7 @@
 import { RpcApp } from '../app/app.ts';
 import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
+import { coresHere } from '../config/cores.ts';
 import { loadUws } from '../http/uws/load.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { residentMemory } from '../observe/resident-memory.ts';
@@ -64,7 +65,7 @@ async function start(order: StartOrder): Promise<void> {
   const { url } = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const authenticates = hooks.authenticate !== undefined;
-  const text = banner(app, { url, version, processes, workers, authenticates });
+  const text = banner(app, { url, version, processes, workers, cores: coresHere(), authenticates });
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

@@ -3,6 +3,7 @@ import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
+import { coresHere } from '../config/cores.ts';
 import type { Log } from '../observe/log.ts';
 import { banner } from './banner.ts';
 import { fail } from './failure.ts';
@@ -35,7 +36,9 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
     reloadOnHangUp(() => void reload(app, log));
     const { processes, workers } = config;
     const authenticates = hooks.authenticate !== undefined;
-    printBanner(banner(app, { url, version, processes, workers, authenticates }));
+    printBanner(
+      banner(app, { url, version, processes, workers, cores: coresHere(), authenticates }),
+    );
   } catch (error) {
     // A signal during the start makes listen() fail: that is no failure.
     if (!stopping.aborted) throw error;

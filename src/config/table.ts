@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { coresHere } from './cores.ts';
 import {
   bytes,
   duration,
@@ -160,10 +160,10 @@ export const table = {
     kind: integer({ min: 1, max: 1024 }),
     fallback: {
       text: 'cores / processes - 1, at least 1',
-      from: ({ processes }) =>
-        Math.max(1, Math.floor(availableParallelism() / Number(processes)) - 1),
+      from: ({ processes }) => Math.max(1, Math.floor(coresHere().count / Number(processes)) - 1),
     },
-    about: 'Worker threads of a process, for CPU-bound procedures',
+    about:
+      'Worker threads of a process, for CPU-bound procedures; cores: those of the machine, or as many as the CPU quota of its container allows, rounded down',
     reason: 'one core stays with the front end, which every call passes',
   }),
   spareWorkers: option({

@@ -5,6 +5,8 @@ export const logEvents = {
   'synchronous-inline': 'synchronous procedures of a router without modules run on the main thread',
   'no-procedures': 'a router that is served has no procedure',
   'http-warning': 'something about the HTTP server that an operator should know',
+  'one-core':
+    'a service with workers starts where there is one core, which they share with the front end',
   'not-niced': 'the priority of the workers could not be lowered',
   reloaded: 'the modules were loaded anew and serve',
   'reload-unchanged': 'a reload found nothing changed',

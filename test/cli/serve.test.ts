@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { coresHere, coresText } from '../../src/config/cores.ts';
 import { fixture, type Running, startCli, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');
@@ -57,6 +58,11 @@ describe('the banner of tandem serve', () => {
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/rpc$/);
     const reply = await post(url, { jsonrpc: '2.0', id: 1, method: 'math.add', params: [1, 2] });
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 3 });
+  });
+
+  it('says how many workers there are, and on which cores', () => {
+    const workers = /\((?:uWebSockets\.js|node:http), \d+ workers? on (.+)\)$/m.exec(server.stdout);
+    assert.equal(workers?.[1], coresText(coresHere()));
   });
 
   it('lists every procedure with its types and its place, aligned', () => {

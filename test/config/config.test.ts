@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StartupError } from '../../src/base/startup-error.ts';
@@ -11,6 +10,7 @@ import {
   optionsFromFlags,
   resolveConfig,
 } from '../../src/config/config.ts';
+import { coresHere } from '../../src/config/cores.ts';
 import { configTable } from '../../src/config/docs.ts';
 import { root } from '../files.ts';
 
@@ -87,7 +87,7 @@ describe('defaults', () => {
       metricsPort: 'same',
       tracing: false,
     });
-    assert.equal(workers, Math.max(1, availableParallelism() - 1));
+    assert.equal(workers, Math.max(1, coresHere().count - 1));
     assert.equal(checkResults, process.env.NODE_ENV !== 'production');
   });
 
@@ -106,7 +106,7 @@ describe('defaults', () => {
   });
 
   it('share the cores out among the processes', () => {
-    const cores = availableParallelism();
+    const cores = coresHere().count;
     for (const processes of [1, 2, cores, 4 * cores]) {
       const expected = Math.max(1, Math.floor(cores / processes) - 1);
       assert.equal(resolveConfig({ processes }).workers, expected);

@@ -16,7 +16,7 @@ export type ConfigOptions = {
 } & { readonly [K in Listed]?: string | readonly string[] | undefined };
 
 /** Options that are lists. Code may pass a single entry instead of a list. */
-type Listed = 'corsOrigin' | 'allowedHosts';
+type Listed = 'corsOrigin' | 'allowedHosts' | 'trustedProxies';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 /** A type of option: how it reads a value from text, checks it and writes it. */
 export interface Kind<T> {
   /** The placeholder of the value in the help (`--port <number>`); undefined: an on/off switch. */
@@ -219,6 +220,30 @@ export function hosts(): Kind<readonly string[]> {
     },
     toText: (value: readonly string[]) => value.join(',') || 'none',
   };
+}
+
+/** Addresses and networks of them, `10.0.0.0/8`; the word `none` is the empty list. */
+export function addresses(): Kind<readonly string[]> {
+  return {
+    placeholder: 'addresses',
+    allowed:
+      'none, or addresses and networks like 127.0.0.1, 10.0.0.0/8, fd00::/8, separated by commas',
+    repeatable: true,
+    fromText: splitList,
+    check: (value) => {
+      const list: unknown = typeof value === 'string' ? [value] : value;
+      if (Array.isArray(list) && list.length === 1 && list[0] === 'none') return Object.freeze([]);
+      const entries = checkList(list, /^[\da-f:.]+(?:\/\d{1,3})?$/i);
+      return entries?.every(isNetwork) === true ? entries : undefined;
+    },
+    toText: (value: readonly string[]) => value.join(',') || 'none',
+  };
+}
+
+function isNetwork(entry: string): boolean {
+  const [address = '', prefix = '0'] = entry.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return Number(prefix) <= bits;
 }
 
 /** `*`, or a list of origins as browsers send them. The word `none` is the empty list. */

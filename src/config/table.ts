@@ -1,5 +1,6 @@
 import { coresHere } from './cores.ts';
 import {
+  addresses,
   bytes,
   duration,
   file,
@@ -79,6 +80,14 @@ export const table = {
     about: 'Hosts that a request may name, with any port or the one given; none: any; repeatable',
     reason:
       'only the operator knows its names; without the list a page can reach a local server through a name of its own (DNS rebinding)',
+  }),
+  trustedProxies: option({
+    group: 'Network',
+    kind: addresses(),
+    fallback: Object.freeze([]),
+    about:
+      'Addresses and networks of proxies whose Forwarded and X-Forwarded-For tell the address of the caller; none: those headers are not read; repeatable',
+    reason: 'anybody can send such a header; only the operator knows which proxies write it',
   }),
   tlsKey: option({
     group: 'Network',

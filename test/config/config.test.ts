@@ -41,6 +41,7 @@ describe('defaults', () => {
       transport: 'auto',
       corsOrigin: '*',
       allowedHosts: [],
+      trustedProxies: [],
       tlsKey: '',
       tlsCert: '',
       hooks: '',

@@ -7,6 +7,7 @@ import { drain } from './behaviour/drain.ts';
 import { framing } from './behaviour/framing.ts';
 import { hosts } from './behaviour/hosts.ts';
 import { largeReplies } from './behaviour/large-replies.ts';
+import { proxies } from './behaviour/proxies.ts';
 import { rejections } from './behaviour/rejections.ts';
 import { routes } from './behaviour/routes.ts';
 import { starter } from './harness.ts';
@@ -22,6 +23,7 @@ export function behaviour(transport: 'uws' | 'node'): void {
     bodies(start, transport);
     cors(start);
     hosts(start);
+    proxies(start);
     connections(start, transport);
     largeReplies(start);
     drain(start);

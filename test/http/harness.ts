@@ -14,6 +14,7 @@ export const defaults: HttpOptions = {
   path: '/rpc',
   corsOrigin: '*',
   allowedHosts: [],
+  trustedProxies: [],
   tlsKey: '',
   tlsCert: '',
   authenticate: undefined,

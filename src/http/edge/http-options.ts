@@ -14,6 +14,8 @@ export interface HttpOptions {
   readonly corsOrigin: '*' | readonly string[];
   /** Hosts that a request may name, lower case; empty: any. */
   readonly allowedHosts: readonly string[];
+  /** Addresses and networks whose word on the caller's address is taken; empty: nobody's. */
+  readonly trustedProxies: readonly string[];
   /** Paths of a private key and of its certificate; both empty: connections are not encrypted. */
   readonly tlsKey: string;
   readonly tlsCert: string;

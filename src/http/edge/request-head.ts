@@ -1,3 +1,6 @@
+import type { HttpOptions } from './http-options.ts';
+import type { ProxyHeaders } from './peer.ts';
+
 /** How many milliseconds a caller may ask for is not bounded; past this, numbers lose their ones. */
 const maxTimeout = Number.MAX_SAFE_INTEGER;
 
@@ -10,6 +13,9 @@ function digits(text: string): number {
   }
   return Number(text);
 }
+
+/** Which headers are wanted beside those that every request is checked by. */
+export type HeadOptions = Pick<HttpOptions, 'forwardHeaders' | 'authenticate' | 'trustedProxies'>;
 
 /**
  * The headers this service reads, gathered in one pass and used again for the next request: `reset()`,
@@ -40,15 +46,18 @@ export class RequestHead {
   forwarded: Record<string, string> | undefined;
   /** Every header, where they are wanted. Without a prototype: a name may be anything. */
   all: Record<string, string | undefined> | undefined;
+  #proxyForwarded: string | undefined;
+  #proxyForwardedFor: string | undefined;
   readonly #keepsAll: boolean;
+  readonly #keepsProxies: boolean;
   /** Whether there is more to be done than to look for those above. */
   readonly #keeps: boolean;
   readonly #forward: ReadonlySet<string> | undefined;
 
-  /** @param keepsAll fill `all` */
-  constructor(forwardHeaders: readonly string[], keepsAll: boolean) {
-    this.#keepsAll = keepsAll;
-    this.#keeps = keepsAll || forwardHeaders.length > 0;
+  constructor({ forwardHeaders, authenticate, trustedProxies }: HeadOptions) {
+    this.#keepsAll = authenticate !== undefined;
+    this.#keepsProxies = trustedProxies.length > 0;
+    this.#keeps = this.#keepsAll || this.#keepsProxies || forwardHeaders.length > 0;
     if (forwardHeaders.length > 0) {
       this.#forward = new Set(forwardHeaders.map((name) => name.toLowerCase()));
     }
@@ -71,7 +80,15 @@ export class RequestHead {
     this.tracestate = undefined;
     this.forwarded = undefined;
     this.all = undefined;
+    this.#proxyForwarded = undefined;
+    this.#proxyForwardedFor = undefined;
     return this;
+  }
+
+  /** What proxies say of the caller; undefined: nobody is to be believed. */
+  get proxyHeaders(): ProxyHeaders | undefined {
+    if (!this.#keepsProxies) return undefined;
+    return { forwarded: this.#proxyForwarded, forwardedFor: this.#proxyForwardedFor };
   }
 
   /** @param name in lower case. A bound function: it is handed to the native parser as it is. */
@@ -126,6 +143,11 @@ export class RequestHead {
     if (this.#forward?.has(name)) {
       this.forwarded ??= {};
       this.forwarded[name] = join(this.forwarded[name], value);
+    }
+    if (this.#keepsProxies) {
+      if (name === 'forwarded') this.#proxyForwarded = join(this.#proxyForwarded, value);
+      else if (name === 'x-forwarded-for')
+        this.#proxyForwardedFor = join(this.#proxyForwardedFor, value);
     }
     if (!this.#keepsAll) return;
     this.all ??= Object.create(null) as Record<string, string | undefined>;

@@ -10,6 +10,7 @@ import { createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { addressText } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
+import { createPeers } from '../edge/peer.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes.ts';
@@ -69,7 +70,8 @@ function createHandler(
   const routes = createRoutes(service, options);
   const connections = new NodeConnections();
   // One for all requests: it is filled and read before a handler returns.
-  const head = new RequestHead(options.forwardHeaders, authenticate !== undefined);
+  const head = new RequestHead(options);
+  const peers = createPeers(options.trustedProxies);
 
   const handle = (mount: Mount, connection: NodeConnection): void => {
     const { req, res } = mount;
@@ -78,7 +80,12 @@ function createHandler(
     const exchange = new NodeExchange(context, connection, req, res, cors(head.origin));
     const target = targetOf(mount, routes);
     const method = req.method ?? '';
-    const remoteAddress = addressText(req.socket.remoteAddress);
+    const connectedFrom = addressText(req.socket.remoteAddress);
+    const { proxyHeaders } = head;
+    const remoteAddress =
+      peers === undefined || proxyHeaders === undefined
+        ? connectedFrom
+        : peers.addressOf(connectedFrom, proxyHeaders);
     const { tracing } = service;
     if (tracing !== undefined && target === 'rpc') {
       const path = fullPathOf(req);

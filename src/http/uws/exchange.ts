@@ -10,6 +10,7 @@ import type { CorsLines } from '../edge/cors.ts';
 import { addressText } from '../edge/http-server.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { corkBytes, probeShare, smallReply } from '../edge/limits.ts';
+import type { Peers, ProxyHeaders } from '../edge/peer.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import { closeLines, endHead, writeLines } from './head-lines.ts';
@@ -22,6 +23,8 @@ export interface ExchangeContext {
   readonly warn: (message: string) => void;
   readonly replies: UwsReplies;
   readonly bodiless: BodilessReplies;
+  /** Undefined: no proxy is trusted. */
+  readonly peers: Peers | undefined;
 }
 
 /**
@@ -54,6 +57,8 @@ export class UwsExchange implements ScopeFacts {
   /** Set by the server where requests are traced, before anything else is done with the request. */
   span: HttpSpan | undefined = undefined;
   #remoteAddress: string | undefined;
+  /** What proxies say of the caller; set by the server where some are trusted, before anything asks for an address. */
+  proxyHeaders: ProxyHeaders | undefined;
   headers: ScopeFacts['headers'];
   timeoutMs: number | undefined;
   traceparent: string | undefined;
@@ -71,7 +76,12 @@ export class UwsExchange implements ScopeFacts {
   get remoteAddress(): string | undefined {
     if (this.#remoteAddress === undefined && !this.#done) {
       const text = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
-      this.#remoteAddress = addressText(text);
+      const address = addressText(text);
+      const { peers } = this.#context;
+      this.#remoteAddress =
+        peers === undefined || this.proxyHeaders === undefined
+          ? address
+          : peers.addressOf(address, this.proxyHeaders);
     }
     return this.#remoteAddress;
   }

@@ -7,6 +7,7 @@ import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { listenError, probe } from '../edge/listen-error.ts';
+import { createPeers, type Peers } from '../edge/peer.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
@@ -35,6 +36,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly warn: (message: string) => void;
   readonly replies: UwsReplies;
   readonly bodiless = new BodilessReplies();
+  readonly peers: Peers | undefined;
   readonly #scheme: Scheme;
   readonly #uws: Uws;
   readonly #app: TemplatedApp;
@@ -52,12 +54,13 @@ class UwsServer implements HttpServer, ExchangeContext {
   constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
     this.service = service;
     this.warn = options.warn;
+    this.peers = createPeers(options.trustedProxies);
     this.#uws = uws;
     this.#options = options;
     this.#cors = createCors(options.corsOrigin);
     this.#checks = createChecks(options);
     this.#routes = createRoutes(service, options);
-    this.#head = new RequestHead(options.forwardHeaders, options.authenticate !== undefined);
+    this.#head = new RequestHead(options);
     this.replies = new UwsReplies(service.replyMemory, options.writeTimeoutMs);
     this.#scheme = tls === undefined ? 'http' : 'https';
     this.address = { host: options.host, port: options.port, url: '' };
@@ -111,6 +114,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
+    if (this.peers !== undefined) exchange.proxyHeaders = head.proxyHeaders;
     if (this.service.tracing !== undefined) this.#trace(exchange, head, 'POST');
     const cors = this.#cors(head.origin);
     const refused = this.#checks.call(head);
@@ -146,6 +150,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
+    if (this.peers !== undefined) exchange.proxyHeaders = head.proxyHeaders;
     const cors = this.#cors(head.origin);
     const method = req.getCaseSensitiveMethod();
     const url = req.getUrl();

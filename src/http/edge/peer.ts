@@ -1,0 +1,138 @@
+import { BlockList, isIP } from 'node:net';
+import { lastElement } from './list-header.ts';
+
+/** The headers in which proxies name the peers that they serve, each joined where it was sent several times. */
+export interface ProxyHeaders {
+  /** RFC 7239. */
+  readonly forwarded: string | undefined;
+  readonly forwardedFor: string | undefined;
+}
+
+/** Tells proxies from callers. */
+export interface Peers {
+  /** Whether what this connection says of others is taken. */
+  trusts(connection: string | undefined): boolean;
+  /**
+   * The caller's address: that of the connection, or where a trusted proxy stands there, the rightmost address in its headers
+   * that is no trusted proxy's. What stands left of that one anybody may have written.
+   *
+   * @param connection the address of the connection
+   */
+  addressOf(connection: string | undefined, headers: ProxyHeaders): string | undefined;
+}
+
+/** A chain of more trusted proxies is none: somebody writes the header to have it looked through. */
+const mostProxies = 16;
+
+/** @param trusted addresses and networks, `10.0.0.0/8`; empty: no header is ever looked at */
+export function createPeers(trusted: readonly string[]): Peers | undefined {
+  if (trusted.length === 0) return undefined;
+  const proxies = toBlockList(trusted);
+  const isProxy = (address: string): boolean =>
+    proxies.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
+  const trusts = (connection: string | undefined): connection is string =>
+    connection !== undefined && isIP(connection) !== 0 && isProxy(connection);
+  return {
+    trusts,
+    addressOf(connection, { forwarded, forwardedFor }) {
+      if (!trusts(connection)) return connection;
+      const one = forwarded === undefined ? undefined : callerIn(forwarded, nodeOf, isProxy);
+      const other =
+        forwardedFor === undefined ? undefined : callerIn(forwardedFor, nodeText, isProxy);
+      // A proxy that writes the one may pass on the other as its client sent it: they have to agree.
+      if (forwarded !== undefined && forwardedFor !== undefined && one !== other) return connection;
+      return one ?? other ?? connection;
+    },
+  };
+}
+
+function toBlockList(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/');
+    const family = address.includes(':') ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
+}
+
+/**
+ * The rightmost address of a list that is no proxy's; undefined: there is none, or something else stands right of it.
+ *
+ * Read from the right: what the nearest proxy has added is taken as it is, whatever its client wrote before it, an open quote
+ * say.
+ */
+function callerIn(
+  list: string,
+  nodeIn: (element: string) => string | undefined,
+  isProxy: (address: string) => boolean,
+): string | undefined {
+  let end = list.length;
+  for (let i = 0; i < mostProxies && end >= 0; i++) {
+    const start = lastElement(list, end, ',');
+    if (start === undefined) return undefined;
+    const node = nodeIn(list.slice(start, end));
+    const address = node === undefined ? undefined : addressOfNode(node);
+    if (address === undefined || !isProxy(address)) return address;
+    end = start - 1;
+  }
+  return undefined;
+}
+
+/** An element of X-Forwarded-For: an address, by some proxies with a port, or in quotes. */
+function nodeText(element: string): string | undefined {
+  return unquote(element.trim());
+}
+
+/** The `for` of an element of Forwarded, among `by`, `proto`, `host` and others; undefined: none, or two of them. */
+function nodeOf(element: string): string | undefined {
+  let node: string | undefined;
+  let end = element.length;
+  while (end >= 0) {
+    const start = lastElement(element, end, ';');
+    if (start === undefined) return undefined;
+    const [, name = '', value = ''] = /^\s*([\w-]+)=(.*)$/s.exec(element.slice(start, end)) ?? [];
+    if (name.toLowerCase() === 'for') {
+      if (node !== undefined) return undefined;
+      node = unquote(value.trimEnd());
+    }
+    end = start - 1;
+  }
+  return node;
+}
+
+function unquote(text: string): string | undefined {
+  if (!text.startsWith('"')) return text;
+  return /^"(?:[^"\\]|\\.)*"$/.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : undefined;
+}
+
+/**
+ * The address of a node (RFC 7239, 6) in one spelling; undefined for `unknown`, for a name that hides it (`_gazonk`), and for what
+ * is none of these. Longer than the longest it can't be.
+ */
+function addressOfNode(node: string): string | undefined {
+  if (node.length > 64) return undefined;
+  const [, inBrackets, v4] = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::[\w.-]+)?$/i.exec(node) ?? [];
+  const address = inBrackets ?? v4 ?? node;
+  switch (isIP(address)) {
+    case 4:
+      return inBrackets === undefined ? address : undefined;
+    case 6:
+      return v6Text(address);
+    default:
+      return undefined;
+  }
+}
+
+const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/;
+
+/** Compressed as RFC 5952 says; an IPv4 address in IPv6 dress as the former. A zone is not for others. */
+function v6Text(address: string): string | undefined {
+  if (address.includes('%')) return undefined;
+  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = mapped.exec(text) ?? [];
+  if (high === undefined || low === undefined) return text;
+  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`;
+}

@@ -68,6 +68,7 @@ export class RpcApp {
       ...config,
       authenticate:
         authenticate && createAuthenticator(authenticate, logHookFault(this.#log, 'authenticate')),
+      callerHeader: headerOf(config.fairBy),
       sharedPort: false,
       serves: 'all',
       onConnectionRefused: () => this.#refused.note(),
@@ -187,6 +188,11 @@ export class RpcApp {
     this.#refused.close();
     this.#log.info({ event: 'drain-ends', ms: Math.round(performance.now() - began) }, 'drained');
   }
+}
+
+/** The header that `fairBy` names, in lower case. */
+function headerOf(fairBy: string): string | undefined {
+  return fairBy.startsWith('header:') ? fairBy.slice('header:'.length).toLowerCase() : undefined;
 }
 
 /** What the end of the grace leaves the last replies to reach their clients. */

@@ -12,8 +12,10 @@ export type Config = { readonly [K in OptionName]: ValueOf<Table[K]> };
 
 /** Options as code passes them. An option that is left out or undefined has its default. */
 export type ConfigOptions = {
-  readonly [K in Exclude<OptionName, Listed>]?: Config[K] | undefined;
-} & { readonly [K in Listed]?: string | readonly string[] | undefined };
+  readonly [K in Exclude<OptionName, Listed | 'rateLimit'>]?: Config[K] | undefined;
+} & { readonly [K in Listed]?: string | readonly string[] | undefined } & {
+  readonly rateLimit?: Partial<Config['rateLimit']> | 'none' | undefined;
+};
 
 /** Options that are lists. Code may pass a single entry instead of a list. */
 type Listed = 'corsOrigin' | 'allowedHosts' | 'trustedProxies';
@@ -101,6 +103,11 @@ function assertTogether(config: Config): void {
   if (config.processes > 1 && !config.supervisor) {
     throw new StartupError(
       `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
+    );
+  }
+  if (config.fairBy.startsWith('header:') && config.trustedProxies.length === 0) {
+    throw new StartupError(
+      `option fairBy (${config.fairBy}) needs trustedProxies: anybody else may send any such header, and be another caller each time`,
     );
   }
   if (config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug') {

@@ -11,6 +11,7 @@ import {
   onOff,
   origins,
   portOr,
+  rate,
   text,
 } from './kinds.ts';
 import { option } from './option.ts';
@@ -88,6 +89,19 @@ export const table = {
     about:
       'Addresses and networks of proxies whose Forwarded and X-Forwarded-For tell the address of the caller; none: those headers are not read; repeatable',
     reason: 'anybody can send such a header; only the operator knows which proxies write it',
+  }),
+  fairBy: option({
+    group: 'Network',
+    kind: text(
+      'key',
+      'auto, address, auth.<member>, or header:<name>',
+      /^(?:auto|address|auth\.[\w$-]{1,64}|header:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})$/,
+    ),
+    fallback: 'auto',
+    about:
+      'What tells callers apart where something is shared out among them; auto: auth.sub, or auth itself where it is a text or a number, else the address; header: from trustedProxies only; in code also a function',
+    reason:
+      'who has logged in is one caller wherever they call from; behind one address are many who have not',
   }),
   tlsKey: option({
     group: 'Network',
@@ -383,6 +397,23 @@ export const table = {
     fallback: 10_000,
     about: 'Calls that wait for a worker; the next one is refused',
     reason: 'bounds the memory that overload takes; maxQueueMs bounds the wait',
+  }),
+  rateLimit: option({
+    group: 'Limits',
+    kind: rate(),
+    fallback: Object.freeze({ calls: 0, costMs: 0, burstSeconds: 1 }),
+    about:
+      'What one caller (fairBy) may take: calls a second, costMs (milliseconds a second in handlers), burstSeconds (1: how many seconds of it at once); beyond it requests are refused',
+    reason: 'what is too much for one caller depends on the procedures, and on who calls',
+  }),
+  maxInFlightPerCaller: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 10_000_000, orZero: true }),
+    fallback: 0,
+    about:
+      'Requests of one caller (fairBy) that wait for their reply; the next one is refused; 0: any number',
+    reason:
+      'a gateway is one caller, and carries those of many; set it where each calls for itself',
   }),
   maxConnections: option({
     group: 'Limits',

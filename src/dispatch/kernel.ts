@@ -25,9 +25,19 @@ export class Kernel {
   readonly #observer: CallObserver | undefined;
   /** Ends calls that come to no executor. */
   readonly #unplaced: CallEnding;
+  readonly #onBatch: ((scope: RequestScope, calls: number) => void) | undefined;
 
-  /** @param observer told of what is refused before it comes to an executor */
-  constructor(limits: KernelLimits, current: () => Routing, observer?: CallObserver) {
+  /**
+   * @param observer told of what is refused before it comes to an executor
+   * @param onBatch told of the calls of a batch, before the first of them runs
+   */
+  constructor(
+    limits: KernelLimits,
+    current: () => Routing,
+    observer?: CallObserver,
+    onBatch?: (scope: RequestScope, calls: number) => void,
+  ) {
+    this.#onBatch = onBatch;
     this.#limits = limits;
     this.#current = current;
     this.#observer = observer;
@@ -128,6 +138,7 @@ export class Kernel {
         return step.call === undefined ? step.reply : step.executor.execute(step.call);
       }
       case 'batch': {
+        this.#onBatch?.(scope, body.entries.length);
         const plan = this.#plan(source, scope, routing);
         const steps = body.entries.map((entry) => plan.toStep(entry));
         const { batchConcurrency } = this.#limits;

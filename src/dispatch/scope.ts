@@ -2,6 +2,7 @@ import { clockMs } from '../base/clock.ts';
 import type { RequestFacts } from '../router/lazy-context.ts';
 import type { Verdict } from './authenticate.ts';
 import type { BodyLease } from './body-memory.ts';
+import type { RateNotice } from './quota/rate-limit.ts';
 import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
 
 /** What a transport knows of one request; every call of the request shares it. */
@@ -9,6 +10,8 @@ export interface ScopeFacts {
   /** Metadata of the request that procedures may see, by lower-case names. Frozen when they are first asked for. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly remoteAddress?: string | undefined;
+  /** What `fairBy` names beside the caller's identity, where somebody who is trusted said it. */
+  readonly callerHeader?: string | undefined;
   /** Milliseconds from receipt that the caller waits for the whole request. */
   readonly timeoutMs?: number | undefined;
   /** W3C Trace Context as the caller sent it; ignored where it is invalid. */
@@ -43,6 +46,12 @@ export class RequestScope implements RequestFacts {
   #headersText: string | undefined;
   /** What `authenticate` says of the caller, once it is known; undefined: nobody was asked. */
   verdict: Verdict | Promise<Verdict> | undefined;
+  /** Whom the request is of, once somebody has asked: see CallerKeys. */
+  callerKey: string | undefined;
+  /** Whether it counts for what its caller has in flight: see CallerGate. */
+  place: 'held' | 'left' | undefined;
+  /** What its reply says of the caller's rate limit; undefined: nothing. */
+  rateNotice: RateNotice | undefined;
   /** What a large body lies in; undefined: it is small, or memory of the caller's. */
   body: BodyLease | undefined;
   /** Most requests have one call, so most have one listener. */
@@ -72,6 +81,10 @@ export class RequestScope implements RequestFacts {
 
   get remoteAddress(): string | undefined {
     return this.#facts.remoteAddress;
+  }
+
+  get callerHeader(): string | undefined {
+    return this.#facts.callerHeader;
   }
 
   get authText(): string | undefined {

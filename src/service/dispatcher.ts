@@ -4,12 +4,15 @@ import { type Config, type ConfigOptions, resolveConfig } from '../config/config
 import { passGate } from '../dispatch/await-verdict.ts';
 import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
 import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
+import type { CallerKeyOf } from '../dispatch/caller-key.ts';
 import { closedRouting } from '../dispatch/closed-executor.ts';
 import { DeadlineSweep } from '../dispatch/deadline.ts';
 import { openRpcText } from '../dispatch/discover.ts';
 import { Kernel } from '../dispatch/kernel.ts';
 import { keepBody } from '../dispatch/large-body.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
+import type { CallerGate } from '../dispatch/quota/caller-gate.ts';
+import type { RateLimit, RateLimitStore } from '../dispatch/quota/rate-limit.ts';
 import { refuseBody, refusePayload } from '../dispatch/refuse.ts';
 import { ReplyMemory, type ReplyMemoryStats } from '../dispatch/reply-memory.ts';
 import type { Routing } from '../dispatch/routing.ts';
@@ -23,6 +26,7 @@ import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { PoolCounters, type PoolStats } from '../pool/stats.ts';
 import { getRegistrySchema } from '../router/document/introspect.ts';
 import { type Router, tableOf, versionOf } from '../router/router.ts';
+import { configOfCallers, createCallerGate } from './callers.ts';
 import { documentOf } from './document.ts';
 import type { LoadedService } from './loaded-service.ts';
 import { Metrics } from './metrics.ts';
@@ -31,7 +35,14 @@ import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';
 import { loadTracing, type Tracing } from './tracing.ts';
 
-export interface DispatcherOptions extends ConfigOptions {
+export interface DispatcherOptions extends Omit<ConfigOptions, 'rateLimit' | 'fairBy'> {
+  /** As in the table of options; with a `store`, accounts are kept there, in memory otherwise. */
+  readonly rateLimit?:
+    | (Partial<RateLimit> & { readonly store?: RateLimitStore | undefined })
+    | 'none'
+    | undefined;
+  /** As in the table of options, or a function that tells callers apart. */
+  readonly fairBy?: string | CallerKeyOf | undefined;
   /** Procedure modules: paths or file URLs, loaded here and in every worker. */
   readonly modules?: readonly string[] | undefined;
   /** In place of modules: a router of this thread. It has no replicas, so all its calls run inline. */
@@ -77,6 +88,8 @@ export class Dispatcher implements Service {
   readonly #ownLog: LazyLog | undefined;
   readonly #serving: Serving;
   readonly #observation: Observation;
+  /** undefined: callers are not told apart. */
+  readonly #gate: CallerGate | undefined;
   readonly #metrics: Metrics | undefined;
   readonly #deadlines = new DeadlineSweep();
   readonly #kernel: Kernel;
@@ -90,9 +103,10 @@ export class Dispatcher implements Service {
 
   /** @throws StartupError for options that can't be, one line that names the option */
   constructor(options: DispatcherOptions = {}) {
-    const { modules, router, log, onCall, ...rest } = options;
+    const { modules, router, log, onCall, fairBy, rateLimit, ...rest } = options;
     const source = toServable(modules, router);
-    this.config = resolveConfig(rest, {}, ['modules', 'router', 'log', 'onCall']);
+    const own = configOfCallers({ fairBy, rateLimit });
+    this.config = resolveConfig({ ...rest, ...own }, {}, ['modules', 'router', 'log', 'onCall']);
     if (this.config.hooks !== '') {
       throw new StartupError(
         'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
@@ -102,7 +116,13 @@ export class Dispatcher implements Service {
     this.log = log ?? (this.#ownLog as Log);
     const { config, log: ownLog } = this;
     const observers = toObservers(onCall, 'option onCall');
-    this.#observation = new Observation({ ...config, log: ownLog, onCall: observers });
+    this.#gate = createCallerGate(config, { fairBy, rateLimit }, ownLog);
+    const gate = this.#gate;
+    const onRun =
+      config.rateLimit.costMs === 0
+        ? undefined
+        : (scope: RequestScope, us: number) => gate?.noteRun(scope, us);
+    this.#observation = new Observation({ ...config, log: ownLog, onCall: observers, onRun });
     this.bodyMemory = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
     this.replyMemory = new ReplyMemory(config.maxReplyMemory);
     this.tracing = config.tracing ? loadTracing() : undefined;
@@ -119,7 +139,8 @@ export class Dispatcher implements Service {
     this.#metrics = config.metrics
       ? new Metrics({ ...context, serving: this.#serving })
       : undefined;
-    this.#kernel = new Kernel(config, () => this.#routing(), this.#observation);
+    const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
+    this.#kernel = new Kernel(config, () => this.#routing(), this.#observation, onBatch);
   }
 
   get state(): ServiceState {
@@ -159,7 +180,11 @@ export class Dispatcher implements Service {
         this.#noteRefusal(tooMany, scope);
         return refusePayload(payload, tooMany, this.config);
       }
-      return this.#track(() => this.#kernel.handlePayload(payload, scope));
+      const run = () => this.#track(() => this.#kernel.handlePayload(payload, scope));
+      return this.#pass(scope, run, (refusal) => {
+        this.#noteRefusal(refusal, scope);
+        return refusePayload(payload, refusal, this.config);
+      });
     });
     return reply === undefined ? undefined : (JSON.parse(textOf(reply)) as unknown);
   }
@@ -176,7 +201,8 @@ export class Dispatcher implements Service {
     const reply = await this.#withScope(options, (scope) => {
       const tooMany = this.#tooManyInFlight();
       if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
-      return this.#track(() => this.#kernel.handle(body, scope));
+      const run = () => this.#track(() => this.#kernel.handle(body, scope));
+      return this.#pass(scope, run, (refusal) => this.#refuse(body, refusal, scope));
     });
     return reply === undefined ? undefined : textOf(reply);
   }
@@ -194,6 +220,10 @@ export class Dispatcher implements Service {
     scope.limitTo(this.config.maxRequestMs);
     const tooMany = this.#tooManyInFlight();
     if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
+    if (this.#gate !== undefined) {
+      const reply = this.#handleBehind(this.#gate.verdictOf(scope), body, scope);
+      return this.#gate.hold(scope, reply);
+    }
     const { verdict } = scope;
     return verdict === undefined
       ? this.#track(() => this.#kernel.handle(body, scope))
@@ -313,6 +343,20 @@ export class Dispatcher implements Service {
 
   #noteRefusal({ code }: Outcome, scope: RequestScope): void {
     this.#observation.onRefused(code, undefined, undefined, scope);
+  }
+
+  /** Asks whether the caller of a request that no transport brought may go on. */
+  #pass(
+    scope: RequestScope,
+    run: () => Reply | Promise<Reply>,
+    refuse: (refusal: Outcome) => Reply,
+  ): Reply | Promise<Reply> {
+    if (this.#gate === undefined) return run();
+    const settled = (refusal: Outcome | undefined) =>
+      refusal === undefined ? run() : refuse(refusal);
+    const refusal = passGate(scope, this.#gate.verdictOf(scope), this.#deadlines);
+    const reply = refusal instanceof Promise ? refusal.then(settled) : settled(refusal);
+    return this.#gate.hold(scope, reply);
   }
 
   /** What waits for its verdict is in flight already. */

@@ -18,6 +18,8 @@ export interface ObservationOptions {
   readonly tracing: boolean;
   readonly onCall: readonly OnCall[];
   readonly log: Log;
+  /** Told how long each call was in its handler, microseconds. */
+  readonly onRun?: ((scope: RequestScope, us: number) => void) | undefined;
 }
 
 /** The labels of what is no procedure's: in parentheses, which no name has. */
@@ -36,13 +38,15 @@ export class Observation implements CallObserver {
   reloads = 0;
   failedReloads = 0;
   readonly #tell: ((event: CallEvent) => void) | undefined;
+  readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
   readonly #shedding: Episode;
 
-  constructor({ metrics, accessLog: logsCalls, tracing, onCall, log }: ObservationOptions) {
+  constructor({ metrics, accessLog: logsCalls, tracing, onCall, log, onRun }: ObservationOptions) {
+    this.#onRun = onRun;
     this.counters = metrics ? new CallCounters() : undefined;
     const observers = logsCalls ? [...onCall, accessLog(log)] : onCall;
     this.#tell = observers.length === 0 ? undefined : callAll(observers, log);
-    const wantsEach = tracing || this.#tell !== undefined;
+    const wantsEach = tracing || onRun !== undefined || this.#tell !== undefined;
     this.timing = wantsEach ? 'all' : metrics ? 'sampled' : 'none';
     this.#shedding = new Episode(shedQuietMs, {
       begins: () => log.warn({ event: 'shed-begins' }, 'calls are refused: there are too many'),
@@ -63,6 +67,7 @@ export class Observation implements CallObserver {
     // The same code, thrown by a procedure, is its own affair.
     if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
     call.trace?.end(code, place, waitUs, runUs);
+    this.#onRun?.(call.scope, runUs);
     if (this.#tell === undefined) return;
     const { id, procedure, scope, trace } = call;
     const ref = code === ErrorCode.InternalError ? refIn(reply) : undefined;

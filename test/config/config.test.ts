@@ -80,6 +80,9 @@ describe('defaults', () => {
       maxDepth: 64,
       maxQueue: 10_000,
       maxConnections: 10_000,
+      rateLimit: { calls: 0, costMs: 0, burstSeconds: 1 },
+      maxInFlightPerCaller: 0,
+      fairBy: 'auto',
       strict: false,
       introspection: true,
       logLevel: 'info',
@@ -348,6 +351,76 @@ describe('names', () => {
   });
 });
 
+describe('what one caller may take', () => {
+  it('is an object in code, and pairs in text', () => {
+    const none = { calls: 0, costMs: 0, burstSeconds: 1 };
+    const env = (text: string) => resolveConfig({}, { TANDEM_RATE_LIMIT: text }).rateLimit;
+    assert.deepEqual(resolveConfig({ rateLimit: { calls: 5 } }).rateLimit, { ...none, calls: 5 });
+    assert.deepEqual(resolveConfig({ rateLimit: 'none' }).rateLimit, none);
+    assert.deepEqual(env('none'), none);
+    assert.deepEqual(env('calls=100, burstSeconds=2'), { calls: 100, costMs: 0, burstSeconds: 2 });
+    assert.deepEqual(env('costMs=500'), { ...none, costMs: 500 });
+  });
+
+  it('is refused where it can not be', () => {
+    for (const text of [
+      '100',
+      'calls',
+      'calls=',
+      'calls=-1',
+      'calls=x',
+      'call=5',
+      'burstSeconds=0',
+      '__proto__=1',
+      'toString=1',
+    ]) {
+      assert.match(
+        refusal(() => resolveConfig({}, { TANDEM_RATE_LIMIT: text })),
+        /^TANDEM_RATE_LIMIT: expected none, or calls and costMs/,
+        text,
+      );
+    }
+    for (const rateLimit of [5, [], null, { calls: 1.5 }, { calls: '5' }, { cost: 1 }]) {
+      assert.match(
+        refusal(() => resolveConfig(untyped({ rateLimit }))),
+        /^option rateLimit: expected none/,
+      );
+    }
+  });
+
+  it('is told apart by what fairBy names', () => {
+    for (const fairBy of ['auto', 'address', 'auth.sub', 'auth.tenant_id']) {
+      assert.equal(resolveConfig({ fairBy }).fairBy, fairBy);
+    }
+    for (const fairBy of ['', 'auth', 'auth.', 'header:', 'header:a b', 'ip', 'auth.a.b']) {
+      assert.match(
+        refusal(() => resolveConfig({ fairBy })),
+        /^option fairBy: expected auto, address, auth\.<member>, or header:<name>/,
+      );
+    }
+  });
+
+  it('holds for the callers behind proxies that are addresses or networks', () => {
+    const { trustedProxies } = resolveConfig({ trustedProxies: ['10.0.0.0/8', '::1', 'fd00::/8'] });
+    assert.deepEqual(trustedProxies, ['10.0.0.0/8', '::1', 'fd00::/8']);
+    assert.deepEqual(resolveConfig({ trustedProxies: 'none' }).trustedProxies, []);
+    for (const entry of [
+      '10.0.0.0/33',
+      '::/129',
+      'proxy',
+      '10.0.0',
+      '10.0.0.0/',
+      '1.2.3.4/x',
+      '*',
+    ]) {
+      assert.match(
+        refusal(() => resolveConfig({ trustedProxies: entry })),
+        /^option trustedProxies: expected none, or addresses and networks/,
+      );
+    }
+  });
+});
+
 describe('options that contradict each other', () => {
   it('are refused', () => {
     assert.match(
@@ -359,6 +432,10 @@ describe('options that contradict each other', () => {
       /^option path: \/healthz/,
     );
     assert.equal(resolveConfig({ path: '/healthz', health: false }).path, '/healthz');
+    assert.match(
+      refusal(() => resolveConfig({ fairBy: 'header:x-tenant' })),
+      /^option fairBy \(header:x-tenant\) needs trustedProxies/,
+    );
   });
 });
 

@@ -15,6 +15,7 @@ export const defaults: HttpOptions = {
   corsOrigin: '*',
   allowedHosts: [],
   trustedProxies: [],
+  callerHeader: undefined,
   tlsKey: '',
   tlsCert: '',
   authenticate: undefined,

@@ -444,6 +444,43 @@ const limits: readonly Limit[] = [
     },
   },
   {
+    of: 'maxInFlightPerCaller',
+    what: '-32000 with its id and retryAfterMs, others go on',
+    async run(start) {
+      const { router: given, waiting } = router();
+      const { app, client } = await start({ router: given, maxInFlightPerCaller: 1 });
+      const held = client();
+      await held.write(post(rpc('wait')));
+      while (waiting.length < 1) await turns();
+      const { id, error } = json(await client().ask(post(rpc('text', {}, 'second'))));
+      assert.deepEqual([id, error.code, error.data], ['second', -32000, { retryAfterMs: 1000 }]);
+      const other = await app.dispatcher.dispatch({ method: 'text', id: 1 }, { auth: 'other' });
+      assert.deepEqual(other, { jsonrpc: '2.0', id: 1, result: '' });
+      waiting[0]?.();
+      await held.response();
+      assert.equal(codeOf(await client().ask(post(rpc('text')))), undefined);
+    },
+  },
+  {
+    of: 'rateLimit',
+    what: '-32000 with its id and retryAfterMs, nothing runs',
+    async run(start) {
+      const { router: given, ran } = router();
+      const rateLimit = { calls: 1, burstSeconds: 2 };
+      const { client } = await start({ router: given, rateLimit });
+      const one = client();
+      // More calls than are left: they run, and the caller waits until all are paid back.
+      const batch = Array(1000).fill(rpc('text'));
+      assert.equal((await one.ask(post(`[${batch}]`))).status, 200);
+      const reply = await one.ask(post(rpc('text', {}, 'next')));
+      const { id, error } = json(reply);
+      const { retryAfterMs } = error.data as { retryAfterMs: number };
+      assert.deepEqual([reply.status, id, error.code], [200, 'next', -32000]);
+      assert.ok(retryAfterMs > 900_000 && retryAfterMs <= 999_000, `${retryAfterMs}`);
+      assert.equal(ran.length, 1000);
+    },
+  },
+  {
     of: 'maxQueue',
     what: '-32000 with retryAfterMs',
     async run(start, t) {

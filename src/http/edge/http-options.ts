@@ -16,6 +16,8 @@ export interface HttpOptions {
   readonly allowedHosts: readonly string[];
   /** Addresses and networks whose word on the caller's address is taken; empty: nobody's. */
   readonly trustedProxies: readonly string[];
+  /** A header that tells callers apart, in lower case, where a trusted proxy sends it. */
+  readonly callerHeader: string | undefined;
   /** Paths of a private key and of its certificate; both empty: connections are not encrypted. */
   readonly tlsKey: string;
   readonly tlsCert: string;

@@ -6,12 +6,12 @@ export interface ProxyHeaders {
   /** RFC 7239. */
   readonly forwarded: string | undefined;
   readonly forwardedFor: string | undefined;
+  /** The one that `fairBy` names. */
+  readonly caller?: string | undefined;
 }
 
 /** Tells proxies from callers. */
 export interface Peers {
-  /** Whether what this connection says of others is taken. */
-  trusts(connection: string | undefined): boolean;
   /**
    * The caller's address: that of the connection, or where a trusted proxy stands there, the rightmost address in its headers
    * that is no trusted proxy's. What stands left of that one anybody may have written.
@@ -19,6 +19,8 @@ export interface Peers {
    * @param connection the address of the connection
    */
   addressOf(connection: string | undefined, headers: ProxyHeaders): string | undefined;
+  /** The header that `fairBy` names; undefined: there is none, or nobody who is trusted sent it. */
+  callerHeader(connection: string | undefined, headers: ProxyHeaders): string | undefined;
 }
 
 /** A chain of more trusted proxies is none: somebody writes the header to have it looked through. */
@@ -33,7 +35,8 @@ export function createPeers(trusted: readonly string[]): Peers | undefined {
   const trusts = (connection: string | undefined): connection is string =>
     connection !== undefined && isIP(connection) !== 0 && isProxy(connection);
   return {
-    trusts,
+    callerHeader: (connection, { caller }) =>
+      caller !== undefined && trusts(connection) ? caller : undefined,
     addressOf(connection, { forwarded, forwardedFor }) {
       if (!trusts(connection)) return connection;
       const one = forwarded === undefined ? undefined : callerIn(forwarded, nodeOf, isProxy);

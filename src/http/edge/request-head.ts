@@ -15,7 +15,10 @@ function digits(text: string): number {
 }
 
 /** Which headers are wanted beside those that every request is checked by. */
-export type HeadOptions = Pick<HttpOptions, 'forwardHeaders' | 'authenticate' | 'trustedProxies'>;
+export type HeadOptions = Pick<
+  HttpOptions,
+  'forwardHeaders' | 'authenticate' | 'trustedProxies' | 'callerHeader'
+>;
 
 /**
  * The headers this service reads, gathered in one pass and used again for the next request: `reset()`,
@@ -48,13 +51,16 @@ export class RequestHead {
   all: Record<string, string | undefined> | undefined;
   #proxyForwarded: string | undefined;
   #proxyForwardedFor: string | undefined;
+  #callerHeader: string | undefined;
   readonly #keepsAll: boolean;
   readonly #keepsProxies: boolean;
+  readonly #callerName: string | undefined;
   /** Whether there is more to be done than to look for those above. */
   readonly #keeps: boolean;
   readonly #forward: ReadonlySet<string> | undefined;
 
-  constructor({ forwardHeaders, authenticate, trustedProxies }: HeadOptions) {
+  constructor({ forwardHeaders, authenticate, trustedProxies, callerHeader }: HeadOptions) {
+    this.#callerName = callerHeader;
     this.#keepsAll = authenticate !== undefined;
     this.#keepsProxies = trustedProxies.length > 0;
     this.#keeps = this.#keepsAll || this.#keepsProxies || forwardHeaders.length > 0;
@@ -82,13 +88,18 @@ export class RequestHead {
     this.all = undefined;
     this.#proxyForwarded = undefined;
     this.#proxyForwardedFor = undefined;
+    this.#callerHeader = undefined;
     return this;
   }
 
   /** What proxies say of the caller; undefined: nobody is to be believed. */
   get proxyHeaders(): ProxyHeaders | undefined {
     if (!this.#keepsProxies) return undefined;
-    return { forwarded: this.#proxyForwarded, forwardedFor: this.#proxyForwardedFor };
+    return {
+      forwarded: this.#proxyForwarded,
+      forwardedFor: this.#proxyForwardedFor,
+      caller: this.#callerHeader,
+    };
   }
 
   /** @param name in lower case. A bound function: it is handed to the native parser as it is. */
@@ -149,6 +160,8 @@ export class RequestHead {
       else if (name === 'x-forwarded-for')
         this.#proxyForwardedFor = join(this.#proxyForwardedFor, value);
     }
+    if (this.#keepsProxies && name === this.#callerName)
+      this.#callerHeader = join(this.#callerHeader, value);
     if (!this.#keepsAll) return;
     this.all ??= Object.create(null) as Record<string, string | undefined>;
     const before = this.all[name];

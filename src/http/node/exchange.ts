@@ -9,6 +9,7 @@ import { type Answer, failure } from '../edge/answer.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { writeDeadlineMs } from '../edge/limits.ts';
+import { rateLimitLines } from '../edge/rate-limit-lines.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import type { NodeConnection, OnConnection } from './connection.ts';
 
@@ -151,8 +152,9 @@ export class NodeExchange implements OnConnection, WaitingReply {
   }
 
   #send(reply: Reply): void {
-    if (reply === undefined) this.#write(204, [], undefined, false, false);
-    else this.#write(200, ['content-type', 'application/json'], reply, false, false);
+    const limit = rateLimitLines(this.#scope?.rateNotice);
+    if (reply === undefined) this.#write(204, limit, undefined, false, false);
+    else this.#write(200, ['content-type', 'application/json', ...limit], reply, false, false);
   }
 
   /** The one place a reply is written. */

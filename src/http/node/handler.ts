@@ -115,7 +115,8 @@ function createHandler(
     const whoAsks = () => authRequest(head.all, remoteAddress, method, fullPathOf(req));
     if (isCall) {
       const { forwarded: headers, timeoutMs, traceparent, tracestate } = head;
-      const facts = { headers, remoteAddress, timeoutMs, traceparent, tracestate };
+      const callerHeader = proxyHeaders && peers?.callerHeader(connectedFrom, proxyHeaders);
+      const facts = { headers, remoteAddress, callerHeader, timeoutMs, traceparent, tracestate };
       const scope = new RequestScope(facts);
       if (exchange.span !== undefined) scope.trace = exchange.span.calls;
       const take = bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);

@@ -11,6 +11,7 @@ import { addressText } from '../edge/http-server.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { corkBytes, probeShare, smallReply } from '../edge/limits.ts';
 import type { Peers, ProxyHeaders } from '../edge/peer.ts';
+import { rateLimitLines } from '../edge/rate-limit-lines.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import { closeLines, endHead, writeLines } from './head-lines.ts';
@@ -56,7 +57,8 @@ export class UwsExchange implements ScopeFacts {
   #waiting: UwsReply | undefined;
   /** Set by the server where requests are traced, before anything else is done with the request. */
   span: HttpSpan | undefined = undefined;
-  #remoteAddress: string | undefined;
+  /** Of the connection, once it was asked for. */
+  #address: string | undefined;
   /** What proxies say of the caller; set by the server where some are trusted, before anything asks for an address. */
   proxyHeaders: ProxyHeaders | undefined;
   headers: ScopeFacts['headers'];
@@ -72,18 +74,26 @@ export class UwsExchange implements ScopeFacts {
     context.inFlight.enter();
   }
 
-  /** Read when it is asked for: a system call and an ArrayBuffer, 2 us, a quarter of a small request. */
   get remoteAddress(): string | undefined {
-    if (this.#remoteAddress === undefined && !this.#done) {
+    const { peers } = this.#context;
+    return peers === undefined || this.proxyHeaders === undefined
+      ? this.#connectedFrom
+      : peers.addressOf(this.#connectedFrom, this.proxyHeaders);
+  }
+
+  get callerHeader(): string | undefined {
+    return this.proxyHeaders?.caller === undefined
+      ? undefined
+      : this.#context.peers?.callerHeader(this.#connectedFrom, this.proxyHeaders);
+  }
+
+  /** Read when it is asked for: a system call and an ArrayBuffer, 2 us, a quarter of a small request. */
+  get #connectedFrom(): string | undefined {
+    if (this.#address === undefined && !this.#done) {
       const text = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
-      const address = addressText(text);
-      const { peers } = this.#context;
-      this.#remoteAddress =
-        peers === undefined || this.proxyHeaders === undefined
-          ? address
-          : peers.addressOf(address, this.proxyHeaders);
+      this.#address = addressText(text);
     }
-    return this.#remoteAddress;
+    return this.#address;
   }
 
   /**
@@ -216,13 +226,16 @@ export class UwsExchange implements ScopeFacts {
     this.span?.answered(reply === undefined ? 204 : 200);
     const { draining } = this.#context.inFlight;
     const { lines, jsonName, jsonValue } = this.#cors;
+    const rateNotice = this.#scope?.rateNotice;
     if (reply === undefined) {
       res.writeStatus('204 No Content');
       writeLines(res, lines);
+      if (rateNotice !== undefined) writeLines(res, rateLimitLines(rateNotice));
       if (draining) writeLines(res, closeLines);
       this.#endBodiless(() => res.endWithoutBody());
     } else {
       res.writeHeader(jsonName, jsonValue);
+      if (rateNotice !== undefined) writeLines(res, rateLimitLines(rateNotice));
       if (draining && !inTurn && typeof reply === 'string' && reply.length <= smallReply) {
         // Cut off even those who go on after "connection: close", or a drain under load never ends.
         this.#finish();

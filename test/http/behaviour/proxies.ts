@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuthenticator } from '../../../src/dispatch/authenticate.ts';
+import type { AuthRequest } from '../../../src/http/edge/auth-request.ts';
 import type { Start } from '../harness.ts';
 import { post, request, rpc } from '../raw-client.ts';
 
@@ -40,7 +41,7 @@ export function proxies(start: Start): void {
   test('authenticate is told of the caller that a trusted proxy names, for calls and documents', async (t) => {
     const seen: (string | undefined)[] = [];
     const authenticate = createAuthenticator(
-      ({ remoteAddress }) => void seen.push(remoteAddress),
+      ({ remoteAddress }: AuthRequest) => void seen.push(remoteAddress),
       () => assert.fail(),
     );
     const { client } = await start(t, { trustedProxies: ['127.0.0.1'], authenticate });

@@ -1,0 +1,144 @@
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
+import type { Verdict } from '../authenticate.ts';
+import type { CallerKeys } from '../caller-key.ts';
+import type { RequestScope } from '../scope.ts';
+import type { RateLimit, RateLimitStore, RateState } from './rate-limit.ts';
+
+/** When to try again with so many in flight: how long those will take is not known. */
+const retryInFlightMs = 1000;
+
+export interface CallerGateOptions {
+  readonly keys: CallerKeys;
+  /** Requests that one caller may have in flight; 0: any number. */
+  readonly maxInFlight: number;
+  readonly limit: RateLimit;
+  /** undefined: rates are not limited. */
+  readonly store: RateLimitStore | undefined;
+  /** Told of what a store throws. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * Whether a caller may begin one more request, by what the same caller has in flight and has taken of late. Asked once a request,
+ * when it is known who calls and before its body is read: who is refused buys no work.
+ */
+export class CallerGate {
+  readonly #options: CallerGateOptions;
+  /** Keys of whom something is in flight: as many as there are such requests at most. */
+  readonly #inFlight = new Map<string, number>();
+
+  constructor(options: CallerGateOptions) {
+    this.#options = options;
+  }
+
+  /** Callers of whom something is in flight. */
+  get size(): number {
+    return this.#inFlight.size;
+  }
+
+  /** What `authenticate` said of a request, and then this gate. Never throws, never rejects. */
+  verdictOf(scope: RequestScope): Verdict | Promise<Verdict> {
+    const { verdict } = scope;
+    if (verdict instanceof Promise) return verdict.then((value) => this.#behind(value, scope));
+    return verdict === undefined ? this.#ask(scope) : this.#behind(verdict, scope);
+  }
+
+  /** The reply of a request that was asked for: with it the request is no longer in flight. */
+  hold<R>(scope: RequestScope, reply: R | Promise<R>): R | Promise<R> {
+    if (!(reply instanceof Promise)) {
+      this.#leave(scope);
+      return reply;
+    }
+    return reply.then((settled) => {
+      this.#leave(scope);
+      return settled;
+    });
+  }
+
+  /** A batch was read, whose first call was counted already. */
+  noteBatch(scope: RequestScope, calls: number): void {
+    if (calls > 1) this.#charge(scope, calls - 1, 0);
+  }
+
+  /** A call has spent so long in its handler. */
+  noteRun(scope: RequestScope, us: number): void {
+    if (us > 0 && this.#options.limit.costMs > 0) this.#charge(scope, 0, us);
+  }
+
+  #behind(verdict: Verdict, scope: RequestScope): Verdict | Promise<Verdict> {
+    if (verdict.refusal !== undefined) return verdict;
+    scope.admit(verdict.authText);
+    return this.#ask(scope);
+  }
+
+  #ask(scope: RequestScope): Verdict | Promise<Verdict> {
+    const { keys, maxInFlight, store } = this.#options;
+    const key = keys.keyOf(scope);
+    if (maxInFlight > 0 && (this.#inFlight.get(key) ?? 0) >= maxInFlight) {
+      return { refusal: overloaded(retryInFlightMs) };
+    }
+    // Before the store is asked, which may take a while: many at once must not all find room.
+    this.#enter(scope, key);
+    if (store === undefined) return { refusal: undefined, authText: scope.authText };
+    try {
+      const state = store.admit(key);
+      return state instanceof Promise
+        ? state.then(
+            (settled) => this.#read(settled, scope),
+            (error: unknown) => this.#goOn(error, scope),
+          )
+        : this.#read(state, scope);
+    } catch (error) {
+      return this.#goOn(error, scope);
+    }
+  }
+
+  #read({ retryAfterMs, left, resetMs }: RateState, scope: RequestScope): Verdict {
+    const { calls, burstSeconds } = this.#options.limit;
+    if (calls > 0) {
+      const quota = calls * burstSeconds;
+      scope.rateNotice = { quota, windowSeconds: burstSeconds, left, resetMs };
+    }
+    return retryAfterMs > 0
+      ? { refusal: overloaded(retryAfterMs) }
+      : { refusal: undefined, authText: scope.authText };
+  }
+
+  /** A store that fails must not take the service with it. */
+  #goOn(error: unknown, scope: RequestScope): Verdict {
+    this.#options.onFault(error);
+    return { refusal: undefined, authText: scope.authText };
+  }
+
+  #charge(scope: RequestScope, calls: number, costUs: number): void {
+    const { store, keys, onFault } = this.#options;
+    if (store === undefined) return;
+    try {
+      store.charge(keys.keyOf(scope), calls, costUs)?.catch(onFault);
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  #enter(scope: RequestScope, key: string): void {
+    // One that is answered already, at its deadline, has left before it came in.
+    if (this.#options.maxInFlight === 0 || scope.place === 'left') return;
+    scope.place = 'held';
+    this.#inFlight.set(key, (this.#inFlight.get(key) ?? 0) + 1);
+  }
+
+  #leave(scope: RequestScope): void {
+    const wasHeld = scope.place === 'held';
+    scope.place = 'left';
+    if (!wasHeld) return;
+    const key = this.#options.keys.keyOf(scope);
+    const left = (this.#inFlight.get(key) ?? 0) - 1;
+    if (left > 0) this.#inFlight.set(key, left);
+    else this.#inFlight.delete(key);
+  }
+}
+
+function overloaded(retryAfterMs: number): Outcome {
+  return errorOutcome(ErrorCode.Overloaded, { retryAfterMs });
+}

@@ -1,0 +1,62 @@
+import type { Config, ConfigOptions } from '../config/config.ts';
+import { type CallerKeyOf, CallerKeys } from '../dispatch/caller-key.ts';
+import { CallerGate } from '../dispatch/quota/caller-gate.ts';
+import { isLimited, type RateLimit, type RateLimitStore } from '../dispatch/quota/rate-limit.ts';
+import { TokenBuckets } from '../dispatch/quota/token-buckets.ts';
+import { Episode } from '../observe/episode.ts';
+import type { Log } from '../observe/log.ts';
+
+/** What code may give in place of text: functions and stores. */
+export interface CallerOptions {
+  readonly fairBy?: string | CallerKeyOf | undefined;
+  readonly rateLimit?:
+    | (Partial<RateLimit> & { readonly store?: RateLimitStore | undefined })
+    | 'none'
+    | undefined;
+}
+
+/** Of these options what the table of options knows. */
+export function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOptions {
+  const own: { fairBy?: string; rateLimit?: Partial<RateLimit> | 'none' } = {};
+  if (fairBy !== undefined && typeof fairBy !== 'function') own.fairBy = fairBy;
+  if (typeof rateLimit === 'object' && rateLimit !== null) {
+    const { store: _, ...limit } = rateLimit;
+    own.rateLimit = limit;
+  } else if (rateLimit !== undefined) {
+    own.rateLimit = rateLimit;
+  }
+  return own;
+}
+
+/** Faults a few seconds apart are one outage, which is told once. */
+const quietMs = 5000;
+
+/** undefined: no option asks for callers to be told apart. */
+export function createCallerGate(
+  config: Config,
+  { fairBy = config.fairBy, rateLimit }: CallerOptions,
+  log: Log,
+): CallerGate | undefined {
+  const isRated = isLimited(config.rateLimit);
+  if (!isRated && config.maxInFlightPerCaller === 0) return undefined;
+  const store = typeof rateLimit === 'object' ? rateLimit.store : undefined;
+  return new CallerGate({
+    keys: new CallerKeys(fairBy, faultOf('fairBy', log)),
+    maxInFlight: config.maxInFlightPerCaller,
+    limit: config.rateLimit,
+    store: isRated ? (store ?? new TokenBuckets(config.rateLimit)) : undefined,
+    onFault: faultOf('rateLimit.store', log),
+  });
+}
+
+function faultOf(hook: string, log: Log): (error: unknown) => void {
+  let detail = '';
+  const faults = new Episode(quietMs, {
+    begins: () => log.error({ event: 'hook-failed', hook, detail }, 'a hook fails'),
+    ends: () => {},
+  });
+  return (error) => {
+    detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    faults.note();
+  };
+}

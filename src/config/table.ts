@@ -292,6 +292,14 @@ export const table = {
     about: 'How long the workers may take to load their modules',
     reason: 'a module that never ends loading must be an error, not a hang',
   }),
+  bodyTimeoutMs: option({
+    group: 'Time',
+    kind: duration(1),
+    fallback: 10_000,
+    flag: 'body-timeout',
+    about: 'How long a request body may take to arrive, beyond 1 s for each 64 KiB of it',
+    reason: 'its memory is reserved until then; a stall of a good connection is shorter',
+  }),
   writeTimeoutMs: option({
     group: 'Time',
     kind: duration(1),

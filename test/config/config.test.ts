@@ -63,6 +63,7 @@ describe('defaults', () => {
       timeoutMs: 30_000,
       maxRequestMs: 60_000,
       maxQueueMs: 5000,
+      bodyTimeoutMs: 10_000,
       writeTimeoutMs: 10_000,
       maxHeaderBytes: 16_384,
       maxHeaders: 96,

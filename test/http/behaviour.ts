@@ -10,6 +10,7 @@ import { largeReplies } from './behaviour/large-replies.ts';
 import { proxies } from './behaviour/proxies.ts';
 import { rejections } from './behaviour/rejections.ts';
 import { routes } from './behaviour/routes.ts';
+import { slowBodies } from './behaviour/slow-bodies.ts';
 import { starter } from './harness.ts';
 
 /** What both transports do alike, over bytes on a socket; where they differ, the test says how and why. */
@@ -21,6 +22,7 @@ export function behaviour(transport: 'uws' | 'node'): void {
     rejections(start);
     framing(start, transport);
     bodies(start, transport);
+    slowBodies(start);
     cors(start);
     hosts(start);
     proxies(start);

@@ -22,6 +22,7 @@ export const defaults: HttpOptions = {
   maxBodyBytes: 10 * 1024 * 1024,
   maxHeaderBytes: 16 * 1024,
   maxHeaders: 96,
+  bodyTimeoutMs: 10_000,
   writeTimeoutMs: 10_000,
   introspection: true,
   health: true,

@@ -31,6 +31,7 @@ interface Limit {
 /** Beside those of the group Limits: those that the table keeps with their own kind. */
 const elsewhere = [
   'allowedHosts',
+  'bodyTimeoutMs',
   'writeTimeoutMs',
   'maxQueueMs',
   'maxRequestMs',
@@ -441,6 +442,21 @@ const limits: readonly Limit[] = [
       verdict.resolve(null);
       assert.equal(json(await one.response()).result, '');
       assert.equal(codeOf(await client().ask(post(rpc('text')))), undefined);
+    },
+  },
+  {
+    of: 'bodyTimeoutMs',
+    what: '408, closed, and nothing has run',
+    async run(start) {
+      const { router: given, ran } = router();
+      const { client } = await start({ router: given, bodyTimeoutMs: 100 });
+      const slow = client();
+      const bytes = post(rpc('text'));
+      await slow.write(bytes.subarray(0, bytes.length - 1));
+      assert.equal(codeOf(await client().ask(post(rpc('text', {}, 'other')))), undefined);
+      assert.equal((await slow.response()).status, 408);
+      await slow.untilClosed();
+      assert.deepEqual(ran, ['other']);
     },
   },
   {

@@ -49,6 +49,13 @@ export function tooLarge(limit: number, close: boolean): Answer {
   return { ...jsonAnswer(413, body), close };
 }
 
+/** A body that did not arrive in time. What comes of it now is not read. */
+export const lateBody: Answer = rejection(
+  408,
+  'the body did not arrive in time: 1 s for each 64 KiB, and what the server allows beyond that',
+  { close: true },
+);
+
 /** How long a caller should stay away from a service that has no memory for its body. */
 const retryAfterMs = 1000;
 

@@ -28,6 +28,8 @@ export interface HttpOptions {
   readonly maxHeaderBytes: number;
   /** At most 96. */
   readonly maxHeaders: number;
+  /** How long a body may take to arrive, beyond what its length allows. */
+  readonly bodyTimeoutMs: number;
   /** How long a client may take to read a large reply, beyond what its length allows. */
   readonly writeTimeoutMs: number;
   /** GET on `path` answers with the introspection document. */

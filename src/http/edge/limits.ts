@@ -41,5 +41,10 @@ export function writeDeadlineMs(bytes: number, writeTimeoutMs: number): number {
   return writeTimeoutMs + (bytes / (64 * 1024)) * 1000;
 }
 
+/** How long a body may take to arrive, by the length that its head announces: as long as a reply may to leave. */
+export function bodyDeadlineMs(bytes: number, bodyTimeoutMs: number): number {
+  return writeDeadlineMs(bytes, bodyTimeoutMs);
+}
+
 /** What uWebSockets.js gathers (its cork) before it writes: a reply longer than this is written at once. */
 export const corkBytes = 16 * 1024;

@@ -5,10 +5,11 @@ import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { largeBody } from '../../jsonrpc/body.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
-import { type Answer, failure } from '../edge/answer.ts';
+import { type Answer, failure, lateBody } from '../edge/answer.ts';
+import type { ArrivingBody, BodyDeadlines } from '../edge/body-deadlines.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
-import { writeDeadlineMs } from '../edge/limits.ts';
+import { bodyDeadlineMs, writeDeadlineMs } from '../edge/limits.ts';
 import { rateLimitLines } from '../edge/rate-limit-lines.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import type { NodeConnection, OnConnection } from './connection.ts';
@@ -20,13 +21,15 @@ export interface NodeContext {
   readonly warn: (message: string) => void;
   /** See HttpOptions. */
   readonly writeTimeoutMs: number;
+  readonly bodyDeadlines: BodyDeadlines;
+  readonly bodyTimeoutMs: number;
 }
 
 /** What the head of a reply takes, about. */
 const headBytes = 256;
 
 /** One request on node:http, from its handler to its last byte. */
-export class NodeExchange implements OnConnection, WaitingReply {
+export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
   readonly #context: NodeContext;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -36,6 +39,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
   #replied = false;
   /** Of that reply, where they are this client's alone. */
   bytes = 0;
+  dueAt = 0;
   /** Until it is handed over: from there on who waits for the reply releases it. */
   #body: RequestBody | undefined;
   /** Bytes of the reply and its head. */
@@ -69,6 +73,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
     this.#over = true;
     this.span?.left();
     clearTimeout(this.#writeTimer);
+    this.#context.bodyDeadlines.delete(this);
     this.#body?.release();
     this.#context.service.replyMemory.delete(this);
     this.#connection.delete(this, this.#unread);
@@ -85,17 +90,31 @@ export class NodeExchange implements OnConnection, WaitingReply {
     this.#connection.cut();
   }
 
-  /** Reads the body and answers it. */
-  call(body: RequestBody, scope: RequestScope): void {
+  /**
+   * Reads the body and answers it.
+   *
+   * @param length bytes that its head announces
+   */
+  call(body: RequestBody, length: number, scope: RequestScope): void {
     this.#scope = scope;
     this.#body = body;
+    const { bodyDeadlines, bodyTimeoutMs } = this.#context;
+    this.dueAt = scope.receivedAt + bodyDeadlineMs(length, bodyTimeoutMs);
+    bodyDeadlines.add(this);
     let bytes: Uint8Array | undefined;
     this.#req.on('data', (chunk: Buffer) => {
-      if (!this.#over) bytes = body.add(chunk);
+      if (!this.#over && !this.#replied) bytes = body.add(chunk);
     });
     this.#req.on('end', () => {
-      if (!this.#over) this.#handle(bytes ?? new Uint8Array(0), body, scope);
+      if (!this.#over && !this.#replied) this.#handle(bytes ?? new Uint8Array(0), body, scope);
     });
+  }
+
+  onLate(): void {
+    if (this.#over || this.#replied) return;
+    this.answer(lateBody);
+    this.#body?.release();
+    this.#scope?.cancel();
   }
 
   /** Answers a body that was read before this handler got the request: bytes, or text as it is. */
@@ -126,6 +145,7 @@ export class NodeExchange implements OnConnection, WaitingReply {
 
   #handle(bytes: string | Uint8Array, body: RequestBody, scope: RequestScope): void {
     this.#body = undefined;
+    this.#context.bodyDeadlines.delete(this);
     let reply: Reply | Promise<Reply>;
     try {
       reply = this.#context.service.handle(bytes, scope);

@@ -6,6 +6,7 @@ import type { Service } from '../../dispatch/service.ts';
 import { admitted } from '../edge/admission.ts';
 import { failure, outOfMemory } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
+import { BodyDeadlines } from '../edge/body-deadlines.ts';
 import { createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { addressText } from '../edge/http-server.ts';
@@ -63,8 +64,16 @@ function createHandler(
   inFlight: InFlight,
   targetOf: (mount: Mount, routes: Routes) => Target,
 ): NodeHandler {
-  const { warn, writeTimeoutMs, authenticate } = options;
-  const context: NodeContext = { service, inFlight, warn, writeTimeoutMs };
+  const { warn, writeTimeoutMs, bodyTimeoutMs, authenticate } = options;
+  const bodyDeadlines = new BodyDeadlines();
+  const context: NodeContext = {
+    service,
+    inFlight,
+    warn,
+    writeTimeoutMs,
+    bodyDeadlines,
+    bodyTimeoutMs,
+  };
   const cors = createCors(options.corsOrigin);
   const checks = createChecks(options);
   const routes = createRoutes(service, options);
@@ -182,7 +191,7 @@ function bodyTaker(
   }
   return (scope) => {
     scope.body = body.lease;
-    if (bytes === undefined) exchange.call(body, scope);
+    if (bytes === undefined) exchange.call(body, length, scope);
     // The parser's buffer stays the application's: what a worker reads is a copy.
     else if (typeof bytes === 'string') exchange.callRead(bytes, body, scope);
     else exchange.callRead(body.add(bytes) ?? bytes, body, scope);

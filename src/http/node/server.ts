@@ -5,6 +5,7 @@ import type { Service } from '../../dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
+import { bodyDeadlineMs } from '../edge/limits.ts';
 import { codeOf, listenError } from '../edge/listen-error.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { createOwnHandler } from './handler.ts';
@@ -14,9 +15,10 @@ const serverOptions = {
   headersTimeout: 10_000,
   keepAliveTimeout: 10_000,
   connectionsCheckingInterval: 2_000,
-  // The default body limit, 10 MiB, at 90 KiB/s.
-  requestTimeout: 120_000,
 } as const;
+
+/** A body that is read and thrown away has no deadline of its own; a call's ends before. */
+const leastRequestTimeout = 120_000;
 
 /** Before a connection can be counted idle, it must be one. */
 const handshakeTimeout = 10_000;
@@ -37,7 +39,15 @@ class NodeServer implements HttpServer {
     this.#scheme = tls === undefined ? 'http' : 'https';
     const handler = createOwnHandler(service, options, this.#inFlight);
     // Twice ours, so that what is a little too large is refused by us, with a body that says so.
-    const own = { ...serverOptions, maxHeaderSize: 2 * options.maxHeaderBytes };
+    const longest = bodyDeadlineMs(options.maxBodyBytes, options.bodyTimeoutMs);
+    const own = {
+      ...serverOptions,
+      requestTimeout: Math.max(
+        leastRequestTimeout,
+        Math.ceil(longest) + serverOptions.headersTimeout,
+      ),
+      maxHeaderSize: 2 * options.maxHeaderBytes,
+    };
     this.#server =
       tls === undefined
         ? createServer(own, handler)

@@ -4,12 +4,13 @@ import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope, type ScopeFacts } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
-import { type Answer, failure, outOfMemory } from '../edge/answer.ts';
+import { type Answer, failure, lateBody, outOfMemory } from '../edge/answer.ts';
 import type { AuthRequest, HttpAuthenticator } from '../edge/auth-request.ts';
+import type { ArrivingBody, BodyDeadlines } from '../edge/body-deadlines.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import { addressText } from '../edge/http-server.ts';
 import type { InFlight } from '../edge/in-flight.ts';
-import { corkBytes, probeShare, smallReply } from '../edge/limits.ts';
+import { bodyDeadlineMs, corkBytes, probeShare, smallReply } from '../edge/limits.ts';
 import type { Peers, ProxyHeaders } from '../edge/peer.ts';
 import { rateLimitLines } from '../edge/rate-limit-lines.ts';
 import type { RequestHead } from '../edge/request-head.ts';
@@ -26,6 +27,8 @@ export interface ExchangeContext {
   readonly bodiless: BodilessReplies;
   /** Undefined: no proxy is trusted. */
   readonly peers: Peers | undefined;
+  readonly bodyDeadlines: BodyDeadlines;
+  readonly bodyTimeoutMs: number;
 }
 
 /**
@@ -40,7 +43,7 @@ const overfull = corkBytes + 1;
  * One request on uWebSockets.js, from its handler to its last byte. `#done` is the one flag that says
  * whether `res` may still be touched: it may not after its end or its abort.
  */
-export class UwsExchange implements ScopeFacts {
+export class UwsExchange implements ScopeFacts, ArrivingBody {
   readonly #context: ExchangeContext;
   readonly #res: HttpResponse;
   #done = false;
@@ -59,6 +62,7 @@ export class UwsExchange implements ScopeFacts {
   span: HttpSpan | undefined = undefined;
   /** Of the connection, once it was asked for. */
   #address: string | undefined;
+  dueAt = 0;
   /** What proxies say of the caller; set by the server where some are trusted, before anything asks for an address. */
   proxyHeaders: ProxyHeaders | undefined;
   headers: ScopeFacts['headers'];
@@ -118,6 +122,9 @@ export class UwsExchange implements ScopeFacts {
     scope.body = body.lease;
     if (this.span !== undefined) scope.trace = this.span.calls;
     this.#scope = scope;
+    const { bodyDeadlines, bodyTimeoutMs } = this.#context;
+    this.dueAt = scope.receivedAt + bodyDeadlineMs(head.contentLength, bodyTimeoutMs);
+    bodyDeadlines.add(this);
     this.#res.onData((chunk, last) => {
       if (this.#done) return;
       // It may be a view, valid until this callback returns: handle reads a small body before it does.
@@ -125,6 +132,14 @@ export class UwsExchange implements ScopeFacts {
       if (last && bytes !== undefined) this.#handle(bytes, body, scope);
     });
     return true;
+  }
+
+  onLate(): void {
+    const cors = this.#cors;
+    if (this.#done || cors === undefined) return;
+    this.#res.cork(() => this.answer(lateBody, cors, false));
+    this.#body?.release();
+    this.#scope?.cancel();
   }
 
   /** Asks who calls, while the body arrives. After `call`. */
@@ -178,6 +193,7 @@ export class UwsExchange implements ScopeFacts {
 
   #handle(bytes: Uint8Array, body: RequestBody, scope: RequestScope): void {
     this.#body = undefined;
+    this.#context.bodyDeadlines.delete(this);
     let reply: Reply | Promise<Reply>;
     try {
       reply = this.#context.service.handle(bytes, scope);
@@ -307,6 +323,7 @@ export class UwsExchange implements ScopeFacts {
     this.#finish();
     this.span?.left();
     this.#waiting?.leave();
+    this.#context.bodyDeadlines.delete(this);
     this.#body?.release();
     this.#scope?.cancel();
   }

@@ -2,6 +2,7 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import type { Service } from '../../dispatch/service.ts';
 import { admitted } from '../edge/admission.ts';
 import { authRequest } from '../edge/auth-request.ts';
+import { BodyDeadlines } from '../edge/body-deadlines.ts';
 import { type Cors, createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
@@ -37,6 +38,8 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly replies: UwsReplies;
   readonly bodiless = new BodilessReplies();
   readonly peers: Peers | undefined;
+  readonly bodyDeadlines = new BodyDeadlines();
+  readonly bodyTimeoutMs: number;
   readonly #scheme: Scheme;
   readonly #uws: Uws;
   readonly #app: TemplatedApp;
@@ -54,6 +57,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
     this.service = service;
     this.warn = options.warn;
+    this.bodyTimeoutMs = options.bodyTimeoutMs;
     this.peers = createPeers(options.trustedProxies);
     this.#uws = uws;
     this.#options = options;

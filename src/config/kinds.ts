@@ -266,7 +266,7 @@ export function origins(): Kind<'*' | readonly string[]> {
 }
 
 /** What one caller may take, as the option `rateLimit` has it. */
-interface Rate {
+export interface Rate {
   readonly calls: number;
   readonly costMs: number;
   readonly burstSeconds: number;

@@ -486,8 +486,8 @@ const limits: readonly Limit[] = [
       const { client } = await start({ router: given, rateLimit });
       const one = client();
       // More calls than are left: they run, and the caller waits until all are paid back.
-      const batch = Array(1000).fill(rpc('text'));
-      assert.equal((await one.ask(post(`[${batch}]`))).status, 200);
+      const batch = Array<string>(1000).fill(rpc('text'));
+      assert.equal((await one.ask(post(`[${batch.join()}]`))).status, 200);
       const reply = await one.ask(post(rpc('text', {}, 'next')));
       const { id, error } = json(reply);
       const { retryAfterMs } = error.data as { retryAfterMs: number };

@@ -15,20 +15,20 @@ export interface Kind<T> {
   readonly toText: (value: never) => string;
 }
 
-interface Range {
+export interface Range {
   readonly min: number;
   readonly max: number;
   /** Also allows 0, which means "none" or "never". */
   readonly orZero?: boolean;
 }
 
-function inRange(value: unknown, { min, max, orZero }: Range): number | undefined {
+export function inRange(value: unknown, { min, max, orZero }: Range): number | undefined {
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) return undefined;
   return (value >= min && value <= max) || (orZero === true && value === 0) ? value : undefined;
 }
 
 /** A number times its unit. Any other text is returned as it is, and `check` refuses it. */
-function readAmount(text: string, units: Readonly<Record<string, number>>): unknown {
+export function readAmount(text: string, units: Readonly<Record<string, number>>): unknown {
   const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/.exec(text.trim().toLowerCase());
   const factor = match === null ? undefined : units[match[2] ?? ''];
   return match === null || factor === undefined ? text : Number(match[1]) * factor;
@@ -167,7 +167,7 @@ export function file(): Kind<string> {
   };
 }
 
-function splitList(list: string): string[] {
+export function splitList(list: string): string[] {
   return list
     .split(',')
     .map((entry) => entry.trim())
@@ -263,58 +263,4 @@ export function origins(): Kind<'*' | readonly string[]> {
     },
     toText: (value: '*' | readonly string[]) => (value === '*' ? value : value.join(',') || 'none'),
   };
-}
-
-/** What one caller may take, as the option `rateLimit` has it. */
-export interface Rate {
-  readonly calls: number;
-  readonly costMs: number;
-  readonly burstSeconds: number;
-}
-
-const rateRanges: Readonly<Record<keyof Rate, Range>> = {
-  calls: { min: 1, max: 1_000_000, orZero: true },
-  costMs: { min: 1, max: 1_000_000, orZero: true },
-  burstSeconds: { min: 1, max: 3600 },
-};
-
-/** `calls=100,costMs=500,burstSeconds=2`, in code an object of these; the word `none` is no limit. */
-export function rate(): Kind<Rate> {
-  return {
-    placeholder: 'rate',
-    allowed:
-      'none, or calls and costMs a second and burstSeconds, whole numbers: calls=100,burstSeconds=2; in code an object of these',
-    repeatable: false,
-    fromText: (text) => {
-      if (text.trim() === 'none') return 'none';
-      const pairs = splitList(text).map((entry) => entry.split('='));
-      return Object.fromEntries(
-        pairs.map(([name = '', value = '']) => [name.trim(), readAmount(value, { '': 1 })]),
-      );
-    },
-    check: (value) => {
-      if (value === 'none') return checkRate({});
-      return typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? checkRate(value)
-        : undefined;
-    },
-    toText: ({ calls, costMs, burstSeconds }: Rate) => {
-      const parts = [calls > 0 && `calls=${calls}`, costMs > 0 && `costMs=${costMs}`];
-      const given = parts.filter((part) => part !== false);
-      return given.length === 0 ? 'none' : [...given, `burstSeconds=${burstSeconds}`].join(',');
-    },
-  };
-}
-
-function checkRate(given: object): Rate | undefined {
-  const rate: Record<string, number> = { calls: 0, costMs: 0, burstSeconds: 1 };
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    if (!Object.hasOwn(rateRanges, name)) return undefined;
-    const settled = inRange(value, rateRanges[name as keyof Rate]);
-    if (settled === undefined) return undefined;
-    rate[name] = settled;
-  }
-  // Begun with all of its members.
-  return Object.freeze(rate as unknown as Rate);
 }

@@ -11,10 +11,10 @@ import {
   onOff,
   origins,
   portOr,
-  rate,
   text,
 } from './kinds.ts';
 import { option } from './option.ts';
+import { rate } from './rate-kind.ts';
 
 /** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */
 const maxTextBytes = 511 * 1024 ** 2;

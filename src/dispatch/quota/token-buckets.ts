@@ -8,7 +8,7 @@ interface Bucket {
   costUs: number;
 }
 
-/** Of each of the two generations: keys of 128 characters and their accounts take 20 MB in all. */
+/** Of each of the two generations: keys of 100 characters and their accounts take 36 MB in all. */
 const keysPerGeneration = 50_000;
 
 /**

@@ -62,6 +62,8 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
   span: HttpSpan | undefined = undefined;
   /** Of the connection, once it was asked for. */
   #address: string | undefined;
+  /** Of the caller, where a proxy may stand in between: 6 us to find out. */
+  #caller: string | undefined;
   dueAt = 0;
   /** What proxies say of the caller; set by the server where some are trusted, before anything asks for an address. */
   proxyHeaders: ProxyHeaders | undefined;
@@ -80,9 +82,9 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
 
   get remoteAddress(): string | undefined {
     const { peers } = this.#context;
-    return peers === undefined || this.proxyHeaders === undefined
-      ? this.#connectedFrom
-      : peers.addressOf(this.#connectedFrom, this.proxyHeaders);
+    if (peers === undefined || this.proxyHeaders === undefined) return this.#connectedFrom;
+    this.#caller ??= peers.addressOf(this.#connectedFrom, this.proxyHeaders);
+    return this.#caller;
   }
 
   get callerHeader(): string | undefined {

@@ -84,7 +84,13 @@ describe('the example call', () => {
 });
 
 describe('the banner', () => {
-  const facts = { url: 'http://127.0.0.1:1/rpc', version: '1', processes: 1, workers: 1 };
+  const facts = {
+    url: 'http://127.0.0.1:1/rpc',
+    version: '1',
+    processes: 1,
+    workers: 1,
+    cores: { count: 2, quota: undefined },
+  };
   const linesOf = (router: Router, authenticates: boolean): string[] => {
     const app: Served = { router, transport: 'node', placementOf: () => 'inline' };
     const lines = banner(app, { ...facts, authenticates }).split('\n');

@@ -33,12 +33,12 @@ export { RegistrationError } from './router/registration-error.ts';
 export { DuplicateProcedureError, Router } from './router/router.ts';
 export { model } from './router/schema/model.ts';
 export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
-export {
-  Dispatcher,
-  type DispatcherOptions,
-  type DispatcherStats,
-  type DispatchOptions,
-} from './service/dispatcher.ts';
+export { Dispatcher } from './service/dispatcher.ts';
+export type {
+  DispatcherOptions,
+  DispatcherStats,
+  DispatchOptions,
+} from './service/dispatcher-options.ts';
 export { handleRequest } from './service/handle-request.ts';
 
 // The loader reads files and most programs never reload: it is imported when one does.

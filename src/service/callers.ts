@@ -8,7 +8,9 @@ import type { Log } from '../observe/log.ts';
 
 /** What code may give in place of text: functions and stores. */
 export interface CallerOptions {
+  /** As in the table of options, or a function that tells callers apart. */
   readonly fairBy?: string | CallerKeyOf | undefined;
+  /** As in the table of options; with a `store`, accounts are kept there, in memory otherwise. */
   readonly rateLimit?:
     | (Partial<RateLimit> & { readonly store?: RateLimitStore | undefined })
     | 'none'

@@ -1,77 +1,36 @@
 import { clockMs } from '../base/clock.ts';
 import { StartupError } from '../base/startup-error.ts';
-import { type Config, type ConfigOptions, resolveConfig } from '../config/config.ts';
+import { type Config, resolveConfig } from '../config/config.ts';
 import { passGate } from '../dispatch/await-verdict.ts';
-import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
-import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
-import type { CallerKeyOf } from '../dispatch/caller-key.ts';
+import { BodyMemory } from '../dispatch/body-memory.ts';
+import { createCallerScope } from '../dispatch/caller-facts.ts';
 import { closedRouting } from '../dispatch/closed-executor.ts';
 import { DeadlineSweep } from '../dispatch/deadline.ts';
-import { openRpcText } from '../dispatch/discover.ts';
 import { Kernel } from '../dispatch/kernel.ts';
 import { keepBody } from '../dispatch/large-body.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
-import type { CallerGate } from '../dispatch/quota/caller-gate.ts';
-import type { RateLimit, RateLimitStore } from '../dispatch/quota/rate-limit.ts';
-import { refuseBody, refusePayload } from '../dispatch/refuse.ts';
-import { ReplyMemory, type ReplyMemoryStats } from '../dispatch/reply-memory.ts';
+import { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
-import { errorOutcome, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
-import { type OnCall, toObservers } from '../observe/call-event.ts';
+import { errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
-import { PoolCounters, type PoolStats } from '../pool/stats.ts';
-import { getRegistrySchema } from '../router/document/introspect.ts';
-import { type Router, tableOf, versionOf } from '../router/router.ts';
+import { PoolCounters } from '../pool/stats.ts';
+import type { Router } from '../router/router.ts';
+import { Admission } from './admission.ts';
 import { configOfCallers, createCallerGate } from './callers.ts';
-import { documentOf } from './document.ts';
+import type { DispatcherOptions, DispatcherStats, DispatchOptions } from './dispatcher-options.ts';
+import { Documents } from './documents.ts';
 import type { LoadedService } from './loaded-service.ts';
 import { Metrics } from './metrics.ts';
 import { Observation } from './observation.ts';
+import { BodyRequest, PayloadRequest } from './request.ts';
 import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';
 import { loadTracing, type Tracing } from './tracing.ts';
-
-export interface DispatcherOptions extends Omit<ConfigOptions, 'rateLimit' | 'fairBy'> {
-  /** As in the table of options; with a `store`, accounts are kept there, in memory otherwise. */
-  readonly rateLimit?:
-    | (Partial<RateLimit> & { readonly store?: RateLimitStore | undefined })
-    | 'none'
-    | undefined;
-  /** As in the table of options, or a function that tells callers apart. */
-  readonly fairBy?: string | CallerKeyOf | undefined;
-  /** Procedure modules: paths or file URLs, loaded here and in every worker. */
-  readonly modules?: readonly string[] | undefined;
-  /** In place of modules: a router of this thread. It has no replicas, so all its calls run inline. */
-  readonly router?: Router | undefined;
-  /** Where log lines go; the default writes them to stderr at `logLevel`. */
-  readonly log?: Log | undefined;
-  /** Told of each call once it has ended. */
-  readonly onCall?: OnCall | readonly OnCall[] | undefined;
-}
-
-/** What a caller says of one request. */
-export interface DispatchOptions extends CallerFacts {
-  /** Cancels: what has not started is dropped, the signals of what runs abort. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface DispatcherStats {
-  readonly state: ServiceState;
-  /** Requests that have not been answered. */
-  readonly inFlight: number;
-  /** undefined where a router without modules is served. */
-  readonly pool: PoolStats | undefined;
-  /** Bytes of request bodies, in all. */
-  readonly bodies: BodyMemoryStats;
-  /** Bytes of replies that wait for their clients, in all. */
-  readonly replies: ReplyMemoryStats;
-  /** Where each procedure runs, and why. */
-  readonly placement: Readonly<Record<string, PlacementDecision>>;
-}
 
 /**
  * Runs JSON-RPC requests, whatever brought them: worker threads for what burns CPU, this thread for the
@@ -88,8 +47,7 @@ export class Dispatcher implements Service {
   readonly #ownLog: LazyLog | undefined;
   readonly #serving: Serving;
   readonly #observation: Observation;
-  /** undefined: callers are not told apart. */
-  readonly #gate: CallerGate | undefined;
+  readonly #admission: Admission;
   readonly #metrics: Metrics | undefined;
   readonly #deadlines = new DeadlineSweep();
   readonly #kernel: Kernel;
@@ -99,7 +57,7 @@ export class Dispatcher implements Service {
   #starting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #ended: Routing | undefined;
-  readonly #documents = new Map<DocumentFormat, CachedDocument>();
+  readonly #documents = new Documents();
 
   /** @throws StartupError for options that can't be, one line that names the option */
   constructor(options: DispatcherOptions = {}) {
@@ -116,8 +74,7 @@ export class Dispatcher implements Service {
     this.log = log ?? (this.#ownLog as Log);
     const { config, log: ownLog } = this;
     const observers = toObservers(onCall, 'option onCall');
-    this.#gate = createCallerGate(config, { fairBy, rateLimit }, ownLog);
-    const gate = this.#gate;
+    const gate = createCallerGate(config, { fairBy, rateLimit }, ownLog);
     const onRun =
       config.rateLimit.costMs === 0
         ? undefined
@@ -141,6 +98,13 @@ export class Dispatcher implements Service {
       : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
     this.#kernel = new Kernel(config, () => this.#routing(), this.#observation, onBatch);
+    this.#admission = new Admission({
+      maxInFlight: config.maxInFlight,
+      serving: this.#serving,
+      observer: this.#observation,
+      deadlines: this.#deadlines,
+      gate,
+    });
   }
 
   get state(): ServiceState {
@@ -174,18 +138,9 @@ export class Dispatcher implements Service {
    * @throws TypeError (rejects) for options that can't be, an `auth` that is no JSON value among them; nothing has run
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
-    const reply = await this.#withScope(options, (scope) => {
-      const tooMany = this.#tooManyInFlight();
-      if (tooMany !== undefined) {
-        this.#noteRefusal(tooMany, scope);
-        return refusePayload(payload, tooMany, this.config);
-      }
-      const run = () => this.#track(() => this.#kernel.handlePayload(payload, scope));
-      return this.#pass(scope, run, (refusal) => {
-        this.#noteRefusal(refusal, scope);
-        return refusePayload(payload, refusal, this.config);
-      });
-    });
+    const reply = await this.#withScope(options, (scope) =>
+      this.#admission.enter(new PayloadRequest(this.#kernel, this.config, payload, scope)),
+    );
     return reply === undefined ? undefined : (JSON.parse(textOf(reply)) as unknown);
   }
 
@@ -198,12 +153,7 @@ export class Dispatcher implements Service {
     body: string | Uint8Array,
     options: DispatchOptions = {},
   ): Promise<string | undefined> {
-    const reply = await this.#withScope(options, (scope) => {
-      const tooMany = this.#tooManyInFlight();
-      if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
-      const run = () => this.#track(() => this.#kernel.handle(body, scope));
-      return this.#pass(scope, run, (refusal) => this.#refuse(body, refusal, scope));
-    });
+    const reply = await this.#withScope(options, (scope) => this.#enter(body, scope));
     return reply === undefined ? undefined : textOf(reply);
   }
 
@@ -218,16 +168,7 @@ export class Dispatcher implements Service {
     }
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
-    const tooMany = this.#tooManyInFlight();
-    if (tooMany !== undefined) return this.#refuse(body, tooMany, scope);
-    if (this.#gate !== undefined) {
-      const reply = this.#handleBehind(this.#gate.verdictOf(scope), body, scope);
-      return this.#gate.hold(scope, reply);
-    }
-    const { verdict } = scope;
-    return verdict === undefined
-      ? this.#track(() => this.#kernel.handle(body, scope))
-      : this.#handleBehind(verdict, body, scope);
+    return this.#enter(body, scope);
   }
 
   /** For transports: see {@link Service}. */
@@ -239,15 +180,8 @@ export class Dispatcher implements Service {
 
   /** For transports: see {@link Service}. */
   introspect(format: DocumentFormat): Document | undefined {
-    const of = this.#serving.current;
-    if (of === undefined) return undefined;
-    const version = versionOf(of.router);
-    let cached = this.#documents.get(format);
-    if (cached?.of !== of || cached.version !== version) {
-      cached = { of, version, document: documentOf(documentText(of.router, format)) };
-      this.#documents.set(format, cached);
-    }
-    return cached.document;
+    const loaded = this.#serving.current;
+    return loaded && this.#documents.of(loaded.router, format);
   }
 
   /** Where a procedure runs now, and why; undefined for a name that is not registered. @throws Error before `ready()` */
@@ -290,7 +224,7 @@ export class Dispatcher implements Service {
    * old ones, then swapped in one step. Calls in flight finish on the old modules.
    *
    * @returns false when nothing has changed
-   * @throws StartupError; the old modules then goes on serving
+   * @throws StartupError; the old modules then go on serving
    */
   reload(): Promise<boolean> {
     return this.#serving.reload();
@@ -329,60 +263,8 @@ export class Dispatcher implements Service {
     return loaded;
   }
 
-  #tooManyInFlight(): Outcome | undefined {
-    return this.#serving.inFlight < this.config.maxInFlight
-      ? undefined
-      : errorOutcome(ErrorCode.Overloaded, { retryAfterMs: retryInFlightMs });
-  }
-
-  /** Nothing of a request runs. */
-  #refuse(body: string | Uint8Array, refusal: Outcome, scope: RequestScope): Reply {
-    this.#noteRefusal(refusal, scope);
-    return refuseBody(body, refusal, this.config);
-  }
-
-  #noteRefusal({ code }: Outcome, scope: RequestScope): void {
-    this.#observation.onRefused(code, undefined, undefined, scope);
-  }
-
-  /** Asks whether the caller of a request that no transport brought may go on. */
-  #pass(
-    scope: RequestScope,
-    run: () => Reply | Promise<Reply>,
-    refuse: (refusal: Outcome) => Reply,
-  ): Reply | Promise<Reply> {
-    if (this.#gate === undefined) return run();
-    const settled = (refusal: Outcome | undefined) =>
-      refusal === undefined ? run() : refuse(refusal);
-    const refusal = passGate(scope, this.#gate.verdictOf(scope), this.#deadlines);
-    const reply = refusal instanceof Promise ? refusal.then(settled) : settled(refusal);
-    return this.#gate.hold(scope, reply);
-  }
-
-  /** What waits for its verdict is in flight already. */
-  #handleBehind(
-    verdict: NonNullable<RequestScope['verdict']>,
-    body: string | Uint8Array,
-    scope: RequestScope,
-  ): Reply | Promise<Reply> {
-    const settled = (refusal: Outcome | undefined, kept: string | Uint8Array) =>
-      refusal === undefined
-        ? this.#track(() => this.#kernel.handle(kept, scope))
-        : this.#refuse(kept, refusal, scope);
-    const refusal = passGate(scope, verdict, this.#deadlines);
-    if (!(refusal instanceof Promise)) return settled(refusal, body);
-    const kept = keepBody(body);
-    const reply = refusal.then((value) => settled(value, kept));
-    // Behind the line above: a request is counted on before it is counted out here.
-    void this.#track(() => refusal);
-    return reply;
-  }
-
-  /** Counts the request with the loaded service that serves it. */
-  #track<R>(run: () => R | Promise<R>): R | Promise<R> {
-    const loaded = this.#serving.current;
-    const reply = run();
-    return loaded === undefined ? reply : loaded.track(reply);
+  #enter(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+    return this.#admission.enter(new BodyRequest(this.#kernel, this.config, body, scope));
   }
 
   async #withScope(
@@ -423,21 +305,6 @@ export class Dispatcher implements Service {
       this.#metrics?.close();
     }
   }
-}
-
-/** When to try again after `maxInFlight`: how long those in flight will take is not known. */
-const retryInFlightMs = 1000;
-
-interface CachedDocument {
-  readonly of: LoadedService;
-  readonly version: number;
-  readonly document: Document;
-}
-
-function documentText(router: Router, format: DocumentFormat): string {
-  return format === 'openrpc'
-    ? openRpcText(tableOf(router))
-    : JSON.stringify(getRegistrySchema(router));
 }
 
 function textOf(reply: string | Uint8Array): string {

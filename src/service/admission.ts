@@ -1,0 +1,73 @@
+import { passGate } from '../dispatch/await-verdict.ts';
+import type { DeadlineSweep } from '../dispatch/deadline.ts';
+import type { CallObserver } from '../dispatch/observer.ts';
+import type { CallerGate } from '../dispatch/quota/caller-gate.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
+import { errorOutcome, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import type { ServiceRequest } from './request.ts';
+import type { Serving } from './serving.ts';
+
+/** When to try again after `maxInFlight`: how long those in flight will take is not known. */
+const retryInFlightMs = 1000;
+
+export interface AdmissionOptions {
+  /** Requests that may be in flight. */
+  readonly maxInFlight: number;
+  readonly serving: Serving;
+  readonly observer: CallObserver;
+  readonly deadlines: DeadlineSweep;
+  /** undefined: callers are not told apart. */
+  readonly gate: CallerGate | undefined;
+}
+
+/** Decides of each request whether it runs, and counts those in flight. */
+export class Admission {
+  readonly #options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** Runs the request, or refuses it: too many are in flight, or the verdict on its caller says no. */
+  enter(request: ServiceRequest): Reply | Promise<Reply> {
+    const { maxInFlight, serving, gate } = this.#options;
+    if (serving.inFlight >= maxInFlight) {
+      const retry = { retryAfterMs: retryInFlightMs };
+      return this.#refuse(request, errorOutcome(ErrorCode.Overloaded, retry));
+    }
+    const { scope } = request;
+    const verdict = gate === undefined ? scope.verdict : gate.verdictOf(scope);
+    if (verdict === undefined) return this.#run(request);
+    const reply = this.#runBehind(verdict, request);
+    return gate === undefined ? reply : gate.hold(scope, reply);
+  }
+
+  #runBehind(
+    verdict: NonNullable<RequestScope['verdict']>,
+    request: ServiceRequest,
+  ): Reply | Promise<Reply> {
+    const settled = (refusal: Outcome | undefined): Reply | Promise<Reply> =>
+      refusal === undefined ? this.#run(request) : this.#refuse(request, refusal);
+    const refusal = passGate(request.scope, verdict, this.#options.deadlines);
+    if (!(refusal instanceof Promise)) return settled(refusal);
+    request.keep();
+    const reply = refusal.then(settled);
+    // What waits for its verdict is in flight, too. Behind the line above: the request is counted on before it is counted
+    // out here.
+    this.#options.serving.current?.track(refusal);
+    return reply;
+  }
+
+  /** Counted by the loaded service that runs it. */
+  #run(request: ServiceRequest): Reply | Promise<Reply> {
+    const loaded = this.#options.serving.current;
+    const reply = request.run();
+    return loaded === undefined ? reply : loaded.track(reply);
+  }
+
+  #refuse(request: ServiceRequest, refusal: Outcome): Reply {
+    this.#options.observer.onRefused(refusal.code, undefined, undefined, request.scope);
+    return request.refuse(refusal);
+  }
+}

@@ -1,0 +1,42 @@
+import type { ConfigOptions } from '../config/config.ts';
+import type { BodyMemoryStats } from '../dispatch/body-memory.ts';
+import type { CallerFacts } from '../dispatch/caller-facts.ts';
+import type { PlacementDecision } from '../dispatch/placement.ts';
+import type { ReplyMemoryStats } from '../dispatch/reply-memory.ts';
+import type { ServiceState } from '../dispatch/service.ts';
+import type { OnCall } from '../observe/call-event.ts';
+import type { Log } from '../observe/log.ts';
+import type { PoolStats } from '../pool/stats.ts';
+import type { Router } from '../router/router.ts';
+import type { CallerOptions } from './callers.ts';
+
+export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptions>, CallerOptions {
+  /** Procedure modules: paths or file URLs, loaded here and in every worker. */
+  readonly modules?: readonly string[] | undefined;
+  /** In place of modules: a router of this thread. It has no replicas, so all its calls run inline. */
+  readonly router?: Router | undefined;
+  /** Where log lines go; the default writes them to stderr at `logLevel`. */
+  readonly log?: Log | undefined;
+  /** Told of each call once it has ended. */
+  readonly onCall?: OnCall | readonly OnCall[] | undefined;
+}
+
+/** What a caller says of one request. */
+export interface DispatchOptions extends CallerFacts {
+  /** Cancels: what has not started is dropped, the signals of what runs abort. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface DispatcherStats {
+  readonly state: ServiceState;
+  /** Requests that have not been answered. */
+  readonly inFlight: number;
+  /** undefined where a router without modules is served. */
+  readonly pool: PoolStats | undefined;
+  /** Bytes of request bodies, in all. */
+  readonly bodies: BodyMemoryStats;
+  /** Bytes of replies that wait for their clients, in all. */
+  readonly replies: ReplyMemoryStats;
+  /** Where each procedure runs, and why. */
+  readonly placement: Readonly<Record<string, PlacementDecision>>;
+}

@@ -1,0 +1,73 @@
+import type { Kernel } from '../dispatch/kernel.ts';
+import { keepBody } from '../dispatch/large-body.ts';
+import { refuseBody, refusePayload } from '../dispatch/refuse.ts';
+import type { KernelLimits } from '../dispatch/routing.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
+import type { Outcome, Reply } from '../jsonrpc/reply.ts';
+
+/** One JSON-RPC request or batch on its way in: it runs, or is refused as a whole. */
+export interface ServiceRequest {
+  readonly scope: RequestScope;
+  run(): Reply | Promise<Reply>;
+  /** The reply where nothing of it runs. */
+  refuse(refusal: Outcome): Reply;
+  /** The request has to wait: what was only lent to the service is copied. */
+  keep(): void;
+}
+
+/** As text, or as UTF-8 bytes. */
+export class BodyRequest implements ServiceRequest {
+  readonly scope: RequestScope;
+  readonly #kernel: Kernel;
+  readonly #limits: KernelLimits;
+  #body: string | Uint8Array;
+
+  constructor(
+    kernel: Kernel,
+    limits: KernelLimits,
+    body: string | Uint8Array,
+    scope: RequestScope,
+  ) {
+    this.#kernel = kernel;
+    this.#limits = limits;
+    this.#body = body;
+    this.scope = scope;
+  }
+
+  run(): Reply | Promise<Reply> {
+    return this.#kernel.handle(this.#body, this.scope);
+  }
+
+  refuse(refusal: Outcome): Reply {
+    return refuseBody(this.#body, refusal, this.#limits);
+  }
+
+  keep(): void {
+    this.#body = keepBody(this.#body);
+  }
+}
+
+/** Parsed already, by a program that calls in its own process. */
+export class PayloadRequest implements ServiceRequest {
+  readonly scope: RequestScope;
+  readonly #kernel: Kernel;
+  readonly #limits: KernelLimits;
+  readonly #payload: unknown;
+
+  constructor(kernel: Kernel, limits: KernelLimits, payload: unknown, scope: RequestScope) {
+    this.#kernel = kernel;
+    this.#limits = limits;
+    this.#payload = payload;
+    this.scope = scope;
+  }
+
+  run(): Reply | Promise<Reply> {
+    return this.#kernel.handlePayload(this.#payload, this.scope);
+  }
+
+  refuse(refusal: Outcome): Reply {
+    return refusePayload(this.#payload, refusal, this.#limits);
+  }
+
+  keep(): void {}
+}

@@ -1,9 +1,10 @@
 import { largeBody } from '../jsonrpc/body.ts';
+import { LeftBuffers } from './left-buffers.ts';
 
 /** Sizes of buffers in one doubling: a buffer is at most a quarter larger than the body it was made for. */
 const stepsPerDoubling = 4;
 
-/** A kept buffer that nobody wanted for so long is given back to the system. */
+/** A kept buffer that nobody wanted for so long is left to the garbage collector. */
 const keptMs = 10_000;
 
 /** The share of the budget that is left to small bodies, however many large ones are announced: one eighth. */
@@ -25,7 +26,8 @@ export interface BodyMemoryStats {
  *
  * A small body counts its length from its head to its answer. A large one lies in shared memory, which puts no
  * pressure on the garbage collector: made anew for each body it grows without bound. So its buffer is used
- * again, once nobody can read the body in it any more, and counts while it is kept.
+ * again, once nobody can read the body in it any more, and counts while it is kept. A buffer that is kept no longer does
+ * not count, yet it may stay in memory for long: until the collector has taken it, it is found and used again.
  */
 export class BodyMemory {
   readonly limit: number;
@@ -38,6 +40,7 @@ export class BodyMemory {
   #keptBytes = 0;
   /** Smallest first; of one size the one that came last comes last. */
   readonly #kept: KeptBuffer[] = [];
+  readonly #left = new LeftBuffers();
   #trimming: NodeJS.Timeout | undefined;
 
   /**
@@ -77,7 +80,7 @@ export class BodyMemory {
   /** The same for a copy of what is in memory already: it counts, but nobody is refused for it. */
   copy(data: string | Uint8Array): BodyLease {
     const length = Buffer.byteLength(data);
-    const buffer = this.#keptFor(length) ?? new SharedArrayBuffer(this.#sizeFor(length));
+    const buffer = this.#keptFor(length) ?? this.#make(this.#sizeFor(length));
     const lease = this.#leaseOf(buffer, length);
     if (typeof data === 'string') lease.bytes.write(data);
     else lease.bytes.set(data);
@@ -127,7 +130,14 @@ export class BodyMemory {
   #fresh(size: number): SharedArrayBuffer | undefined {
     if (this.#lent + size > this.#largeLimit) return undefined;
     if (!this.#hasRoom(size) && !this.#makeRoom(this.#small + size)) return undefined;
-    return new SharedArrayBuffer(size);
+    return this.#make(size);
+  }
+
+  #make(size: number): SharedArrayBuffer {
+    const large = this.#largeLimit - this.#lent;
+    const all = this.limit - this.#lent - this.#keptBytes - this.#small;
+    const most = Math.max(size, Math.min(2 * size, large, all));
+    return this.#left.take(size, most) ?? new SharedArrayBuffer(size);
   }
 
   /** Drops kept buffers until so much fits beside what is lent. */
@@ -140,7 +150,10 @@ export class BodyMemory {
 
   #keep(buffer: SharedArrayBuffer): void {
     const size = buffer.byteLength;
-    if (this.#small + this.#lent + this.#keptBytes + size > this.limit) return;
+    if (this.#small + this.#lent + this.#keptBytes + size > this.limit) {
+      this.#left.add(buffer);
+      return;
+    }
     const next = this.#kept.findIndex((kept) => kept.buffer.byteLength > size);
     const entry = { buffer, since: performance.now() };
     this.#kept.splice(next === -1 ? this.#kept.length : next, 0, entry);
@@ -154,6 +167,7 @@ export class BodyMemory {
     for (const entry of old) {
       this.#kept.splice(this.#kept.indexOf(entry), 1);
       this.#keptBytes -= entry.buffer.byteLength;
+      this.#left.add(entry.buffer);
     }
     if (this.#kept.length > 0) return;
     clearInterval(this.#trimming);
@@ -162,7 +176,10 @@ export class BodyMemory {
 
   /** The smallest first: a larger one serves for a smaller, not the other way round. */
   #drop(count: number): void {
-    for (const { buffer } of this.#kept.splice(0, count)) this.#keptBytes -= buffer.byteLength;
+    for (const { buffer } of this.#kept.splice(0, count)) {
+      this.#keptBytes -= buffer.byteLength;
+      this.#left.add(buffer);
+    }
   }
 }
 

@@ -101,7 +101,8 @@ function analyse(pattern: string): Verdict {
       : { kind: 'exponential' };
   }
   const { error } = found;
-  return { kind: 'unknown', reason: 'message' in error ? error.message : error.kind };
+  const message = 'message' in error ? error.message : undefined;
+  return { kind: 'unknown', reason: message ?? error.kind };
 }
 
 type Diagnostics = ReturnType<Recheck['checkSync']>;

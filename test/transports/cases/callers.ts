@@ -81,7 +81,8 @@ export const callers: readonly TransportCase[] = [
       askWho: async (token) => ({ user: token ?? null }),
     },
     async run(stage) {
-      for (const [round, callersOf] of fc.sample(scenario, { seed, numRuns: 8 }).entries()) {
+      const rounds = fc.sample(scenario, { seed, numRuns: 8 });
+      for (const [round, callersOf] of rounds.entries()) {
         const one = async (sent: (typeof callersOf)[number], caller: number): Promise<void> => {
           const connection = await stage.connect();
           for (const [i, { length, pieces, turns }] of sent.entries()) {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BodyMemory } from '../../src/dispatch/body-memory.ts';
+
+const mb = 1024 ** 2;
+
+/** One turn of the event loop, in which no collector takes what was there at its begin. */
+describe('a buffer that is kept no longer', () => {
+  test('is used again while the collector has not taken it', () => {
+    const memory = new BodyMemory(256 * mb, 10 * mb);
+    const leases = Array.from({ length: 10 }, () => memory.lend(9 * mb));
+    const buffers = new Set(leases.map((lease) => lease?.bytes.buffer));
+    assert.equal(buffers.size, 10);
+    for (const lease of leases) lease?.release();
+    memory.close();
+    assert.deepEqual(memory.stats(), { inUse: 0, kept: 0, limit: 256 * mb, refused: 0 });
+    const again = Array.from({ length: 11 }, () => memory.lend(9 * mb));
+    const known = again.filter((lease) => buffers.has(lease?.bytes.buffer));
+    assert.equal(known.length, 10);
+    assert.equal(new Set(again.map((lease) => lease?.bytes.buffer)).size, 11);
+  });
+
+  test('serves for a body that is not much smaller, within the limit', () => {
+    const memory = new BodyMemory(16 * mb, 10 * mb);
+    const first = memory.lend(8 * mb);
+    const buffer = first?.bytes.buffer;
+    first?.release();
+    memory.close();
+    assert.notEqual(memory.lend(3 * mb)?.bytes.buffer, buffer);
+    const second = memory.lend(5 * mb);
+    assert.equal(second?.bytes.buffer, buffer);
+    assert.equal(memory.stats().inUse, 11 * mb);
+    // 3 MB are left of the 14 that large bodies may have.
+    assert.equal(memory.lend(4 * mb), undefined);
+  });
+});

@@ -6,7 +6,7 @@ import { TokenBuckets } from '../dispatch/quota/token-buckets.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 
-/** What code may give in place of text: functions and stores. */
+/** The options that tell callers apart. Code may give a function or a store where the table of options takes text. */
 export interface CallerOptions {
   /** As in the table of options, or a function that tells callers apart. */
   readonly fairBy?: string | CallerKeyOf | undefined;
@@ -17,7 +17,7 @@ export interface CallerOptions {
     | undefined;
 }
 
-/** Of these options what the table of options knows. */
+/** The part of these options that the table of options knows: text and numbers, no functions or stores. */
 export function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOptions {
   const own: { fairBy?: string; rateLimit?: Partial<RateLimit> | 'none' } = {};
   if (fairBy !== undefined && typeof fairBy !== 'function') own.fairBy = fairBy;
@@ -30,10 +30,10 @@ export function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOpt
   return own;
 }
 
-/** Faults a few seconds apart are one outage, which is told once. */
+/** Faults less than this apart are one outage, which is logged once. */
 const quietMs = 5000;
 
-/** undefined: no option asks for callers to be told apart. */
+/** @returns undefined where no option asks for callers to be told apart */
 export function createCallerGate(
   config: Config,
   { fairBy = config.fairBy, rateLimit }: CallerOptions,

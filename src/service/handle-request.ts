@@ -13,9 +13,11 @@ const deadlines = new DeadlineSweep();
 const kernels = new WeakMap<Router, Kernel>();
 
 /**
- * Handles a payload that is parsed already, on this thread, with the default limits: a request or an
- * array of them in, the response object or an array of them out, undefined where there is nothing to
- * answer (only notifications). Never throws, never rejects: what goes wrong is in the response.
+ * Handles a payload that is parsed already, on this thread, with the default limits. Never throws, never rejects: an
+ * error of any kind is in the response.
+ *
+ * @param payload a request or an array of requests
+ * @returns the response object, or an array of them; undefined where there is nothing to answer (only notifications)
  */
 export async function handleRequest(
   payload: unknown,

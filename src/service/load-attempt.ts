@@ -5,15 +5,21 @@ import { ChangedFileError } from '../pool/workers/loading.ts';
 import { GenerationLoad } from './load-generation.ts';
 import type { LoadedService, ServiceContext } from './loaded-service.ts';
 
-/** How often modules are loaded that are being written meanwhile. */
+/** How often modules are loaded whose files are being written meanwhile. */
 const tries = 3;
 
-/** Files that nobody has written for so long are taken for complete. */
+/** A file that nobody has written for this long counts as complete. */
 const quietMs = 100;
-/** After so many looks they are loaded all the same: the next look at what was loaded decides. */
+/**
+ * After this many looks at a file that is still being written the modules are loaded all the same. The comparison
+ * after that load decides.
+ */
 const looks = 20;
 
-/** One try to load and serve the modules, until it serves, has failed or is given up. */
+/**
+ * One attempt to load the modules until they serve. It ends when they serve, when a load fails, or when it is given
+ * up.
+ */
 export class LoadAttempt {
   readonly #paths: readonly string[];
   readonly #context: ServiceContext;
@@ -21,36 +27,36 @@ export class LoadAttempt {
   readonly #changed: () => string | undefined;
   #load: GenerationLoad | undefined;
 
-  /** @param known files that the modules were loaded from last */
+  /** @param known the files of the previous loading */
   constructor(paths: readonly string[], known: Iterable<string>, context: ServiceContext) {
     this.#paths = paths;
     this.#context = context;
     this.#changed = watchFiles(known);
   }
 
-  /** Whether it may load other code than is there now. */
+  /** Whether files have changed since this attempt began, so that it may load older code than the files hold now. */
   get isOutdated(): boolean {
     return this.#changed() !== undefined;
   }
 
-  /** Aborted when it is given up. */
+  /** Aborted when this attempt is given up. */
   get givenUp(): AbortSignal {
     return this.#givenUp.signal;
   }
 
-  /** `load` rejects with `reason`, at once. */
+  /** Makes `load` reject with `reason` at once. */
   giveUp(reason: Error): void {
     this.#givenUp.abort(reason);
   }
 
-  /** Resolves when nothing of a try that did not succeed is left, but what hangs. */
+  /** Resolves when nothing of a failed attempt is left, except for what hangs. */
   async discarded(): Promise<void> {
     await this.#load?.discarded;
   }
 
   /**
    * @param isFirst see {@link GenerationLoad.first}
-   * @throws StartupError, or why it was given up
+   * @throws StartupError, or the reason for which the attempt was given up
    */
   async load(isFirst: boolean): Promise<LoadedService> {
     const { signal } = this.#givenUp;

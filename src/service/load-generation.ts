@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { RunObserver } from '../dispatch/executor.ts';
 import { orAborted } from '../modules/load-stage.ts';
@@ -17,15 +18,15 @@ import { teardownWithin } from './teardown.ts';
 import { workerLog } from './worker-log.ts';
 
 /**
- * How long new code is watched in its worker before the serving thread loads it. What throws late mostly throws
- * at once, or when a first connection is refused.
+ * How long new code is watched in its worker before the serving thread loads that code. Code that throws late mostly
+ * throws at once, or when its first connection is refused.
  */
 const settleMs = 200;
 
-/** What a teardown of what was never served may take. */
+/** How long the teardown of modules that never served may take. */
 const teardownMs = 1000;
 
-/** One loading of the modules. It may fail, or be given up, at any step: nothing of it is left then. */
+/** One loading of the modules. A loading may fail, or be given up, at any step: nothing of it is left then. */
 export class GenerationLoad {
   readonly #paths: readonly string[];
   readonly #context: ServiceContext;
@@ -37,7 +38,7 @@ export class GenerationLoad {
   #loaded: LoadedService | undefined;
   #discarding: Promise<void> = Promise.resolve();
 
-  /** @param givenUp gives it up: its reason is what `first` and `next` reject with */
+  /** @param givenUp gives the loading up: `first` and `next` then reject with the signal's reason */
   constructor(paths: readonly string[], context: ServiceContext, givenUp: AbortSignal) {
     this.#paths = paths;
     this.#context = context;
@@ -46,8 +47,8 @@ export class GenerationLoad {
   }
 
   /**
-   * At the start of a service, where nobody is served yet who could be harmed: on this thread, then in every
-   * worker.
+   * Loads the modules at the start of a service: on this thread, then in every worker. Nobody is served yet whom
+   * faulty code could harm.
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
@@ -62,8 +63,8 @@ export class GenerationLoad {
   }
 
   /**
-   * Beside a loading that serves: in one worker first. Only what loaded, registered, was set up and threw
-   * nothing there is loaded by the other workers, and by this thread.
+   * Loads the modules while an older loading serves: first in one worker. This thread and the other workers load only
+   * modules that loaded, registered and were set up in that worker, and threw nothing there.
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
@@ -89,7 +90,7 @@ export class GenerationLoad {
     });
   }
 
-  /** Resolves when nothing of a load that failed or was given up is left, but what hangs. */
+  /** Resolves when nothing is left of a load that failed or was given up, except for what hangs. */
   get discarded(): Promise<void> {
     return this.#discarding;
   }
@@ -110,7 +111,8 @@ export class GenerationLoad {
 
   #startPool(expected: Expected | undefined): Pool {
     const { config, log, observation, poolCounters: counters, bodies, onOutdated } = this.#context;
-    // Located once: a link that is led elsewhere meanwhile must not give two workers two modules.
+    // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
+    // modules.
     const modules = this.#paths.map((path) => fileURLToPath(locateModule(path, process.cwd()).url));
     const options = {
       ...config,
@@ -135,13 +137,13 @@ export class GenerationLoad {
     return this.#loaded;
   }
 
-  /** @param what is told before what went wrong there */
+  /** @param what the beginning of the error's message, before what went wrong in the worker */
   async #ofWorkers<T>(step: Promise<T>, what: string): Promise<T> {
     try {
       return await orAborted(step, this.#signal);
     } catch (error) {
       if (this.#signal.aborted || error instanceof ChangedFileError) throw error;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       throw new StartupError(`${what}: ${message}`, { cause: error });
     }
   }
@@ -152,7 +154,7 @@ export class GenerationLoad {
     } catch (error) {
       this.#failed.abort(error);
       this.#discarding = this.#discard();
-      // Whoever gave it up is in a hurry, and waits for the rest at the end.
+      // Whoever gave the load up is in a hurry: it does not wait here, but for `discarded` at its end.
       if (!this.#givenUp.aborted) await this.#discarding;
       throw error;
     }
@@ -162,7 +164,7 @@ export class GenerationLoad {
     const { startTimeoutMs } = this.#context.config;
     await this.#pool?.close(0, startTimeoutMs, this.#givenUp.aborted);
     if (this.#modules === undefined) return;
-    // Why the load failed is what matters.
+    // The caller is told why the load failed, not that the teardown failed too.
     await teardownWithin(this.#modules, teardownMs).catch(() => undefined);
   }
 }

@@ -6,13 +6,16 @@ import {
   type LoadStage,
 } from '../modules/load-stage.ts';
 
-/** Gives a load of modules on this thread up when it has not ended in time, and says what has not. */
+/**
+ * Gives up a load of modules on this thread that has not ended in time. The error names the module and the step that
+ * have not ended.
+ */
 export class LoadLimit implements LoadControl {
   readonly signal: AbortSignal;
   readonly #timer: NodeJS.Timeout;
   #stage: LoadStage | undefined;
 
-  /** @param outer gives it up, too */
+  /** @param outer another signal that gives the load up */
   constructor(limitMs: number, outer: AbortSignal) {
     const late = new AbortController();
     this.signal = AbortSignal.any([outer, late.signal]);

@@ -29,27 +29,33 @@ export interface ServiceContext {
   readonly observation: Observation;
   readonly poolCounters: PoolCounters;
   readonly bodies: BodyMemory;
-  /** No worker of that loading is left, and none can be had: its files have changed. */
+  /**
+   * Called when no worker of this loading is left and no replacement can be had, since the loading's files have
+   * changed.
+   */
   readonly onOutdated: (loaded: LoadedService | undefined) => void;
 }
 
-/** What a teardown may take where there is no grace: most only close what is open. */
+/** How long a teardown may take even where there is no grace. Most teardowns only close what is open. */
 const shortestTeardownMs = 1000;
 
-/** Where a procedure's calls run: settled, or moved by measurement. */
+/** Where a procedure's calls run: fixed, or moved by measurement. */
 interface Placed {
   readonly fixed: PlacementDecision;
   readonly executor: Executor;
-  /** Where measurement has moved it here: its runs are timed on. */
+  /** Runs the calls of a procedure that measurement has moved to this thread, and goes on timing them. */
   readonly inline: Executor;
   readonly measured: LearnedPlacement | undefined;
 }
 
-/** What serves requests from one loading of the modules to the next: a router, and where its calls run. */
+/**
+ * One loading of the modules, which serves requests until the next loading takes over: a router, and where its calls
+ * run.
+ */
 export class LoadedService implements Routing {
   readonly router: Router;
   readonly pool: Pool | undefined;
-  /** What the modules were loaded from, on this thread and in the workers. */
+  /** The files that the modules were loaded from, on this thread and in the workers. */
   readonly sources: SourceFiles | undefined;
   readonly #modules: LoadedModules | undefined;
   readonly #context: ServiceContext;
@@ -82,13 +88,13 @@ export class LoadedService implements Routing {
     this.#inline = new InlineHost(options, deadlines, observation);
   }
 
-  /** A router given as an object: it exists on this thread only, so all its calls run inline. */
+  /** Serves a router given as an object. Such a router exists on this thread only, so all its calls run inline. */
   static ofRouter(router: Router, context: ServiceContext): LoadedService {
     assertRunsInline(router, context.log);
     return new LoadedService(router, context);
   }
 
-  /** What this thread and the workers of `pool` have loaded from `sources` and set up. */
+  /** Serves modules that this thread and the workers of `pool` have loaded from `sources` and set up. */
   static ofModules(
     modules: LoadedModules,
     pool: Pool,
@@ -99,24 +105,24 @@ export class LoadedService implements Routing {
   }
 
   /**
-   * Whether all files that the modules were loaded from are known, and are what they were.
+   * Whether all files that the modules were loaded from are known and have not changed.
    *
-   * @param paths the modules as they are named
-   * @throws StartupError where one of them has gone
+   * @param paths the modules as the operator named them
+   * @throws StartupError where one of the modules has gone
    */
   isUpToDate(paths: readonly string[]): boolean {
     if (this.#modules?.complete !== true || this.sources?.changed() !== undefined) return false;
     const { modules } = this.#modules;
-    // A path may lead elsewhere by now: a link to the newest release, say.
+    // A path may lead to another file by now, such as a link to the newest release.
     return paths.every((path, i) => locateModule(path, process.cwd()).url === modules[i]?.url);
   }
 
-  /** Requests that have not been answered. */
+  /** Requests without an answer yet. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Where its calls are. */
+  /** The executors of this loading, with how many calls each has. */
   get executors(): readonly ExecutorFigures[] {
     return this.pool === undefined ? [this.#inline] : [this.#inline, this.pool];
   }
@@ -125,7 +131,7 @@ export class LoadedService implements Routing {
     return tableOf(this.router);
   }
 
-  /** A call of a procedure has run in a worker, for so many microseconds. */
+  /** Notes that a call ran in a worker for `us` microseconds. */
   recordRun(call: Call, us: number): void {
     this.#placedOf(call.procedure).measured?.record(us, workerPlace, paramsLength(call));
   }
@@ -144,7 +150,7 @@ export class LoadedService implements Routing {
     return measured?.decision ?? fixed;
   }
 
-  /** Counts a request until it is answered. */
+  /** Counts a request as in flight until its reply is there. */
   track<R>(reply: R | Promise<R>): R | Promise<R> {
     if (!(reply instanceof Promise)) return reply;
     this.#inFlight++;
@@ -168,14 +174,14 @@ export class LoadedService implements Routing {
     });
   }
 
-  /** Finishes its requests and ends: another loading takes the new ones. */
+  /** Finishes the requests in flight and ends. Another loading takes new requests. */
   async retire(graceMs: number): Promise<void> {
     await this.idle(graceMs);
-    // Nobody waits for it: there is time for a spare that still loads.
+    // Nobody waits for this close, so a spare worker that still loads gets the time to finish loading.
     await this.close(0, this.#context.config.startTimeoutMs);
   }
 
-  /** Ends the workers and tears the modules down. What still runs after `graceMs` is lost. */
+  /** Ends the workers and tears the modules down. Calls that still run after `graceMs` are lost. */
   close(graceMs: number, loadingMs = 0): Promise<void> {
     this.#closing ??= this.#close(graceMs, loadingMs);
     return this.#closing;

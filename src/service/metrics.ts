@@ -3,32 +3,32 @@ import { renderMetrics } from '../observe/render.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 import { type ConnectionFigures, type SnapshotSource, snapshotOf } from './take-snapshot.ts';
 
-/** So long a text serves all who ask: scrapers, however many, buy one rendering a second. */
+/** How long one rendered text serves all who ask: any number of scrapers cost one rendering a second. */
 const keptMs = 1000;
 
-/** The figures of a service: kept as plain numbers, rendered when somebody asks. */
+/** The figures of a service: kept as plain numbers, and rendered when somebody asks. */
 export class Metrics {
   readonly #source: Omit<SnapshotSource, 'processGauges' | 'connections'>;
   readonly #gauges = new ProcessGauges();
   #bytes: Promise<Buffer> | undefined;
   #forgetting: NodeJS.Timeout | undefined;
-  /** Names this process among those of its service. */
+  /** The name of this process among the processes of its service. */
   process = '0';
-  /** Asked for what only the server knows, where one listens. */
+  /** Gives the figures that only the server knows; undefined where no server listens. */
   connections: (() => ConnectionFigures) | undefined;
-  /** The figures of all processes of the service, where it has more than this one. */
+  /** Gives the figures of all processes of the service. The default is this process alone. */
   collect: () => Promise<readonly MetricsSnapshot[]> = async () => [this.snapshot()];
 
   constructor(source: Omit<SnapshotSource, 'processGauges' | 'connections'>) {
     this.#source = source;
   }
 
-  /** Samples from now on what has to be sampled. */
+  /** Starts the sampling of figures that must be sampled, such as the delay of the event loop. */
   start(): void {
     this.#gauges.start();
   }
 
-  /** Of this process, as they are now. */
+  /** The figures of this process as they are now. */
   snapshot(): MetricsSnapshot {
     const { observation, poolCounters, bodies, replies, serving } = this.#source;
     return snapshotOf(this.process, {
@@ -42,13 +42,16 @@ export class Metrics {
     });
   }
 
-  /** In the text format of Prometheus, UTF-8: as it was at some time of the last second, the same for all who ask. */
+  /**
+   * The figures in the text format of Prometheus, UTF-8: as they were at some time of the last second, the same bytes
+   * for all who ask.
+   */
   bytes(): Promise<Buffer> {
     this.#bytes ??= this.#render();
     return this.#bytes;
   }
 
-  /** The same as text. */
+  /** The same text as a string. */
   async text(): Promise<string> {
     return (await this.bytes()).toString();
   }
@@ -62,7 +65,7 @@ export class Metrics {
     try {
       return await renderMetrics(await this.collect());
     } finally {
-      // From the end of the rendering on: two never go on at the same time.
+      // The time is counted from the end of the rendering: a second rendering can't begin while this one goes on.
       this.#forgetting = setTimeout(() => this.#forget(), keptMs).unref();
     }
   }

@@ -11,29 +11,29 @@ import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 
 export interface ObservationOptions {
-  /** Keep the figures that /metrics shows. */
+  /** Whether to keep the figures that /metrics shows. */
   readonly metrics: boolean;
   readonly accessLog: boolean;
-  /** Calls are made spans. */
+  /** Whether each call has a span. */
   readonly tracing: boolean;
   readonly onCall: readonly OnCall[];
   readonly log: Log;
-  /** Told how long each call was in its handler, microseconds. */
+  /** Called with how long each call was in its handler, microseconds. */
   readonly onRun?: ((scope: RequestScope, us: number) => void) | undefined;
 }
 
-/** The labels of what is no procedure's: in parentheses, which no name has. */
+/** Labels of calls that have no procedure. No procedure's name has parentheses. */
 const unknownMethod = '(unknown)';
 const noMethod = '(none)';
 
-/** Refusals a second apart are of one overload. */
+/** Refusals less than this apart belong to one overload. */
 const shedQuietMs = 5000;
 
-/** What is seen of the calls of a service: its figures, its access log, what observers are told. */
+/** What a service notes about its calls: counters, access log, spans, and the calls of the operator's observers. */
 export class Observation implements CallObserver {
   readonly timing: Timing;
   readonly counters: CallCounters | undefined;
-  /** Calls, and whole requests, that were refused because there are too many. */
+  /** Calls and whole requests that were refused because there were too many. */
   shed = 0;
   reloads = 0;
   failedReloads = 0;
@@ -64,7 +64,7 @@ export class Observation implements CallObserver {
     reply: Reply,
   ): void {
     this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
-    // The same code, thrown by a procedure, is its own affair.
+    // Only a call that never ran was refused: a procedure may throw the same code itself.
     if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
     call.trace?.end(code, place, waitUs, runUs);
     this.#onRun?.(call.scope, runUs);
@@ -123,9 +123,9 @@ function eventOf(
   });
 }
 
-/** The ref that a -32603 carries; a procedure may throw that code itself, with data of its own. */
+/** The ref in a -32603; undefined where a procedure threw that code itself with data of its own. */
 function refIn(reply: Reply): string | undefined {
-  // Such a reply is short, and text even where it came as bytes.
+  // A -32603 with a ref is short. Of bytes only the ref is wanted, which is ASCII.
   const text = typeof reply === 'string' ? reply : reply && Buffer.from(reply).toString('latin1');
   return /"data":\{"ref":"([0-9a-f-]{13})"\}\}\}$/.exec(text ?? '')?.[1];
 }

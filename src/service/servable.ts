@@ -2,13 +2,13 @@ import { StartupError } from '../base/startup-error.ts';
 import type { Log } from '../observe/log.ts';
 import { Router, tableOf } from '../router/router.ts';
 
-/** What a service is made from: one of the two. */
+/** What a service is made from: modules or a router, never both. */
 export interface Servable {
   readonly modules?: readonly string[];
   readonly router?: Router;
 }
 
-/** @throws StartupError where there is nothing to serve, or not in the form it must have */
+/** @throws StartupError where there is nothing to serve, or an option of the wrong form */
 export function toServable(modules: unknown, router: unknown): Servable {
   if (modules !== undefined && router !== undefined) {
     throw new StartupError(
@@ -32,7 +32,10 @@ function isPath(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** Mostly an import that is missing, or registrations that come after the module has loaded. */
+/**
+ * Warns of an empty router. The usual cause is a missing import, or registrations that come after the module has
+ * loaded.
+ */
 export function warnOfNoProcedures(what: string, log: Log): void {
   log.warn(
     { event: 'no-procedures' },
@@ -41,8 +44,8 @@ export function warnOfNoProcedures(what: string, log: Log): void {
 }
 
 /**
- * A router given as an object is not loaded by any worker: what must not block this thread can't be
- * served from it.
+ * Makes sure that all procedures of a router given as an object can run on this thread: workers load modules, never
+ * such a router. Warns of synchronous procedures, which block this thread.
  *
  * @throws StartupError where a procedure asks for a worker
  */

@@ -1,3 +1,4 @@
+import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { locateModule } from '../modules/module-file.ts';
 import {
@@ -13,23 +14,23 @@ import { LoadedService, type ServiceContext } from './loaded-service.ts';
 import type { Servable } from './servable.ts';
 
 /**
- * The generations of a service: the one that takes requests, and the old ones that still finish theirs.
- * A reload loads the next beside the current one and swaps them in one step, so that no call is lost and
- * none sees two.
+ * The loadings of a service's modules: the one that takes new requests, and older ones that still finish theirs. A
+ * reload loads the next beside the current one and swaps the two in one step. So no call is lost, and no call sees
+ * two loadings.
  */
 export class Serving implements RouterOwner {
-  /** The served procedures, for whoever asks: one object through all reloads. */
+  /** The procedures that are served now, as one object that stays the same through all reloads. */
   readonly router: Router;
   readonly #modules: readonly string[] | undefined;
   readonly #context: ServiceContext;
-  /** Those that still finish their requests. */
+  /** Older loadings that still finish their requests. */
   readonly #retired = new Set<LoadedService>();
   #current: LoadedService | undefined;
-  /** The start or the reload that is under way. */
+  /** The start or the reload that is in progress. */
   #underWay: UnderWay | undefined;
-  /** Reloads asked for meanwhile: one for all of them. */
+  /** One reload for all who asked while another reload was in progress. */
   #following: Promise<boolean> | undefined;
-  /** Loads that were given up and are not gone yet. */
+  /** Loads that were given up and have not ended yet. */
   readonly #discarding = new Set<Promise<void>>();
   #closed = false;
 
@@ -45,15 +46,15 @@ export class Serving implements RouterOwner {
     return this.#current;
   }
 
-  /** All that have not ended, the one that serves first. */
+  /** All loadings that have not ended, the current one first. */
   get generations(): readonly LoadedService[] {
     return this.#generations();
   }
 
-  /** Requests that have not been answered. */
+  /** Requests without an answer yet. */
   get inFlight(): number {
     let sum = this.#current?.inFlight ?? 0;
-    if (this.#retired.size === 0) return sum; // asked for at each request
+    if (this.#retired.size === 0) return sum; // read at each request
     for (const retired of this.#retired) sum += retired.inFlight;
     return sum;
   }
@@ -72,12 +73,13 @@ export class Serving implements RouterOwner {
   }
 
   /**
-   * Loads the modules anew, here and in fresh workers, where they or anything they import have changed.
+   * Loads the modules anew, on this thread and in fresh workers, where they or anything they import have changed.
    *
-   * A reload that is under way is waited for; not where the files have changed since it began, or it seems to
-   * hang: then it is given up, and whoever asked for it gets the outcome of this one.
+   * A reload that is in progress is waited for. But where files have changed since it began, or where it seems to
+   * hang, it is given up: this reload takes its place, and whoever asked for the earlier reload gets the outcome of
+   * this one.
    *
-   * @param path one of the served modules, to be told when it is none
+   * @param path one of the served modules; any other path is an error that names the served ones
    * @returns false when nothing has changed
    * @throws StartupError; the old modules then go on serving
    */
@@ -90,18 +92,18 @@ export class Serving implements RouterOwner {
     return this.#following;
   }
 
-  /** Resolves when no loaded service has a request in flight, or after `graceMs`. */
+  /** Resolves when no loading has a request in flight, or after `graceMs`. */
   async idle(graceMs: number): Promise<void> {
     await Promise.all(this.#generations().map((one) => one.idle(graceMs)));
   }
 
-  /** Gives up what is under way and ends every loaded service. */
+  /** Gives up the start or reload that is in progress, and ends every loading. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     const generations = this.#generations();
     this.#current = undefined;
     this.#underWay?.attempt.giveUp(new StartupError('the service was closed meanwhile'));
-    // Settled: a teardown that fails must not leave the others running.
+    // `allSettled`: a teardown that fails must not leave the other loadings running.
     const ended = await Promise.allSettled(generations.map((one) => one.close(graceMs)));
     await this.#underWay?.outcome.catch(() => {});
     await settledWithin(Promise.all(this.#discarding), Math.max(graceMs, shortestDiscardMs));
@@ -129,13 +131,14 @@ export class Serving implements RouterOwner {
     throw new StartupError(`nothing to reload: the service ${why}`);
   }
 
-  /** Waits for a reload that loads the same files; where it seems to hang, begins anew. */
+  /** Waits for a reload that loads the same files. Takes its place where it seems to hang. */
   async #reloadBehind(earlier: UnderWay, modules: readonly string[]): Promise<boolean> {
     await settledWithin(earlier.outcome, patienceMs);
     this.#following = undefined;
     const now = this.#underWay;
     if (now === undefined) return this.#reload(modules);
-    // Another one has taken its place meanwhile: that began after this one was asked for.
+    // A third reload may have taken the earlier one's place meanwhile. It began after this one was asked for, so its
+    // outcome is right for both.
     return now === earlier ? this.#supersede(earlier, modules) : now.outcome;
   }
 
@@ -175,7 +178,7 @@ export class Serving implements RouterOwner {
     return true;
   }
 
-  /** Keeps what is under way known until its end. */
+  /** Notes that an attempt is in progress, until it has ended. */
   #enter(attempt: LoadAttempt, run: (attempt: LoadAttempt) => Promise<boolean>): Promise<boolean> {
     const outcome = run(attempt).finally(() => {
       if (this.#underWay?.attempt === attempt) this.#underWay = undefined;
@@ -189,7 +192,10 @@ export class Serving implements RouterOwner {
     return outcome;
   }
 
-  /** Better other code than none: the service would stand still until somebody asks for the same. */
+  /**
+   * Lets new code serve where no worker with the old code is left: other code is better than none. The service would
+   * otherwise stand still until somebody asked for the same reload.
+   */
   #onOutdated(loaded: LoadedService | undefined): void {
     if (loaded !== undefined && this.#retired.has(loaded)) {
       loaded.pool?.takeOtherCode();
@@ -202,7 +208,7 @@ export class Serving implements RouterOwner {
       'the modules have changed, and no worker with their old code is left: reloading',
     );
     this.reload().catch((error: unknown) => {
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = messageOf(error);
       log.error(
         { event: 'reload-failed' },
         `not reloaded, and no worker is left to serve the modules as they were: ${detail}`,
@@ -210,14 +216,14 @@ export class Serving implements RouterOwner {
     });
   }
 
-  /** Never rejects: nobody waits for it. */
+  /** Never rejects, since nobody waits for the promise. */
   async #retire(old: LoadedService): Promise<void> {
     const { config, log } = this.#context;
     this.#retired.add(old);
     try {
       await old.retire(config.maxRequestMs);
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = messageOf(error);
       log.error(
         { event: 'teardown-failed', detail },
         'the modules as they were before the reload could not be torn down',
@@ -226,7 +232,11 @@ export class Serving implements RouterOwner {
     this.#retired.delete(old);
   }
 
-  /** @throws why the attempt was given up: the last moment for that */
+  /**
+   * The last moment at which an attempt can be given up.
+   *
+   * @throws the reason for which the attempt was given up
+   */
   #swap(loaded: LoadedService, { givenUp }: LoadAttempt): void {
     if (givenUp.aborted) {
       loaded.close(0).catch(() => {});
@@ -242,7 +252,7 @@ interface UnderWay {
   readonly outcome: Promise<boolean>;
 }
 
-/** A later reload has taken the place of this one. */
+/** Rejects a reload whose place a later reload has taken. */
 class Superseded extends Error {
   readonly by: Promise<boolean>;
 
@@ -253,12 +263,13 @@ class Superseded extends Error {
 }
 
 /**
- * How long a reload may go on when another is asked for and the files are as they were when it began. What takes
- * longer may hang, and may not be what is asked for: a file that it was the first to load could have been mended.
+ * How long a reload may still take when another is asked for and its files have not changed since it began. A reload
+ * that takes longer may hang, or may load older code than was asked for: a file that it was the first to load could
+ * have been mended meanwhile.
  */
 const patienceMs = 2000;
 
-/** What hangs in a load that was given up is ended within a second, and gone soon after. */
+/** What hangs in a load that was given up is ended within a second, and has gone soon after. */
 const shortestDiscardMs = 2000;
 
 async function settledWithin(promise: Promise<unknown>, limitMs: number): Promise<void> {

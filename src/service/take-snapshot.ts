@@ -9,10 +9,10 @@ import type { PoolCounters } from '../pool/stats.ts';
 import type { Observation } from './observation.ts';
 import type { Serving } from './serving.ts';
 
-/** What a server knows beyond its dispatcher. */
+/** Figures that only a server knows. */
 export interface ConnectionFigures {
   readonly open: number;
-  /** Closed at once, since the server was started. */
+  /** Connections closed at once for being too many, since the server started. */
   readonly refused: number;
 }
 
@@ -61,7 +61,7 @@ function countersOf(source: SnapshotSource): Counters {
   };
 }
 
-/** Of all generations together: an old one that finishes its calls counts too. */
+/** All loadings together: an older one that finishes its calls counts too. */
 function gaugesOf(source: SnapshotSource): Gauges {
   const { serving, poolCounters, processGauges, connections } = source;
   const { generations } = serving;
@@ -84,7 +84,7 @@ function gaugesOf(source: SnapshotSource): Gauges {
   };
 }
 
-/** These two are shown where there is nothing, too; other places are as they come. */
+/** The places `inline` and `worker` are shown even with no calls; any other place only when an executor names it. */
 function inFlightByPlace(executors: readonly ExecutorFigures[]): Record<Place, number> {
   const byPlace: Record<Place, number> = { [inlinePlace]: 0, [workerPlace]: 0 };
   for (const { place, inFlight } of executors) {

@@ -1,9 +1,9 @@
 import type { LoadedModules } from '../modules/modules.ts';
 
 /**
- * Tears modules down, for `limitMs` at most: a teardown that hangs is left behind.
+ * Tears modules down, for `limitMs` at most. A teardown that hangs is left behind.
  *
- * @returns what hangs, in one line; undefined: all have ended
+ * @returns one line that names what hangs; undefined where all have ended
  * @throws StartupError of a teardown that failed
  */
 export async function teardownWithin(
@@ -19,7 +19,7 @@ export async function teardownWithin(
     }, limitMs);
   });
   const torn = modules.teardown();
-  torn.catch(() => {}); // it may fail after its time
+  torn.catch(() => {}); // the teardown may fail after the limit, when nobody listens
   try {
     return await Promise.race([torn.then(() => undefined), late]);
   } finally {

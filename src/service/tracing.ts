@@ -21,13 +21,16 @@ type Api = typeof import('@opentelemetry/api');
 
 const load = createRequire(import.meta.url);
 
-/** The version of OpenTelemetry's semantic conventions that names and attributes follow, the transports' too. */
+/**
+ * The version of OpenTelemetry's semantic conventions that all names and attributes of spans follow, those of
+ * transports too.
+ */
 const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
 
 /**
- * Spans by OpenTelemetry: one for each request that a transport tells of, below the one its `traceparent` names, and
- * one for each call below that. Recorded by the tracer provider that the program has registered; without
- * one nothing is.
+ * Makes spans with OpenTelemetry: one for each request that a transport begins a span for, below the span that the
+ * request's `traceparent` names, and one for each call below the request's. The tracer provider that the program has
+ * registered records them; without a provider nothing is recorded.
  *
  * @throws StartupError where @opentelemetry/api is not installed
  */
@@ -48,12 +51,12 @@ export class Tracing implements RequestTracing {
 
   constructor(api: Api) {
     this.#api = api;
-    // A provider that is registered later is found all the same: this one asks for it.
+    // This object asks for the provider at each span, so a provider that is registered later is found too.
     const provider = api.trace.getTracerProvider();
     this.#tracer = provider.getTracer('tandem-rpc', version(), { schemaUrl });
   }
 
-  /** Makes the calls of a request children of what its caller traces. */
+  /** Makes the spans of a request's calls children of the span that the caller sent. */
   join(scope: RequestScope): void {
     const { traceparent, tracestate } = scope;
     scope.trace = new TracedRequest(
@@ -75,7 +78,7 @@ export class Tracing implements RequestTracing {
     return new TracedSpan(this.#api, this.#tracer, trace.setSpan(parent, span), span);
   }
 
-  /** What the caller sent, else what is current where a program calls by itself. */
+  /** The span that the caller sent; else the span that is current where the program itself calls. */
   #parentOf(traceparent: string | undefined, tracestate: string | undefined): Context {
     const { context, createTraceState, ROOT_CONTEXT, trace } = this.#api;
     if (traceparent === undefined) return context.active();
@@ -131,7 +134,12 @@ class TracedSpan extends TracedRequest implements RequestSpan {
   }
 }
 
-/** `7` of 7, `abc` of "abc"; undefined of null: the conventions leave that out. @param id JSON text */
+/**
+ * The id as the conventions write it: `7` for 7, `abc` for "abc"; undefined for null, which the conventions leave
+ * out.
+ *
+ * @param id JSON text
+ */
 function idText(id: string): string | undefined {
   if (id === 'null') return undefined;
   return id.startsWith('"') ? (JSON.parse(id) as string) : id;
@@ -175,7 +183,7 @@ class TracedCall implements CallTrace {
   }
 }
 
-/** By the package's own name: the way to package.json differs between src/ and dist/. */
+/** Asks for package.json by the package's own name: the path to it differs between src/ and dist/. */
 function version(): string {
   return (load('tandem-rpc/package.json') as { version: string }).version;
 }

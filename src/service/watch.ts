@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { messageOf } from '../base/message-of.ts';
 import type { Log } from '../observe/log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
@@ -6,16 +7,16 @@ export interface ModuleWatch {
   close(): Promise<void>;
 }
 
-/** One save may be several events: a reload waits until none has come for this long. */
+/** One save may be several events: a reload waits until no event has come for this long. */
 const settleMs = 100;
 
 /**
- * Reloads a dispatcher's modules when their files change. The folders are watched, not the files: a file
- * that is new, or was broken when it was first imported, is seen as well. What did not change anything
- * that was loaded is passed over by the reload itself, which compares contents.
+ * Reloads a dispatcher's modules when their files change. Folders are watched in place of files, so that new files,
+ * and files that were broken when they were first imported, are seen too. An event that changes nothing that was
+ * loaded costs only a comparison, since the reload itself compares contents.
  */
 export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<ModuleWatch> {
-  // Loaded on demand: production does not watch.
+  // Loaded on demand, since a service in production does not watch.
   const { watch } = await import('chokidar');
   const folders = (): string[] => [...new Set(dispatcher.files.map((file) => dirname(file)))];
   const watcher = watch(folders(), { ignoreInitial: true, depth: 0 });
@@ -26,8 +27,8 @@ export async function watchModules(dispatcher: Dispatcher, log: Log): Promise<Mo
       if (await dispatcher.reload()) watcher.add(folders());
       lastFailure = undefined;
     } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
-      // Editors write a file more than once: the same mistake is told once.
+      const detail = messageOf(error);
+      // Editors write a file more than once: the same mistake is logged once.
       if (detail === lastFailure) return;
       lastFailure = detail;
       log.error(

@@ -2,7 +2,7 @@ import type { Log } from '../observe/log.ts';
 import type { WorkerEvents } from '../pool/worker-events.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 
-/** Writes the stack behind each -32603; the client was given the ref. */
+/** Logs the stack of each -32603. The client got only the ref. */
 export function logFault(log: Log): FaultReporter {
   return ({ ref, method, detail, exit }) => {
     const fields = { ref, method, detail };
@@ -24,7 +24,7 @@ export function logHookFault(
     log.error({ event: 'hook-failed', ref, hook, detail }, 'a hook failed');
 }
 
-/** Writes what happens to the workers. `onOutdated` is no line: it makes the service reload. */
+/** Logs what happens to the workers. `onOutdated` has no log line: it makes the service reload. */
 export function workerLog(log: Log): Omit<WorkerEvents, 'onOutdated'> {
   return {
     onFault: logFault(log),

@@ -18,7 +18,7 @@ import { type Listening, listenForAll, mostOperators } from './listening.ts';
 import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 import { RefusedConnections } from './refused-connections.ts';
 
-/** Options of the dispatcher, and those of HTTP. */
+/** Options of the dispatcher and of HTTP. */
 export interface AppOptions extends DispatcherOptions, Pick<Hooks, 'authenticate'> {}
 
 /** Where a server is to listen. */
@@ -28,8 +28,8 @@ export interface ListenOptions {
   /** In place of the option `port`. */
   readonly port?: number | undefined;
   /**
-   * Lets other processes of this user listen on the same port: the system shares the connections out
-   * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever does it keeps strangers off the port.
+   * Lets other processes of the same user listen on the same port too: the system shares the connections out
+   * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever sets it must keep strangers off the port.
    */
   readonly sharedPort?: boolean | undefined;
 }
@@ -38,15 +38,15 @@ export interface ListenOptions {
 export interface Address {
   readonly host: string;
   readonly port: number;
-  /** Of the JSON-RPC path, as a client on this machine writes it. */
+  /** The URL of the JSON-RPC path, as a client on this machine writes it. */
   readonly url: string;
-  /** Of /metrics; undefined where the option `metrics` is off. */
+  /** The URL of /metrics; undefined where the option `metrics` is off. */
   readonly metricsUrl: string | undefined;
 }
 
 /**
- * A JSON-RPC server: a dispatcher behind HTTP. Made from a router (the default one when nothing is
- * given), or from options with `modules`, which its workers load too. Making one starts nothing.
+ * A JSON-RPC server: a dispatcher behind HTTP. It is made from a router (by default the default router), or from
+ * options with `modules`, which its workers load too. The constructor starts nothing.
  */
 export class RpcApp {
   readonly dispatcher: Dispatcher;
@@ -58,7 +58,7 @@ export class RpcApp {
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
 
-  /** @throws StartupError for options that can't be, one line that names the option */
+  /** @throws StartupError for options that can't be; its one line names the option */
   constructor(routerOrOptions: Router | AppOptions = defaultRouter) {
     const { authenticate, ...options } = toOptions(routerOrOptions);
     assertHook(authenticate, 'option authenticate');
@@ -84,13 +84,21 @@ export class RpcApp {
     return this.dispatcher.router;
   }
 
-  /** What carries the requests. @throws Error before `listen()` */
+  /**
+   * The server that carries the requests.
+   *
+   * @throws Error before `listen()`
+   */
   get transport(): 'uws' | 'node' {
     if (this.#transport === undefined) throw new Error('not listening: await listen() first');
     return this.#transport;
   }
 
-  /** Where a procedure runs now. @throws Error for a name that is not registered */
+  /**
+   * Where a procedure runs now.
+   *
+   * @throws Error for a name that is not registered
+   */
   placementOf(name: string): Place {
     const decision = this.dispatcher.placementOf(name);
     if (decision === undefined) throw new Error(`no procedure is registered as ${name}`);
@@ -98,7 +106,7 @@ export class RpcApp {
   }
 
   /**
-   * Listens, and resolves when the replicas are ready too. Until then /readyz says 503 and calls wait.
+   * Listens at once, and resolves when the workers are ready too. Until then /readyz answers 503 and calls wait.
    *
    * @throws StartupError, or the operating system's error (EADDRINUSE and others) with one line
    */
@@ -148,11 +156,11 @@ export class RpcApp {
   }
 
   /**
-   * The same service as a handler for a server of your own: node:http, Express, Fastify. Starts the
-   * workers; calls that come before they are ready wait.
+   * The same service as a handler for a server of your own: node:http, Express, Fastify. Starts the workers; calls
+   * that come before the workers are ready wait.
    */
   nodeHandler(): NodeHandler {
-    // Whoever calls learns of a failed start by its answer; here it must not be an unhandled rejection.
+    // A failed start is told in the answers to calls. It must not be an unhandled rejection here.
     this.dispatcher.ready().catch(() => {});
     return createNodeHandler(this.dispatcher, this.#options);
   }
@@ -162,22 +170,22 @@ export class RpcApp {
     return this.dispatcher.reload();
   }
 
-  /** Stops accepting, answers what was accepted, ends the workers. Idempotent. */
+  /** Stops accepting connections, answers what was accepted, and ends the workers. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   /**
-   * The dispatcher serves on while the server answers what it has accepted, bodies that still arrive
-   * included. What is left at the end of the grace is answered by the dispatcher's own end.
+   * Drains. The dispatcher goes on serving while the server answers what it has accepted, requests whose bodies still
+   * arrive included. At the end of the grace the dispatcher's own close answers what is left.
    */
   async #close(): Promise<void> {
     const { dispatcher } = this;
     dispatcher.drain();
     await this.#watch?.close();
     const listening = await this.#listening?.catch(() => undefined);
-    if (listening === undefined) return dispatcher.close(); // a handler, perhaps, in another's server
+    if (listening === undefined) return dispatcher.close(); // perhaps the app is a handler in another server
     const began = performance.now();
     const { inFlight } = dispatcher.stats();
     this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
@@ -196,10 +204,10 @@ function headerOf(fairBy: string): string | undefined {
   return fairBy.startsWith('header:') ? fairBy.slice('header:'.length).toLowerCase() : undefined;
 }
 
-/** What the end of the grace leaves the last replies to reach their clients. */
+/** How long the last replies may take to reach their clients after the grace has ended. */
 const lastRepliesMs = 1000;
 
-/** Resolves with `done`, or after `ms`. */
+/** Resolves when `done` does, or after `ms`. */
 async function within(done: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
@@ -209,7 +217,10 @@ async function within(done: Promise<void>, ms: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** As many connections as configured, or as the limit of open files leaves room for, and what to say of it. */
+/**
+ * How many connections may be open: as many as configured, or as many as the limit of open files leaves room for.
+ * `note` says so where the limit decides.
+ */
 function fittingConnections(config: Config): {
   readonly maxConnections: number;
   readonly note: readonly string[];

@@ -4,18 +4,18 @@ import type { Authenticate } from '../http/edge/auth-request.ts';
 import { loadExports } from '../modules/loader.ts';
 import { type OnCall, toObservers } from '../observe/call-event.ts';
 
-/** Functions of the operator's that an app calls: options of `RpcApp`, or the exports of a hooks module. */
+/** The operator's functions that an app calls: options of `RpcApp`, or the exports of a hooks module. */
 export interface Hooks {
-  /** Says who is calling, and who may not. */
+  /** Decides who calls, and refuses callers. */
   readonly authenticate?: Authenticate | undefined;
-  /** Told of each call once it has ended. */
+  /** Called with each call that has ended. */
   readonly onCall?: OnCall | readonly OnCall[] | undefined;
 }
 
 const names = ['authenticate', 'onCall'] as const satisfies readonly (keyof Hooks)[];
 
 /**
- * @param where begins the message
+ * @param where the beginning of the message
  * @throws StartupError for a hook that is no function
  */
 export function assertHook(hook: unknown, where: string): void {
@@ -25,7 +25,7 @@ export function assertHook(hook: unknown, where: string): void {
   );
 }
 
-/** What the option `hooks` stands for, as the options that code gives in its place. */
+/** The hooks that the option `hooks` names, in the form in which code gives them. */
 export async function hooksOf({
   hooks,
 }: {
@@ -35,10 +35,10 @@ export async function hooksOf({
 }
 
 /**
- * Loads a hooks module: on this thread only, and once. A reload of the procedures leaves it as it is.
+ * Loads a hooks module, on this thread only and once: a reload of the procedures does not load the hooks anew.
  *
  * @param path relative to the working directory, absolute, or a file: URL
- * @throws StartupError where it can't be loaded, exports no hook, or one that is none
+ * @throws StartupError where the module can't be loaded, exports no hook, or exports a hook that is no function
  */
 export async function loadHooks(path: string): Promise<Hooks> {
   const exported = await loadExports(path);
@@ -50,7 +50,7 @@ export async function loadHooks(path: string): Promise<Hooks> {
     else assertHook(exported[name], where);
   }
   for (const name of Object.keys(exported)) {
-    // A wall that is misspelt would stand open in silence.
+    // An `authenticate` that is misspelt would let everybody in, and nobody would be told.
     const meant = names.some((known) => known === name) ? undefined : suggest(name, names);
     if (meant !== undefined) {
       throw new StartupError(`hooks ${path}: it exports ${name}, did you mean ${meant}?`);
@@ -59,6 +59,6 @@ export async function loadHooks(path: string): Promise<Hooks> {
   if (found.length === 0) {
     throw new StartupError(`hooks ${path}: it exports none of ${names.join(', ')}`);
   }
-  // Checked above, name by name.
+  // The names and types were checked above.
   return Object.fromEntries(found.map((name) => [name, exported[name]])) as Hooks;
 }

@@ -4,21 +4,23 @@ import type { HttpOptions } from '../http/edge/http-options.ts';
 import type { HttpServer } from '../http/edge/http-server.ts';
 import { listen } from '../http/listen.ts';
 
-/** Connections to a port of the operators' own: scrapers and probes are few. */
+/** Most connections to a port of the operators' own. Scrapers and probes are few. */
 export const mostOperators = 64;
 
-/** The servers of one app: the one that takes calls, and where operators have a port of their own, that. */
+/**
+ * The servers of one app: the server that takes calls, and where operators have a port of their own, a second one.
+ */
 export interface Listening {
   readonly calls: HttpServer;
-  /** Where /metrics and the health checks are: the same one, or another. */
+  /** The server that answers /metrics and the health checks: the same server, or the second one. */
   readonly operations: HttpServer;
-  /** Open connections of both. */
+  /** Open connections of both servers. */
   readonly connections: number;
-  /** The one for operators ends last: until then it says that the other one drains. */
+  /** Closes the operators' server, which ends last: until then its health checks say that the other server drains. */
   closeOperations(): Promise<void>;
 }
 
-/** @throws what `listen` throws; then nothing listens */
+/** @throws whatever `listen` throws; no server listens then */
 export async function listenForAll(
   service: Service,
   options: HttpOptions,
@@ -37,7 +39,7 @@ export async function listenForAll(
       serves: 'operations',
       maxConnections,
     };
-    // What the first one had to say, it has said.
+    // Warnings are the same for both servers: the first has printed them.
     const operations = await listen(service, { ...own, warn: () => {} }, transport);
     return new Servers(calls, operations);
   } catch (error) {

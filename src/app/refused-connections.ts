@@ -1,13 +1,15 @@
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 
-/** Refusals a few seconds apart are of one flood. */
+/** Refusals less than this apart belong to one flood. */
 const quietMs = 5000;
 
-/** Connections that were closed at once because too many were open: counted, and told of as one event. */
+/**
+ * Counts the connections that were closed at once because too many were open, and logs a flood of them as one event.
+ */
 export class RefusedConnections {
   count = 0;
-  /** The bound that holds, which is less than the configured one where few files may be open. */
+  /** The bound that holds now. It is lower than the configured one where few files may be open. */
   maxConnections: number;
   readonly #episode: Episode;
 

@@ -5,7 +5,7 @@ import { getRegistrySchema, type ProcedureSchema } from '../router/document/intr
 import type { Router } from '../router/router.ts';
 import { type ExampleCall, exampleCall } from './tools/example-call.ts';
 
-/** What the banner tells of; an RpcApp that listens is one. */
+/** What the banner needs to know of a server; an RpcApp that listens has all of it. */
 export interface Served {
   readonly router: Router;
   readonly transport: 'uws' | 'node';
@@ -16,9 +16,9 @@ export interface BannerFacts {
   readonly url: string;
   readonly version: string;
   readonly processes: number;
-  /** Of each process. */
+  /** Workers of each process. */
   readonly workers: number;
-  /** Whether a hook decides who may call. */
+  /** Whether an `authenticate` hook decides who may call. */
   readonly authenticates: boolean;
   readonly cores: Cores;
 }
@@ -32,7 +32,9 @@ function clip(text: string): string {
   return line.length > widest ? `${line.slice(0, widest - 3)}...` : line;
 }
 
-/** `math.add(a: number, b?: number) -> number`; a bare function takes any object. */
+/**
+ * A signature such as `math.add(a: number, b?: number) -> number`. A bare function without a schema takes any object.
+ */
 function signature(schema: ProcedureSchema, hasParams: boolean): string {
   const params = schema.parameters.map(
     ({ name, type, required }) => `${name}${required ? '' : '?'}: ${type}`,
@@ -55,25 +57,31 @@ function procedureRows(app: Served): string[] {
   return rows.length > mostRows ? [...lines, `  ... and ${rows.length - mostRows} more`] : lines;
 }
 
-/** One word of a POSIX shell's command line. */
+/** A text as one word of a POSIX shell's command line. */
 export function quote(word: string): string {
   return /^[A-Za-z0-9_./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** An address that listens on every interface is not one to connect to everywhere. */
+/**
+ * The loopback address in place of an address that stands for every interface, which is no address to connect to on
+ * every system.
+ */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
 function curlLine(call: ExampleCall | undefined, url: string): string {
-  // -g: without it curl reads the brackets of an IPv6 address as a pattern.
+  // Without -g, curl reads the brackets of an IPv6 address as a pattern.
   const command = url.includes('[') ? ['curl', '-g', url] : ['curl', url];
   const post =
     call === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(call)];
   return [...command, ...post].map(quote).join(' ');
 }
 
-/** What the line to paste lacks where somebody decides who may call; what they look at is known to them alone. */
+/**
+ * What to add to the line to paste, where a hook decides who may call. Only the hook's author knows what the hook
+ * looks at.
+ */
 function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boolean): string[] {
   const authorizes = call !== undefined && app.router.get(call.method)?.authorize !== undefined;
   if (!authenticates && !authorizes) return [];
@@ -81,7 +89,7 @@ function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boo
   return [`  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`];
 }
 
-/** What `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
+/** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
   const { url, version, processes, workers, cores, authenticates } = facts;
   const call = exampleCall(app.router);

@@ -1,4 +1,4 @@
-/** What the supervisor starts: one process of a service. */
+/** The program that the supervisor starts: one process of a service. */
 
 import { guardAgainstOrphanhood } from '../supervisor/orphan-guard.ts';
 import { SupervisorLink } from '../supervisor/supervisor-channel.ts';
@@ -10,7 +10,7 @@ makeOutputLossy();
 const order = await link.order();
 guardAgainstOrphanhood(order.config.shutdownGraceMs);
 try {
-  // Loaded here: where that fails, for want of file descriptors say, the supervisor tells why.
+  // Loaded on demand, so that the supervisor is told why where the loading fails, for want of file descriptors say.
   const { serveAsOrdered } = await import('./ordered-service.ts');
   await serveAsOrdered(order, link);
 } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Ends the process once `text` was written: a procedure module may have left timers and connections open,
- * which are nothing to wait for.
+ * Ends the process once `text` is written. A procedure module may have left timers and connections open, which must
+ * not be waited for.
  */
 export async function printAndExit(text: string, code = 0): Promise<never> {
   await new Promise((resolve) => process.stdout.write(text, resolve));

@@ -3,7 +3,7 @@ import { escapeControls } from '../base/escape.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { joinLines } from './output.ts';
 
-/** One line on stderr, whatever `message` holds. */
+/** Prints `message` as one line on stderr, even where it holds line breaks or control characters. */
 export function printFailure(message: string): void {
   process.stderr.write(`tandem: ${escapeControls(joinLines(message))}\n`);
 }
@@ -16,11 +16,11 @@ function failureMessage(error: unknown): string {
 
 function isKnown(error: Error): boolean {
   if (error instanceof StartupError) return true;
-  // EADDRINUSE, EACCES and the like: the system's own words say what is wrong.
+  // For EADDRINUSE, EACCES and the like, the system's own words say what is wrong.
   return 'code' in error && typeof error.code === 'string';
 }
 
-/** What is told of an error: one line, and with TANDEM_DEBUG=1 its stack. */
+/** What to print for an error: one line, and with TANDEM_DEBUG=1 its stack too. */
 export function failureOf(error: unknown): { message: string; stack: string | undefined } {
   const message = failureMessage(error);
   if (process.env.TANDEM_DEBUG !== '1' || !(error instanceof Error)) {
@@ -35,6 +35,7 @@ export function fail(error: unknown): never {
   const { message, stack } = failureOf(error);
   printFailure(message);
   if (stack !== undefined) process.stderr.write(`${stack}\n`);
-  // Not process.exitCode: replicas that did start, or the module's own handles, would keep it alive.
+  // `process.exitCode` is not enough: workers that did start, or the module's own handles, would keep the process
+  // alive.
   process.exit(1);
 }

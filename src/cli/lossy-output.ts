@@ -1,13 +1,13 @@
 import type { Writable } from 'node:stream';
 import { noteLostOutput } from '../observe/lost-output.ts';
 
-/** Bytes that wait for a reader who has fallen behind; what comes on top is lost. */
+/** Most bytes that wait for a slow reader. Further output is lost. */
 const mostWaiting = 1024 * 1024;
 
 /**
- * Makes what is written to stdout and stderr harmless to a service, from procedures in workers too: their threads
- * write through this one. A reader that has gone (`| head -1`), a full disk, a reader that stands still: the output is
- * lost and counted, the process goes on, and its memory does not grow.
+ * Keeps trouble with stdout and stderr from harming the service. Where the reader has gone (`| head -1`), the disk is
+ * full or the reader stands still, output is lost and counted: the process goes on, and its memory does not grow. The
+ * threads of workers write through this thread, so their output is covered too.
  */
 export function makeOutputLossy(): void {
   for (const stream of [process.stdout, process.stderr]) {
@@ -20,8 +20,8 @@ export function makeOutputLossy(): void {
 type Done = (error?: Error | null) => void;
 
 /**
- * A stream that fails is destroyed, and the streams of worker threads that lead into it are cut off and fill the
- * threads' memory. So its writes do not fail.
+ * Makes writes succeed even where the output fails. A stream whose write fails is destroyed. The streams of worker
+ * threads that lead into it would then be cut off, and would fill the threads' memory.
  */
 function loseWhatFails(stream: Writable): void {
   const write = stream._write.bind(stream);
@@ -42,16 +42,16 @@ function attempt(done: Done, write: (done: Done) => void): void {
   try {
     write(done);
   } catch (error) {
-    // A file is written at once, and its error thrown.
+    // A write to a file is synchronous and throws its error.
     done(error as Error);
   }
 }
 
 function loseWhatIsTooMuch(stream: Writable): void {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
-  // All its forms: (chunk, callback), (chunk, encoding, callback).
+  // All forms of the call: (chunk, callback), (chunk, encoding, callback).
   const lossy = (...args: unknown[]): boolean => {
-    // Always true: who is told to wait would wait for ever, and keep what it has.
+    // Always true: a writer that is told to wait would wait for ever, and keep its output in memory.
     if (stream.writableLength < mostWaiting) {
       write(...args);
       return true;

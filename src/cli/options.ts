@@ -19,7 +19,7 @@ function describe(name: string, option: ConfigOption<unknown>, negated: boolean)
   return `${what}\n[${standing}; env: ${variables}]\nWhy: ${reason}`;
 }
 
-/** Each option's text below it: beside it, three facts and a long flag leave no room to read. */
+/** Puts each option's text below the option: beside it, three facts and a long flag leave too little room. */
 export function formatItem(term: string, termWidth: number, text: string, help: Help): string {
   if (!text.includes('\n')) return `  ${term.padEnd(Math.min(termWidth, 16))}  ${text}`;
   const wrapped = help.boxWrap(text, (help.helpWidth ?? 80) - 6);
@@ -37,10 +37,10 @@ function toFlags(name: string, option: ConfigOption<unknown>): Option[] {
   if (option.kind.placeholder !== undefined) {
     return [option.kind.repeatable ? shown.argParser(collect) : shown];
   }
-  // A switch has both forms; the help shows the one that changes the default.
+  // A switch has both forms, --x and --no-x. The help shows the form that changes the default.
   const flag = flagOf(name, option);
   const other = new Option(shown.negate ? `--${flag}` : `--no-${flag}`).hideHelp();
-  // Commander gives a --no-x without its --x before it the default true.
+  // A --no-x that is added without its --x before it gets the default true from Commander.
   return shown.negate ? [other, shown] : [shown, other];
 }
 
@@ -52,13 +52,13 @@ export function addConfigOptions(command: Command): Command {
   return command;
 }
 
-/** What `command` was given, by option name. */
+/** What the user gave `command`, by option name. */
 export function givenFlags(command: Command): FlagValues {
   const values: Record<string, string | boolean | readonly string[] | undefined> = {};
   for (const name of optionNames) {
     const flag = flagOf(name, table[name] as ConfigOption<unknown>);
     const attribute = new Option(`--${flag}`).attributeName();
-    // Commander's own type of a value is not known here; the two forms above give nothing else.
+    // Commander's type of a value is not known here. The forms above give text and booleans only.
     if (command.getOptionValueSource(attribute) === 'cli') {
       values[name] = command.getOptionValue(attribute) as string | boolean | string[];
     }

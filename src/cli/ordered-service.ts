@@ -1,6 +1,7 @@
 import { RpcApp } from '../app/app.ts';
 import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
+import { messageOf } from '../base/message-of.ts';
 import { coresHere } from '../config/cores.ts';
 import { loadUws } from '../http/uws/load.ts';
 import { createLog, type Log } from '../observe/log.ts';
@@ -13,7 +14,10 @@ import { banner } from './banner.ts';
 import { failureOf } from './failure.ts';
 import { surviveFaults } from './survive-faults.ts';
 
-/** Half of the shortest `watchdogTimeoutMs`, which has to hear of them. */
+/**
+ * How often the supervisor is told this process's figures: half of the shortest `watchdogTimeoutMs`, by which the
+ * supervisor must have heard of them.
+ */
 const figuresMs = 1000;
 
 let link: SupervisorLink;
@@ -22,20 +26,21 @@ let isReady = false;
 let isStopping = false;
 
 /**
- * Serves what a supervisor ordered, until that says otherwise or has gone. One service for each process.
+ * Serves what a supervisor ordered, until the supervisor says otherwise or has gone. One service for each process.
  *
- * @throws whatever kept it from starting; the supervisor has not been told
+ * @throws whatever kept the service from starting; the supervisor has not been told
  */
 export async function serveAsOrdered(order: StartOrder, supervisor: SupervisorLink): Promise<void> {
   link = supervisor;
-  // The supervisor counts signals. One may come twice: from it, and from a terminal or a cgroup to all.
+  // No second signal forces an exit here: the supervisor counts signals. One signal may come twice, from the
+  // supervisor and from a terminal or cgroup that signals all processes.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
   process.on('SIGHUP', () => {});
   link.onLost(() => void stop());
   try {
     await start(order);
   } catch (error) {
-    // A signal during the start makes it fail: that is no failure.
+    // A signal during the start makes the start fail. The failure is not reported then.
     if (!isStopping) throw error;
   }
 }
@@ -59,7 +64,7 @@ async function start(order: StartOrder): Promise<void> {
     metrics.process = String(order.number);
     metrics.collect = async () => (await link.collectAll()) ?? [metrics.snapshot()];
   }
-  // Before it listens, so that only a process that answers at once is given connections.
+  // Ready comes before listening: the system must give connections only to a process that answers at once.
   await app.dispatcher.ready();
   if (isFirst && sharesPort) await freePorts(config);
   const { url } = await app.listen({ sharedPort: sharesPort });
@@ -70,13 +75,13 @@ async function start(order: StartOrder): Promise<void> {
   setInterval(tellFigures, figuresMs).unref();
 }
 
-/** Elsewhere a successor has to wait until its predecessor has let go of the port. */
+/** Where the port can't be shared, a new process has to wait until the old one has let go of the port. */
 async function canSharePort(transport: string): Promise<boolean> {
   if (process.platform !== 'linux' || transport === 'node') return false;
   return (await loadUws()).uws !== undefined;
 }
 
-/** What an operator should know at the start is told by the first process. */
+/** Drops the notes about the start: the first process of the service has logged them. */
 function withoutStartNotes(log: Log): Log {
   return { ...log, warn: (fields, message) => void (isReady && log.warn(fields, message)) };
 }
@@ -89,7 +94,7 @@ async function reload(): Promise<ReloadOutcome> {
   try {
     return { changed: (await app?.reload()) ?? false };
   } catch (error) {
-    return { error: openFilesAdvice(error instanceof Error ? error.message : String(error)) };
+    return { error: openFilesAdvice(messageOf(error)) };
   }
 }
 
@@ -111,8 +116,8 @@ async function stop(): Promise<void> {
     process.exit(1);
   }
   await link.drained(counted());
-  // A thread in native code would keep the process, and nobody may be left who would end it: this ends it, once those
-  // who listen for its exit have been told.
+  // A thread in native code would keep the process from ending, and nobody may be left to end it. So the process
+  // kills itself, after its listeners for `exit` have run.
   if (!process.connected || zombies() > 0) {
     process.once('exit', () => process.kill(process.pid, 'SIGKILL'));
   }

@@ -9,7 +9,7 @@ export function wantsColour(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && (noColour === undefined || noColour === '') && term !== 'dumb';
 }
 
-/** JSON text as people read it: indented, nothing in it can drive the terminal. */
+/** JSON text as people read it: indented. Characters that could drive the terminal are escaped. */
 export function prettyJson(json: string, colours: boolean): string {
   return layOut(json, {
     lines: true,
@@ -35,7 +35,7 @@ function paint(text: string, style: keyof typeof styles): string {
   return `\u001b[${styles[style]}m${text}\u001b[39m`;
 }
 
-/** Several lines as one. Split, not by a pattern: one with \s* at both ends takes ever longer on long blanks. */
+/** Several lines as one. Splits the text: a pattern with \s* at both ends takes quadratic time on long blanks. */
 export function joinLines(text: string): string {
   return text
     .trim()
@@ -45,7 +45,7 @@ export function joinLines(text: string): string {
     .join(' ');
 }
 
-/** Columns of equal width; the last is as long as it is. */
+/** Columns of equal width. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const clean = rows.map((row) => row.map(escapeControls));
   const widths = widthsOf(clean);
@@ -57,13 +57,14 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** What the last column of a table keeps of its own, whatever stands before it. */
+/** Least width that the last column of a table keeps, whatever stands before it. */
 const leastOfLast = 20;
 const leastOfOthers = 8;
 
 /**
- * Rows for a table of this width: where the columns between the first and the last leave no room, their
- * longest cells are cut. Unchanged where there is no width, or so little that nothing would be left to read.
+ * Rows for a table of this width. Where the other columns leave no room for the last one, the longest cells of the
+ * columns between the first and the last are cut. Rows are unchanged where no width is given, or where the width is
+ * too small to leave anything readable.
  */
 export function narrowed(
   rows: readonly (readonly string[])[],
@@ -103,7 +104,7 @@ function widthsOf(rows: readonly (readonly string[])[]): number[] {
   return widths;
 }
 
-/** A line cut to the terminal's width; whole where there is none. */
+/** A line cut to the terminal's width; the whole line where there is none. */
 export function fitted(line: string, columns: number | undefined): string {
   if (columns === undefined || columns < 20 || line.length <= columns) return line;
   return `${line.slice(0, columns - 3)}...`;

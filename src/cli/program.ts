@@ -6,7 +6,7 @@ import { addContractCommands } from './tools/contract-commands.ts';
 import { addProjectCommands } from './tools/project-commands.ts';
 import { addTop } from './tools/top-command.ts';
 
-// By the package's own name: the way to package.json differs between src/ and dist/.
+// Asks for package.json by the package's own name: the path to it differs between src/ and dist/.
 const { version } = createRequire(import.meta.url)('tandem-rpc/package.json') as {
   version: string;
 };
@@ -48,9 +48,9 @@ function createProgram(): Command {
   return program;
 }
 
-/** Runs one command line. Leaves by `process.exitCode`, so that a server goes on. */
+/** Runs one command line. Sets `process.exitCode` instead of exiting, so that a server goes on. */
 export async function runCli(argv: readonly string[]): Promise<void> {
-  // `tandem serve x | head -1` closes stdout: no reason to end.
+  // `tandem serve x | head -1` closes stdout. That must not end the server.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
   const program = createProgram();

@@ -23,7 +23,7 @@ export function addServe(program: Command, version: string): void {
     .configureHelp({ formatItem })
     .addHelpText('after', footer);
   addConfigOptions(command).action(async (modules: string[]) => {
-    // Loaded here: help and version need none of the server.
+    // Loaded here: help and version need nothing of the server.
     const { serve } = await import('./serve.ts');
     await serve(modules, givenFlags(command), version);
   });

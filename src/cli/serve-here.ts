@@ -1,6 +1,7 @@
 import { RpcApp } from '../app/app.ts';
 import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
+import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import { coresHere } from '../config/cores.ts';
@@ -18,7 +19,7 @@ export interface Service {
   readonly log: Log;
 }
 
-/** Serves in this process: nobody restarts it. */
+/** Serves in this process, which nobody restarts. */
 export async function serveHere({ modules, config, version, log }: Service): Promise<void> {
   const limit = failAfter(2 * config.startTimeoutMs);
   const hooks = await hooksOf(config);
@@ -40,12 +41,15 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
       banner(app, { url, version, processes, workers, cores: coresHere(), authenticates }),
     );
   } catch (error) {
-    // A signal during the start makes listen() fail: that is no failure.
+    // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;
   }
 }
 
-/** As the supervisor has it: the workers have a limit of their own, what this thread loads has none. */
+/**
+ * Ends the process where the start takes too long, as a supervisor does with its processes. The workers have a time
+ * limit of their own; what this thread loads has none.
+ */
 function failAfter(limitMs: number): NodeJS.Timeout {
   const why = `not ready after ${limitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`;
   return setTimeout(() => fail(new StartupError(why)), limitMs);
@@ -56,7 +60,7 @@ async function reload(app: RpcApp, log: Log): Promise<void> {
     if (await app.reload()) return;
     log.info({ event: 'reload-unchanged' }, 'not reloaded: nothing has changed');
   } catch (error) {
-    const detail = openFilesAdvice(error instanceof Error ? error.message : String(error));
+    const detail = openFilesAdvice(messageOf(error));
     log.error(
       { event: 'reload-failed' },
       `not reloaded, the modules serve as they were: ${detail}`,

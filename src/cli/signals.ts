@@ -4,7 +4,10 @@ import { fail } from './failure.ts';
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type StopSignal = keyof typeof exitCodes;
 
-/** A hang-up of the terminal the server was started from is its end; without one it asks for a reload. */
+/**
+ * SIGHUP means two things. Where the server was started from a terminal, the terminal has gone and the server ends.
+ * Without a terminal SIGHUP asks for a reload.
+ */
 function stopSignals(): StopSignal[] {
   const hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   return hasTerminal ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM'];
@@ -13,7 +16,7 @@ function stopSignals(): StopSignal[] {
 export interface Stoppable {
   /** Drains. Resolves with the exit code. */
   stop(signal: StopSignal): Promise<number>;
-  /** What can't wait any more. */
+  /** Ends at once what can't wait any more. */
   kill(): void;
 }
 

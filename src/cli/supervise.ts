@@ -5,7 +5,7 @@ import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts'
 import { printBanner } from './print-banner.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
-/** Serves in processes of their own, as many as the configuration says, and keeps them. */
+/** Serves in processes of their own, as many as the configuration says, and restarts them. */
 export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Promise<void> {
   const entry = ownFile('src/cli/child-main.ts');
   const supervisor = new Supervisor({ entry, ...service });
@@ -23,17 +23,18 @@ export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Prom
     const report = await supervisor.start();
     if (report !== undefined) printBanner(report.banner);
   } catch (error) {
-    // A signal during the start makes it fail: that is no failure.
+    // A signal during the start makes the start fail. The failure is not reported then.
     if (!stopping.aborted) throw error;
   }
 }
 
-/** Faults a few seconds apart are of one cause. */
+/** Faults less than this apart have one cause. */
 const quietMs = 5000;
 
 /**
- * No procedure runs here, and nobody keeps a supervisor: if it ended, so would the service. What is thrown outside of
- * all that it awaits comes from a channel of a server process, whose bytes Node reads before this code does.
+ * Logs an uncaught error of the supervisor and goes on. No procedure runs in a supervisor, and nobody restarts it: if
+ * it ended, so would the service. An error outside of all that the supervisor awaits comes from the channel of a
+ * server process, whose bytes Node reads before this code does.
  */
 function surviveOwnFaults(log: Log): void {
   let last: unknown;

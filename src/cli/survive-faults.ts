@@ -4,11 +4,11 @@ import type { Log } from '../observe/log.ts';
 import { describe } from '../router/invoke.ts';
 
 /**
- * What a module leaves behind must not end the service for everyone else: a promise nobody awaits is logged, an
- * exception of its timers and listeners, too, as in a worker. Any other exception may have left anything of ours
- * half done, so it ends the process.
+ * Keeps the mistakes of one module from ending the service for everyone else. A promise that nobody awaits is logged.
+ * An exception in a module's timer or listener is logged too, as in a worker. Any other exception may have left
+ * anything of this package half done, so it ends the process.
  *
- * @param tell is told why, in one line, before the process ends
+ * @param tell called with the reason, in one line, before the process ends
  */
 export function surviveFaults(log: Log, tell: (line: string) => Promise<void>): void {
   process.on('unhandledRejection', (reason) => {
@@ -36,5 +36,5 @@ export function surviveFaults(log: Log, tell: (line: string) => Promise<void>): 
   });
 }
 
-/** Whoever is told mostly hears it at once, and where not the log has it. */
+/** How long `tell` may take. It mostly takes no time; and if it does not end, the log has the reason. */
 const tellMs = 1000;

@@ -10,7 +10,9 @@ export interface CallOptions extends RemoteOptions {
   readonly notify: boolean;
 }
 
-/** `tandem call`: the result on stdout; an error, with all that came with it, on stderr and exit code 1. */
+/**
+ * `tandem call`: prints the result on stdout. An error is printed with its data on stderr, and the exit code is 1.
+ */
 export async function call(
   url: string,
   method: string,
@@ -36,15 +38,15 @@ export async function call(
   }
 }
 
-/** Out of the reply as it came: in a JavaScript value large numbers would have lost their last digits. */
+/** The result's text as the reply has it: as a JavaScript value, large numbers would lose their last digits. */
 function resultText(body: string): string {
   const text = memberText(body, 'result') ?? 'null';
   return process.stdout.isTTY ? prettyJson(text, wantsColour(process.stdout)) : compactJson(text);
 }
 
 /**
- * The params' JSON text: one object or array is all of them, anything else are positional ones, each JSON
- * or a bare string. Numbers stay as they were written.
+ * The params' JSON text. One argument that is an object or an array is the whole params. Other arguments are
+ * positional params, each one JSON or a bare string. Numbers stay as they were written.
  *
  * @throws StartupError
  */
@@ -61,7 +63,7 @@ function argumentText(arg: string): string {
     JSON.parse(trimmed);
     return trimmed;
   } catch (error) {
-    // What looks like JSON was meant to be: as a string it would be a puzzle for whoever gets it.
+    // An argument that begins like JSON was meant as JSON: sent as a string it would puzzle the procedure's author.
     if (!/^[{["]/.test(trimmed)) return JSON.stringify(arg);
     throw new StartupError(`the argument ${arg} is not JSON: ${(error as Error).message}`);
   }
@@ -111,7 +113,7 @@ function jsonOf(data: unknown): string {
   try {
     return JSON.stringify(data);
   } catch {
-    return '"(data that nests too deep to be shown)"'; // parsing recurses less than writing does
+    return '"(data that nests too deep to be shown)"'; // writing recurses deeper than parsing does
   }
 }
 

@@ -4,7 +4,7 @@ import type { RemoteOptions } from './remote.ts';
 
 const milliseconds = duration(1);
 
-/** `500ms`, `30s`, `5m`, or plain milliseconds. */
+/** Milliseconds of `500ms`, `30s`, `5m`, or of a plain number of milliseconds. */
 export function parseDuration(text: string): number {
   const value = milliseconds.check(milliseconds.fromText(text));
   if (value === undefined)

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../base/message-of.ts';
 import { StartupError } from '../../base/startup-error.ts';
 import { openRpcOf } from '../../router/document/openrpc.ts';
 import { tableOf } from '../../router/router.ts';
@@ -9,14 +10,16 @@ import { fetchDocument, type RemoteOptions } from './remote.ts';
 import { kindOf, readOpenRpc, toOpenRpc } from './source.ts';
 
 export interface WatchOptions extends RemoteOptions {
-  /** Milliseconds between two looks at a URL. */
+  /** Milliseconds between two requests to a URL. */
   readonly intervalMs: number;
 }
 
-/** One save may be several events: the source is read when none has come for this long. */
+/** One save may be several events: the source is read when no event has come for this long. */
 const settleMs = 50;
 
-/** Keeps `out` current until a signal ends the process. A broken source is told of, and waited for. */
+/**
+ * Keeps `out` current until a signal ends the process. A broken source is reported, and read again when it changes.
+ */
 export async function watchSource(
   source: string,
   out: string,
@@ -28,7 +31,7 @@ export async function watchSource(
   else await watchFiles(source, out, options, output);
 }
 
-/** Writes and tells what is new, and each failure once. */
+/** Writes the file and prints what is new; prints each failure once. */
 class WatchedOutput {
   readonly #source: string;
   readonly #out: string;
@@ -40,7 +43,7 @@ class WatchedOutput {
     this.#out = out;
   }
 
-  /** @param read gives the document; undefined: the one that is known */
+  /** @param read gives the document; undefined: the document has not changed */
   async update(read: () => Promise<unknown>): Promise<void> {
     try {
       const document = await read();
@@ -53,7 +56,7 @@ class WatchedOutput {
       this.#text = generated.text;
       process.stdout.write(`${line}\n`);
     } catch (error) {
-      const failure = error instanceof Error ? error.message : String(error);
+      const failure = messageOf(error);
       if (failure !== this.#failure) printFailure(failure);
       this.#failure = failure;
     }
@@ -79,7 +82,7 @@ async function watchFiles(
   output: WatchedOutput,
 ): Promise<void> {
   const { watch } = await import('chokidar');
-  // The folders, not the files: one that is new, or was broken at first, is seen as well.
+  // Folders are watched in place of files, so that a file that is new, or was broken at first, is seen too.
   const watcher = watch(dirname(resolve(source)), { ignoreInitial: true, depth: 0 });
   const read = async (): Promise<unknown> => {
     if (kindOf(source) === 'document') return readOpenRpc(source, options);
@@ -93,7 +96,7 @@ async function watchFiles(
   };
   let timer: NodeJS.Timeout | undefined;
   watcher.on('all', (_event, path) => {
-    if (resolve(path) === resolve(out)) return; // what was just written
+    if (resolve(path) === resolve(out)) return; // this command wrote it
     clearTimeout(timer);
     timer = setTimeout(update, settleMs);
   });

@@ -12,7 +12,7 @@ interface CommandWords extends Word {
   readonly options: readonly Word[];
 }
 
-/** A script that completes the commands, their options, and for `call` a server's procedures. */
+/** A shell script that completes the commands, their options, and for `call` the procedures of a server. */
 export function completionScript(program: Command, shell: Shell): string {
   const commands = commandsOf(program);
   const script = { bash: bashScript, zsh: zshScript, fish: fishScript }[shell];
@@ -44,8 +44,8 @@ function words(list: readonly Word[]): string {
 
 function bashScript(commands: readonly CommandWords[]): string {
   const cases = commands.map(({ text, options }) => `    ${text}) options='${words(options)}' ;;`);
-  // The line is split anew: bash takes the colons of a URL for ends of words. A server's names are compared
-  // by hand: compgen -W would expand a $(command) in them.
+  // The script splits the line anew, since bash splits words at the colons of a URL. The script compares a server's
+  // names itself, since compgen -W would run a $(command) in them.
   return `# tandem completion for bash: source <(tandem completion bash)
 _tandem() {
   local words options='' current name
@@ -80,7 +80,7 @@ complete -F _tandem tandem
 `;
 }
 
-/** Within single quotes, and without what zsh gives a meaning. */
+/** The text for single quotes, without the characters that zsh gives a meaning. */
 function plain(text: string): string {
   return text
     .replace(/['"`$\\[\]:]/g, ' ')

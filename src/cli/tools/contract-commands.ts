@@ -42,7 +42,7 @@ Examples:
   tandem list ./procedures.ts --names
 `;
 
-// What each command does is loaded when it runs: help and version need none of it.
+// Loads each command's code when the command runs: help and version need none of it.
 
 /** `tandem codegen`, `schema`, `call` and `list` */
 export function addContractCommands(program: Command): void {

@@ -10,7 +10,7 @@ export function generateFrom(source: string, document: unknown): Generated {
 }
 
 /**
- * Writes the file where it says something else.
+ * Writes the file where its text differs.
  *
  * @returns one line for people
  * @throws StartupError for a file that was not generated
@@ -28,10 +28,10 @@ export async function writeOut({ text, methods }: Generated, out: string): Promi
   return `wrote ${out}: ${countOf(methods)}`;
 }
 
-/** With the line ends that generated text has: version control may have given it others. */
+/** The file's text with the line ends that generated text has: version control may have changed them. */
 export async function readOut(out: string): Promise<string | undefined> {
   try {
-    // A device may be read for ever.
+    // Reading a device may never end.
     if (!(await stat(out)).isFile()) {
       throw new StartupError(`${out} is no file: name one, or leave --out away to print the text`);
     }

@@ -8,7 +8,7 @@ export interface ExampleCall {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/** Plausible arguments of the procedure's required parameters, undefined when none are found. */
+/** Plausible arguments for the procedure's required parameters; undefined where none are accepted. */
 function exampleParams(router: Router, method: string): Record<string, unknown> | undefined {
   const procedure = router.get(method);
   const required = procedure?.params?.required ?? [];
@@ -17,7 +17,7 @@ function exampleParams(router: Router, method: string): Record<string, unknown> 
     .map(([name, schema], index) => [name, exampleValue(schema, name, index)]);
   const params: Record<string, unknown> = Object.fromEntries(entries);
   try {
-    // The procedure's own validation decides: a line that is printed works as pasted.
+    // Arguments that pass the procedure's own validation make a line that works when it is pasted.
     procedure?.bindParams(params);
     return params;
   } catch {
@@ -26,8 +26,10 @@ function exampleParams(router: Router, method: string): Record<string, unknown> 
 }
 
 /**
- * A call that `router` accepts: the first with arguments, else one without; one that asks nobody's permission before one
- * that does; undefined: found none.
+ * A call that `router` accepts: the first procedure whose example has arguments, else one without arguments;
+ * procedures without an `authorize` first.
+ *
+ * @returns undefined where no call was found
  */
 export function exampleCall(router: Router): ExampleCall | undefined {
   const asks = (method: string): boolean => router.get(method)?.authorize !== undefined;

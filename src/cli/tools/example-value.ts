@@ -37,7 +37,7 @@ function exampleNumber(schema: Schema, index: number): number {
   const below = numberOf(schema, 'exclusiveMaximum');
   const least = numberOf(schema, 'minimum') ?? (above === undefined ? undefined : above + 1);
   const most = numberOf(schema, 'maximum') ?? (below === undefined ? undefined : below - 1);
-  // 2, 3, ...: small numbers that tell the arguments apart.
+  // 2, 3, ...: small numbers, so that the arguments differ.
   let value = index + 2;
   if (least !== undefined && value < least) value = least;
   if (most !== undefined && value > most) value = most;
@@ -76,7 +76,7 @@ function exampleObject(schema: Schema, depth: number): Record<string, unknown> {
 }
 
 function example(schema: Schema, name: string, index: number, depth: number): unknown {
-  // A recursive schema ends here; the caller's validation decides whether that will do.
+  // A recursive schema is cut here. The caller's validation decides whether the value is accepted.
   if (depth > 8) return null;
   const { examples, anyOf, allOf, const: constant, enum: choices } = schema;
   if (Array.isArray(examples) && examples.length > 0) return examples[0];
@@ -108,8 +108,8 @@ function example(schema: Schema, name: string, index: number, depth: number): un
 /**
  * A plausible JSON value for a schema, for a line that is shown to people.
  *
- * @param name the parameter's name: `email` is given an address
- * @param index the parameter's position, so that a and b are not the same number
+ * @param name the parameter's name: a parameter called `email` gets an address
+ * @param index the parameter's position, so that a and b get different numbers
  */
 export function exampleValue(schema: unknown, name: string, index: number): unknown {
   return isSchema(schema) ? example(schema, name, index, 0) : null;

@@ -6,15 +6,15 @@ import { StartupError } from '../../base/startup-error.ts';
 import { quote } from '../banner.ts';
 import { installSource } from './install-source.ts';
 
-// By the package's own name: the way to the templates differs between src/ and dist/.
+// Asks for package.json by the package's own name: the path to the templates differs between src/ and dist/.
 const packageFile = createRequire(import.meta.url).resolve('tandem-rpc/package.json');
 const packageFolder = dirname(packageFile);
 const templates = join(packageFolder, 'templates', 'basic');
 
-/** npm renames a .gitignore in a package, or leaves it out. */
+/** npm renames a .gitignore in a package, or leaves it out. So the template has another name. */
 const renamed: Readonly<Record<string, string>> = { _gitignore: '.gitignore' };
 
-/** `tandem init`: writes a project into `folder`. Nothing is downloaded, nothing is overwritten. */
+/** `tandem init`: writes a project into `folder`. Downloads nothing and overwrites nothing. */
 export async function init(folder: string, version: string): Promise<void> {
   const target = resolve(folder);
   if (existsSync(target) && !lstatSync(target).isDirectory()) {
@@ -30,7 +30,7 @@ export async function init(folder: string, version: string): Promise<void> {
   }
   await mkdir(target, { recursive: true });
   for (const { path, text } of files) {
-    // x: a file that came in between is not overwritten either.
+    // The flag x: a file that somebody else has made meanwhile is not overwritten either.
     await writeFile(join(target, path), text, { flag: 'wx' });
   }
   process.stdout.write(`${report(target, files)}\n`);
@@ -47,7 +47,7 @@ async function readTemplates(values: Readonly<Record<string, string>>): Promise<
     names.map(async (name) => {
       const text = await readFile(join(templates, name), 'utf8');
       const filled = text.replace(/\{\{(\w+)\}\}/g, (mark, key: string) =>
-        // A path may hold what ends a string of JSON.
+        // JSON.stringify escapes what would end a string of JSON: a path may hold such characters.
         JSON.stringify(values[key] ?? mark).slice(1, -1),
       );
       return { path: renamed[name] ?? name, text: filled };
@@ -57,14 +57,14 @@ async function readTemplates(values: Readonly<Record<string, string>>): Promise<
 
 const refusedNames = ['tandem-rpc', 'node_modules', 'favicon.ico'];
 
-/** The folder's name as npm accepts it. */
+/** The folder's name, changed to a name that npm accepts. */
 function packageName(target: string): string {
   const name = basename(target)
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[._-]+|-+$/g, '')
     .slice(0, 200);
-  // npm installs no package below one of its own name.
+  // npm does not install a package below a project of the same name.
   return name === '' || refusedNames.includes(name) ? 'tandem-service' : name;
 }
 

@@ -1,16 +1,15 @@
-/** Deeper lines are no further to the right: a reply may nest a million levels. */
+/** Deepest indentation. A reply may nest a million levels: deeper lines are indented no further. */
 const deepestIndent = 100;
 
 export interface Layout {
-  /** One member or element a line; otherwise all on one. */
+  /** true: one member or element a line; false: all on one line. */
   readonly lines: boolean;
-  /** What a value's text, or a name's, becomes. */
+  /** Gives the text to print for a value or a name. */
   readonly paint: (text: string, kind: 'name' | 'value') => string;
 }
 
 /**
- * JSON text laid out anew. Its values stay as they were written, so that numbers keep all their digits, and
- * nothing recurses.
+ * Lays JSON text out anew. Values stay as they were written, so that numbers keep all their digits. Nothing recurses.
  *
  * @param text valid JSON
  */
@@ -36,10 +35,11 @@ export function layOut(text: string, { lines, paint }: Layout): string {
 }
 
 /**
- * The text of an object's member, as it was written; of several of that name the last one, as JSON.parse
- * has it; undefined for none.
+ * The text of an object's member as it was written. Of several members of one name the last counts, as for
+ * JSON.parse.
  *
  * @param text valid JSON, an object
+ * @returns undefined where there is no such member
  */
 export function memberText(text: string, name: string): string | undefined {
   let depth = 0;
@@ -69,7 +69,7 @@ function isEnd(token: string): boolean {
 
 const punctuation = '{}[],:';
 
-/** By hand: a pattern that matches strings overflows the stack on long ones. */
+/** A loop in place of a pattern: a pattern that matches strings overflows the stack on long ones. */
 function forEachToken(text: string, visit: (token: string, end: number) => void): void {
   for (let start = skipSpace(text, 0); start < text.length; ) {
     const end = endOfToken(text, start);

@@ -1,6 +1,8 @@
 import type { Fetch } from '../../client/exchange.ts';
 
-/** A document of 50,000 procedures takes a tenth of it; a server that never stops sending must end. */
+/**
+ * Longest body. A document of 50,000 procedures takes a tenth of it; a server that never stops sending must be cut.
+ */
 const maxBytes = 64 * 1024 * 1024;
 
 type Init = Parameters<Fetch>[1];
@@ -11,7 +13,7 @@ export interface LimitedResponse {
   text(): Promise<string>;
 }
 
-/** fetch for servers that nobody vouches for: redirects are not followed, a body has an end. */
+/** fetch for servers that are not trusted: redirects are not followed, and the length of a body is limited. */
 export async function limitedFetch(
   url: string,
   init: Pick<Init, 'headers' | 'signal'> & { readonly method: string; readonly body?: string },

@@ -5,7 +5,7 @@ import type {
   RegistrySchema,
 } from '../../router/document/introspect.ts';
 
-/** Whether a document is one that this service answers to GET; of an empty one nobody can tell. */
+/** Whether a document is one that this service answers to GET. An empty one counts: nothing tells its kind. */
 export function isRegistry(document: unknown): document is RegistrySchema {
   return isObject(document) && Object.values(document).every(isProcedure);
 }

@@ -9,17 +9,17 @@ import { isRegistry } from './registry.ts';
 
 export interface RemoteOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds, undefined: the server's limit. */
+  /** Milliseconds; undefined: the server's limit. */
   readonly timeoutMs: number | undefined;
 }
 
-/** How one call ended, and the body that was received last: of a result, the one that it is in. */
+/** How one call ended, and the last body that was received: where the call has a result, the body that holds it. */
 export interface Exchanged {
   readonly outcome: Outcome;
   readonly body: string;
 }
 
-/** One call, its params as JSON text; what the server says never ran is sent again. */
+/** Makes one call, with its params as JSON text. A call that the server says never ran is sent again. */
 export async function exchangeOnce(
   url: string,
   call: Call,
@@ -45,20 +45,21 @@ export async function exchangeOnce(
   return { outcome, body };
 }
 
-/** A server's document, and what names this state of it. */
+/** A server's document, and the ETag of this state of it. */
 export interface RemoteDocument {
   readonly value: unknown;
-  /** undefined: the server gives none. */
+  /** undefined: the server sends no ETag. */
   readonly etag: string | undefined;
 }
 
 const documentTimeoutMs = 30_000;
 
 /**
- * What a server says of its procedures: what it answers to GET, else its `rpc.discover`.
+ * A server's description of its procedures: what it answers to GET, else the result of its `rpc.discover`.
  *
- * @param format `openrpc`: asked for in the query, which servers that know nothing of it pass over
- * @param known the ETag of what the caller has; undefined is returned while that is current
+ * @param format `openrpc` is asked for in the query, which servers that do not know the query ignore
+ * @param known the ETag of the document that the caller has
+ * @returns undefined while the document that the caller has is current
  * @throws StartupError
  */
 export async function fetchDocument(
@@ -80,12 +81,12 @@ export async function fetchDocument(
   );
 }
 
-/** What came in place of a document. */
+/** What a server sent in place of a document. */
 interface Instead {
   readonly instead: string;
 }
 
-/** The document; `same`: it is the known one. */
+/** @returns the document, or `same` where it is the document that the caller has */
 async function getDocument(
   url: string,
   format: 'tandem' | 'openrpc',
@@ -120,7 +121,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Node's fetch says no more than "fetch failed"; what failed is its cause. */
+/** Node's fetch says only "fetch failed". Its cause says what failed. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

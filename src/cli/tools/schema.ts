@@ -8,7 +8,7 @@ export interface SchemaOptions extends RemoteOptions {
   readonly openrpc: boolean;
 }
 
-/** `tandem schema`: the introspection document, or the OpenRPC one. */
+/** `tandem schema`: prints the introspection document, or the OpenRPC document. */
 export async function schema(source: string, options: SchemaOptions): Promise<void> {
   const document = await describe(source, options);
   const text = explained(source, () => `${JSON.stringify(document, null, 2)}\n`);

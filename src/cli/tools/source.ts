@@ -7,7 +7,7 @@ import { CodegenError } from '../../codegen/text.ts';
 import { isRegistry } from './registry.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
 
-/** Where the procedures are described: a server, a file that holds a document, or the module itself. */
+/** What describes the procedures: a server, a file that holds a document, or the module itself. */
 export type SourceKind = 'url' | 'document' | 'module';
 
 export function kindOf(source: string): SourceKind {
@@ -22,7 +22,7 @@ export function kindOf(source: string): SourceKind {
 }
 
 /**
- * The OpenRPC document of any source.
+ * The OpenRPC document of a source of any kind.
  *
  * @throws StartupError
  */
@@ -35,7 +35,8 @@ export async function readOpenRpc(source: string, options: RemoteOptions): Promi
     case 'document':
       return toOpenRpc(await readJson(source), source);
     case 'module': {
-      // On demand, like what turns an introspection document into OpenRPC: most of the start-up time.
+      // Loaded on demand, as is what turns an introspection document into OpenRPC: together they are most of the
+      // start-up time.
       const { describeModule } = await import('./module-source.ts');
       return describeModule(source, 'openrpc');
     }
@@ -43,7 +44,7 @@ export async function readOpenRpc(source: string, options: RemoteOptions): Promi
 }
 
 /**
- * An OpenRPC document as it is, an introspection document turned into one.
+ * An OpenRPC document as it is; an introspection document turned into one.
  *
  * @throws StartupError
  */
@@ -57,13 +58,13 @@ export async function toOpenRpc(document: unknown, source: string): Promise<unkn
   });
 }
 
-/** @throws StartupError in place of what a document's reader throws, with the source's name */
+/** @throws StartupError with the source's name, in place of what the document's reader throws */
 export function explained<Result>(source: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof CodegenError || error instanceof RangeError)) throw error;
-    // The engine's own words are of its stack, not of what was read.
+    // The engine's own message is about its stack, not about the document.
     const why = /call stack/.test(error.message) ? 'the document nests too deep' : error.message;
     throw new StartupError(`${source}: ${why}`, { cause: error });
   }

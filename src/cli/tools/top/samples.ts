@@ -8,7 +8,7 @@ export interface Sample {
 const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?$/;
 const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)",?/g;
 
-/** The samples of the Prometheus text format; what is no sample is passed over. */
+/** The samples of a text in Prometheus's format. All other lines are skipped. */
 export function readSamples(text: string): Sample[] {
   const samples: Sample[] = [];
   for (const row of text.split('\n')) {

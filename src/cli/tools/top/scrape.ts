@@ -1,6 +1,6 @@
 import { readSamples, type Sample } from './samples.ts';
 
-/** A histogram as it is scraped: how many were at most so many seconds. */
+/** A histogram of a scrape: for each bound in seconds, how many values were at most that. */
 export interface Buckets {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
@@ -14,16 +14,16 @@ export interface ProcedureFigures {
   readonly wait: Buckets;
 }
 
-/** What one scrape says; of several processes the sums. */
+/** The figures of one scrape, summed over the processes of the service. */
 export interface Scrape {
-  /** On the clock of performance.now(). */
+  /** Milliseconds of performance.now(). */
   readonly at: number;
   readonly procedures: ReadonlyMap<string, ProcedureFigures>;
-  /** Sums of all other samples, by name and the one label that tells them apart. */
+  /** Sums of all other samples, by their name and the label that tells them apart. */
   readonly sums: ReadonlyMap<string, number>;
   /** Calls that have not ended, by place. */
   readonly inFlight: ReadonlyMap<string, number>;
-  /** The worst of the processes. */
+  /** The largest delay among the processes. */
   readonly delays: ReadonlyMap<string, number>;
   readonly processes: number;
 }
@@ -36,7 +36,7 @@ const histograms = {
   wait: 'tandem_call_wait_seconds_bucket',
 };
 
-/** undefined: these are not the metrics of such a service. */
+/** @returns undefined where `text` is not the metrics of such a service */
 export function readScrape(text: string, at: number): Scrape | undefined {
   const samples = readSamples(text);
   if (!samples.some(({ name }) => name.startsWith('tandem_'))) return undefined;
@@ -108,15 +108,18 @@ function toBound(le: string | undefined): number {
   return le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le);
 }
 
-/** What came to a histogram since an earlier scrape; all of it where there is none, or it began anew. */
+/**
+ * What a histogram gained since an earlier scrape; all of it where there is no earlier one, or the server began anew.
+ */
 export function since(now: Buckets, before: Buckets | undefined): Buckets {
   const counts = now.counts.map((count, i) => count - (before?.counts[i] ?? 0));
   return counts.some((count) => count < 0) ? now : { bounds: now.bounds, counts };
 }
 
 /**
- * The time that a share of the calls did not exceed, seconds: estimated along the bucket it lies in.
- * undefined: there were none; Infinity: above the last bound.
+ * The time in seconds that `share` of the calls did not exceed, estimated within the bucket that the time lies in.
+ *
+ * @returns undefined where there were no calls; Infinity above the last bound
  */
 export function quantile({ bounds, counts }: Buckets, share: number): number | undefined {
   const total = counts.at(-1) ?? 0;

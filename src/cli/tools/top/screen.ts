@@ -10,8 +10,8 @@ const endKeys = new Set(['q', 'Q', '\u0003']);
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * The terminal while a view is shown on it: another screen without a cursor, keys read one by one. `close`
- * puts back what was there, and so does whatever ends the process.
+ * The terminal while a view is shown on it: its alternate screen, without a cursor, keys read one by one. `close`,
+ * and whatever ends the process, restores what the terminal showed before.
  */
 export class Screen {
   readonly #onEnd: () => void;
@@ -37,7 +37,7 @@ export class Screen {
     return { rows, columns };
   }
 
-  /** In place of what is shown. */
+  /** Replaces what is shown. */
   draw(lines: readonly string[]): void {
     const text = lines.map((line) => `${line}${clearToLineEnd}`).join('\r\n');
     process.stdout.write(`${home}${text}${clearBelow}`);
@@ -53,7 +53,7 @@ export class Screen {
   }
 
   readonly #onKey = (key: string): void => {
-    // Keys that were typed fast come together.
+    // One chunk may hold several keys that were typed fast.
     if (Array.from(key).some((character) => endKeys.has(character))) this.#onEnd();
   };
 

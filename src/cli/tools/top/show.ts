@@ -1,4 +1,4 @@
-/** How figures read. */
+/** A number without decimals, as people read it. */
 
 export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US');
@@ -9,7 +9,7 @@ export function perSecond(value: number): string {
   return `${value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}/s`;
 }
 
-/** Three digits and a unit; `-`: there is none. */
+/** Seconds with three digits and a unit; `-` for undefined. */
 export function showSeconds(seconds: number | undefined): string {
   if (seconds === undefined || Number.isNaN(seconds)) return '-';
   if (seconds === Number.POSITIVE_INFINITY) return '> 60 s';
@@ -25,7 +25,7 @@ export function showBytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(0)} MB`;
 }
 
-/** The two largest units. */
+/** A time span in its two largest units. */
 export function showSpan(seconds: number): string {
   const s = Math.max(0, Math.floor(seconds));
   if (s < 60) return `${s}s`;

@@ -1,4 +1,5 @@
 import { escapeControls } from '../../../base/escape.ts';
+import { messageOf } from '../../../base/message-of.ts';
 import { StartupError } from '../../../base/startup-error.ts';
 import { printAndExit } from '../../ending.ts';
 import { limitedFetch } from '../limited-fetch.ts';
@@ -14,7 +15,7 @@ export interface TopOptions extends RemoteOptions {
 
 const scrapeTimeoutMs = 10_000;
 
-/** `tandem top`: the figures of a server, once as text or again and again on a terminal. */
+/** `tandem top`: the figures of a server, printed once, or shown again and again on a terminal. */
 export async function top(server: string, options: TopOptions): Promise<void> {
   const url = metricsUrl(server);
   const first = await scrape(url, options);
@@ -26,7 +27,7 @@ export async function top(server: string, options: TopOptions): Promise<void> {
   process.exit(0);
 }
 
-/** Whichever address of the server was given: its metrics have one path. */
+/** The URL of the metrics, whichever URL of the server was given. */
 function metricsUrl(server: string): string {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(server) ? server : `http://${server}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -60,7 +61,7 @@ async function scrape(url: string, { headers, timeoutMs }: RemoteOptions): Promi
   return read;
 }
 
-/** Resolves when the user ends it. */
+/** Resolves when the user ends the view. */
 async function watch(url: string, first: Scrape, options: TopOptions): Promise<void> {
   let before: Scrape | undefined;
   let now = first;
@@ -93,8 +94,8 @@ async function watch(url: string, first: Scrape, options: TopOptions): Promise<v
         now = next;
         trouble = '';
       } catch (error) {
-        // A server that restarts is back in a moment: what was seen last stands until then.
-        trouble = error instanceof Error ? error.message : String(error);
+        // A server that restarts is back in a moment. Until then the view shows the last figures.
+        trouble = messageOf(error);
       }
       if (isOver) return;
     }

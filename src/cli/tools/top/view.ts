@@ -3,18 +3,18 @@ import { fitted, table } from '../../output.ts';
 import { keyOf, type ProcedureFigures, quantile, type Scrape, since } from './scrape.ts';
 import { perSecond, showBytes, showSeconds, showSpan, whole } from './show.ts';
 
-/** As many lines and columns as there are; undefined: no end. */
+/** Lines and columns of the screen; undefined: unlimited. */
 export interface Room {
   readonly rows: number | undefined;
   readonly columns: number | undefined;
 }
 
-/** Lines below the title: what is left of the screen is the procedures'. */
+/** Lines between the title and the procedures, which get the rest of the screen. */
 const summaryLines = 5;
 
 /**
- * The figures as lines of text. With an earlier scrape rates and quantiles are of the time in between,
- * without one they are totals since the start.
+ * The figures as lines of text. With an earlier scrape, rates and quantiles are of the time between the two scrapes;
+ * without one, they are totals since the start.
  */
 export function view(title: string, now: Scrape, before: Scrape | undefined, room: Room): string[] {
   const lines = [title, ...summary(now, before), ''];
@@ -41,7 +41,7 @@ function summary(now: Scrape, before: Scrape | undefined): string[] {
   ];
 }
 
-/** By place, whatever places there are. */
+/** Calls in flight, for each place that the server names. */
 function inFlight({ inFlight: byPlace }: Scrape): string {
   return Array.from(byPlace, ([place, calls]) => {
     return `${whole(calls)} ${place === workerPlace ? 'in workers' : place}`;
@@ -75,7 +75,7 @@ function rowOf(
   now: Scrape,
   before: Scrape | undefined,
 ): string[] {
-  // One that comes only now had none before.
+  // A procedure that is new in this scrape had no calls before.
   const from = before === undefined ? undefined : (earlier ?? { calls: 0, errors: 0 });
   const duration = since(figures.duration, earlier?.duration);
   return [
@@ -89,7 +89,7 @@ function rowOf(
   ];
 }
 
-/** Per second since the earlier scrape, the total where there is none. */
+/** The rate per second since the earlier scrape; without one, the total. */
 function rateOf(
   now: number,
   earlier: number | undefined,
@@ -98,6 +98,6 @@ function rateOf(
 ): string {
   if (before === undefined) return whole(now);
   const grown = now - (earlier ?? 0);
-  // Less than before: it began anew.
+  // A count below the earlier one means that the server began anew.
   return perSecond((grown < 0 ? now : grown) / ((at - before.at) / 1000));
 }

@@ -8,10 +8,10 @@ import { listenOnNode } from './node/server.ts';
 import type { UwsLoad } from './uws/load.ts';
 import { listenOnUws } from './uws/server.ts';
 
-/** `auto`: uWebSockets.js, or node:http with one warning line where its binary can't load. */
+/** `auto`: uWebSockets.js; or node:http with one warning line where the native binary can't load. */
 export type Transport = 'auto' | 'uws' | 'node';
 
-/** `listen` of server.ts, with the way to the native module given to it. */
+/** `listen` of listen.ts, with the function that loads the native module as a parameter. */
 export async function listenWith(
   load: () => Promise<UwsLoad>,
   service: Service,
@@ -42,7 +42,7 @@ function notShared(who: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_PORT_NOT_SHARED' });
 }
 
-/** Both transports get one and the same address: each would resolve a name in its own order. */
+/** Resolves the host once for both transports, which would choose among several addresses in different orders. */
 async function resolveHost({ host, port }: HttpOptions): Promise<string> {
   try {
     return (await lookup(host)).address;

@@ -6,10 +6,10 @@ import { type Answer, jsonAnswer } from './answer.ts';
 import type { AuthRequest, HttpAuthenticator } from './auth-request.ts';
 
 /**
- * Lets a request that is no call through the hook.
+ * Asks the hook about a request that is no call.
  *
- * @param scope its own: cancelled when its client goes
- * @param answer what it gets where it may go on
+ * @param scope the request's own: cancelled when its client goes
+ * @param answer what the request gets where the hook lets it through
  */
 export function admitted(
   service: Service,
@@ -32,7 +32,7 @@ function refused(refusal: Outcome): Answer {
   return jsonAnswer(statusOf(refusal), body, noStore);
 }
 
-/** 403, not 401: that one must name a scheme to log in with (RFC 9110, 15.5.2), which only the hook knows. */
+/** 403 in place of 401: a 401 must name a scheme to log in with (RFC 9110, 15.5.2), which only the hook knows. */
 function statusOf({ code }: Outcome): number {
   switch (code) {
     case ErrorCode.InternalError:

@@ -1,17 +1,17 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorReply } from '../../jsonrpc/reply.ts';
 
-/** A reply that is no JSON-RPC reply, as plain data: each transport writes it and adds the CORS lines. */
+/** A reply that is no JSON-RPC reply, as plain data. Each transport writes it and adds the CORS headers. */
 export interface Answer {
   readonly status: number;
-  /** Flat: name, value, name, value. Nothing that a client sent. */
+  /** Flat: name, value, name, value. Holds nothing that a client sent. */
   readonly headers: readonly string[];
   /**
-   * Undefined: the reply has no body. A reply to HEAD keeps it, for its length. Bytes are there once, however
-   * many are answered with them.
+   * Undefined: the reply has no body. A reply to HEAD has one here, for its length. Bytes exist once, however many
+   * clients are answered with them.
    */
   readonly body: string | Uint8Array | undefined;
-  /** Close the connection after it: where the next request begins is not certain. */
+  /** Whether to close the connection after this reply, since it is not certain where the next request begins. */
   readonly close: boolean;
 }
 
@@ -33,7 +33,10 @@ export function textAnswer(body: Uint8Array, type: string, headers: readonly str
   return { status: 200, headers: ['content-type', type, ...headers], body, close: false };
 }
 
-/** A rejection below JSON-RPC: the same error shape, id null. `reason` says what to change. */
+/**
+ * Refuses a request below JSON-RPC: an error object of the same shape, with the id null. `reason` says what to
+ * change.
+ */
 export function rejection(
   status: number,
   reason: string,
@@ -43,23 +46,25 @@ export function rejection(
   return { ...jsonAnswer(status, body, headers), close };
 }
 
-/** A body over the limit. */
+/** Refuses a body over the limit. */
 export function tooLarge(limit: number, close: boolean): Answer {
   const body = errorReply('null', ErrorCode.LimitExceeded, { limit });
   return { ...jsonAnswer(413, body), close };
 }
 
-/** A body that did not arrive in time. What comes of it now is not read. */
+/** Refuses a body that did not arrive in time. What arrives later is not read. */
 export const lateBody: Answer = rejection(
   408,
   'the body did not arrive in time: 1 s for each 64 KiB, and what the server allows beyond that',
   { close: true },
 );
 
-/** How long a caller should stay away from a service that has no memory for its body. */
+/** How long a caller should wait before it sends again to a service that had no memory for its body. */
 const retryAfterMs = 1000;
 
-/** A body that does not fit into the memory for bodies now. It is not read, so the connection ends. */
+/**
+ * Refuses a body that does not fit into the memory for bodies now. The body is not read, so the connection closes.
+ */
 export const outOfMemory: Answer = {
   ...jsonAnswer(503, errorReply('null', ErrorCode.Overloaded, { retryAfterMs }), [
     'retry-after',
@@ -68,7 +73,7 @@ export const outOfMemory: Answer = {
   close: true,
 };
 
-/** Where this server is at fault: a contract broken behind it, or a mount that can't work. */
+/** Answers where this server is at fault: code behind it broke its contract, or the mount can't work. */
 export function failure(reason: string): Answer {
   return jsonAnswer(500, errorReply('null', ErrorCode.InternalError, { reason }));
 }

@@ -1,21 +1,22 @@
 import { clockMs } from '../../base/clock.ts';
 
-/** A request whose body is not there yet. */
+/** A request whose body is still arriving. */
 export interface ArrivingBody {
-  /** When it must be there, by `clockMs`. */
+  /** When the body must be there, by `clockMs`. */
   readonly dueAt: number;
-  /** It is not. Called once, and then no more. */
+  /** Called once, when the body is late. */
   onLate(): void;
 }
 
-/** How late a deadline may be noticed, milliseconds. */
+/** How often deadlines are looked at, milliseconds: a late body may be noticed this much later. */
 const lookMs = 500;
 
 /**
- * The deadlines of the bodies that arrive at one server: one timer for all of them, which stops where none arrives.
+ * The deadlines of the bodies that arrive at one server. One timer serves all of them, and stops where no body
+ * arrives.
  *
- * Nearly every body is there in the turn in which its head was: the newest one has a place of its own, so that such a body costs an
- * assignment and a comparison. Only what is still there when the next one comes is put into a set.
+ * Nearly every body arrives in the same turn as its head. So the newest body has a place of its own, and costs an
+ * assignment and a comparison. Only a body that is still arriving when the next one begins is put into a set.
  */
 export class BodyDeadlines {
   readonly #now: () => number;
@@ -27,7 +28,7 @@ export class BodyDeadlines {
     this.#now = now;
   }
 
-  /** Bodies that are waited for. */
+  /** How many bodies are still arriving. */
   get size(): number {
     return this.#others.size + (this.#newest === undefined ? 0 : 1);
   }
@@ -35,17 +36,17 @@ export class BodyDeadlines {
   add(body: ArrivingBody): void {
     if (this.#newest !== undefined) this.#others.add(this.#newest);
     this.#newest = body;
-    // Alone it keeps no process alive.
+    // `unref`: this timer alone must not keep the process alive.
     this.#timer ??= setInterval(() => this.look(), lookMs).unref();
   }
 
-  /** It is there, or its client has gone. Idempotent. */
+  /** The body has arrived, or its client has gone. Idempotent. */
   delete(body: ArrivingBody): void {
     if (this.#newest === body) this.#newest = undefined;
     else if (this.#others.size > 0) this.#others.delete(body);
   }
 
-  /** Tells those whose time is over. */
+  /** Calls `onLate` of each body whose time is over. */
   look(): void {
     const now = this.#now();
     for (const body of [...this.#others, this.#newest]) {

@@ -1,11 +1,11 @@
-/** The CORS lines of one origin's replies, made once. */
+/** The CORS headers of replies to one origin, made once. */
 export interface CorsLines {
   /** Flat: name, value, name, value. Never empty. */
   readonly lines: readonly string[];
   /**
-   * The headers of a JSON reply for uWebSockets.js: the first one's name, and its value with the other
-   * headers' lines behind it, since each header written costs a crossing into C++. As bytes, which are
-   * taken as they are, where text is measured and copied.
+   * The headers of a JSON reply for uWebSockets.js, as one header: the name of the first, and its value followed by
+   * the lines of the others. Each header written costs a crossing into C++. They are bytes because uWebSockets.js
+   * measures and copies text, but takes bytes as they are.
    */
   readonly jsonName: ArrayBuffer;
   readonly jsonValue: ArrayBuffer;
@@ -24,8 +24,8 @@ function bytesOf(text: string): ArrayBuffer {
 }
 
 /**
- * Which lines an origin gets. With a list, a matching origin gets the entry from the list, never the
- * header as it was sent, a foreign one gets none, and caches are told that it varies.
+ * Makes the lookup of an origin's headers. With a list of origins, a matching origin gets the entry from the list,
+ * never the header that it sent; any other origin gets none; and caches are told that replies vary by origin.
  */
 export function createCors(corsOrigin: '*' | readonly string[]): Cors {
   if (corsOrigin === '*') {
@@ -40,7 +40,7 @@ export function createCors(corsOrigin: '*' | readonly string[]): Cors {
   return (origin) => (origin === undefined ? foreign : (known.get(origin) ?? foreign));
 }
 
-/** The headers of a preflight reply beside the origin's own. */
+/** The headers of a preflight reply, beside those of the origin. */
 export const preflightHeaders: readonly string[] = [
   'access-control-allow-methods',
   'POST, GET, OPTIONS',

@@ -1,8 +1,9 @@
 /**
- * Whether a Host header names a host that is served; undefined: any is. An entry without a port goes with
- * every port, one with a port with that one only.
+ * Makes the check whether a Host header names a served host. An entry without a port allows every port; an entry with
+ * a port allows only that port.
  *
  * @param allowed entries like `example.com`, `example.com:8000`, `127.0.0.1`, `[::1]`, in lower case
+ * @returns undefined where every host is allowed
  */
 export function createHostCheck(
   allowed: readonly string[],
@@ -17,15 +18,15 @@ export function createHostCheck(
   };
 }
 
-/** RFC 9112, 3.2 and RFC 3986, 3.2.2: a name, which may be empty, or an address, then perhaps a port. */
+/** A name, which may be empty, or an address; then perhaps a port (RFC 9112, 3.2 and RFC 3986, 3.2.2). */
 const grammar = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
-/** Whether a Host header is one at all. */
+/** Whether a Host header follows the grammar. */
 export function isHost(host: string): boolean {
   return grammar.test(host);
 }
 
 function withoutPort(host: string): string {
-  // Only what can be a port: of `::1`, which must stand in brackets, nothing is taken off.
+  // Only what can be a port is taken off: `::1`, which must stand in brackets, keeps all of itself.
   return /^(?:\[[^\]]*\]|[^:]*):\d{1,5}$/.test(host) ? host.slice(0, host.lastIndexOf(':')) : host;
 }

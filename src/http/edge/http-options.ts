@@ -1,51 +1,53 @@
 import type { HttpAuthenticator } from './auth-request.ts';
 
-/** What both transports need, complete: config fills the defaults, nothing below asks again. */
+/** The complete options of both transports. The configuration fills in the defaults. */
 export interface HttpOptions {
-  /** A name or an address; resolved once, at start. */
+  /** A name or an address. A name is resolved once, at the start. */
   readonly host: string;
-  /** 0 to 65535; 0 takes a free one, which `HttpServer.address` reports. */
+  /** 0 to 65535; 0 takes a free port, which `HttpServer.address` reports. */
   readonly port: number;
-  /** Other processes may listen on the port too, and the system shares connections out; uws only. */
+  /**
+   * Whether other processes may listen on the port too; the system then shares connections out. uWebSockets.js only.
+   */
   readonly sharedPort: boolean;
-  /** Where JSON-RPC is served; literal, no patterns. */
+  /** The path at which JSON-RPC is served; literal, without patterns. */
   readonly path: string;
   /** `*`, or the origins that browsers may call from. */
   readonly corsOrigin: '*' | readonly string[];
-  /** Hosts that a request may name, lower case; empty: any. */
+  /** Hosts that a request may name, in lower case; empty: any host. */
   readonly allowedHosts: readonly string[];
-  /** Addresses and networks whose word on the caller's address is taken; empty: nobody's. */
+  /** Addresses and networks of proxies that may name the caller's address; empty: none may. */
   readonly trustedProxies: readonly string[];
-  /** A header that tells callers apart, in lower case, where a trusted proxy sends it. */
+  /** The header that tells callers apart, in lower case. Read only where a trusted proxy sends it. */
   readonly callerHeader: string | undefined;
   /** Paths of a private key and of its certificate; both empty: connections are not encrypted. */
   readonly tlsKey: string;
   readonly tlsCert: string;
-  /** Asked of each call, and of GET on `path`, where it is given. */
+  /** Asked about each call, and about GET on `path`; undefined: everybody may call. */
   readonly authenticate: HttpAuthenticator | undefined;
   readonly maxBodyBytes: number;
-  /** Names, values and four bytes for each; at most 16 KiB, which is where the parsers end. */
+  /** Most bytes of all headers: names, values and four bytes for each; at most 16 KiB, where the parsers end. */
   readonly maxHeaderBytes: number;
-  /** At most 96. */
+  /** Most headers of a request; at most 96. */
   readonly maxHeaders: number;
-  /** How long a body may take to arrive, beyond what its length allows. */
+  /** How long a body may take to arrive, beyond the time that its length allows. */
   readonly bodyTimeoutMs: number;
-  /** How long a client may take to read a large reply, beyond what its length allows. */
+  /** How long a client may take to read a large reply, beyond the time that its length allows. */
   readonly writeTimeoutMs: number;
-  /** GET on `path` answers with the introspection document. */
+  /** Whether GET on `path` answers with the introspection document. */
   readonly introspection: boolean;
-  /** /healthz and /readyz answer. */
+  /** Whether /healthz and /readyz answer. */
   readonly health: boolean;
-  /** What this server answers: everything, calls alone, or what operators ask for alone. */
+  /** What this server answers: everything, calls only, or only what operators ask for. */
   readonly serves: 'all' | 'calls' | 'operations';
-  /** Request headers handed to procedures, in any case. */
+  /** Names of request headers that procedures may see, in any case. */
   readonly forwardHeaders: readonly string[];
   readonly maxConnections: number;
-  /** Told of each connection that was closed because so many are open. */
+  /** Called for each connection that was closed because too many are open. */
   readonly onConnectionRefused: () => void;
-  /** How long close() waits for requests in flight. */
+  /** How long close() waits for the requests in flight. */
   readonly shutdownGraceMs: number;
-  /** Takes one line, without its end. */
+  /** Logs one line, given without its line end. */
   readonly warn: (message: string) => void;
 }
 
@@ -64,8 +66,8 @@ export function startupNotes(options: HttpOptions): string[] {
 }
 
 /**
- * Start-up mistakes that a transport would turn into something else: uWebSockets.js takes a port modulo
- * 65536, reads `:` and `*` in a path as patterns, and writes a header value as it is, line breaks included.
+ * Throws at mistakes that a transport would not report: uWebSockets.js takes a port modulo 65536, reads `:` and `*`
+ * in a path as patterns, and writes a header value as it is, line breaks included.
  *
  * @throws TypeError with one line that names the option
  */

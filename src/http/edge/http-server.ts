@@ -1,18 +1,18 @@
-/** A server that listens, whichever transport carries it. */
+/** A server that listens, on either transport. */
 export interface HttpServer {
   readonly transport: 'uws' | 'node';
   readonly address: {
-    /** The address listened on, after names were resolved. */
+    /** The address listened on, after a name was resolved. */
     readonly host: string;
-    /** The real one, where 0 was asked for. */
+    /** The port listened on, also where 0 was asked for. */
     readonly port: number;
-    /** Of the JSON-RPC path, as a client on this machine writes it. */
+    /** The URL of the JSON-RPC path, as a client on this machine writes it. */
     readonly url: string;
   };
-  /** Open ones. */
+  /** Open connections. */
   readonly connections: number;
   /**
-   * Stops accepting, answers what is in flight (each reply tells its connection to close), and after
+   * Stops accepting connections and answers the requests in flight; each reply tells its connection to close. After
    * that, or after the grace, closes every connection. Idempotent.
    */
   close(): Promise<void>;
@@ -20,17 +20,17 @@ export interface HttpServer {
 
 export type Scheme = 'http' | 'https';
 
-/** An IPv4 client of a dual-stack socket is reported as an IPv6 one. */
+/** A dual-stack socket reports an IPv4 client by an IPv6 address. */
 const mapped = /^(?:0000:0000:0000:0000:0000:ffff:|::ffff:)/;
 
-/** The URL a client on this machine uses for a server that listens on `host`. */
+/** The URL by which a client on this machine reaches a server that listens on `host`. */
 export function urlOf(scheme: Scheme, host: string, port: number, path: string): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const authority = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `${scheme}://${authority}:${port}${path}`;
 }
 
-/** A peer's address as one text, whichever transport read it. */
+/** The text of a peer's address, in the same form for both transports. */
 export function addressText(address: string | undefined): string | undefined {
   if (address === undefined || address === '') return undefined;
   return address.replace(mapped, '');

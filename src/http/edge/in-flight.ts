@@ -1,10 +1,10 @@
-/** Requests whose handler was entered and whose reply is not written yet: what a drain waits for. */
+/** Requests whose handler was entered and whose reply is not written yet. A drain waits for them. */
 export class InFlight {
   #count = 0;
   #draining = false;
   #wake: (() => void) | undefined;
 
-  /** From here on replies tell the client to close its connection. */
+  /** true once `drain` was called: replies then tell the client to close its connection. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -32,8 +32,8 @@ export class InFlight {
           this.#wake = resolve;
         });
       }
-      // The last reply may still be in the cork of a parser's turn: promises go on before that turn ends.
-      // In the rest of it another request may come in on a connection that is still open.
+      // The last reply may still be corked: promises run before the turn of the parser ends. In the rest of that turn
+      // another request may come in on a connection that is still open.
       await new Promise<void>((resolve) => setImmediate(resolve));
     } while (this.#count > 0 && !graceOver);
     clearTimeout(timer);

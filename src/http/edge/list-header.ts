@@ -2,11 +2,11 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * Where the last element of a list begins; separators in quotes separate nothing (RFC 9110, 5.6.1 and 5.6.4).
+ * Where the last element of a list begins. Separators within quotes do not separate (RFC 9110, 5.6.1 and 5.6.4).
  *
- * @param end behind that element
+ * @param end the position behind that element
  * @param separator one character
- * @returns undefined where a quote in it has no other end: what the element is can't be told
+ * @returns undefined where a quote is not closed, so that nobody can say what the element is
  */
 export function lastElement(list: string, end: number, separator: string): number | undefined {
   const separates = separator.charCodeAt(0);

@@ -10,28 +10,28 @@ const advice: Readonly<Record<string, (host: string, port: number) => string>> =
   ENOTFOUND: (host) => `host ${host} does not resolve: check its spelling, or use an address`,
 };
 
-/** An error at start, as one line that says what to do. `code` is the operating system's. */
+/** Makes an error at the start: one line that says what to do. `code` is the operating system's. */
 export function listenError(code: string, host: string, port: number): Error & { code: string } {
   const say = advice[code];
   const message = say ? say(host, port) : `cannot listen on port ${port} of ${host}: ${code}`;
   return Object.assign(new Error(message), { code });
 }
 
-/** The operating system's code for an error of node:net or node:dns. */
+/** The operating system's code in an error of node:net or node:dns. */
 export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') {
-    // What the resolver could not do now, it could not do for us.
+    // The resolver's "try again" counts as "not found": the start does not try again.
     return error.code === 'EAI_AGAIN' ? 'ENOTFOUND' : error.code;
   }
   return String(error);
 }
 
-/** Why listening fails there: uWebSockets.js says only that it does. */
+/** Finds out why listening on this address fails. uWebSockets.js says only that it fails. */
 export function probe(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error) => resolve(codeOf(error)));
-    // If it works now, whoever held the port has just let go of it.
+    // Where listening works now, whoever held the port has just released it.
     server.listen({ host, port, exclusive: true }, () => {
       server.close(() => resolve('EADDRINUSE'));
     });

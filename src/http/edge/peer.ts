@@ -1,32 +1,33 @@
 import { BlockList, isIP } from 'node:net';
 import { lastElement } from './list-header.ts';
 
-/** The headers in which proxies name the peers that they serve, each joined where it was sent several times. */
+/** The headers in which proxies name the peers that they serve. A header that was sent several times is joined. */
 export interface ProxyHeaders {
-  /** RFC 7239. */
+  /** The header `Forwarded` of RFC 7239. */
   readonly forwarded: string | undefined;
   readonly forwardedFor: string | undefined;
-  /** The one that `fairBy` names. */
+  /** The header that `fairBy` names. */
   readonly caller?: string | undefined;
 }
 
 /** Tells proxies from callers. */
 export interface Peers {
   /**
-   * The caller's address: that of the connection, or where a trusted proxy stands there, the rightmost address in its headers
-   * that is no trusted proxy's. What stands left of that one anybody may have written.
+   * The caller's address. It is the address of the connection; or, where that is a trusted proxy's, the rightmost
+   * address in the proxy's headers that is no trusted proxy's. Anybody may have written what stands left of that
+   * address.
    *
    * @param connection the address of the connection
    */
   addressOf(connection: string | undefined, headers: ProxyHeaders): string | undefined;
-  /** The header that `fairBy` names; undefined: there is none, or nobody who is trusted sent it. */
+  /** The value of the header that `fairBy` names; undefined: not sent, or not sent by a trusted proxy. */
   callerHeader(connection: string | undefined, headers: ProxyHeaders): string | undefined;
 }
 
-/** A chain of more trusted proxies is none: somebody writes the header to have it looked through. */
+/** Most trusted proxies in a row. A longer list is a header that somebody wrote to make this server read it. */
 const mostProxies = 16;
 
-/** @param trusted addresses and networks, `10.0.0.0/8`; empty: no header is ever looked at */
+/** @param trusted addresses and networks, `10.0.0.0/8`; empty: no header is ever read */
 export function createPeers(trusted: readonly string[]): Peers | undefined {
   if (trusted.length === 0) return undefined;
   const proxies = toBlockList(trusted);
@@ -42,7 +43,8 @@ export function createPeers(trusted: readonly string[]): Peers | undefined {
       const one = forwarded === undefined ? undefined : callerIn(forwarded, nodeOf, isProxy);
       const other =
         forwardedFor === undefined ? undefined : callerIn(forwardedFor, nodeText, isProxy);
-      // A proxy that writes the one may pass on the other as its client sent it: they have to agree.
+      // A proxy that writes one of the two headers may pass on the other as its client sent it. So both must name the
+      // same address.
       if (forwarded !== undefined && forwardedFor !== undefined && one !== other) return connection;
       return one ?? other ?? connection;
     },
@@ -61,10 +63,11 @@ function toBlockList(entries: readonly string[]): BlockList {
 }
 
 /**
- * The rightmost address of a list that is no proxy's; undefined: there is none, or something else stands right of it.
+ * The rightmost address of a list that is no proxy's; undefined: there is none, or something that is no address
+ * stands right of it.
  *
- * Read from the right: what the nearest proxy has added is taken as it is, whatever its client wrote before it, an open quote
- * say.
+ * The list is read from the right: what the nearest proxy has added is taken as it is, whatever the proxy's client
+ * wrote before it, such as an open quote.
  */
 function callerIn(
   list: string,
@@ -83,12 +86,15 @@ function callerIn(
   return undefined;
 }
 
-/** An element of X-Forwarded-For: an address, by some proxies with a port, or in quotes. */
+/** The address in an element of X-Forwarded-For. Some proxies add a port or quotes. */
 function nodeText(element: string): string | undefined {
   return unquote(element.trim());
 }
 
-/** The `for` of an element of Forwarded, among `by`, `proto`, `host` and others; undefined: none, or two of them. */
+/**
+ * The `for` of an element of Forwarded, which may also hold `by`, `proto`, `host` and others; undefined: no `for`, or
+ * two of them.
+ */
 function nodeOf(element: string): string | undefined {
   let node: string | undefined;
   let end = element.length;
@@ -111,8 +117,8 @@ function unquote(text: string): string | undefined {
 }
 
 /**
- * The address of a node (RFC 7239, 6) in one spelling; undefined for `unknown`, for a name that hides it (`_gazonk`), and for what
- * is none of these. Longer than the longest it can't be.
+ * The address of a node (RFC 7239, 6) in one spelling; undefined for `unknown`, for a name that hides the address
+ * (`_gazonk`), and for any other text. A text longer than the longest address is no address.
  */
 function addressOfNode(node: string): string | undefined {
   if (node.length > 64) return undefined;
@@ -130,7 +136,10 @@ function addressOfNode(node: string): string | undefined {
 
 const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/;
 
-/** Compressed as RFC 5952 says; an IPv4 address in IPv6 dress as the former. A zone is not for others. */
+/**
+ * An IPv6 address compressed as RFC 5952 says; an IPv4 address that is mapped to IPv6 as IPv4. A zone is left out: it
+ * means nothing on another machine.
+ */
 function v6Text(address: string): string | undefined {
   if (address.includes('%')) return undefined;
   const text = new URL(`http://[${address}]`).hostname.slice(1, -1);

@@ -1,8 +1,9 @@
 import type { RateNotice } from '../../dispatch/quota/rate-limit.ts';
 
 /**
- * What a reply tells of the caller's rate limit (draft-ietf-httpapi-ratelimit-headers-11): flat, name and value. Seconds are rounded up:
- * who waits so long finds that something is left. Browsers show such headers to a page only where they are exposed.
+ * The headers that tell a caller its rate limit (draft-ietf-httpapi-ratelimit-headers-11): flat, name and value.
+ * Seconds are rounded up, so that a caller who waits that long finds calls left. Browsers show such headers to a page
+ * only where they are exposed.
  */
 export function rateLimitLines(notice: RateNotice | undefined): readonly string[] {
   if (notice === undefined) return [];

@@ -4,21 +4,27 @@ import type { HttpOptions } from './http-options.ts';
 import { discardFactor } from './limits.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** A request below JSON-RPC, checked by plain data; each transport asks the same questions. */
+/**
+ * Checks a request below JSON-RPC, on plain data. Both transports make the same checks; each returns the refusal, or
+ * undefined.
+ */
 export interface Checks {
-  /** For every request: where it ends, and whom it is for, must not be in doubt. */
+  /** For every request: there must be no doubt where it ends and which host it is for. */
   framing(head: RequestHead): Answer | undefined;
-  /** For every request but those for a health route. */
+  /** For every request except those to a health route. */
   host(head: RequestHead): Answer | undefined;
-  /** For a call (POST on the path), `framing` and `host` included. */
+  /** For a call (POST on the path); includes `framing` and `host`. */
   call(head: RequestHead): Answer | undefined;
-  /** For a body whose length is only known once it was read. */
+  /** For a body whose length is known only after it was read. */
   bodyLength(bytes: number): Answer | undefined;
 }
 
 const jsonTypes = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest']);
 
-/** Without the blanks and tabs around it; `trim` takes more away than HTTP does. A pattern would be quadratic. */
+/**
+ * Removes the blanks and tabs around a text. `trim` removes more than HTTP allows, and a pattern would take quadratic
+ * time.
+ */
 function trimmed(text: string): string {
   let start = 0;
   let end = text.length;
@@ -31,7 +37,9 @@ function isBlank(unit: number): boolean {
   return unit === 0x20 || unit === 0x09;
 }
 
-/** One of the three types; parameters are free, but a charset must be UTF-8. */
+/**
+ * Whether the type is one of the three that are accepted. Any parameters are allowed, but a charset must be UTF-8.
+ */
 function isJsonContentType(value: string | undefined): boolean {
   if (value === 'application/json') return true;
   if (value === undefined) return false;
@@ -60,17 +68,18 @@ export function createChecks(
     431,
     `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
   );
-  // These close: what one server takes for the end of such a request, another takes for its middle.
+  // These refusals close the connection: one server may see the end of such a request where another sees its middle.
   const encodedTransfer = rejection(411, 'transfer-encoding is not accepted, send content-length', {
     close: true,
   });
   const badLength = rejection(400, 'content-length must be sent once and hold digits only', {
     close: true,
   });
-  // RFC 9112, 3.2: what stands in front may have gone by the other one.
+  // RFC 9112, 3.2: a proxy in front may have gone by the other Host.
   const repeatedHost = rejection(400, 'host must be sent once');
   const badHost = rejection(400, 'host must be a name or an address, with a port if any');
-  // It may stand behind a line that ended the list for the parser: then a body follows that would be a request.
+  // The length may stand behind a line at which the parser ended the headers. A body would then follow, and be read
+  // as a request.
   const lengthRequired = rejection(411, 'content-length is required', { close: true });
   const unsupportedType = rejection(
     415,
@@ -88,11 +97,11 @@ export function createChecks(
     if (head.bytes > maxHeaderBytes || head.count > maxHeaders) return headersTooLarge;
     return undefined;
   }
-  // The last one found good: most clients name the same.
+  // The last Host that was found good: most clients send the same one.
   let knownHost: string | undefined;
   function host({ host }: RequestHead): Answer | undefined {
     if (isServed !== undefined) return isServed(host) ? undefined : foreignHost;
-    // None: HTTP/1.0, which needs none.
+    // A request of HTTP/1.0 needs no Host.
     if (host === undefined || host === knownHost) return undefined;
     if (!isHost(host)) return badHost;
     knownHost = host;

@@ -1,10 +1,13 @@
 import type { HttpOptions } from './http-options.ts';
 import type { ProxyHeaders } from './peer.ts';
 
-/** How many milliseconds a caller may ask for is not bounded; past this, numbers lose their ones. */
+/**
+ * Largest number of milliseconds that is kept. A caller may ask for any number. Above this value a double can't hold
+ * every integer.
+ */
 const maxTimeout = Number.MAX_SAFE_INTEGER;
 
-/** The value of a digits-only text, NaN for anything else. */
+/** The number that a text of digits stands for; NaN for any other text. */
 function digits(text: string): number {
   if (text.length === 0) return Number.NaN;
   for (let i = 0; i < text.length; i++) {
@@ -14,40 +17,40 @@ function digits(text: string): number {
   return Number(text);
 }
 
-/** Which headers are wanted beside those that every request is checked by. */
+/** The options that decide which headers are kept beside those that the checks of every request need. */
 export type HeadOptions = Pick<
   HttpOptions,
   'forwardHeaders' | 'authenticate' | 'trustedProxies' | 'callerHeader'
 >;
 
 /**
- * The headers this service reads, gathered in one pass and used again for the next request: `reset()`,
- * then `add` for each header, then read, all before anything else runs. Repeated headers are joined with
- * a comma, as lists are in HTTP, which no check then takes for a single value.
+ * The headers this service reads, gathered in one pass. The object is used again for the next request: `reset()`,
+ * then `add` for each header, then all reading, before any other code runs. Repeated headers are joined with a comma,
+ * as HTTP joins lists, so that no check takes them for a single value.
  */
 export class RequestHead {
-  /** Names and values, and the four bytes around each pair. */
+  /** Bytes of all names and values, and of the four bytes around each pair. */
   bytes = 0;
   count = 0;
   contentType: string | undefined;
   contentEncoding: string | undefined;
-  /** -1: absent; NaN: not digits, or sent twice. */
+  /** -1: not sent; NaN: not digits, or sent twice. */
   contentLength = -1;
   transferEncoding: string | undefined;
   host: string | undefined;
-  /** How many of them were sent. */
+  /** How many Host headers were sent. */
   hosts = 0;
   origin: string | undefined;
   ifNoneMatch: string | undefined;
-  /** Milliseconds of `rpc-timeout-ms`, NaN: no positive integer; undefined: absent. */
+  /** Milliseconds of `rpc-timeout-ms`; NaN: not a positive integer; undefined: not sent. */
   timeoutMs: number | undefined;
-  /** The client wants the connection closed; as uWebSockets.js reads it: any value of five letters. */
+  /** Whether the client wants the connection closed. As in uWebSockets.js, any value of five letters says so. */
   closes = false;
   traceparent: string | undefined;
   tracestate: string | undefined;
-  /** The headers named in `forwardHeaders` that were sent. */
+  /** The headers named in `forwardHeaders` that were sent; undefined: none was. */
   forwarded: Record<string, string> | undefined;
-  /** Every header, where they are wanted. Without a prototype: a name may be anything. */
+  /** All headers, where `authenticate` wants them. The object has no prototype, since a header may have any name. */
   all: Record<string, string | undefined> | undefined;
   #proxyForwarded: string | undefined;
   #proxyForwardedFor: string | undefined;
@@ -55,7 +58,7 @@ export class RequestHead {
   readonly #keepsAll: boolean;
   readonly #keepsProxies: boolean;
   readonly #callerName: string | undefined;
-  /** Whether there is more to be done than to look for those above. */
+  /** Whether any header must be kept beside those above. */
   readonly #keeps: boolean;
   readonly #forward: ReadonlySet<string> | undefined;
 
@@ -92,7 +95,7 @@ export class RequestHead {
     return this;
   }
 
-  /** What proxies say of the caller; undefined: nobody is to be believed. */
+  /** What proxies say of the caller; undefined: no proxy is trusted. */
   get proxyHeaders(): ProxyHeaders | undefined {
     if (!this.#keepsProxies) return undefined;
     return {
@@ -102,11 +105,15 @@ export class RequestHead {
     };
   }
 
-  /** @param name in lower case. A bound function: it is handed to the native parser as it is. */
+  /**
+   * A bound function, since the native parser is given it as it is.
+   *
+   * @param name in lower case
+   */
   readonly add = (name: string, value: string): void => {
     this.count++;
     this.bytes += name.length + value.length + 4;
-    // By length first: most headers are then passed over without a comparison of text.
+    // The length comes first: it rules out most headers without a comparison of text.
     switch (name.length) {
       case 4:
         if (name === 'host') {
@@ -122,7 +129,7 @@ export class RequestHead {
         else if (name === 'tracestate') this.tracestate = join(this.tracestate, value);
         break;
       case 11:
-        // Sent twice it is none: the joined text follows no grammar.
+        // A traceparent that was sent twice becomes invalid: the joined text follows no grammar.
         if (name === 'traceparent') this.traceparent = join(this.traceparent, value);
         break;
       case 12:
@@ -165,7 +172,7 @@ export class RequestHead {
     if (!this.#keepsAll) return;
     this.all ??= Object.create(null) as Record<string, string | undefined>;
     const before = this.all[name];
-    // RFC 6265, 5.4 and RFC 9113, 8.2.3: cookies are no list with commas.
+    // Cookies are joined with "; " (RFC 6265, 5.4 and RFC 9113, 8.2.3): they are no list with commas.
     this.all[name] =
       name === 'cookie' && before !== undefined ? `${before}; ${value}` : join(before, value);
   }

@@ -5,7 +5,7 @@ import type { HttpOptions } from './http-options.ts';
 
 export type Target = 'rpc' | 'healthz' | 'readyz' | 'metrics' | 'none';
 
-/** Everything that is not a call: plain data in, an answer out. */
+/** Answers every request that is not a call: plain data in, an answer out. */
 export interface Routes {
   /** @param path without the query */
   targetOf(path: string): Target;
@@ -14,28 +14,34 @@ export interface Routes {
    * @param query without its question mark
    */
   answer(target: Target, method: string, query: string, ifNoneMatch: string | undefined): Answer;
-  /** The one answer that has to be waited for: the figures of other processes are in it. */
+  /**
+   * Answers a request for the metrics. This answer alone may have to be waited for, since it holds the figures of
+   * other processes.
+   */
   metrics(method: string): Answer | Promise<Answer>;
-  /** Whether it passes through `authenticate`: what tells of the procedures. A preflight has no credentials. */
+  /**
+   * Whether `authenticate` is asked first: where the answer says something about the procedures. A preflight is not
+   * asked about, since it has no credentials.
+   */
   asksWho(target: Target, method: string): boolean;
 }
 
-/** The text format of Prometheus. */
+/** The content type of Prometheus's text format. */
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** What load balancers ask for, by an address of their own. */
+/** Whether a load balancer asks for the state of the service, by an address that it chose itself. */
 export function isHealth(target: Target): boolean {
   return target === 'healthz' || target === 'readyz';
 }
 
-/** What GET is asked for: other parameters are somebody else's. */
+/** The format that the query of a GET asks for. Other parameters are ignored, since they are not this service's. */
 function formatOf(query: string): DocumentFormat | undefined {
   const [format, second] = new URLSearchParams(query).getAll('format');
   if (format === undefined) return 'tandem';
   return format === 'openrpc' && second === undefined ? format : undefined;
 }
 
-/** Weak comparison over a list, RFC 9110 13.1.2. */
+/** Weak comparison with a list of ETags (RFC 9110, 13.1.2). */
 function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === '*') return true;
@@ -65,7 +71,7 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
     if (document === undefined) return notReady;
     const { bytes, version } = document;
     const etag = `"${version}"`;
-    // no-cache: kept by caches, but asked for each time, since a reload changes it.
+    // no-cache: caches keep the document but ask for it each time, since a reload changes it.
     const headers = ['etag', etag, 'cache-control', 'no-cache'];
     return matchesEtag(ifNoneMatch, etag)
       ? bodyless(304, headers)

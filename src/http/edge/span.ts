@@ -2,13 +2,13 @@ import { clockMs } from '../../base/clock.ts';
 import type { RequestSpan, RequestTrace, RequestTracing } from '../../dispatch/trace.ts';
 import type { Scheme } from './http-server.ts';
 
-/** What a span says of a request when it begins. */
+/** What a span says of a request at its begin. */
 export interface SpanRequest {
-  /** As it was sent: any token. */
+  /** The method as it was sent: any token. */
   readonly method: string;
-  /** As the client asked for it, without the query. */
+  /** The path as the client asked for it, without the query. */
   readonly path: string;
-  /** The path that is served, where it is known to be no pattern. */
+  /** The path that is served; undefined where a framework's pattern may have matched. */
   readonly route: string | undefined;
   readonly scheme: Scheme;
   readonly remoteAddress: string | undefined;
@@ -16,7 +16,10 @@ export interface SpanRequest {
   readonly tracestate: string | undefined;
 }
 
-/** RFC 9110 and RFC 5789: a span must not have a name for each text that somebody sends. */
+/**
+ * Methods of RFC 9110 and RFC 5789. All others share one name: a caller must not be able to make any number of span
+ * names.
+ */
 const knownMethods = new Set([
   'CONNECT',
   'DELETE',
@@ -29,15 +32,16 @@ const knownMethods = new Set([
   'TRACE',
 ]);
 
-/** The client went before it had its answer. */
+/** The client left before it had its answer. */
 const clientGone = 'client_gone';
 
 /**
- * The span of one HTTP request, in the words of OpenTelemetry for HTTP servers
- * (https://opentelemetry.io/docs/specs/semconv/http/http-spans/). It ends when the answer is handed to the connection.
+ * The span of one HTTP request, in OpenTelemetry's terms for HTTP servers
+ * (https://opentelemetry.io/docs/specs/semconv/http/http-spans/). It ends when the answer is handed to the
+ * connection.
  */
 export class HttpSpan {
-  /** For the scope of the request: its calls are children of the span. */
+  /** For the request's scope: the spans of its calls are children of this span. */
   readonly calls: RequestTrace;
   readonly #span: RequestSpan;
   #isOver = false;
@@ -63,12 +67,12 @@ export class HttpSpan {
     this.calls = this.#span;
   }
 
-  /** Its answer is written. What the caller did wrong (4xx) is no error of the server's. */
+  /** Ends the span: the answer is written. A 4xx is the caller's mistake, so the span has no error then. */
   answered(status: number): void {
     this.#end({ 'http.response.status_code': status }, status >= 500 ? String(status) : undefined);
   }
 
-  /** Its client has gone; nothing happens where it was answered before. */
+  /** Ends the span: the client has gone. Does nothing where the request was answered before. */
   left(): void {
     this.#end({}, clientGone);
   }

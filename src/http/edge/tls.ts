@@ -1,24 +1,25 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { messageOf } from '../../base/message-of.ts';
 import { StartupError } from '../../base/startup-error.ts';
 
-/** A key and its certificate, read and found to belong together. */
+/** A key and its certificate, which were read and found to belong together. */
 export interface TlsFiles {
   readonly keyPath: string;
   readonly certPath: string;
   /** PEM text. */
   readonly key: string;
-  /** PEM text: the certificate, then those up to its root, if any. */
+  /** PEM text: the certificate, then the certificates up to its root, if any. */
   readonly cert: string;
 }
 
 /**
- * Reads what TLS needs and sees that it works, since the native server says only that it does not.
+ * Reads the key and the certificate and makes sure that they work. The native server would only say that they do not.
  *
  * @param keyPath a private key, PEM, not encrypted
- * @param certPath a certificate, PEM, its chain behind it
- * @param warn told of a certificate that no client will take
+ * @param certPath a certificate, PEM, followed by its chain
+ * @param warn called for a certificate that no client will accept
  * @throws StartupError one line: which option, which file, what is wrong
  */
 export async function loadTls(
@@ -80,7 +81,7 @@ function toCertificate(pem: string, path: string): X509Certificate {
   } catch (cause) {
     throw new StartupError(`option tlsCert: ${path} holds no certificate in PEM form`, { cause });
   }
-  // Binary (DER), which Node would take and uWebSockets.js would not.
+  // Binary (DER): Node would take such a certificate, uWebSockets.js would not.
   throw new StartupError(`option tlsCert: ${path} holds no certificate in PEM form`);
 }
 
@@ -88,8 +89,4 @@ function validityNote({ validFrom, validTo }: X509Certificate, now: number): str
   if (Date.parse(validTo) < now) return `has expired: it was valid to ${validTo}`;
   if (Date.parse(validFrom) > now) return `is not valid yet: it will be from ${validFrom}`;
   return undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

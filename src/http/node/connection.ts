@@ -1,26 +1,30 @@
 import type { Socket } from 'node:net';
 import { heldRequests, openRequests, unreadBytes } from '../edge/limits.ts';
 
-/** What a connection tells the requests on it. */
+/** A request on a connection, as the connection calls it. */
 export interface OnConnection {
-  /** The connection has gone. */
+  /** Called when the connection has gone. */
   disconnected(): void;
 }
 
 /**
- * One client connection. node:http tells only the reply that is being written that its client has gone,
- * not those queued behind it; it goes on parsing behind a reply that closes; and it takes all requests of a packet,
- * however much the replies to the first of them hold already.
+ * One client connection. It does three things that node:http does not do:
+ *
+ * - tells every request that its client has gone: node:http tells only the request whose reply is being written, not
+ *   those queued behind it;
+ * - serves nothing behind a reply that closes, where node:http goes on parsing;
+ * - holds requests back while replies are unread, where node:http takes all requests of a packet, however many bytes
+ *   the replies to the first ones hold already.
  */
 export class NodeConnection {
-  /** Where the next request begins is not certain: nothing more is served on it. */
+  /** true: it is not certain where the next request begins, and nothing more is served on this connection. */
   refused = false;
   readonly #open = new Set<OnConnection>();
   #newest: OnConnection | undefined;
   readonly #socket: Socket;
-  /** Bytes of replies that the system has not taken. */
+  /** Bytes of replies that the system has not taken yet. */
   #unread = 0;
-  /** Requests that wait until their client has read. */
+  /** Requests that wait until their client has read earlier replies. */
   #held: (() => void)[] = [];
 
   constructor(socket: Socket) {
@@ -36,12 +40,14 @@ export class NodeConnection {
     this.#newest = exchange;
   }
 
-  /** Whether nothing was pipelined behind it: node:http gives up what is queued behind a reply that closes. */
+  /**
+   * Whether no request was pipelined behind this one. node:http drops the replies queued behind a reply that closes.
+   */
   isLast(exchange: OnConnection): boolean {
     return this.#newest === exchange;
   }
 
-  /** @param unread bytes of its reply */
+  /** @param unread the bytes that the exchange has added with `addUnread` */
   delete(exchange: OnConnection, unread: number): void {
     this.#open.delete(exchange);
     this.#unread -= unread;
@@ -52,12 +58,12 @@ export class NodeConnection {
     }
   }
 
-  /** So many bytes of a reply wait for the client, until its exchange is deleted. */
+  /** Counts bytes of a reply as unread until `delete` is called for its exchange. */
   addUnread(bytes: number): void {
     this.#unread += bytes;
   }
 
-  /** Handles a request: now, or when the client has read enough of what it was answered before. */
+  /** Handles a request: now, or when the client has read enough of earlier replies. */
   take(handle: () => void): void {
     if (this.#hasRoom() && this.#held.length === 0) handle();
     else if (this.#held.push(handle) > heldRequests) this.cut();
@@ -67,13 +73,13 @@ export class NodeConnection {
     return this.#unread <= unreadBytes && this.#open.size < openRequests;
   }
 
-  /** Closes it, whatever is on its way. */
+  /** Closes the connection at once, whatever is being written. */
   cut(): void {
     this.#socket.destroy();
   }
 }
 
-/** The connections of one handler, by socket. */
+/** The connections of one handler, found by their socket. */
 export class NodeConnections {
   readonly #bySocket = new WeakMap<Socket, NodeConnection>();
 

@@ -14,7 +14,7 @@ import { rateLimitLines } from '../edge/rate-limit-lines.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import type { NodeConnection, OnConnection } from './connection.ts';
 
-/** What every request of one handler shares. */
+/** What all requests of one handler share. */
 export interface NodeContext {
   readonly service: Service;
   readonly inFlight: InFlight;
@@ -25,7 +25,7 @@ export interface NodeContext {
   readonly bodyTimeoutMs: number;
 }
 
-/** What the head of a reply takes, about. */
+/** About how many bytes the head of a reply takes. */
 const headBytes = 256;
 
 /** One request on node:http, from its handler to its last byte. */
@@ -35,19 +35,25 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
   readonly #res: ServerResponse;
   readonly #connection: NodeConnection;
   readonly #cors: CorsLines;
-  /** A reply was given to node:http. */
+  /** true: a reply was given to node:http. */
   #replied = false;
-  /** Of that reply, where they are this client's alone. */
+  /** Bytes of that reply that exist for this client alone. */
   bytes = 0;
   dueAt = 0;
-  /** Until it is handed over: from there on who waits for the reply releases it. */
+  /**
+   * The memory of the body, until this exchange hands it over. From then on the code that waits for the reply
+   * releases it.
+   */
   #body: RequestBody | undefined;
-  /** Bytes of the reply and its head. */
+  /** Bytes of the reply and its head that count as unread. */
   #unread = 0;
   #over = false;
   #scope: RequestScope | undefined;
   #writeTimer: NodeJS.Timeout | undefined;
-  /** Set by the handler where requests are traced, before anything else is done with the request. */
+  /**
+   * The span of the request, where requests are traced. The handler sets it before anything else is done with the
+   * request.
+   */
   span: HttpSpan | undefined = undefined;
 
   constructor(
@@ -64,7 +70,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     this.#cors = cors;
     context.inFlight.enter();
     connection.add(this);
-    // After the last byte was handed to the system, or when the client has gone.
+    // 'close' comes after the last byte was handed to the system, or when the client has gone.
     res.once('close', () => this.disconnected());
   }
 
@@ -81,7 +87,9 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     if (!this.#res.writableFinished) this.#scope?.cancel();
   }
 
-  /** Nobody tells how much of it the client has taken: of two that wait, the older is the slower. */
+  /**
+   * Nobody knows how much of a reply the client has taken. Of two waiting replies, the older counts as the slower.
+   */
   get pace(): number {
     return 0;
   }
@@ -91,9 +99,9 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
   }
 
   /**
-   * Reads the body and answers it.
+   * Reads the body and answers the request.
    *
-   * @param length bytes that its head announces
+   * @param length bytes that the head announces
    */
   call(body: RequestBody, length: number, scope: RequestScope): void {
     this.#scope = scope;
@@ -117,13 +125,13 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     this.#scope?.cancel();
   }
 
-  /** Answers a body that was read before this handler got the request: bytes, or text as it is. */
+  /** Answers a request whose body was read before this handler got it: as bytes, or as text. */
   callRead(bytes: string | Uint8Array, body: RequestBody, scope: RequestScope): void {
     this.#scope = scope;
     this.#handle(bytes, body, scope);
   }
 
-  /** Writes what is no JSON-RPC reply and may have to be waited for. */
+  /** Writes a reply that is no JSON-RPC reply and may have to be waited for. */
   answerOnce(make: (scope: RequestScope) => Answer | Promise<Answer>): void {
     this.#scope = new RequestScope();
     const answer = make(this.#scope);
@@ -137,7 +145,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     }
   }
 
-  /** Writes what is no JSON-RPC reply. */
+  /** Writes a reply that is no JSON-RPC reply. */
   answer(answer: Answer): void {
     const { status, headers, body, close } = answer;
     this.#write(status, headers, body, close, typeof body !== 'string');
@@ -177,7 +185,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     else this.#write(200, ['content-type', 'application/json', ...limit], reply, false, false);
   }
 
-  /** The one place a reply is written. */
+  /** Writes the reply. No other method writes one. */
   #write(
     status: number,
     headers: readonly string[],
@@ -204,7 +212,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     if (body === undefined || this.#req.method === 'HEAD') this.#res.end();
     else this.#res.end(body);
     if (bytes > largeBody) {
-      // A client that does not read would keep the whole reply in memory.
+      // Without this deadline, a client that does not read would keep the whole reply in memory.
       this.#writeTimer = setTimeout(
         () => this.#connection.cut(),
         writeDeadlineMs(bytes, this.#context.writeTimeoutMs),
@@ -212,7 +220,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     }
   }
 
-  /** The service broke its word: it never throws and never rejects. */
+  /** Answers a request for which the service broke its contract, which is never to throw and never to reject. */
   #fail(error: unknown): void {
     this.#context.warn(`service failed under a request: ${String(error)}`);
     this.answer(failure('the service failed'));

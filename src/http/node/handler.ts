@@ -30,24 +30,24 @@ import {
 } from './mount.ts';
 
 /**
- * A request handler for an http server that exists already. In node:http it takes the request and the
- * response, in Express it is a handler (`app.use(path, handler)`, `app.all(path, handler)`), in Fastify a
- * route handler (`app.all(path, handler)`).
+ * A request handler for an http server that exists already. In node:http it takes the request and the response; in
+ * Express it is a handler (`app.use(path, handler)`, `app.all(path, handler)`); in Fastify it is a route handler
+ * (`app.all(path, handler)`).
  *
- * It reads the body itself. Behind a body parser it needs the raw body (a Buffer or a string): a parsed
- * one no longer holds what was sent, and is answered with 500 and the reason.
+ * The handler reads the body itself. Behind a body parser it needs the raw body (a Buffer or a string). A parsed body
+ * no longer holds what was sent: such a request is answered with 500 and the reason.
  */
 export type NodeHandler = (
   request: IncomingMessage | HookedRequest,
   response: ServerResponse | HookedReply,
 ) => void;
 
-/** The handler, for a mount: it answers at `options.path` and wherever a framework's router put it. */
+/** The handler for a mount. It answers at `options.path` and wherever a framework's router put it. */
 export function createNodeHandler(service: Service, options: HttpOptions): NodeHandler {
   return createHandler(service, options, new InFlight(), mountedTarget);
 }
 
-/** The handler, for a server of its own: it answers at `options.path` only. */
+/** The handler for a server of its own. It answers at `options.path` only. */
 export function createOwnHandler(
   service: Service,
   options: HttpOptions,
@@ -78,7 +78,7 @@ function createHandler(
   const checks = createChecks(options);
   const routes = createRoutes(service, options);
   const connections = new NodeConnections();
-  // One for all requests: it is filled and read before a handler returns.
+  // One head for all requests: each request fills and reads it before its handler returns.
   const head = new RequestHead(options);
   const peers = createPeers(options.trustedProxies);
 
@@ -98,7 +98,8 @@ function createHandler(
     const { tracing } = service;
     if (tracing !== undefined && target === 'rpc') {
       const path = fullPathOf(req);
-      // A framework's router may have chosen this handler by a pattern.
+      // The path is the span's route only where it is `options.path`: a framework's router may have chosen this
+      // handler by a pattern.
       const route = path === options.path ? path : undefined;
       const scheme = 'encrypted' in req.socket ? 'https' : 'http';
       const { traceparent, tracestate } = head;
@@ -165,8 +166,8 @@ const parsedBody = failure(
 );
 
 /**
- * How the body of a call is read and answered, once its place in memory is reserved; undefined: it is answered, by a
- * refusal.
+ * Reserves memory for the body of a call and returns how to read and answer it; undefined: the request is answered,
+ * with a refusal.
  */
 function bodyTaker(
   exchange: NodeExchange,
@@ -182,7 +183,7 @@ function bodyTaker(
   }
   const bytes = isRead ? (read as string | Uint8Array) : undefined;
   const length = bytes === undefined ? contentLength : Buffer.byteLength(bytes);
-  // A parser that decompresses makes more of it than was announced.
+  // A parser that decompresses yields more bytes than the head announced.
   const tooLarge = bytes === undefined ? undefined : checks.bodyLength(length);
   const body = tooLarge === undefined ? RequestBody.reserve(memory, length) : undefined;
   if (body === undefined) {
@@ -192,7 +193,7 @@ function bodyTaker(
   return (scope) => {
     scope.body = body.lease;
     if (bytes === undefined) exchange.call(body, length, scope);
-    // The parser's buffer stays the application's: what a worker reads is a copy.
+    // The parser's buffer stays the application's, so a worker reads a copy.
     else if (typeof bytes === 'string') exchange.callRead(bytes, body, scope);
     else exchange.callRead(body.add(bytes) ?? bytes, body, scope);
   };

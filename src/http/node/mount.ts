@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Routes, Target } from '../edge/routes.ts';
 
-/** Fastify's request and reply, as far as they matter here. */
+/** The parts of Fastify's request and reply that are used here. */
 export interface HookedRequest {
   readonly raw: IncomingMessage;
   readonly body?: unknown;
@@ -11,7 +11,7 @@ export interface HookedReply {
   hijack(): unknown;
 }
 
-/** What Express and body parsers put on a request. */
+/** What Express and body parsers add to a request. */
 interface Dressed {
   readonly url?: string | undefined;
   readonly originalUrl?: unknown;
@@ -20,13 +20,15 @@ interface Dressed {
   readonly body?: unknown;
 }
 
-/** A request wherever it came in: the plain pair, and what was made of it before. */
+/**
+ * A request, wherever it was mounted: Node's request and response, and what a framework made of the request before.
+ */
 export interface Mount {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** The body a parser left, undefined: none. */
+  /** The body that a parser left; undefined: there was no parser. */
   readonly body: unknown;
-  /** A framework's router chose this handler for the path. */
+  /** true: a framework's router chose this handler for the path. */
   readonly routed: boolean;
 }
 
@@ -43,31 +45,34 @@ export function toMount(
   }
   const dressed: Dressed = request;
   const { baseUrl, route } = dressed;
-  // app.use(path, handler) takes the path off the url; app.all(path, handler) names its route.
+  // `app.use(path, handler)` takes the path off the url; `app.all(path, handler)` keeps the url and names its route.
   const used = typeof baseUrl === 'string' && baseUrl !== '' && pathOf(request.url) === '/';
   return { req: request, res: response, body: dressed.body, routed: used || route !== undefined };
 }
 
-/** The path alone. */
+/** The path of a URL, without its query. */
 export function pathOf(url: unknown): string {
   if (typeof url !== 'string') return '';
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** The path that the client asked for, wherever the handler was mounted. */
+/** The full path that the client asked for, wherever the handler was mounted. */
 export function fullPathOf(req: IncomingMessage): string {
   const { originalUrl }: Dressed = req;
   return pathOf(originalUrl ?? req.url);
 }
 
-/** What follows the question mark. */
+/** The query of a URL, without the question mark. */
 export function queryOf(url: string | undefined): string {
   const query = url?.indexOf('?') ?? -1;
   return query === -1 ? '' : (url?.slice(query + 1) ?? '');
 }
 
-/** What a mounted request asks for: this service's own paths first, then whatever it was mounted at. */
+/**
+ * What a mounted request asks for. This service's own paths are compared first; any other path stands for what the
+ * handler was mounted at.
+ */
 export function mountedTarget({ req, routed }: Mount, routes: Routes): Target {
   const dressed: Dressed = req;
   const own = routes.targetOf(pathOf(req.url));

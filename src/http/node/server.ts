@@ -11,19 +11,22 @@ import type { TlsFiles } from '../edge/tls.ts';
 import { createOwnHandler } from './handler.ts';
 
 const serverOptions = {
-  // The three below: uWebSockets.js closes idle and slow clients after about 11 s.
+  // For the three settings below: uWebSockets.js closes idle and slow clients after about 11 s.
   headersTimeout: 10_000,
   keepAliveTimeout: 10_000,
   connectionsCheckingInterval: 2_000,
 } as const;
 
-/** A body that is read and thrown away has no deadline of its own; a call's ends before. */
+/**
+ * Shortest time for a whole request. A body that is read and thrown away has no deadline of its own; the body of a
+ * call has one, which ends earlier.
+ */
 const leastRequestTimeout = 120_000;
 
-/** Before a connection can be counted idle, it must be one. */
+/** How long a TLS handshake may take. Only after it can a connection count as idle. */
 const handshakeTimeout = 10_000;
 
-/** The server on node:http, for where uWebSockets.js has no binary. */
+/** The server on node:http, for machines on which uWebSockets.js has no binary. */
 class NodeServer implements HttpServer {
   readonly transport = 'node';
   readonly #options: HttpOptions;
@@ -38,7 +41,8 @@ class NodeServer implements HttpServer {
     this.#options = options;
     this.#scheme = tls === undefined ? 'http' : 'https';
     const handler = createOwnHandler(service, options, this.#inFlight);
-    // Twice ours, so that what is a little too large is refused by us, with a body that says so.
+    // node:http's limit is twice ours, so that a head slightly over the limit is refused by our check, with a body
+    // that says so.
     const longest = bodyDeadlineMs(options.maxBodyBytes, options.bodyTimeoutMs);
     const own = {
       ...serverOptions,
@@ -52,7 +56,8 @@ class NodeServer implements HttpServer {
       tls === undefined
         ? createServer(own, handler)
         : createSecureServer({ ...own, handshakeTimeout, key: tls.key, cert: tls.cert }, handler);
-    // Without a listener node:http answers 417 to an Expect that it does not know; RFC 9110, 10.1.1 leaves it open.
+    // Without a listener node:http answers 417 to an Expect that it does not know. RFC 9110, 10.1.1 does not require
+    // that.
     this.#server.on('checkExpectation', handler);
     this.#server.maxConnections = options.maxConnections;
     this.#server.on('drop', () => options.onConnectionRefused());
@@ -60,7 +65,8 @@ class NodeServer implements HttpServer {
       this.connections++;
       socket.once('close', () => this.connections--);
     });
-    // Otherwise node drops the headers past the 2000th in silence; their size is bounded above.
+    // 0: no limit. With one (2000 by default), node:http drops further headers in silence. Their size is limited
+    // above.
     this.#server.maxHeadersCount = 0;
     this.address = { host: options.host, port: options.port, url: '' };
   }
@@ -75,7 +81,7 @@ class NodeServer implements HttpServer {
         resolve();
       });
     });
-    // Not a string, nor null: it listens on a port.
+    // The address of a server that listens on a port is never a string or null.
     const { port: real } = this.#server.address() as AddressInfo;
     this.address = { host, port: real, url: urlOf(this.#scheme, host, real, path) };
     return this;
@@ -87,7 +93,7 @@ class NodeServer implements HttpServer {
   }
 
   async #drain(): Promise<void> {
-    // Closes the idle connections too.
+    // close() closes idle connections too.
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await this.#inFlight.drain(this.#options.shutdownGraceMs);
     this.#server.closeAllConnections();
@@ -95,7 +101,7 @@ class NodeServer implements HttpServer {
   }
 }
 
-/** Starts a server on node:http; as listenOnUws otherwise. */
+/** Starts a server on node:http. Errors are those of `listenOnUws`. */
 export function listenOnNode(
   service: Service,
   options: HttpOptions,

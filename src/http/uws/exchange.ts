@@ -18,7 +18,7 @@ import type { HttpSpan } from '../edge/span.ts';
 import { closeLines, endHead, writeLines } from './head-lines.ts';
 import { type BodilessReplies, type UwsReplies, UwsReply } from './reply.ts';
 
-/** What every request of one server shares. */
+/** What all requests of one server share. */
 export interface ExchangeContext {
   readonly service: Service;
   readonly inFlight: InFlight;
@@ -32,47 +32,59 @@ export interface ExchangeContext {
 }
 
 /**
- * What a reply that closes its connection is padded to, with spaces, which JSON does not mind. A corked
- * reply is written when the parser's turn is over, and by then the bytes behind a request whose end is in
- * doubt would have run as the next request, which also takes back the mark to close. An overfull cork is
- * written and closed at once, in the handler, where the parser then stops.
+ * Length to which a reply that closes its connection is padded, with spaces, which JSON allows. A corked reply is
+ * written only when the parser's turn ends. By then the parser would have run the bytes behind a request of uncertain
+ * end as the next request, and running that request also undoes the mark to close. An overfull cork is written and
+ * closed at once, in the handler, and the parser stops there.
  */
 const overfull = corkBytes + 1;
 
 /**
- * One request on uWebSockets.js, from its handler to its last byte. `#done` is the one flag that says
- * whether `res` may still be touched: it may not after its end or its abort.
+ * One request on uWebSockets.js, from its handler to its last byte. The flag `#done` alone says whether `res` may
+ * still be touched: not after its end or its abort.
  */
 export class UwsExchange implements ScopeFacts, ArrivingBody {
   readonly #context: ExchangeContext;
   readonly #res: HttpResponse;
   #done = false;
   /**
-   * The client asked for its connection to be closed, which uWebSockets.js does with the reply's last
-   * byte. In the parser's turn it would then run what was sent behind the request on the closed socket:
-   * a handler whose body never comes and whose abort is never told.
+   * The client asked for its connection to be closed, which uWebSockets.js does with the reply's last byte. Were that
+   * in the parser's turn, the parser would go on to run what was sent behind the request on the closed socket: a
+   * handler whose body never comes and whose abort is never told.
    */
   #closes = false;
   #cors: CorsLines | undefined;
   #scope: RequestScope | undefined;
-  /** Until it is handed over: from there on who waits for the reply releases it. */
+  /**
+   * The memory of the body, until this exchange hands it over. From then on the code that waits for the reply
+   * releases it.
+   */
   #body: RequestBody | undefined;
   #waiting: UwsReply | undefined;
-  /** Set by the server where requests are traced, before anything else is done with the request. */
+  /**
+   * The span of the request, where requests are traced. The server sets it before anything else is done with the
+   * request.
+   */
   span: HttpSpan | undefined = undefined;
-  /** Of the connection, once it was asked for. */
+  /** The address of the connection, once it was read. */
   #address: string | undefined;
-  /** Of the caller, where a proxy may stand in between: 6 us to find out. */
+  /** The address of the caller, where a proxy may stand in between: 6 us to find out. */
   #caller: string | undefined;
   dueAt = 0;
-  /** What proxies say of the caller; set by the server where some are trusted, before anything asks for an address. */
+  /**
+   * What proxies say of the caller. Where some proxies are trusted, the server sets it before anything reads an
+   * address.
+   */
   proxyHeaders: ProxyHeaders | undefined;
   headers: ScopeFacts['headers'];
   timeoutMs: number | undefined;
   traceparent: string | undefined;
   tracestate: string | undefined;
 
-  /** To be made first in a handler: one that returns or throws before `onAborted` aborts the process. */
+  /**
+   * Must be made first in a handler: a handler that returns or throws before it has called `onAborted` aborts the
+   * process.
+   */
   constructor(context: ExchangeContext, res: HttpResponse) {
     res.onAborted(() => this.#abort());
     this.#context = context;
@@ -93,7 +105,7 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
       : this.#context.peers?.callerHeader(this.#connectedFrom, this.proxyHeaders);
   }
 
-  /** Read when it is asked for: a system call and an ArrayBuffer, 2 us, a quarter of a small request. */
+  /** Read on demand: it costs a system call and an ArrayBuffer, 2 us, a quarter of a small request. */
   get #connectedFrom(): string | undefined {
     if (this.#address === undefined && !this.#done) {
       const text = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
@@ -103,9 +115,9 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
   }
 
   /**
-   * Reads the body and answers it. To be called in the handler: what arrives later is lost otherwise.
+   * Reads the body and answers the request. Must be called in the handler: what arrives before it is called is lost.
    *
-   * @returns false: there is no memory for it, which is answered
+   * @returns false: there is no memory for the body; the request is answered
    */
   call(head: RequestHead, cors: CorsLines): boolean {
     const body = RequestBody.reserve(this.#context.service.bodyMemory, head.contentLength);
@@ -129,7 +141,8 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     bodyDeadlines.add(this);
     this.#res.onData((chunk, last) => {
       if (this.#done) return;
-      // It may be a view, valid until this callback returns: handle reads a small body before it does.
+      // The bytes may be a view that is valid until this callback returns. `handle` reads a small body before it
+      // returns.
       const bytes = body.add(new Uint8Array(chunk));
       if (last && bytes !== undefined) this.#handle(bytes, body, scope);
     });
@@ -144,12 +157,12 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     this.#scope?.cancel();
   }
 
-  /** Asks who calls, while the body arrives. After `call`. */
+  /** Asks the hook who calls, while the body arrives. To be called after `call`. */
   askFor(authenticate: HttpAuthenticator, request: AuthRequest): void {
     if (this.#scope !== undefined) this.#scope.verdict = authenticate(request);
   }
 
-  /** Writes what is no JSON-RPC reply and may have to be waited for. */
+  /** Writes a reply that is no JSON-RPC reply and may have to be waited for. */
   answerOnce(
     make: (scope: RequestScope) => Answer | Promise<Answer>,
     cors: CorsLines,
@@ -170,7 +183,7 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     });
   }
 
-  /** Writes what is no JSON-RPC reply, in the handler or in a cork. */
+  /** Writes a reply that is no JSON-RPC reply, in the handler or in a cork. */
   answer(answer: Answer, cors: CorsLines, headOnly: boolean): void {
     const res = this.#res;
     const { status, headers, body, close } = answer;
@@ -180,7 +193,7 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     writeLines(res, cors.lines);
     if (this.#context.inFlight.draining && !close) writeLines(res, closeLines);
     if (body !== undefined && close) {
-      // It keeps its body even for HEAD: nothing is read behind it.
+      // The reply keeps its body even for HEAD, since nothing is read behind it.
       this.#finish();
       res.end(body.toString().padEnd(overfull), true);
     } else if (body === undefined || headOnly) {
@@ -213,8 +226,8 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
   }
 
   #await(reply: Promise<Reply>, body: RequestBody): void {
-    // A promise kept at once is answered in the parser's turn still. That matters to a drain only, and a
-    // call that began before the drain is past its first turn.
+    // A promise that is settled already is answered still in the parser's turn. That matters only to a drain, and
+    // only to a call that began in it: a call that began before the drain is past its first turn.
     let inTurn = this.#context.inFlight.draining;
     if (inTurn) {
       setImmediate(() => {
@@ -234,9 +247,9 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
   }
 
   /**
-   * The one place a reply is written. The socket is corked.
+   * Writes the reply. No other method writes one. The socket is corked.
    *
-   * @param inTurn in the turn of the parser that read the body: there a connection must not be closed
+   * @param inTurn true: this is the turn of the parser that read the body, in which a connection must not be closed
    */
   #send(reply: Reply, inTurn: boolean): void {
     if (this.#done || this.#cors === undefined) return;
@@ -255,7 +268,8 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
       res.writeHeader(jsonName, jsonValue);
       if (rateNotice !== undefined) writeLines(res, rateLimitLines(rateNotice));
       if (draining && !inTurn && typeof reply === 'string' && reply.length <= smallReply) {
-        // Cut off even those who go on after "connection: close", or a drain under load never ends.
+        // Closes even the connections of clients that ignore "connection: close": a drain under load would otherwise
+        // never end.
         this.#finish();
         res.end(reply, true);
         return;
@@ -266,13 +280,13 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
   }
 
   /**
-   * Writes a body behind its head: as much as the system takes. The rest is kept as it is, without the copies
-   * that `end` makes of it for each client, and a request that its client has sent behind it finds the reply
-   * unfinished, for which uWebSockets.js closes the connection: who does not read what was answered is not
-   * answered more.
+   * Writes a body behind its head, as much as the system takes. The rest is kept as it is, where `end` would copy it
+   * for each client. A further request of the same client finds this reply unfinished, and uWebSockets.js then closes
+   * the connection. So a client that does not read its answers gets no more answers.
    *
-   * What fits the cork is left to `end` as a rule, which is cheaper and does not look whether the client reads.
-   * One in sixteen looks, by chance, so that nobody can tell which: then a connection holds some of them only.
+   * A body that fits the cork is mostly left to `end`, which is cheaper but does not tell whether the client reads.
+   * One in sixteen is written in the way that tells. Chance decides which, so that nobody can predict it; a
+   * connection can then hold only some unread replies.
    */
   #write(body: string | Uint8Array, isShared: boolean): void {
     const res = this.#res;
@@ -292,7 +306,10 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     this.#waiting = new UwsReply(this.#context.replies, res, bytes, taken, isShared, onEnd);
   }
 
-  /** Ends what has no body: of this nobody tells whether the client reads, so that only few go out in one turn. */
+  /**
+   * Ends a reply without a body. Nobody can tell whether its client reads, so only a few such replies end in one
+   * turn.
+   */
   #endBodiless(end: () => void): void {
     if (this.#context.bodiless.mayEnd()) {
       this.#finish();
@@ -308,7 +325,7 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     });
   }
 
-  /** The service broke its word: it never throws and never rejects. */
+  /** Answers a request for which the service broke its contract, which is never to throw and never to reject. */
   #fail(error: unknown): void {
     this.#context.warn(`service failed under a request: ${String(error)}`);
     if (this.#done || this.#cors === undefined) return;
@@ -331,7 +348,7 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
   }
 }
 
-/** Settles after the parser's turn, and after all that is read in this one. */
+/** Settles after the parser's turn, and after everything that is read in this turn of the event loop. */
 async function afterTurn(reply: Reply | Promise<Reply>): Promise<Reply> {
   const settled = await reply;
   await new Promise((resolve) => setImmediate(resolve));

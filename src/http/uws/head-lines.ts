@@ -8,7 +8,8 @@ export function writeLines(res: HttpResponse, lines: readonly string[]): void {
 }
 
 /**
- * Ends the reply to a HEAD. Given a length itself, endWithoutBody takes the reply for unfinished and closes at the next request.
+ * Ends the reply to a HEAD. The length is written as a header: given a length, endWithoutBody takes the reply for
+ * unfinished and closes the connection at the next request.
  */
 export function endHead(res: HttpResponse, bytes: number): void {
   res.writeHeader('content-length', String(bytes));

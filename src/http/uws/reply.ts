@@ -3,9 +3,9 @@ import type { ReplyMemory, WaitingReply } from '../../dispatch/reply-memory.ts';
 import { bodilessPerTurn, writeDeadlineMs } from '../edge/limits.ts';
 
 /**
- * How often a reply that waits is offered to the system anew. uWebSockets.js closes a connection that was not
- * writable for 10 s, and Linux calls it writable only when a third of its send buffer is free: megabytes, for
- * which a slow reader takes longer. A write takes what room there is, and starts the 10 s again.
+ * How often the rest of a waiting reply is offered to the system again. uWebSockets.js closes a connection that was
+ * not writable for 10 s, and Linux calls a connection writable only when a third of its send buffer is free. That is
+ * megabytes, for which a slow reader takes longer than 10 s. A write takes what room there is and restarts the 10 s.
  */
 const offerMs = 2500;
 
@@ -37,13 +37,14 @@ export class UwsReplies {
 }
 
 /**
- * Replies without a body: uWebSockets.js does not say whether their client reads. Past a number of them in one turn
- * of the event loop the rest ends in the next turn, before which it closes a connection that has sent more.
+ * Limits replies without a body, for which uWebSockets.js does not say whether the client reads. After a number of
+ * them in one turn of the event loop, the others end in the next turn. Before that turn uWebSockets.js closes a
+ * connection that has sent further requests.
  */
 export class BodilessReplies {
   #count = 0;
 
-  /** Whether one more may end in this turn. */
+  /** Whether one more reply may end in this turn. */
   mayEnd(): boolean {
     if (this.#count === 0) {
       setImmediate(() => {
@@ -55,8 +56,8 @@ export class BodilessReplies {
 }
 
 /**
- * The rest of a reply that the system did not take at once. It is kept here, where a drain waits for it, and
- * written as its client reads; a client that does not is cut at its deadline.
+ * The rest of a reply that the system did not take at once. The bytes stay here, where a drain waits for them, and
+ * are written as the client reads. A client that does not read is cut at the deadline.
  */
 export class UwsReply implements WaitingReply {
   readonly bytes: number;
@@ -71,8 +72,8 @@ export class UwsReply implements WaitingReply {
 
   /**
    * @param body whole; `taken` of its bytes were written
-   * @param isShared the bytes are there once, however many wait for them
-   * @param onEnd called when the last byte is written; not when the connection goes, which `leave` is for
+   * @param isShared whether the bytes exist once, however many clients wait for them
+   * @param onEnd called when the last byte is written; where the connection goes, call `leave` instead
    */
   constructor(
     replies: UwsReplies,
@@ -100,7 +101,7 @@ export class UwsReply implements WaitingReply {
     return this.#taken / (performance.now() - this.#since + 1);
   }
 
-  /** Writes what there is room for, whether the system has told of it or not. */
+  /** Writes as much as there is room for, whether the system has reported room or not. */
   offer(): void {
     if (!this.#isOver) this.#res.cork(() => this.#write(this.#res.getWriteOffset()));
   }
@@ -109,7 +110,7 @@ export class UwsReply implements WaitingReply {
     if (!this.#isOver) this.#res.close();
   }
 
-  /** The connection has gone. */
+  /** Gives the reply up: the connection has gone. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -18,10 +18,13 @@ import { type ExchangeContext, UwsExchange } from './exchange.ts';
 import type { Uws } from './load.ts';
 import { BodilessReplies, UwsReplies } from './reply.ts';
 
-/** What it takes by default is the shared one (SO_REUSEPORT): a second server would join in silence. */
+/**
+ * Modes of a listening socket. The default is the shared one (SO_REUSEPORT), with which a second server would join
+ * the port in silence.
+ */
 const portModes = { shared: 0, exclusive: 1 } as const;
 
-/** The native signature takes options behind host and port; its type file leaves that overload out. */
+/** The native function takes options behind host and port. Its type file leaves that overload out. */
 type ListenOnHost = (
   host: string,
   port: number,
@@ -29,7 +32,7 @@ type ListenOnHost = (
   callback: (socket: us_listen_socket | false) => void,
 ) => TemplatedApp;
 
-/** The server on uWebSockets.js. One per process is meant, on the main thread. */
+/** The server on uWebSockets.js. Meant once per process, on the main thread. */
 class UwsServer implements HttpServer, ExchangeContext {
   readonly transport = 'uws';
   readonly service: Service;
@@ -47,7 +50,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly #cors: Cors;
   readonly #checks: Checks;
   readonly #routes: Routes;
-  /** One for all requests: it is filled and read before a handler returns. */
+  /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly #head: RequestHead;
   #socket: us_listen_socket | undefined;
   connections = 0;
@@ -128,7 +131,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     }
     if (!exchange.call(head, cors)) return;
     const { authenticate, path } = this.#options;
-    // Behind the line above: a body that arrives meanwhile is lost to who does not listen yet.
+    // After the line above: a body that arrives before `call` has set its listener would be lost.
     if (authenticate !== undefined) {
       exchange.askFor(authenticate, authRequest(head.all, exchange.remoteAddress, 'POST', path));
     }

@@ -8,11 +8,14 @@ import { errorOutcome, type Outcome, type Reply } from '../jsonrpc/reply.ts';
 import type { ServiceRequest } from './request.ts';
 import type { Serving } from './serving.ts';
 
-/** When to try again after `maxInFlight`: how long those in flight will take is not known. */
+/**
+ * After how long a caller refused by `maxInFlight` may try again. Nobody knows how long the requests in flight will
+ * take.
+ */
 const retryInFlightMs = 1000;
 
 export interface AdmissionOptions {
-  /** Requests that may be in flight. */
+  /** Most requests in flight. */
   readonly maxInFlight: number;
   readonly serving: Serving;
   readonly observer: CallObserver;
@@ -21,7 +24,7 @@ export interface AdmissionOptions {
   readonly gate: CallerGate | undefined;
 }
 
-/** Decides of each request whether it runs, and counts those in flight. */
+/** Decides for each request whether it runs, and counts the requests in flight. */
 export class Admission {
   readonly #options: AdmissionOptions;
 
@@ -29,7 +32,9 @@ export class Admission {
     this.#options = options;
   }
 
-  /** Runs the request, or refuses it: too many are in flight, or the verdict on its caller says no. */
+  /**
+   * Runs the request, or refuses it: where too many are in flight, or where the verdict on its caller is a refusal.
+   */
   enter(request: ServiceRequest): Reply | Promise<Reply> {
     const { maxInFlight, serving, gate } = this.#options;
     if (serving.inFlight >= maxInFlight) {
@@ -53,13 +58,13 @@ export class Admission {
     if (!(refusal instanceof Promise)) return settled(refusal);
     request.keep();
     const reply = refusal.then(settled);
-    // What waits for its verdict is in flight, too. Behind the line above: the request is counted on before it is counted
-    // out here.
+    // A request that waits for its verdict counts as in flight. After the line above, so that the handling counts the
+    // request before this count of it ends: no gap between the two.
     this.#options.serving.current?.track(refusal);
     return reply;
   }
 
-  /** Counted by the loaded service that runs it. */
+  /** Counts the request with the loaded service that runs it. */
   #run(request: ServiceRequest): Reply | Promise<Reply> {
     const loaded = this.#options.serving.current;
     const reply = request.run();

@@ -10,7 +10,7 @@ import type { Log } from '../observe/log.ts';
 export interface CallerOptions {
   /** As in the table of options, or a function that tells callers apart. */
   readonly fairBy?: string | CallerKeyOf | undefined;
-  /** As in the table of options; with a `store`, accounts are kept there, in memory otherwise. */
+  /** As in the table of options. The accounts of callers are kept in `store`; without one, in memory. */
   readonly rateLimit?:
     | (Partial<RateLimit> & { readonly store?: RateLimitStore | undefined })
     | 'none'

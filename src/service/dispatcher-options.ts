@@ -13,29 +13,32 @@ import type { CallerOptions } from './callers.ts';
 export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptions>, CallerOptions {
   /** Procedure modules: paths or file URLs, loaded here and in every worker. */
   readonly modules?: readonly string[] | undefined;
-  /** In place of modules: a router of this thread. It has no replicas, so all its calls run inline. */
+  /**
+   * In place of modules: a router of this thread. A router given as an object has no replicas, so all its calls run
+   * inline.
+   */
   readonly router?: Router | undefined;
   /** Where log lines go; the default writes them to stderr at `logLevel`. */
   readonly log?: Log | undefined;
-  /** Told of each call once it has ended. */
+  /** Called with each call that has ended. */
   readonly onCall?: OnCall | readonly OnCall[] | undefined;
 }
 
 /** What a caller says of one request. */
 export interface DispatchOptions extends CallerFacts {
-  /** Cancels: what has not started is dropped, the signals of what runs abort. */
+  /** Cancels the request: calls that have not started are dropped, and the signals of running calls abort. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface DispatcherStats {
   readonly state: ServiceState;
-  /** Requests that have not been answered. */
+  /** Requests without an answer yet. */
   readonly inFlight: number;
   /** undefined where a router without modules is served. */
   readonly pool: PoolStats | undefined;
-  /** Bytes of request bodies, in all. */
+  /** Bytes of all request bodies together. */
   readonly bodies: BodyMemoryStats;
-  /** Bytes of replies that wait for their clients, in all. */
+  /** Bytes of all replies that wait for their clients, together. */
   readonly replies: ReplyMemoryStats;
   /** Where each procedure runs, and why. */
   readonly placement: Readonly<Record<string, PlacementDecision>>;

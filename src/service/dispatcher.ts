@@ -33,9 +33,9 @@ import { Serving } from './serving.ts';
 import { loadTracing, type Tracing } from './tracing.ts';
 
 /**
- * Runs JSON-RPC requests, whatever brought them: worker threads for what burns CPU, this thread for the
- * rest. Nothing of HTTP is near it. Making one starts nothing. The first call, or `ready()`, starts it; `close()` ends
- * it, and until then its workers keep the process alive.
+ * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
+ * dispatcher knows no transport. The constructor starts nothing: the first call, or `ready()`, starts the workers,
+ * and they keep the process alive until `close()`.
  */
 export class Dispatcher implements Service {
   readonly config: Config;
@@ -59,7 +59,7 @@ export class Dispatcher implements Service {
   #ended: Routing | undefined;
   readonly #documents = new Documents();
 
-  /** @throws StartupError for options that can't be, one line that names the option */
+  /** @throws StartupError for options that can't be; its one line names the option */
   constructor(options: DispatcherOptions = {}) {
     const { modules, router, log, onCall, fairBy, rateLimit, ...rest } = options;
     const source = toServable(modules, router);
@@ -114,15 +114,15 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * The procedures that are served: one object through all reloads. Where modules are served it is filled
-   * by `ready()`, and its `reloadModule` reloads the service.
+   * The procedures that are served, as one object that stays the same through all reloads. Where modules are served,
+   * `ready()` fills it and its `reloadModule` reloads the service.
    */
   get router(): Router {
     return this.#serving.router;
   }
 
   /**
-   * Resolves when every worker has loaded the modules; starts that where nothing has.
+   * Resolves when every worker has loaded the modules. The first call starts the service.
    *
    * @throws StartupError
    */
@@ -132,10 +132,11 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * Handles a payload that is parsed already: a request or an array of them. Gives the response object,
-   * an array of them, or undefined where there is nothing to answer. Ids are echoed by value.
+   * Handles a payload that is parsed already: a request or an array of requests. Ids are echoed by value.
    *
-   * @throws TypeError (rejects) for options that can't be, an `auth` that is no JSON value among them; nothing has run
+   * @returns the response object, or an array of them; undefined where there is nothing to answer
+   * @throws TypeError (rejects) for options that can't be, such as an `auth` that is no JSON value; nothing has run
+   *   then
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
     const reply = await this.#withScope(options, (scope) =>
@@ -145,8 +146,9 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * Handles JSON text, or its UTF-8 bytes. Gives the reply's text; undefined: nothing to answer.
+   * Handles JSON text, or its UTF-8 bytes.
    *
+   * @returns the reply's text; undefined where there is nothing to answer
    * @throws TypeError as `dispatch` does
    */
   async dispatchText(
@@ -157,7 +159,7 @@ export class Dispatcher implements Service {
     return reply === undefined ? undefined : textOf(reply);
   }
 
-  /** For transports: see {@link Service}. Synchronous where the calls were. */
+  /** For transports: see {@link Service}. Synchronous where all calls of the request were synchronous. */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
     if (!this.#isReady && this.#closing === undefined) {
       const kept = keepBody(body);
@@ -184,7 +186,11 @@ export class Dispatcher implements Service {
     return loaded && this.#documents.of(loaded.router, format);
   }
 
-  /** Where a procedure runs now, and why; undefined for a name that is not registered. @throws Error before `ready()` */
+  /**
+   * Where a procedure runs now, and why; undefined for a name that is not registered.
+   *
+   * @throws Error before `ready()`
+   */
   placementOf(name: string): PlacementDecision | undefined {
     const loaded = this.#running();
     const procedure = loaded.table.get(name);
@@ -209,19 +215,22 @@ export class Dispatcher implements Service {
     };
   }
 
-  /** What /metrics shows of this process and its fellows; undefined where the option `metrics` is off. */
+  /**
+   * What /metrics shows of this process and of the other processes of its service; undefined where the option
+   * `metrics` is off.
+   */
   get metrics(): Metrics | undefined {
     return this.#metrics;
   }
 
-  /** The files that the served modules were loaded from, theirs and what they import. */
+  /** The files that the served modules were loaded from: the modules themselves and what they import. */
   get files(): readonly string[] {
     return [...(this.#serving.current?.sources?.files.keys() ?? [])];
   }
 
   /**
-   * Loads the modules anew where they or anything they import have changed: in fresh workers beside the
-   * old ones, then swapped in one step. Calls in flight finish on the old modules.
+   * Loads the modules anew where they, or anything they import, have changed. Fresh workers load beside the old ones;
+   * one step then swaps the two. Calls in flight finish on the old modules.
    *
    * @returns false when nothing has changed
    * @throws StartupError; the old modules then go on serving
@@ -230,14 +239,15 @@ export class Dispatcher implements Service {
     return this.#serving.reload();
   }
 
-  /** Says `draining` from now on, for health checks, and serves on until `close()`. */
+  /** Makes `state` say `draining` from now on, for health checks. The service goes on serving until `close()`. */
   drain(): void {
     this.#isDraining = true;
   }
 
   /**
-   * Drains: finishes what it has, for `graceMs` at most (the option `shutdownGraceMs`), and ends the
-   * workers. Then what never started is answered -32003, what still ran -32002. Idempotent.
+   * Finishes the requests in flight, for `graceMs` at most (default: the option `shutdownGraceMs`), and ends the
+   * workers. After the grace, a call that never started is answered -32003, and a call that still runs -32002. Later
+   * calls of `close` return the first one's promise.
    */
   close(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
     this.#closing ??= this.#close(graceMs);

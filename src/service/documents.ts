@@ -10,7 +10,7 @@ interface CachedDocument {
   readonly document: Document;
 }
 
-/** What a service says of its procedures, serialised once for each state of its router. */
+/** The documents that describe a service's procedures, each serialised once for each state of its router. */
 export class Documents {
   readonly #cached = new Map<DocumentFormat, CachedDocument>();
 
@@ -31,7 +31,7 @@ function textOf(router: Router, format: DocumentFormat): string {
     : JSON.stringify(getRegistrySchema(router));
 }
 
-/** JSON text as a document, its version a hash of the text. */
+/** JSON text as a document. The document's version is a hash of the text. */
 function documentOf(text: string): Document {
   const version = createHash('sha256').update(text).digest('base64url').slice(0, 22);
   return { bytes: Buffer.from(text), version };

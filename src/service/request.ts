@@ -5,17 +5,17 @@ import type { KernelLimits } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 
-/** One JSON-RPC request or batch on its way in: it runs, or is refused as a whole. */
+/** One JSON-RPC request or batch. It runs, or is refused as a whole. */
 export interface ServiceRequest {
   readonly scope: RequestScope;
   run(): Reply | Promise<Reply>;
-  /** The reply where nothing of it runs. */
+  /** Makes the reply of a request of which nothing runs. */
   refuse(refusal: Outcome): Reply;
-  /** The request has to wait: what was only lent to the service is copied. */
+  /** Copies what the caller lent only until `handle` returns, since the request has to wait. */
   keep(): void;
 }
 
-/** As text, or as UTF-8 bytes. */
+/** A request as text or as UTF-8 bytes. */
 export class BodyRequest implements ServiceRequest {
   readonly scope: RequestScope;
   readonly #kernel: Kernel;
@@ -47,7 +47,7 @@ export class BodyRequest implements ServiceRequest {
   }
 }
 
-/** Parsed already, by a program that calls in its own process. */
+/** A request that is parsed already: a program sent it in its own process. */
 export class PayloadRequest implements ServiceRequest {
   readonly scope: RequestScope;
   readonly #kernel: Kernel;

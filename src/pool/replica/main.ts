@@ -17,7 +17,7 @@ import { Replica } from './replica.ts';
 import { enterReplica } from './thread-role.ts';
 import { loadRunTraced, type RunTraced } from './trace.ts';
 
-/** The resident task of a worker thread: loads the modules, serves frames until it is told to close. */
+/** The resident task of a worker thread: loads the modules, then serves frames until the front end says to close. */
 export async function runReplica(task: ReplicaTask): Promise<void> {
   const { port } = task;
   const postbox = new Postbox(port, new Outbox(task.outbox));
@@ -33,7 +33,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
   let loaded: LoadedReplica;
   let runTraced: RunTraced | undefined;
   try {
-    // Before the modules: a tracer provider that they register finds it there.
+    // Loaded before the modules, so that a tracer provider that a module registers finds it there.
     if (task.options.tracing) runTraced = await loadRunTraced();
     ({ modules, loaded } = await loadReplica(task, (stage) =>
       postbox.notify({ type: 'stage', stage }),
@@ -45,7 +45,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
       message,
       stack: error instanceof Error ? error.stack : undefined,
     });
-    // The front end ends this thread: what failed to load stays in its module cache.
+    // Never resolves: the front end ends this thread, since what failed to load stays in its module cache.
     return new Promise(() => {});
   }
   const ledger = new Ledger(task.ledger);
@@ -60,7 +60,8 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
       else resolve(message.type);
     });
   });
-  // The niceness is a thread's own on Linux: this tells whether the pool's setting took.
+  // On Linux each thread has a niceness of its own. The front end learns from it whether the pool's setting took
+  // effect.
   postbox.notify({ type: 'ready', threadId, nice: getPriority(), loaded });
   if ((await ending) === 'retire') {
     try {
@@ -69,7 +70,7 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
       onUncaught(error);
     }
     postbox.notify({ type: 'retired' });
-    return new Promise(() => {}); // as above: it is ended from outside
+    return new Promise(() => {}); // never resolves, as above: the front end ends the thread
   }
   try {
     await modules.teardown();
@@ -82,7 +83,8 @@ async function loadReplica(
   task: ReplicaTask,
   onStage: (stage: LoadStage) => void,
 ): Promise<{ modules: LoadedModules; loaded: LoadedReplica }> {
-  // The front end verifies the same schemas' patterns before any call comes: it saves each worker 90 ms.
+  // The front end verifies the patterns of the same schemas before any call comes. Trusting them saves each worker 90
+  // ms.
   trustPatterns();
   const tells = task.fingerprint === undefined;
   const modules = await loadModules(task.modules, { generation: 0, onStage, tracksFiles: tells });
@@ -97,7 +99,7 @@ async function loadReplica(
   return { modules, loaded: { fingerprint: own, files: tells ? modules.files : undefined } };
 }
 
-/** What would end the thread under its other calls becomes an error of one call, or a line in the log. */
+/** Turns what would end the thread, with all its calls, into an error of one call or a line in the log. */
 function guardThread(onUncaught: (error: unknown) => void): void {
   process.exit = (code) => {
     throw new ProcessExit(code);

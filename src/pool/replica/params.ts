@@ -12,26 +12,26 @@ export type ReadParams =
   | { readonly reply: string; readonly code: ErrorCode };
 
 /**
- * Parses a call's params in the worker, where a broken one costs the front end nothing. The front end
- * read only the envelope around them: if they turn out not to be one JSON value, the exact reader has
- * the last word on the whole body, as it has on the front end for an inline call.
+ * Parses a call's params in the worker, where broken params cost the front end nothing. The front end has read only
+ * the envelope around them. Where the params turn out not to be one JSON value, the exact reader decides on the whole
+ * body, as it does on the front end for an inline call.
  */
 export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadParams {
   const { source, start, end, id } = entry;
   if (source === undefined) return { reply: undefined, params: undefined, id };
-  // Alone in its source: a part of a body that the front end has read whole.
+  // The source is the params alone: a part of a body that the front end has read whole.
   if (end === -1) return { reply: undefined, params: JSON.parse(textOf(source)), id };
   const text =
     typeof source === 'string'
       ? source.slice(start, end)
       : bytesOf(source).toString('utf8', start, end);
-  // The params stand one level deep in the body.
+  // The limit is one less than for the body: the params stand one level deep in it.
   if (!exceedsDepth(text, options.maxDepth - 1)) {
     try {
       const params: unknown = JSON.parse(text);
       if (typeof params === 'object' && params !== null) return { reply: undefined, params, id };
     } catch {
-      // Not one value: left to the exact reader.
+      // The params are not one JSON value: the exact reader decides.
     }
   }
   return readExactly(textOf(source), options);
@@ -48,7 +48,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 function readExactly(text: string, options: ReplicaOptions): ReadParams {
   const body = readBody(text, { ...options, maxBatch: 1 });
   if (body.kind === 'reply') return body;
-  // The quick reader saw an object open, so a batch can't come out of it.
+  // The quick reader saw that the body is an object, so it can't be a batch.
   if (body.kind === 'batch') throw new Error('a single call was read as a batch');
   const { entry } = body;
   if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };

@@ -4,14 +4,18 @@ import { type Notice, type ResultMessage, wake } from '../wire/messages.ts';
 import type { Outbox } from '../wire/outbox.ts';
 
 /**
- * Results wait so long for others, milliseconds, before the front end is told of them. Woken for each, it
- * would take turns with this thread wherever the two share a core: two context switches a call.
+ * How long a result may wait for others before the front end is told of them, milliseconds. Where the front end
+ * shares a core with this thread, waking it for each result would make the two take turns: two context switches a
+ * call.
  */
 const gatherMs = 0.015;
 
-/** A replica's way to the front end: results through shared memory where they fit, the rest as messages. */
+/**
+ * Sends results and notices to the front end: results through shared memory where they fit, everything else in
+ * messages.
+ */
 export class Postbox {
-  /** Since when the front end has not been told of a result that it could take; undefined: of all. */
+  /** When the oldest result was published that the front end has not been told of; undefined: it knows of all. */
   #untoldSince: number | undefined;
   readonly #port: MessagePort;
   readonly #outbox: Outbox;
@@ -26,7 +30,7 @@ export class Postbox {
   }
 
   /**
-   * Publishes a result; `tell` has to follow. For the numbers see `ResultReader`.
+   * Publishes a result. `tell` or `tellBefore` must follow. For the numbers see `ResultReader`.
    *
    * @param now by `clockMs`
    */
@@ -47,14 +51,14 @@ export class Postbox {
     this.#port.postMessage(message, bytes === undefined ? [] : [bytes.buffer]);
   }
 
-  /** Tells the front end of the results that are published. */
+  /** Tells the front end of the published results. */
   tell(): void {
     if (this.#untoldSince === undefined) return;
     this.#untoldSince = undefined;
     if (this.#outbox.takeWake()) this.#port.postMessage(wake);
   }
 
-  /** The same, unless the thread goes on with a short call and may gather more. */
+  /** As `tell`, except where the thread goes on with a short call: then more results may gather first. */
   tellBefore(isShort: boolean, now: number): void {
     if (this.#untoldSince === undefined) return;
     if (!isShort || now - this.#untoldSince >= gatherMs) this.tell();

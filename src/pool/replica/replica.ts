@@ -12,12 +12,12 @@ import { readParams } from './params.ts';
 import type { Postbox } from './postbox.ts';
 import type { RunTraced } from './trace.ts';
 
-/** Reading the heap's size takes some microseconds. */
+/** How often the heap's size is read, at most: reading it takes some microseconds. */
 const memoryCheckMs = 100;
 
 interface Finished {
   readonly code: number;
-  /** '' for a notification. */
+  /** JSON text; '' for a notification. */
   readonly reply: string;
 }
 
@@ -31,10 +31,10 @@ export class Replica {
   readonly #behindMs: number;
   readonly #runTraced: RunTraced | undefined;
   #memoryCheckedAt = 0;
-  /** The contexts of calls that wait, by ticket: an abort finds them here. */
+  /** Contexts of the calls that wait, by ticket, so that an abort finds them. */
   readonly #waiting = new Map<number, LazyContext>();
 
-  /** @param behindMs what the front end's `clockMs` is ahead of this thread's */
+  /** @param behindMs how far the front end's `clockMs` is ahead of this thread's */
   constructor(
     postbox: Postbox,
     ledger: Ledger,
@@ -66,7 +66,7 @@ export class Replica {
     }
     this.#postbox.tell();
     const last = entries.at(-1);
-    // The front end reckons with a call until its result; one that waits must not count as work.
+    // The front end counts a call as work until its result comes. This notice ends that for calls that only wait.
     if (waits && last !== undefined)
       this.#postbox.notify({ type: 'idle', lastTicket: last.ticket });
     if (this.#options.maxWorkerMemory > 0) this.#checkMemory(this.#options.maxWorkerMemory);
@@ -75,16 +75,18 @@ export class Replica {
   abort(command: Extract<Command, { type: 'abort' }>): void {
     const code = command.reason === 'cancelled' ? ErrorCode.Cancelled : ErrorCode.DeadlineExceeded;
     this.#waiting.get(command.ticket)?.abort(standardError(code));
-    // Said last: a listener of the signal that never returns is a stuck thread.
+    // Sent after the abort: where a listener of the signal never returns, no notice comes, and the front end knows
+    // that the thread is stuck.
     this.#postbox.notify({ type: 'aborted', ticket: command.ticket });
   }
 
-  /** Runs calls one after another; a promise where one of them waits. */
+  /** Runs calls one after another. Returns a promise where one of them waits. */
   #runChain(entries: readonly FrameEntry[], start: number, end: number): Promise<void> | undefined {
     for (let at = start; at < end; at++) {
       const entry = entries[at] as FrameEntry;
       const began = clockMs();
-      // Taken back: it runs elsewhere, and what follows runs behind it there, even if not taken back yet.
+      // The front end has taken this call back, so the call runs elsewhere. The calls behind it must run behind it
+      // there, even those that were not taken back yet.
       if (!this.#ledger.start(entry.ticket, began + this.#behindMs)) return undefined;
       const pending = this.#runCall(entry, began);
       if (pending !== undefined) return pending.then(() => this.#resumeChain(entries, at + 1, end));
@@ -114,7 +116,7 @@ export class Replica {
       return undefined;
     }
     const settle = ({ code, reply }: Finished): void => {
-      // Held again where a synchronous handler came behind an asynchronous `authorize`.
+      // A call holds the thread a second time where a synchronous handler runs after an asynchronous `authorize`.
       const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
       this.#waiting.delete(ticket);
       const settled = clockMs();
@@ -125,7 +127,7 @@ export class Replica {
     return finished.then(settle, (error: unknown) => settle(this.#failed(entry, error)));
   }
 
-  /** What goes wrong around a handler is its call's, too: those behind it go on. */
+  /** Turns an error around a handler into an error of that call. The calls behind it go on. */
   #callSafely(entry: FrameEntry, began: number): Finished | Promise<Finished> {
     try {
       return this.#call(entry, began);
@@ -141,7 +143,8 @@ export class Replica {
   #call(entry: FrameEntry, began: number): Finished | Promise<Finished> {
     const { ticket, method, timeoutMs, expiresAt, facts } = entry;
     const procedure = this.#table.get(method);
-    // Both sides hold the same registry (the fingerprint said so), so this names a defect, not a typo.
+    // Both sides hold the same registry, since their fingerprints agree. So an unknown method is a defect here, not a
+    // caller's typo.
     if (procedure === undefined) throw new Error(`replica without procedure ${method}`);
     const read = readParams(entry, this.#options);
     if (read.reply !== undefined) return { code: read.code, reply: read.reply };
@@ -157,7 +160,7 @@ export class Replica {
     return outcome.then((value) => this.#finish(id, value));
   }
 
-  /** Garbage is counted: what is not collected is held. */
+  /** The size includes garbage that has not been collected: the thread holds it too. */
   #checkMemory(limit: number): void {
     const now = clockMs();
     if (now < this.#memoryCheckedAt + memoryCheckMs) return;

@@ -1,11 +1,13 @@
 import { StartupError } from '../../base/startup-error.ts';
 
-/** Shared by every copy of this package in the thread, whichever one a procedure module resolved. */
+/**
+ * A global symbol is shared by every copy of this package in the thread, whichever copy a procedure module resolved.
+ */
 const key = Symbol.for('tandem-rpc.isReplica');
 
 type Marked = typeof globalThis & { [key]?: boolean };
 
-/** Marks this thread as a replica: nothing in it may start a service of its own. */
+/** Marks this thread as a replica, in which no service may be started. */
 export function enterReplica(): void {
   (globalThis as Marked)[key] = true;
 }

@@ -1,12 +1,12 @@
 import { toRemoteSpan } from '../../dispatch/trace.ts';
 import type { RequestFacts } from '../../router/lazy-context.ts';
 
-/** Runs a handler with the span of its call, which the front end began, as the current one. */
+/** Runs a handler with the span of its call as the current span. The front end began that span. */
 export type RunTraced = <T>(facts: RequestFacts | undefined, handler: () => T) => T;
 
 /**
- * Spans made in this worker join the trace of the call they are made in. Where its thread has no tracer
- * provider (the module's `setup()` may register one), nobody notices.
+ * Loads the function that makes spans in this worker join the trace of the call that makes them. Without a tracer
+ * provider in the thread (a module's `setup()` may register one) it has no effect.
  *
  * @throws Error where @opentelemetry/api is not installed
  */

@@ -4,23 +4,23 @@ import { largeBody } from '../../jsonrpc/body.ts';
 import { verified } from '../../jsonrpc/envelope.ts';
 import type { RequestFacts } from '../../router/lazy-context.ts';
 
-/** Params of one call among others of a large body cross as text up to so many bytes: few are soon copied. */
+/** Params of one call of a large body cross as text up to this many bytes, since few bytes are soon copied. */
 const largestPiece = 4 * 1024;
 
 /** A call as it crosses to a replica. */
 export interface FrameEntry {
-  /** Names the call in the ledger and in its result. */
+  /** The call's name in the ledger and in its result. */
   readonly ticket: number;
-  /** Begins when the entry before it has ended (its predecessor in a batch). */
+  /** Whether this call begins only when the entry before it has ended (its predecessor in a batch). */
   readonly follows: boolean;
-  /** Expected to end so soon that results before it need not be told of first. */
+  /** Whether this call is expected to be so short that the replica need not report earlier results before it. */
   readonly isShort: boolean;
   readonly method: string;
-  /** JSON text of the id, undefined for a notification. */
+  /** JSON text of the id; undefined for a notification. */
   readonly id: string | undefined;
-  /** Text the params stand in (shared bytes for a large one), undefined where there are no params. */
+  /** The text that holds the params (as shared bytes where it is large); undefined where there are no params. */
   readonly source: string | Uint8Array | undefined;
-  /** Where the params stand in `source`; `end` -1: `source` is the params. */
+  /** Where the params stand in `source`; `end` -1: the whole of `source` is the params. */
   readonly start: number;
   readonly end: number;
   /** Milliseconds the call may run. */
@@ -31,41 +31,49 @@ export interface FrameEntry {
 }
 
 /**
- * The calls of one message to a replica: all numbers in one array, all texts in one string. Cloning these
- * two costs a fraction of cloning an object, or an array item, for each field.
+ * The calls of one message to a replica: all numbers in one array, all texts in one string. Cloning these two costs a
+ * fraction of cloning an object, or an array item, for each field.
+ *
+ *     numbers   11 for each call
+ *        0 ticket          1 flags         2 timeoutMs    3 expiresAt
+ *        4 method length   5 id length     6 source length, 7 start, 8 end
+ *        9 address length  10 none, or listed: five texts in `facts`
+ *
+ *     text      of each call, one call behind another; as long as the numbers say
+ *        method | id | source | address
+ *
+ * A length of -1 (`none`): the call has no such text. A source length of -2 - n (`listed` - n): the source is the
+ * first n bytes of the next buffer in `shared`.
  */
 export interface Frame {
   readonly type: 'frame';
-  /** `numbersPerCall` for each call. */
   readonly numbers: Float64Array;
-  /** Method, id, source and address of each call, one behind another. */
   readonly text: string;
-  /** Sources that cross as shared bytes, in the order of their calls. */
+  /** The sources that cross as shared bytes, in the order of their calls. */
   readonly shared: readonly SharedArrayBuffer[] | undefined;
-  /** `textsPerFacts` for each call whose request has facts beyond an address, in the order of those calls. */
+  /** `textsPerFacts` texts for each call whose request has facts beyond an address, in the order of those calls. */
   readonly facts: readonly (string | undefined)[] | undefined;
 }
 
 const numbersPerCall = 11;
 
-/** Headers and what is known of the caller as JSON text, the address, traceparent, tracestate. */
+/** Headers as JSON text, address, what is known of the caller as JSON text, traceparent, tracestate. */
 const textsPerFacts = 5;
 
-/** What a call's second number is made of. */
+/** Bits of a call's second number. */
 const Flag = { follows: 1, short: 2 } as const;
 
 /**
- * In place of a length: there is no such text; it is the next in the frame's list. Of a source in the list, whose
- * buffer may be longer, less its length.
+ * In place of a length. `none`: there is no such text. `listed`: the text is the next in the frame's list. For a
+ * source in the list, the length is subtracted from `listed`, since the source's buffer may be longer.
  */
 const none = -1;
 const listed = -2;
 
-/** Puts calls into a frame: params as they came, small ones as text, large ones as bytes. */
+/** Puts calls into a frame. Params stay as they came: small ones as text, large ones as bytes. */
 export class FrameBuilder {
-  /** Calls put in. */
   count = 0;
-  /** Kept from frame to frame: pushing to an array takes twice the time. */
+  /** Kept from frame to frame, since pushing to a new array takes twice the time. */
   #numbers = new Float64Array(32 * numbersPerCall);
   #length = 0;
   #text = '';
@@ -78,10 +86,12 @@ export class FrameBuilder {
   }
 
   /**
-   * See {@link FrameEntry}. The frame is as it was before where this throws.
+   * Puts a call in; for the parameters see {@link FrameEntry}. Where this throws, the frame is as it was before.
    *
-   * @returns what the replica will read the params from, where that is shared: held for it
-   * @throws what can't be put into text or shared memory: for lack of memory, or beyond what a string holds
+   * @returns the lease of the shared bytes that the replica will read the params from, held for the replica;
+   *   undefined where no bytes are shared
+   * @throws Error of a call that can't be put into text or shared memory: there is no memory, or the text is longer
+   *   than a string can be
    */
   add(
     call: Call,
@@ -130,7 +140,7 @@ export class FrameBuilder {
     this.#put(id === undefined ? none : id.length);
   }
 
-  /** The frame, and starts the next one. */
+  /** Returns the frame and begins the next one. */
   take(): Frame {
     const frame: Frame = {
       type: 'frame',
@@ -181,14 +191,14 @@ export class FrameBuilder {
         ? this.#addShared(this.#memory.copy(source.subarray(start, end)), -1, -1)
         : this.#addShared(this.#memory.copy(source), start, end);
     }
-    // A part of a body that is known to be JSON: that part is enough.
+    // The source is known to be JSON, so the params alone are enough. An unparsed source crosses whole.
     if (params !== unparsed) return this.#addText(source.slice(start, end), -1, -1);
     return this.#addText(source, start, end);
   }
 
   /**
-   * What surrounds the params of an unparsed call is ASCII (the quick reader saw to it). A lone surrogate, which
-   * UTF-8 can't hold, crosses in a string only.
+   * Adds the source as text. What surrounds the params of an unparsed call is ASCII: the quick reader made sure of
+   * it. A lone surrogate, which UTF-8 can't hold, can cross only in a string.
    */
   #addText(text: string, start: number, end: number): BodyLease | undefined {
     if (text.length <= largeBody || !text.isWellFormed()) {
@@ -202,8 +212,8 @@ export class FrameBuilder {
   }
 
   /**
-   * Shared, not transferred: the front end keeps hold of the bytes, so that a call which comes back from a
-   * lost worker before it started can be sent to another.
+   * Adds the source as shared bytes. They are not transferred: the front end keeps them, so that a call which had not
+   * started on a lost worker can be sent to another worker.
    */
   #addShared(lease: BodyLease, start: number, end: number): BodyLease {
     const { buffer, byteLength } = lease.bytes;
@@ -213,7 +223,7 @@ export class FrameBuilder {
     return lease;
   }
 
-  /** Nearly always an address, or nothing. */
+  /** Nearly every call has an address alone, or nothing. */
   #addFacts({ scope, trace }: Call): void {
     const { headersText, remoteAddress, authText } = scope;
     const { traceparent, tracestate } = trace ?? scope;
@@ -276,7 +286,7 @@ function sharedAt(shared: Frame['shared'], index: number): SharedArrayBuffer {
   return buffer;
 }
 
-/** The facts of one call: nothing of them is another call's, of the same request either. */
+/** The facts of one call. Each call has facts of its own: calls of one request share none. */
 class CrossedFacts implements RequestFacts {
   readonly remoteAddress: string | undefined;
   readonly authText: string | undefined;

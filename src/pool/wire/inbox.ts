@@ -10,8 +10,8 @@ import {
 } from './messages.ts';
 
 /**
- * What a replica posted, undefined where it can't have been the replica: procedures run in its thread, and what they
- * replace or get hold of there must not reach beyond it.
+ * What a replica posted; undefined where the replica can't have posted it. Procedures run in the replica's thread:
+ * what they replace or get hold of there must do no harm beyond the thread.
  */
 export function parseMessage(message: unknown): FromReplica | undefined {
   if (message === wake) return wake;

@@ -1,12 +1,19 @@
 /**
- * The shared record of a replica's calls: which were sent, which have started and when, which one the
- * thread is in. The front end reads it at any time, also while the replica is stuck in a loop, and takes
- * a call back that has not started. Starting and taking back are one compare-and-exchange on one word,
- * so a call runs exactly once or not at all.
+ * The shared record of a replica's calls: which were sent, which have started and when, and which call the thread is
+ * in. The front end reads the ledger at any time, also while the replica is stuck in a loop, and takes back a call
+ * that has not started. Starting a call and taking it back are compare-and-exchanges on the same word, so a call runs
+ * exactly once or not at all.
  *
- * A call is named by a ticket: `sequence * slotCount + slot`. The word of a slot holds the sequence's
- * low bits beside the state, so a replica that meets an old ticket of a slot that has been given to
- * another call finds that the word is not its own.
+ *     word 0     slot that the thread is in, plus 1; 0: in no call     written by the replica
+ *     word 1     unused
+ *     word 2+n   sequence (29 bits) | state (2 bits) of slot n         by both, see below
+ *     then       start time of slot n, float64                         by the replica
+ *
+ *     Free -> Sent (front end) -> Started (replica)
+ *                  \-----------> Revoked (front end): the call will never start
+ *
+ * A call is named by a ticket: `sequence * slotCount + slot`. Where a slot was given to another call, a replica that
+ * meets the old ticket finds another sequence in the slot's word, and does nothing.
  */
 export const slotCount = 4096;
 
@@ -14,7 +21,7 @@ const State = { Free: 0, Sent: 1, Started: 2, Revoked: 3 } as const;
 const sequenceMask = 0x1fff_ffff;
 
 const runningIndex = 0;
-const headerWords = 2; // keeps the start times, which follow the words, on an eight byte boundary
+const headerWords = 2; // an even number, so that the start times behind the words stand on eight bytes
 const wordsBytes = (headerWords + slotCount) * Int32Array.BYTES_PER_ELEMENT;
 
 export class Ledger {
@@ -32,17 +39,21 @@ export class Ledger {
     this.#startedAt = new Float64Array(buffer, wordsBytes, slotCount);
   }
 
-  /** Front end: the call of `ticket` is about to be posted. */
+  /** Front end: notes that the call of `ticket` is about to be posted. */
   send(ticket: number): void {
     Atomics.store(this.#words, wordIndex(ticket), word(ticket, State.Sent));
   }
 
-  /** Front end: takes a call back. True when it had not started, and now never will. */
+  /**
+   * Front end: takes a call back.
+   *
+   * @returns true where the call had not started, and now never will
+   */
   revoke(ticket: number): boolean {
     return this.#exchange(ticket, State.Sent, State.Revoked);
   }
 
-  /** Front end: when the call began to run, by its `clockMs`; undefined: it has not. */
+  /** Front end: when the call began to run, by the front end's `clockMs`; undefined: it has not begun. */
   startedAt(ticket: number): number | undefined {
     return Atomics.load(this.#words, wordIndex(ticket)) === word(ticket, State.Started)
       ? this.#startedAt[ticket % slotCount]
@@ -59,9 +70,14 @@ export class Ledger {
     return Atomics.load(this.#words, runningIndex) !== 0;
   }
 
-  /** Replica: claims a call to run it now, by the front end's `clockMs`. False: it was taken back. */
+  /**
+   * Replica: claims a call to run it now.
+   *
+   * @param now by the front end's `clockMs`
+   * @returns false where the call was taken back
+   */
   start(ticket: number, now: number): boolean {
-    // An old ticket's slot may hold a call that runs: its time must stay.
+    // The slot of an old ticket may hold another call that runs: that call's start time must stay.
     if (Atomics.load(this.#words, wordIndex(ticket)) !== word(ticket, State.Sent)) return false;
     this.#startedAt[ticket % slotCount] = now;
     if (!this.#exchange(ticket, State.Sent, State.Started)) return false;
@@ -69,7 +85,7 @@ export class Ledger {
     return true;
   }
 
-  /** Replica: the thread has left the call's synchronous code. */
+  /** Replica: notes that the thread has left the call's synchronous code. */
   leave(): void {
     Atomics.store(this.#words, runningIndex, 0);
   }

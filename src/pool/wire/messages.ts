@@ -4,7 +4,10 @@ import type { Files } from '../../modules/modules.ts';
 import type { Fault } from '../../router/invoke.ts';
 import type { Frame } from './frame.ts';
 
-/** The messages between the front end and a replica. Everything that crosses is declared here; see `parseMessage`. */
+/**
+ * The messages between the front end and a replica. Everything that crosses is declared here; `parseMessage` checks
+ * what comes back.
+ */
 
 /** What a replica is started with: the argument of its one resident task. */
 export interface ReplicaTask {
@@ -12,9 +15,15 @@ export interface ReplicaTask {
   readonly ledger: SharedArrayBuffer;
   readonly outbox: SharedArrayBuffer;
   readonly modules: readonly string[];
-  /** Of the registry that is expected: a replica that differs refuses to start. undefined: this one tells. */
+  /**
+   * Hash of the registry that is expected: a replica with another registry refuses to start. undefined: this replica
+   * reports its own.
+   */
   readonly fingerprint: string | undefined;
-  /** The front end's own, for times that cross: see `aheadMs`. */
+  /**
+   * How far the shared clock is ahead of the front end's `clockMs`, for times that cross between threads: see
+   * `aheadMs`.
+   */
   readonly aheadMs: number;
   readonly options: ReplicaOptions;
 }
@@ -24,26 +33,26 @@ export interface ReplicaOptions {
   readonly strict: boolean;
   readonly checkResults: boolean;
   readonly maxReplyBytes: number;
-  /** Bytes above which `memory` is told; 0: never. */
+  /** Bytes above which the replica reports `memory`; 0: never. */
   readonly maxWorkerMemory: number;
-  /** Handlers run in the span of their call. */
+  /** Whether handlers run in the span of their call. */
   readonly tracing: boolean;
 }
 
-/** To a replica: a frame, or one of these. */
+/** A message to a replica, other than a frame. */
 export type Command =
-  /** The call's caller has gone or its deadline has passed: abort its signal. */
+  /** Abort the call's signal: its caller has gone, or its deadline has passed. */
   | { readonly type: 'abort'; readonly ticket: number; readonly reason: 'cancelled' | 'deadline' }
-  /** Answer with `idle`: whether the thread is held up outside of any call. */
+  /** Answer with `idle`. No answer: something outside of any call holds the thread up. */
   | { readonly type: 'probe' }
-  /** Run teardown, and say so: the thread is to be replaced. Sent when nothing is in flight. */
+  /** Run teardown and report `retired`: the thread is to be replaced. Sent when nothing is in flight. */
   | { readonly type: 'retire' }
   /** Run teardown and end. Sent when nothing is in flight. */
   | { readonly type: 'close' };
 
 export type ToReplica = Frame | Command;
 
-/** The result of a call whose reply the outbox does not take: see `ResultReader`. */
+/** The result of a call whose reply does not go into the outbox: see `ResultReader`. */
 export type ResultMessage = [
   ticket: number,
   code: number,
@@ -53,7 +62,7 @@ export type ResultMessage = [
 ];
 
 export type Notice =
-  /** What is being loaded: where nothing follows, that hangs. */
+  /** What is being loaded. Where no further message follows, this step hangs. */
   | { readonly type: 'stage'; readonly stage: LoadStage }
   | {
       readonly type: 'ready';
@@ -62,26 +71,29 @@ export type Notice =
       readonly loaded: LoadedReplica;
     }
   | { readonly type: 'failed'; readonly message: string; readonly stack: string | undefined }
-  /** Every call received so far has ended or waits: the thread is free for more. */
+  /** Every call received so far has ended or waits: the thread is free for more calls. */
   | { readonly type: 'idle'; readonly lastTicket: number }
-  /** Told to retire: it has torn down, and can be terminated. */
+  /** Teardown after `retire` has run: the thread can be terminated. */
   | { readonly type: 'retired' }
-  /** Bytes that the thread's heap holds, and what is bound to it outside. */
+  /** Bytes that the thread's heap holds, and bytes outside of the heap that belong to it. */
   | { readonly type: 'memory'; readonly bytes: number }
-  /** An abort was received: the thread is not stuck. */
+  /** An abort was received, so the thread is not stuck. */
   | { readonly type: 'aborted'; readonly ticket: number }
   | { readonly type: 'fault'; readonly fault: Fault }
-  /** Something threw outside of any call (a timer, a rejection nobody handled); `line` is its message and place. */
+  /**
+   * Something threw outside of any call, such as a timer or a rejection that nobody handled. `line` is its message
+   * and place.
+   */
   | { readonly type: 'uncaught'; readonly detail: string; readonly line: string };
 
 /** What a replica has loaded. */
 export interface LoadedReplica {
   readonly fingerprint: string;
-  /** Where it was to tell the fingerprint: the files it was loaded from. */
+  /** The files that were loaded, where the replica was asked to report its fingerprint. */
   readonly files: Files | undefined;
 }
 
-/** There are results in the outbox. */
+/** The message that says that results are in the outbox. */
 export const wake = 0;
 
 export type FromReplica = ResultMessage | Notice | typeof wake;

@@ -1,33 +1,43 @@
 /**
- * Results on their way from a replica to the front end, in memory that both share: a ring of 8 byte cells
- * with one writer and one reader. Each is published as its call ends, so that a kill loses none that had
- * ended; the reader is woken once for as many as it then finds, which costs a fifth of a message for each.
+ * Results on their way from a replica to the front end: a ring of 8 byte cells in memory that both threads share. The
+ * replica writes, the front end reads. The replica publishes each result as its call ends, so that a kill loses no
+ * result of a call that had ended. One message wakes the front end for all results that it then finds, which costs a
+ * fifth of a message for each.
+ *
+ *     header   written | read | reader sleeps | unused                   int32 each
+ *     entry    ticket | micros | elapsedUs | code, length | reply ...    one cell each; the reply takes whole cells
+ *
+ *       code, length   two int32 in one cell; length < 0: the reply is ASCII, -length bytes long
+ *       ticket -1      the rest of the ring is unused: the next entry is at the ring's start
  */
 
 const cells = 32 * 1024;
 const mask = cells - 1;
 const cellBytes = 8;
 
-/** A longer reply crosses as a message. */
+/** A longer reply crosses in a message. */
 const longestReply = 8 * 1024;
 
-/** Words of the header, before the cells. Positions count cells, never wrap to the ring, and overflow as int32. */
+/**
+ * Words of the header. Positions count cells from the start of the outbox: they do not begin anew at the end of the
+ * ring, and overflow as int32.
+ */
 const Word = { written: 0, read: 1, readerSleeps: 2 } as const;
 const headerBytes = 16;
 
-/** An entry: ticket, micros and elapsedUs as float64, code and length as int32, then the reply's bytes. */
+/** Cells of an entry before its reply: ticket, micros and elapsedUs as float64, code and length as int32. */
 const entryCells = 4;
 const codeWord = 6;
 const lengthWord = 7;
 
-/** In place of a ticket: the rest of the ring is left out. */
+/** In place of a ticket: the rest of the ring is unused. */
 const skip = -1;
 
 /**
  * @param ticket names the call
- * @param code 0: a result
- * @param micros it held the thread
- * @param elapsedUs from its start to its end
+ * @param code 0: a result; else the error's code
+ * @param micros how long the call held the thread
+ * @param elapsedUs from the call's start to its end
  */
 export type ResultReader<Reply = string> = (
   ticket: number,
@@ -43,12 +53,15 @@ export class Outbox {
   readonly #floats: Float64Array;
   readonly #words: Int32Array;
   readonly #bytes: Buffer;
-  /** Of this side: the next cell to write, or to read. */
+  /** The next cell that this side writes or reads. */
   #position = 0;
-  /** Front end: what stands here is not what `put` writes. Nothing more is read. */
+  /** Front end: the outbox holds something that `put` does not write. Nothing more is read from it. */
   isUnreadable = false;
 
-  /** @param shared of the other side; none: the front end's, made first */
+  /**
+   * @param shared the buffer that the front end has made; undefined: this is the front end, which makes the buffer
+   *   first
+   */
   constructor(shared?: SharedArrayBuffer) {
     const buffer = shared ?? new SharedArrayBuffer(headerBytes + cells * cellBytes);
     this.buffer = buffer;
@@ -56,15 +69,19 @@ export class Outbox {
     this.#floats = new Float64Array(buffer, headerBytes);
     this.#words = new Int32Array(buffer, headerBytes);
     this.#bytes = Buffer.from(buffer, headerBytes);
-    // Nobody reads before the first message: the first result must bring one.
+    // The front end does not read before it gets a message, so the first result must send one.
     if (shared === undefined) Atomics.store(this.#header, Word.readerSleeps, 1);
   }
 
-  /** Replica: publishes a result. False: it does not fit, now or ever, and is to be sent as a message. */
+  /**
+   * Replica: publishes a result.
+   *
+   * @returns false where the result does not fit, now or ever: it must be sent as a message
+   */
   put(ticket: number, code: number, micros: number, elapsedUs: number, reply: string): boolean {
-    // A procedure may throw any integer.
+    // A procedure may throw any integer; the cell holds 32 bits.
     if (code !== (code | 0)) return false;
-    // A lone surrogate (in an id that came in a string) can't be held by UTF-8.
+    // UTF-8 can't hold a lone surrogate, which may be in an id that came in a string.
     if (reply.length > longestReply || !reply.isWellFormed()) return false;
     const start = this.#reserve(entryCells + Math.ceil((reply.length * 3) / cellBytes));
     if (start === -1) return false;
@@ -74,22 +91,23 @@ export class Outbox {
     this.#floats[start + 1] = micros;
     this.#floats[start + 2] = elapsedUs;
     this.#words[start * 2 + codeWord] = code;
-    // Negative where it is ASCII, as nearly all are: that is read for half the price.
+    // A negative length says that the reply is ASCII, as nearly all replies are: ASCII is read in half the time.
     this.#words[start * 2 + lengthWord] = length === reply.length ? -length : length;
     this.#position = (this.#position + entryCells + Math.ceil(length / cellBytes)) | 0;
     Atomics.store(this.#header, Word.written, this.#position);
     return true;
   }
 
-  /** Replica, after a `put`: whether the reader has to be woken. */
+  /** Replica, after a `put`: whether the front end must be woken. */
   takeWake(): boolean {
     return Atomics.exchange(this.#header, Word.readerSleeps, 0) === 1;
   }
 
   /**
-   * Front end: takes what there is, up to a limit. What comes after that wakes it.
+   * Front end: reads the results that are there, `limit` at most. A result that is put after this has read all wakes
+   * the front end.
    *
-   * @returns whether there is more, of which no wake tells
+   * @returns true where results are left, of which no message will tell
    */
   drain(read: ResultReader, limit = Number.POSITIVE_INFINITY): boolean {
     if (this.isUnreadable) return false;
@@ -110,10 +128,10 @@ export class Outbox {
   }
 
   /**
-   * Takes one entry, or leaves the rest of the ring out.
+   * Reads one entry, or skips the rest of the ring.
    *
-   * @param available cells that are said to be written
-   * @returns false: nobody can have written this
+   * @param available cells that the header says are written
+   * @returns false where no replica can have written this
    */
   #take(read: ResultReader, available: number): boolean {
     if (available < 1 || available > cells) return false;
@@ -143,7 +161,11 @@ export class Outbox {
     Atomics.store(this.#header, Word.read, this.#position);
   }
 
-  /** The first of `count` free cells in a row; -1: there are none. */
+  /**
+   * Finds `count` free cells in a row.
+   *
+   * @returns the first of them; -1: there are none
+   */
   #reserve(count: number): number {
     const used = (this.#position - Atomics.load(this.#header, Word.read)) | 0;
     const start = this.#position & mask;

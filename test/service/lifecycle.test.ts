@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
+import { patience } from '../patience.ts';
 import { cancelled, fixture, isSettled, lost, ok, Running, recorder, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
@@ -144,7 +145,7 @@ describe('close', () => {
   test('nothing keeps the process alive after it', async () => {
     const script = `
       const { Dispatcher } = await import(${JSON.stringify(moduleUrl('src/index.ts'))});
-      const dispatcher = new Dispatcher({ modules: [${JSON.stringify(fixture('procedures.ts'))}], workers: 1 });
+      const dispatcher = new Dispatcher({ modules: [${JSON.stringify(fixture('procedures.ts'))}], workers: 1, ...${JSON.stringify(patience)} });
       console.log(await dispatcher.dispatchText('{"method":"out.repeat","params":{"text":"a","times":2},"id":1}'));
       await dispatcher.close();
       console.log('closed');

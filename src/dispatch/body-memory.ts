@@ -1,16 +1,18 @@
 import { largeBody } from '../jsonrpc/body.ts';
 import { LeftBuffers } from './left-buffers.ts';
 
-/** Sizes of buffers in one doubling: a buffer is at most a quarter larger than the body it was made for. */
+/**
+ * Sizes of buffers in one doubling. With four, a buffer is at most a quarter larger than the body it was made for.
+ */
 const stepsPerDoubling = 4;
 
-/** A kept buffer that nobody wanted for so long is left to the garbage collector. */
+/** A kept buffer that no body has used for this long is left to the garbage collector. */
 const keptMs = 10_000;
 
-/** The share of the budget that is left to small bodies, however many large ones are announced: one eighth. */
+/** The share of the budget that only small bodies may use, however many large ones are announced: one eighth. */
 const smallShare = 1 / 8;
 
-/** What the budget shows of itself. */
+/** The figures of the budget. */
 export interface BodyMemoryStats {
   /** Bytes of bodies that arrive, wait, or are with workers. */
   readonly inUse: number;
@@ -22,12 +24,13 @@ export interface BodyMemoryStats {
 }
 
 /**
- * The one budget for the bytes of requests in this process, and the slab that large ones lie in.
+ * The budget for the bytes of all requests in this process, and the slab: the buffers that large bodies lie in.
  *
- * A small body counts its length from its head to its answer. A large one lies in shared memory, which puts no
- * pressure on the garbage collector: made anew for each body it grows without bound. So its buffer is used
- * again, once nobody can read the body in it any more, and counts while it is kept. A buffer that is kept no longer does
- * not count, yet it may stay in memory for long: until the collector has taken it, it is found and used again.
+ * A small body counts its length from its head to its answer. A large body lies in shared memory, which puts no
+ * pressure on the garbage collector: with a new buffer for each body, memory would grow without bound. So a buffer is
+ * used again once nobody can read the body in it any more, and counts while it is kept. A buffer that is no longer
+ * kept does not count, but may stay in memory for long. Until the collector has taken it, it can be found and used
+ * again.
  */
 export class BodyMemory {
   readonly limit: number;
@@ -38,14 +41,14 @@ export class BodyMemory {
   /** Bytes of buffers that hold a body. */
   #lent = 0;
   #keptBytes = 0;
-  /** Smallest first; of one size the one that came last comes last. */
+  /** Smallest first. Among buffers of one size, the buffer that was kept last comes last. */
   readonly #kept: KeptBuffer[] = [];
   readonly #left = new LeftBuffers();
   #trimming: NodeJS.Timeout | undefined;
 
   /**
    * @param limit bytes, at least `maxBodyBytes`
-   * @param maxBodyBytes the largest body there is
+   * @param maxBodyBytes length of the longest body
    */
   constructor(limit: number, maxBodyBytes: number) {
     this.limit = limit;
@@ -58,7 +61,11 @@ export class BodyMemory {
     return { inUse: this.#small + this.#lent, kept: this.#keptBytes, limit, refused };
   }
 
-  /** Counts a small body, until `give`. False: it does not fit. */
+  /**
+   * Counts a small body until `give`.
+   *
+   * @returns false where the body does not fit
+   */
   take(bytes: number): boolean {
     const small = this.#small + bytes;
     if (small + this.#lent + this.#keptBytes > this.limit && !this.#makeRoom(small)) return false;
@@ -66,18 +73,18 @@ export class BodyMemory {
     return true;
   }
 
-  /** A small body is gone. */
+  /** Stops counting a small body. */
   give(bytes: number): void {
     this.#small -= bytes;
   }
 
-  /** Memory for a large body, until its last holder lets go; undefined: it does not fit. */
+  /** Memory for a large body, until its last holder lets go; undefined: the body does not fit. */
   lend(bytes: number): BodyLease | undefined {
     const buffer = this.#keptFor(bytes) ?? this.#fresh(this.#sizeFor(bytes));
     return buffer && this.#leaseOf(buffer, bytes);
   }
 
-  /** The same for a copy of what is in memory already: it counts, but nobody is refused for it. */
+  /** Memory for a copy of something that is in memory already. The copy counts, but is never refused. */
   copy(data: string | Uint8Array): BodyLease {
     const length = Buffer.byteLength(data);
     const buffer = this.#keptFor(length) ?? this.#make(this.#sizeFor(length));
@@ -87,7 +94,7 @@ export class BodyMemory {
     return lease;
   }
 
-  /** Keeps no buffers any more. */
+  /** Drops all kept buffers. */
   close(): void {
     clearInterval(this.#trimming);
     this.#trimming = undefined;
@@ -102,19 +109,24 @@ export class BodyMemory {
     });
   }
 
-  /** One step up from the length, but not above the largest body: that one has to fit the smallest budget. */
+  /**
+   * The length rounded up to the next step, but not above the largest body, which must fit into the smallest budget.
+   */
   #sizeFor(length: number): number {
     const step = 2 ** Math.floor(Math.log2(Math.max(length, largeBody))) / stepsPerDoubling;
     return Math.max(length, Math.min(Math.ceil(length / step) * step, this.#largest));
   }
 
-  /** A buffer that is at most twice too large, or any that is large enough where no other can be had. */
+  /**
+   * A kept buffer that is at most twice as large as needed; or any that is large enough, where there is no room for a
+   * fresh one.
+   */
   #keptFor(length: number): SharedArrayBuffer | undefined {
     const first = this.#kept.findIndex(({ buffer }) => buffer.byteLength >= length);
     if (first === -1) return undefined;
     const size = (this.#kept[first] as KeptBuffer).buffer.byteLength;
     if (size > 2 * length && this.#hasRoom(this.#sizeFor(length))) return undefined;
-    // Of that size the one that was used last: its pages are the warmest, and the others grow old.
+    // Among buffers of that size, the one used last: its pages are the warmest, and the others can grow old.
     let at = first;
     while (this.#kept[at + 1]?.buffer.byteLength === size) at++;
     const [found] = this.#kept.splice(at, 1);
@@ -140,7 +152,7 @@ export class BodyMemory {
     return this.#left.take(size, most) ?? new SharedArrayBuffer(size);
   }
 
-  /** Drops kept buffers until so much fits beside what is lent. */
+  /** Drops kept buffers until `bytes` fit beside the buffers that are lent. */
   #makeRoom(bytes: number): boolean {
     if (this.#lent + bytes > this.limit) return false;
     while (this.#kept.length > 0 && this.#lent + bytes + this.#keptBytes > this.limit)
@@ -174,7 +186,7 @@ export class BodyMemory {
     this.#trimming = undefined;
   }
 
-  /** The smallest first: a larger one serves for a smaller, not the other way round. */
+  /** Drops the smallest first: a larger buffer can serve for a smaller body, but not the other way round. */
   #drop(count: number): void {
     for (const { buffer } of this.#kept.splice(0, count)) {
       this.#keptBytes -= buffer.byteLength;
@@ -185,16 +197,17 @@ export class BodyMemory {
 
 interface KeptBuffer {
   readonly buffer: SharedArrayBuffer;
-  /** Since when, on the clock of performance.now(). */
+  /** When the buffer was kept, on the clock of performance.now(). */
   readonly since: number;
 }
 
 /**
- * A large body and those who may read it: the request, until it is answered, and each worker it was sent to,
- * until that has settled the call or its thread has ended. Its memory goes back when the last one lets go.
+ * A large body and its holders, who may read it: the request, until it is answered, and each worker that the body was
+ * sent to, until that worker has settled the call or its thread has ended. The memory goes back when the last holder
+ * lets go.
  */
 export class BodyLease {
-  /** Exactly the body: the buffer behind it may be longer, and holds what was there before. */
+  /** Exactly the body. The buffer behind it may be longer, and then holds bytes of earlier bodies. */
   readonly bytes: Buffer;
   #holders = 1;
   readonly #giveBack: (buffer: SharedArrayBuffer) => void;
@@ -208,13 +221,13 @@ export class BodyLease {
     this.#giveBack = giveBack;
   }
 
-  /** One more may read it. */
+  /** Adds a holder. */
   hold(): this {
     this.#holders++;
     return this;
   }
 
-  /** One of them will not read it any more. */
+  /** Removes a holder. The last one gives the memory back. */
   release(): void {
     if (--this.#holders === 0) this.#giveBack(this.bytes.buffer as unknown as SharedArrayBuffer);
     else if (this.#holders < 0) throw new Error('a body was given back twice');

@@ -1,6 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 
-/** Something that must have ended at a time. */
+/** Something that must end by a certain time. */
 export interface Deadline {
   /** By `clockMs`. */
   readonly at: number;
@@ -10,15 +10,15 @@ export interface Deadline {
   shutdown(): void;
 }
 
-/** A timer is not set for less than this: many short deadlines share one wake-up. */
+/** Shortest delay of the timer, so that many short deadlines share one wake-up. */
 const granularityMs = 5;
 
-/** setTimeout takes no longer delay. */
+/** The longest delay that setTimeout takes. */
 const longestDelayMs = 2 ** 31 - 1;
 
 /**
- * One timer for all deadlines: a timer per call costs 0.55 us, an entry in a Set a tenth of that. The
- * timer is set for the earliest deadline added; calls that end in time leave it standing, so it fires
+ * One timer for all deadlines: a timer per call costs 0.55 us, an entry in a Set a tenth of that. The timer is set
+ * for the earliest deadline that was added. A call that ends in time does not reset the timer, so the timer fires
  * about once per timeout, not once per call.
  */
 export class DeadlineSweep {
@@ -27,7 +27,7 @@ export class DeadlineSweep {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  /** @param now a clock in milliseconds: that of the entries */
+  /** @param now the clock of the deadlines, in milliseconds */
   constructor(now: () => number = clockMs) {
     this.#now = now;
   }
@@ -41,7 +41,7 @@ export class DeadlineSweep {
     this.#entries.delete(entry);
   }
 
-  /** Ends whatever has not ended. */
+  /** Ends everything that has not ended. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timerAt = Number.POSITIVE_INFINITY;
@@ -55,7 +55,7 @@ export class DeadlineSweep {
     this.#timerAt = at;
     const delay = Math.min(Math.max(at - this.#now(), granularityMs), longestDelayMs);
     this.#timer = setTimeout(() => this.#sweep(), delay);
-    // A deadline alone keeps no process alive: what it waits for does.
+    // A deadline alone must keep no process alive. What the call waits for does that.
     this.#timer.unref();
   }
 

@@ -21,7 +21,10 @@ interface Cached {
 
 const texts = new WeakMap<Table, Cached>();
 
-/** The OpenRPC document of a table as JSON text, serialised once: a table only ever grows. */
+/**
+ * The OpenRPC document of a table as JSON text, serialised again only when the table has grown: a table never loses
+ * procedures.
+ */
 export function openRpcText(table: Table): string {
   let cached = texts.get(table);
   if (cached?.size !== table.size) {
@@ -31,15 +34,15 @@ export function openRpcText(table: Table): string {
   return cached.text;
 }
 
-/** `rpc.discover`, the service discovery method of OpenRPC: each service has it, no router lists it. */
+/** `rpc.discover`, OpenRPC's method of service discovery: each service has it, and no router lists it. */
 const discover: Procedure = renamed(
   procedure({ name: 'discover', params: Type.Object({}), placement: 'inline' }, () => {
     throw new Error('answered by its executor');
   }),
-  'rpc.discover', // reserved: no router takes it
+  'rpc.discover', // reserved: no router accepts this name
 );
 
-/** What a built-in name stands for; undefined: nothing. */
+/** The procedure of a built-in name; undefined: the name is not built in. */
 export function builtIn(
   method: string,
   table: Table,
@@ -56,7 +59,7 @@ interface BuiltIn {
   readonly executor: Executor;
 }
 
-/** An executor, not a reply that stands already: in a batch its size is counted like any other's. */
+/** An executor in place of a finished reply: so a batch counts its size like that of any other call. */
 class DiscoverExecutor implements Executor {
   readonly place = inlinePlace;
   readonly takesUnparsed = false;

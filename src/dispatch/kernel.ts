@@ -16,8 +16,8 @@ import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder } from './sequence.ts';
 
 /**
- * From a body to its reply: reads the envelope, finds the procedure, places the call, keeps a batch in
- * order. Knows no transport and no thread. Never throws; synchronous until a promise appears.
+ * Turns a body into its reply: reads the envelope, finds the procedure, places the call, keeps a batch in order.
+ * Knows no transport and no thread. Never throws; synchronous until a promise appears.
  */
 export class Kernel {
   readonly #limits: KernelLimits;
@@ -28,8 +28,8 @@ export class Kernel {
   readonly #onBatch: ((scope: RequestScope, calls: number) => void) | undefined;
 
   /**
-   * @param observer told of what is refused before it comes to an executor
-   * @param onBatch told of the calls of a batch, before the first of them runs
+   * @param observer called with what is refused before it comes to an executor
+   * @param onBatch called with the number of calls of a batch, before the first of them runs
    */
   constructor(
     limits: KernelLimits,
@@ -44,7 +44,7 @@ export class Kernel {
     this.#unplaced = new CallEnding(noPlace, limits.maxReplyBytes, observer);
   }
 
-  /** @param body text, or UTF-8 bytes that the kernel owns from here on when there are more than 64 KB */
+  /** @param body text, or UTF-8 bytes; the kernel owns bytes above 64 KB from here on */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
     const routing = this.#current();
     if (body.length > largeBody) return this.#handleLarge(body, scope, routing);
@@ -54,7 +54,7 @@ export class Kernel {
       : this.#handleText(text, scope, routing);
   }
 
-  /** The same for a payload that is parsed already. */
+  /** As `handle`, for a payload that is parsed already. */
   handlePayload(payload: unknown, scope: RequestScope): Reply | Promise<Reply> {
     return this.#run(readPayload(payload, this.#limits), undefined, scope, this.#current());
   }
@@ -109,7 +109,7 @@ export class Kernel {
     return this.#run(readBody(text, this.#limits), text, scope, routing);
   }
 
-  /** The params of a quick reading, `unparsed` where only the exact reader can tell what they are. */
+  /** The params of a quick reading; `unparsed` where only the exact reader can say what they are. */
   #parseParams(text: string, quick: ScannedEnvelope): unknown {
     if (quick.start === -1) return undefined;
     if ((quick.end - quick.start) * longestUnit > this.#limits.maxInlineParamsBytes)
@@ -156,16 +156,17 @@ export class Kernel {
   }
 }
 
-/** A UTF-16 unit is at most three bytes of UTF-8. */
+/** Most bytes of UTF-8 that a UTF-16 unit takes. */
 const longestUnit = 3;
 
 /**
- * False where what looks like a notification may have an id behind its params that the quick reader could
- * not read. The worker would read it, but this side answers where there is no worker (any more).
+ * Whether the quick reading knows for certain that the call has an id or has none. What looks like a notification may
+ * have an id behind its params, which the quick reader could not read. A worker would read it; but this side answers
+ * where there is no worker.
  */
 function idIsKnown(quick: ScannedEnvelope, text: string): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
-  return !text.includes('"id"') && !text.includes('\\u'); // it may be spelled with escapes
+  return !text.includes('"id"') && !text.includes('\\u'); // the name may be written with escapes
 }
 
 function unparsedCall(

@@ -12,15 +12,15 @@ import type { KernelLimits, Routing } from './routing.ts';
 import type { RequestScope } from './scope.ts';
 import type { Step } from './sequence.ts';
 
-/** Characters compared for all suggestions of one request: half a millisecond. */
+/** Characters compared for all suggestions of one request: about half a millisecond. */
 const suggestionSteps = 50_000;
 
-/** Values looked at for the lengths of all parsed params of one request: as long. */
+/** Values visited to estimate the lengths of all parsed params of one request: about as long. */
 const lengthSteps = 10_000;
 
 /**
- * Where the calls of one request run, decided before the first of them does. What is spent on a request
- * beyond its calls, on hints and estimates, has a bound for all of its calls together.
+ * Decides where the calls of one request run, before the first of them runs. The work beyond the calls themselves,
+ * for suggestions and estimates, has one bound for all calls of the request.
  */
 export class Plan {
   readonly #source: string | Uint8Array | undefined;
@@ -32,8 +32,8 @@ export class Plan {
   readonly #lengths = { left: lengthSteps };
 
   /**
-   * @param source the body, undefined for a payload that came parsed
-   * @param unplaced ends the calls that no executor is given
+   * @param source the body; undefined for a payload that came parsed
+   * @param unplaced ends the calls that come to no executor
    */
   constructor(
     source: string | Uint8Array | undefined,
@@ -65,7 +65,7 @@ export class Plan {
     return this.#place(call, executor);
   }
 
-  /** A name that no procedure has. */
+  /** Plans a method that no registered procedure has: a built-in one, or an unknown one. */
   #toBuiltIn({ method, id, params, paramsStart: start, paramsEnd: end }: Envelope): Step {
     const { table } = this.#routing;
     const scope = this.#scope;
@@ -100,12 +100,12 @@ export class Plan {
     return { call: undefined, reply: this.#unplaced.refuse(call, refusal) };
   }
 
-  /** The params of a parsed payload become text at once: later its owner may have changed them. */
+  /** Turns the params of a parsed payload into text at once: their owner may change them later. */
   #withText(call: Call, executor: Executor): Step {
     const text = jsonOf(call.params);
     if (text === undefined) {
       const code = ErrorCode.InvalidRequest;
-      // Not even a request: where it has no id it is answered too.
+      // The params make this no valid request, so it is answered even where it has no id.
       const error = errorReply(call.id ?? 'null', code);
       return { call: undefined, reply: this.#unplaced.pass(call, error, code, neverRan) };
     }
@@ -118,7 +118,10 @@ export class Plan {
   }
 }
 
-/** undefined for what JSON can't hold, or what a toJSON makes into neither object nor array. */
+/**
+ * JSON text of the params; undefined where JSON can't hold them, or where a toJSON makes them neither object nor
+ * array.
+ */
 function jsonOf(params: unknown): string | undefined {
   try {
     const text: string | undefined = JSON.stringify(params);

@@ -5,12 +5,12 @@ import type { BodyLease } from './body-memory.ts';
 import type { RateNotice } from './quota/rate-limit.ts';
 import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
 
-/** What a transport knows of one request; every call of the request shares it. */
+/** What a transport knows of one request. Every call of the request shares these facts. */
 export interface ScopeFacts {
   /** Metadata of the request that procedures may see, by lower-case names. Frozen when they are first asked for. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly remoteAddress?: string | undefined;
-  /** What `fairBy` names beside the caller's identity, where somebody who is trusted said it. */
+  /** The header that `fairBy` names, where a trusted proxy sent it. */
   readonly callerHeader?: string | undefined;
   /** Milliseconds from receipt that the caller waits for the whole request. */
   readonly timeoutMs?: number | undefined;
@@ -19,20 +19,20 @@ export interface ScopeFacts {
   readonly tracestate?: string | undefined;
 }
 
-/** Told once that the caller has gone. */
+/** Called once when the caller has gone. */
 export interface CancelListener {
   onCancelled(): void;
 }
 
-/** What `headers` is where none were sent. */
+/** The value of `headers` where none were sent. */
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 const noFacts: ScopeFacts = Object.freeze({});
 
 /**
- * One request from its receipt to its reply. A transport makes one per request and calls `cancel()` when
- * the caller has gone; calls that wait or run listen to it. Costs no AbortController: a handler's signal
- * is made only when it is read.
+ * One request from its receipt to its reply. A transport makes one scope per request, and calls `cancel()` when the
+ * caller has gone; calls that wait or run listen to the scope. A scope costs no AbortController: a handler's signal
+ * is made only when the handler reads it.
  */
 export class RequestScope implements RequestFacts {
   /** When the request was received, by `clockMs`. */
@@ -44,21 +44,21 @@ export class RequestScope implements RequestFacts {
   #cancelled = false;
   #authText: string | undefined;
   #headersText: string | undefined;
-  /** What `authenticate` says of the caller, once it is known; undefined: nobody was asked. */
+  /** What `authenticate` says of the caller, or the promise of it; undefined: nobody was asked. */
   verdict: Verdict | Promise<Verdict> | undefined;
-  /** Whom the request is of, once somebody has asked: see CallerKeys. */
+  /** The key of the caller, once somebody has asked for it: see CallerKeys. */
   callerKey: string | undefined;
-  /** Whether it counts for what its caller has in flight: see CallerGate. */
+  /** Whether the request counts for what its caller has in flight: see CallerGate. */
   place: 'held' | 'left' | undefined;
-  /** What its reply says of the caller's rate limit; undefined: nothing. */
+  /** What the reply tells the caller of its rate limit; undefined: nothing. */
   rateNotice: RateNotice | undefined;
-  /** What a large body lies in; undefined: it is small, or memory of the caller's. */
+  /** The buffer of a large body; undefined: the body is small, or lies in its caller's own memory. */
   body: BodyLease | undefined;
   /** Most requests have one call, so most have one listener. */
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;
 
-  /** @param facts kept, and read when a call asks: what is costly to know may be a getter */
+  /** @param facts kept, and read when a call asks: a fact that is costly to find may be a getter */
   constructor(facts: ScopeFacts = noFacts, receivedAt: number = clockMs()) {
     this.#facts = facts;
     this.#timeoutMs = facts.timeoutMs;
@@ -67,11 +67,11 @@ export class RequestScope implements RequestFacts {
 
   get headers(): Readonly<Record<string, string>> {
     const { headers } = this.#facts;
-    // All calls of the request share them.
+    // All calls of the request share this object.
     return headers === undefined ? noHeaders : Object.freeze(headers);
   }
 
-  /** They as JSON text, undefined where there are none: what crosses to a worker. */
+  /** The headers as JSON text, the form in which they cross to a worker; undefined: there are none. */
   get headersText(): string | undefined {
     const { headers } = this.#facts;
     if (headers === undefined) return undefined;
@@ -91,18 +91,22 @@ export class RequestScope implements RequestFacts {
     return this.#authText;
   }
 
-  /** The caller is known from here on. @param authText JSON text; undefined: there is nothing to say of the caller */
+  /**
+   * Sets what is known of the caller.
+   *
+   * @param authText JSON text; undefined: `authenticate` said nothing of the caller
+   */
   admit(authText: string | undefined): void {
     this.#authText = authText;
   }
 
-  /** Checked at each reading: most requests bring none, and most handlers ask for none. */
+  /** Checked when it is read, since most requests have none and most handlers do not read it. */
   get traceparent(): string | undefined {
     const { traceparent } = this.#facts;
     return traceparent === undefined ? undefined : toTraceparent(traceparent);
   }
 
-  /** Without a valid traceparent there is none. */
+  /** undefined where there is no valid traceparent. */
   get tracestate(): string | undefined {
     const { tracestate } = this.#facts;
     if (tracestate === undefined || this.traceparent === undefined) return undefined;
@@ -113,7 +117,7 @@ export class RequestScope implements RequestFacts {
     return this.#cancelled;
   }
 
-  /** Milliseconds from receipt for the whole request, undefined: no limit. */
+  /** Milliseconds from receipt for the whole request; undefined: no limit. */
   get timeoutMs(): number | undefined {
     return this.#timeoutMs;
   }
@@ -123,14 +127,14 @@ export class RequestScope implements RequestFacts {
     if (this.#timeoutMs === undefined || timeoutMs < this.#timeoutMs) this.#timeoutMs = timeoutMs;
   }
 
-  /** When the caller stops waiting, by `clockMs`; Infinity without a limit of its own. */
+  /** When the caller stops waiting, by `clockMs`; Infinity where the request has no limit. */
   get expiresAt(): number {
     return this.#timeoutMs === undefined
       ? Number.POSITIVE_INFINITY
       : this.receivedAt + this.#timeoutMs;
   }
 
-  /** The caller has gone. Idempotent. */
+  /** Tells the calls that the caller has gone. Idempotent. */
   cancel(): void {
     if (this.#cancelled) return;
     this.#cancelled = true;

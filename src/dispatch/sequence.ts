@@ -6,18 +6,19 @@ import type { Executor } from './executor.ts';
 import { errorFor, type Refusal } from './limit.ts';
 import { Pace } from './pace.ts';
 
-/** One place of a batch: a call and where it runs, or a reply that stands already. */
+/** One entry of a batch: a call and its executor, or a reply that is made already. */
 export type Step =
   | { readonly call: Call; readonly executor: Executor }
   | { readonly call: undefined; readonly reply: Reply };
 
 /**
- * Runs the steps of a batch strictly one after another, whatever their placement, and gives the replies
- * in the same order. Neighbours for one executor are handed over together, so that they share a frame.
- * Synchronous until a promise appears, or until so many calls have run here that others get a turn.
+ * Runs the steps of a batch strictly one after another, whatever their placement, and returns the replies in the same
+ * order. Neighbours for one executor are handed over together, so that they share a frame. Synchronous until a
+ * promise appears, or until so many calls have run on this thread that other requests get a turn.
  *
- * @param unplaced its `maxReplyBytes` bounds all replies together: a result that breaks it, and what comes after, gets
- *   -32004. It reports the calls that therefore do not run; a result left out was reported as a result
+ * @param unplaced its `maxReplyBytes` bounds all replies together. A result that exceeds it, and every call after
+ *   that result, gets -32004. `unplaced` reports the calls that therefore do not run; a result that is left out was
+ *   reported as a result
  */
 export function runInOrder(
   steps: readonly Step[],
@@ -26,7 +27,9 @@ export function runInOrder(
   return new Sequence(steps, new ReplyBudget(unplaced)).run();
 }
 
-/** Calls handed over at once to an executor that sends them on; on this thread nothing is saved by it. */
+/**
+ * Most calls handed over at once to an executor that sends them on. An executor on this thread saves nothing by it.
+ */
 const longestRun = 64;
 
 class Sequence {
@@ -66,7 +69,7 @@ class Sequence {
     return this.run();
   }
 
-  /** The calls from `start` on that one executor can run without another in between. */
+  /** The neighbours from `start` on that one executor can run without a call of another executor in between. */
   #runFrom(start: number): Call[] {
     const first = this.#steps[start] as Step & { call: Call };
     const calls: Call[] = [];
@@ -88,14 +91,14 @@ class Sequence {
   }
 }
 
-/** What the replies of a batch may still take: together they keep the limit of one reply. */
+/** The bytes that the replies of a batch may still take. All replies together have the limit of one reply. */
 class ReplyBudget {
   readonly #maxBytes: number;
   readonly #unplaced: CallEnding;
   #left: number;
-  /** Taken as the most they can be; undefined: counted from here on. */
+  /** Replies whose largest possible size was subtracted; undefined: replies are counted exactly from here on. */
   #uncounted: (string | Uint8Array)[] | undefined = [];
-  /** A result was left out: nothing more is run. */
+  /** true: a result was left out, and no further call is run. */
   isSpent = false;
 
   constructor(unplaced: CallEnding) {
@@ -104,11 +107,12 @@ class ReplyBudget {
     this.#left = this.#maxBytes - 1; // the opening bracket
   }
 
-  /** The reply where it still fits; else a -32004 in its place, which like other errors is let through. */
+  /** Returns the reply where it fits, else a -32004. An error is let through even where it does not fit. */
   take(call: Call | undefined, reply: Reply): Reply {
     if (reply === undefined) return undefined;
     if (this.#uncounted !== undefined) {
-      // A UTF-16 unit is three bytes at most: nearly no batch comes so close to the limit that it is counted.
+      // A UTF-16 unit takes three bytes at most. Nearly no batch comes so close to the limit that its bytes must be
+      // counted.
       const most = reply.length * 3 + 1;
       if (most <= this.#left) {
         this.#left -= most;
@@ -128,7 +132,7 @@ class ReplyBudget {
     return reply;
   }
 
-  /** The reply of a call that is not run any more. */
+  /** The reply of a call that is not run, since the limit is exceeded. */
   refuse(call: Call): Reply {
     return this.#unplaced.refuse(call, this.#tooLarge);
   }
@@ -138,13 +142,13 @@ class ReplyBudget {
   }
 }
 
-/** Bytes of a reply and of what separates or closes. */
+/** Bytes of a reply and of the comma or bracket behind it. */
 function sizeOf(reply: string | Uint8Array): number {
   return Buffer.byteLength(reply) + 1;
 }
 
 /**
- * Runs up to `concurrency` steps of a batch at a time, begun in order; the replies in the order of the
+ * Runs up to `concurrency` steps of a batch at a time, begun in order, and returns the replies in the order of the
  * steps. For operators who know that the calls of their batches do not depend on each other.
  */
 export async function runConcurrently(
@@ -176,7 +180,7 @@ export async function runConcurrently(
   return replies;
 }
 
-/** A batch's replies as one JSON array; undefined when there is none: only notifications. */
+/** A batch's replies as one JSON array; undefined where there are none: the batch had notifications only. */
 export function joinReplies(replies: readonly Reply[]): Reply {
   if (areTexts(replies)) return `[${replies.join(',')}]`;
   const given = replies.filter((reply) => reply !== undefined);

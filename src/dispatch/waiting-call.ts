@@ -7,19 +7,22 @@ import type { Deadline } from './deadline.ts';
 import type { Refusal, TimeLimit } from './limit.ts';
 import type { CancelListener } from './scope.ts';
 
-/** Where a call waits. */
+/** The executor in which a call waits. */
 export interface WaitingOwner {
-  /** It has ended. */
+  /** Called when the call has ended. */
   finish(waiting: WaitingCall, outcome: Outcome): Reply;
-  /** It is ended before it ended itself. */
+  /** Called when the call must be answered before it has ended. */
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply;
 }
 
-/** An inline call that waits: answered when it ends or at its deadline, its signal aborted when nobody waits. */
+/**
+ * An inline call that waits. It is answered when it ends or at its deadline; its signal is aborted when nobody waits
+ * for it any more.
+ */
 export class WaitingCall implements Deadline, CancelListener {
   readonly call: Call;
   readonly at: number;
-  /** When it began, by `clockMs`; undefined: it is not timed. */
+  /** When the call began, by `clockMs`; undefined: the call is not timed. */
   readonly began: number | undefined;
   readonly #context: LazyContext;
   readonly #timeoutMs: number;
@@ -44,12 +47,12 @@ export class WaitingCall implements Deadline, CancelListener {
     this.#resolve = resolve;
   }
 
-  /** Milliseconds since it began, from its deadline. */
+  /** Milliseconds since the call began, computed from its deadline. */
   get waitedMs(): number {
     return Math.max(0, clockMs() - (this.at - this.#timeoutMs));
   }
 
-  /** Its handler has ended: nobody waits for it where its deadline came before. */
+  /** Ends the call with what its handler came to. Does nothing where the call was answered at its deadline. */
   end(outcome: Outcome): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;

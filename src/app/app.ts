@@ -68,7 +68,11 @@ export class RpcApp {
     this.#options = {
       ...config,
       authenticate:
-        authenticate && createAuthenticator(authenticate, logHookFault(this.#log, 'authenticate')),
+        authenticate &&
+        createAuthenticator(
+          this.dispatcher.watched('(authenticate)', authenticate),
+          logHookFault(this.#log, 'authenticate'),
+        ),
       callerHeader: headerOf(config.fairBy),
       sharedPort: false,
       serves: 'all',

@@ -6,10 +6,12 @@ import { type InvokeOptions, invoke } from '../router/invoke.ts';
 import { LazyContext, type RequestFacts } from '../router/lazy-context.ts';
 import { type Call, parsedParams } from './call.ts';
 import { CallEnding } from './call-ending.ts';
+import type { CallTrail } from './call-trail.ts';
 import type { DeadlineSweep } from './deadline.ts';
 import type { Executor, ExecutorFigures, RunObserver } from './executor.ts';
+import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
 import { type Refusal, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
-import { type CallObserver, notTimed, type Timing } from './observer.ts';
+import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
 import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
 
 export interface InlineOptions extends InvokeOptions {
@@ -23,14 +25,22 @@ export class InlineHost implements ExecutorFigures {
   readonly options: InlineOptions;
   readonly deadlines: DeadlineSweep;
   readonly ending: CallEnding;
+  /** undefined: nobody wants to know what blocks this thread. */
+  readonly watch: FrontEndWatch | undefined;
   /** Calls that wait. */
   inFlight = 0;
   isClosed = false;
 
   /** @param observer told of each call */
-  constructor(options: InlineOptions, deadlines: DeadlineSweep, observer?: CallObserver) {
+  constructor(
+    options: InlineOptions,
+    deadlines: DeadlineSweep,
+    observer?: CallObserver,
+    watch?: FrontEndWatch,
+  ) {
     this.options = options;
     this.deadlines = deadlines;
+    this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer);
   }
 
@@ -49,11 +59,25 @@ const timedOneIn = 8;
 /** A procedure whose last timed call took this long or longer has each call timed, microseconds. */
 const shortUs = 100;
 
+/** Waiting for less is not counted. A call that waited longer is timed, and stands for itself alone. */
+const noticedMs = 1;
+
+/** Of a procedure that may block this thread, so many calls leave a trail. */
+const followedCalls = 20;
+
+/** What an executor tells of beside its replies. */
+export interface InlineListeners {
+  /** Told of synchronous runs that gave a result. */
+  readonly onRun?: RunObserver | undefined;
+  /** A call has held this thread for so long, milliseconds. */
+  readonly onBlocked?: ((ms: number) => void) | undefined;
+}
+
 /**
  * Runs calls on this thread: right for the cheap ones, and for those that wait for I/O. One for each
  * procedure, so that of each some calls are timed.
  */
-export class InlineExecutor implements Executor, WaitingOwner {
+export class InlineExecutor implements Executor, WaitingOwner, Suspect {
   readonly place = inlinePlace;
   readonly takesUnparsed = false;
   readonly #host: InlineHost;
@@ -64,37 +88,94 @@ export class InlineExecutor implements Executor, WaitingOwner {
   #timedOneIn: number;
   /** The first one is. */
   #sinceTimed = timedOneIn;
+  readonly #watch: FrontEndWatch | undefined;
+  readonly #onBlocked: ((ms: number) => void) | undefined;
+  /** See {@link Suspect}. */
+  waiting = 0;
+  leftAt = 0;
+  /** Calls to come that leave a trail. */
+  #toFollow = 0;
 
-  /** @param onRun told of synchronous runs that gave a result */
-  constructor(host: InlineHost, onRun?: RunObserver) {
+  constructor(host: InlineHost, { onRun, onBlocked }: InlineListeners = {}) {
     this.#host = host;
     this.#ending = host.ending;
+    this.#watch = host.watch;
+    this.#watch?.add(this);
     this.#onRun = onRun;
+    this.#onBlocked = onBlocked;
     this.#timing = onRun === undefined ? host.ending.timing : 'all';
-    this.#timedOneIn = this.#timing === 'none' ? Number.POSITIVE_INFINITY : 1;
+    const isNever = this.#timing === 'none' && host.watch === undefined;
+    this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
   }
 
   execute(call: Call): Reply | Promise<Reply> {
     const host = this.#host;
     if (host.isClosed) return this.#ending.refuse(call, closed);
-    const isTimed = ++this.#sinceTimed >= this.#timedOneIn;
+    const watch = this.#watch;
     const began = clockMs();
+    const waitUs = waitOf(call, began);
     const refusal = refusalBeforeStart(call.scope, began);
-    if (refusal !== undefined) return this.#ending.refuse(call, refusal);
+    if (refusal !== undefined) return this.#ending.refuse(call, refusal, neverRan, waitUs);
+    const isTraced = watch?.trail.isOn === true || this.#toFollow > 0;
+    const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0 || isTraced;
     const limit = timeLimit(call, host.options.timeoutMs, began);
     const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at);
     const params = parsedParams(call);
+    const lag = watch === undefined ? 0 : watch.lagAt(began);
+    const claimed = watch === undefined ? 0 : watch.claimedMs;
     const outcome =
-      call.trace === undefined
-        ? invoke(call.procedure, params, context, host.options)
-        : call.trace.run(() => invoke(call.procedure, params, context, host.options));
+      isTraced && watch !== undefined
+        ? this.#invokeTraced(watch.trail, call, params, context)
+        : this.#invoke(call, params, context);
     if (isTimed) this.#sinceTimed = 0;
     if (outcome instanceof Promise) {
+      watch?.ended(this, began, lag, claimed);
       return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined);
     }
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
+    if (runUs >= blockedMs * 1000) watch?.claim(this, began, began + runUs / 1000, lag, claimed);
     if (isTimed && outcome.ok) this.#onRun?.(call, runUs);
-    return this.#ending.finish(call, outcome, runUs);
+    return this.#ending.finish(call, outcome, runUs, waitUs);
+  }
+
+  /** See {@link Suspect}. */
+  onBlocked(ms: number): void {
+    this.#toFollow = followedCalls;
+    this.#onBlocked?.(ms);
+  }
+
+  /** See {@link Suspect}. */
+  follow(): void {
+    this.#toFollow = followedCalls;
+  }
+
+  /** No call will come. */
+  close(): void {
+    this.#watch?.delete(this);
+  }
+
+  #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
+    const { options } = this.#host;
+    return call.trace === undefined
+      ? invoke(call.procedure, params, context, options)
+      : call.trace.run(() => invoke(call.procedure, params, context, options));
+  }
+
+  /** While calls are followed, what others make must not be taken for theirs. */
+  #invokeTraced(
+    trail: CallTrail,
+    call: Call,
+    params: unknown,
+    context: LazyContext,
+  ): Outcome | Promise<Outcome> {
+    const run = (): Outcome | Promise<Outcome> => this.#invoke(call, params, context);
+    if (this.#toFollow === 0) return trail.run(undefined, run);
+    this.#toFollow--;
+    const stretch = trail.begin();
+    const outcome = trail.run(this, run);
+    if (outcome instanceof Promise) void outcome.then(() => trail.end(stretch));
+    else trail.end(stretch);
+    return outcome;
   }
 
   /** Answered when it ends or at its deadline, its signal aborted when nobody waits. */
@@ -106,6 +187,8 @@ export class InlineExecutor implements Executor, WaitingOwner {
     began: number | undefined,
   ): Promise<Reply> {
     this.#host.inFlight++;
+    this.waiting++;
+    this.#watch?.enter();
     return new Promise((resolve) => {
       const waiting = new WaitingCall(call, began, context, limit, this, resolve);
       this.#host.deadlines.add(waiting);
@@ -123,7 +206,8 @@ export class InlineExecutor implements Executor, WaitingOwner {
 
   /** See {@link WaitingOwner}. */
   finish(waiting: WaitingCall, outcome: Outcome): Reply {
-    return this.#ending.finish(waiting.call, outcome, this.#leave(waiting));
+    const { call } = waiting;
+    return this.#ending.finish(call, outcome, this.#leave(waiting), waitOf(call, waiting.began));
   }
 
   /** See {@link WaitingOwner}. */
@@ -131,12 +215,18 @@ export class InlineExecutor implements Executor, WaitingOwner {
     const timedUs = this.#leave(waiting);
     // One that is given up was no short one: no other stands for it.
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
-    return this.#ending.refuse(waiting.call, refusal, runUs);
+    const { call, began } = waiting;
+    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began));
   }
 
   /** How long it ran, microseconds. */
   #leave(waiting: WaitingCall): number {
     this.#host.inFlight--;
+    this.waiting--;
+    if (this.#watch !== undefined) {
+      this.#watch.leave();
+      this.leftAt = this.#watch.turn;
+    }
     this.#host.deadlines.delete(waiting);
     waiting.call.scope.removeListener(waiting);
     return waiting.began === undefined ? notTimed : this.#timeSince(waiting.began);
@@ -145,9 +235,19 @@ export class InlineExecutor implements Executor, WaitingOwner {
   /** How long a call took, microseconds, and with it which of those to come are timed. */
   #timeSince(began: number): number {
     const runUs = (clockMs() - began) * 1000;
-    if (this.#timing === 'sampled') this.#timedOneIn = runUs < shortUs ? timedOneIn : 1;
+    if (this.#timing !== 'all') this.#timedOneIn = runUs < shortUs ? timedOneIn : 1;
     return runUs;
   }
+}
+
+/**
+ * Microseconds from the arrival of its request until a call began: behind others of its batch, the verdict on its caller, the
+ * rest of its body, or whoever held the front end. What is too short to be noticed counts as none.
+ */
+function waitOf({ scope }: Call, began: number | undefined): number {
+  if (began === undefined) return 0;
+  const waitedMs = began - scope.receivedAt;
+  return waitedMs >= noticedMs ? waitedMs * 1000 : 0;
 }
 
 /** What the handler is told of the request: of a traced call its own span, in place of the caller's. */

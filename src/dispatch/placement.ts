@@ -78,3 +78,17 @@ export function movePlacement(
 export function runsNeeded(demotions: number): number {
   return firstRuns * 2 ** Math.min(demotions, 20);
 }
+
+/** A procedure moves to the workers when it has blocked the front end so often: once and twice may be a cold start. */
+export const blockedToMove = 3;
+
+/** Why a procedure that blocked the front end runs in the workers from now on. */
+export function movedForBlocking(times: number, longestMs: number): PlacementDecision {
+  const reason = `it held the front end ${times} times, the longest ${Math.round(longestMs)} ms`;
+  return { place: workerPlace, reason };
+}
+
+/** Whether a procedure that blocks the front end may move: not where that was declared, and not without replicas. */
+export function mayMove({ placement, isAsync, hasWorkers }: PlacementFacts): boolean {
+  return placement === 'auto' && isAsync && hasWorkers;
+}

@@ -45,7 +45,7 @@ const neverRan = -1;
 /** In place of a time. The call ran, but was not timed. */
 const notTimed = -2;
 
-/** The times of inline calls. An inline call does not wait, so its run is all the time that it takes. */
+/** The times of inline calls. Of one that did not wait the run is all the time that it takes. */
 class InlineTimes implements TimesRecorder {
   readonly #run = new LatencyHistogram();
   #neverRan = 0;
@@ -53,9 +53,14 @@ class InlineTimes implements TimesRecorder {
   #untimed = 0;
   /** What the last timed call took, microseconds. */
   #lastUs = 0;
+  /** The times of calls that waited; undefined: none has. Each of them is timed. */
+  #waited: AwayTimes | undefined;
 
-  record(_waitUs: number, runUs: number): void {
-    if (runUs === notTimed) this.#untimed++;
+  record(waitUs: number, runUs: number): void {
+    if (waitUs > 0) {
+      this.#waited ??= new AwayTimes();
+      this.#waited.record(waitUs, runUs);
+    } else if (runUs === notTimed) this.#untimed++;
     else if (runUs === neverRan) this.#neverRan++;
     else {
       // A timed call also counts for the untimed calls before it. Which calls are timed does not depend on what they take.
@@ -71,7 +76,14 @@ class InlineTimes implements TimesRecorder {
     const run = this.#run.totals();
     const refused = atZero(this.#neverRan);
     const wait = atZero(this.#neverRan + countOf(run));
-    return { wait, run, duration: addHistograms(run, refused) };
+    const duration = addHistograms(run, refused);
+    if (this.#waited === undefined) return { wait, run, duration };
+    const waited = this.#waited.totals();
+    return {
+      wait: addHistograms(wait, waited.wait),
+      run: addHistograms(run, waited.run),
+      duration: addHistograms(duration, waited.duration),
+    };
   }
 }
 

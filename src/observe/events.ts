@@ -17,7 +17,11 @@ export const logEvents = {
   'reload-needed': 'no worker is left, and the modules have changed: they are reloaded',
   'teardown-failed': 'a teardown failed or did not end',
   'watch-failed': 'watching the files of the modules failed',
-  placement: 'measurement moved a procedure to another place',
+  placement:
+    'a procedure runs in another place from now on: measured, or because it blocked the front end',
+  'front-end-blocked':
+    'a procedure, or the hook authenticate, held the front end, and every call waited',
+  'front-end-freed': 'it has not held the front end for 60 s: how often it did, over how long',
   'call-failed': 'a call ended with -32603: its ref, and the stack',
   'procedure-exit':
     'a procedure called process.exit in a worker: its call ended with -32603, the worker goes on',

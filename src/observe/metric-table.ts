@@ -25,6 +25,18 @@ export const callMetrics = {
   },
 } as const satisfies Record<string, Row>;
 
+/** What holds the main thread, each with the label `procedure`. */
+export const blockedMetrics = {
+  times: {
+    name: 'tandem_front_end_blocked_total',
+    help: 'How often a procedure held the main thread for 25 ms of CPU time or more, by procedure.',
+  },
+  seconds: {
+    name: 'tandem_front_end_blocked_seconds_total',
+    help: 'For how long procedures held the main thread in those times.',
+  },
+} as const satisfies Record<string, Row>;
+
 const deaths = {
   name: 'tandem_worker_deaths_total',
   help: 'Worker threads that ended by themselves, by reason.',

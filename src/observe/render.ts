@@ -1,12 +1,18 @@
 import { addHistograms, bucketBounds, countOf, type HistogramTotals } from './histogram.ts';
 import {
+  blockedMetrics,
   type CounterName,
   callMetrics,
   counterTable,
   type GaugeName,
   gaugeTable,
 } from './metric-table.ts';
-import { addTotals, type CallTotals, type MetricsSnapshot } from './snapshot.ts';
+import {
+  addTotals,
+  type BlockedTotals,
+  type CallTotals,
+  type MetricsSnapshot,
+} from './snapshot.ts';
 
 type Labels = Readonly<Record<string, string | number>>;
 
@@ -67,7 +73,7 @@ function escaped(value: string | number | undefined): string {
 }
 
 function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
-  const { calls, counters } = addTotals(snapshots);
+  const { calls, counters, blocked } = addTotals(snapshots);
   const names = Object.keys(counterTable) as CounterName[];
   const totals = names.map((name): [(typeof counterTable)[CounterName], Value[]] => {
     const row = counterTable[name];
@@ -78,6 +84,7 @@ function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
     histogram(callMetrics.wait, calls, ({ wait }) => wait),
     histogram(callMetrics.run, calls, ({ run }) => run),
     histogram(callMetrics.duration, calls, ({ duration }) => duration),
+    ...blockedCounts(blocked),
     ...grouped(totals, 'counter'),
     ...grouped(gaugesOf(snapshots), 'gauge'),
   ];
@@ -88,6 +95,26 @@ function callCounts(calls: readonly CallTotals[]): Metric {
     Object.entries(codes).map(([code, value]) => ({ value, labels: { procedure, code, place } })),
   );
   return metric(callMetrics.calls, 'counter', values);
+}
+
+/** Nothing where nothing has blocked. */
+function blockedCounts(blocked: readonly BlockedTotals[]): Metric[] {
+  if (blocked.length === 0) return [];
+  const { times, seconds } = blockedMetrics;
+  const by = (value: (one: BlockedTotals) => number): Value[] =>
+    blocked.map((one) => ({ value: value(one), labels: { procedure: one.procedure } }));
+  return [
+    metric(
+      times,
+      'counter',
+      by((one) => one.times),
+    ),
+    metric(
+      seconds,
+      'counter',
+      by((one) => one.seconds),
+    ),
+  ];
 }
 
 /** A histogram for each procedure over all places: one for each place too would be too many series. */

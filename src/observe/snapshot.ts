@@ -13,6 +13,13 @@ export interface CallTotals {
   readonly duration: HistogramTotals;
 }
 
+/** How often, and for how long, one procedure has held the front end for too long. */
+export interface BlockedTotals {
+  readonly procedure: string;
+  readonly times: number;
+  readonly seconds: number;
+}
+
 export type Counters = Readonly<Record<CounterName, number>>;
 
 /** One value, or one for each value of the label that the gauge's row names in `by`. */
@@ -27,6 +34,7 @@ export interface MetricsSnapshot {
   readonly process: string;
   readonly calls: readonly CallTotals[];
   readonly counters: Counters;
+  readonly blocked: readonly BlockedTotals[];
   /** undefined: the process has ended, and only its counters are left. */
   readonly gauges: Gauges | undefined;
 }
@@ -35,6 +43,7 @@ export interface MetricsSnapshot {
 export interface Totals {
   readonly calls: readonly CallTotals[];
   readonly counters: Counters;
+  readonly blocked: readonly BlockedTotals[];
 }
 
 /**
@@ -44,6 +53,7 @@ export interface Totals {
 export function addTotals(all: readonly Totals[]): Totals {
   const calls = new Map<string, CallTotals>();
   const counters: Record<string, number> = {};
+  const blocked = new Map<string, BlockedTotals>();
   for (const totals of all) {
     for (const one of totals.calls) {
       const key = `${one.place} ${one.procedure}`;
@@ -53,9 +63,21 @@ export function addTotals(all: readonly Totals[]): Totals {
     for (const [name, count] of Object.entries(totals.counters)) {
       counters[name] = (counters[name] ?? 0) + count;
     }
+    for (const one of totals.blocked) {
+      const { times, seconds } = blocked.get(one.procedure) ?? { times: 0, seconds: 0 };
+      blocked.set(one.procedure, {
+        procedure: one.procedure,
+        times: times + one.times,
+        seconds: seconds + one.seconds,
+      });
+    }
   }
   // Complete: each process has all counters.
-  return { calls: [...calls.values()], counters: counters as Counters };
+  return {
+    calls: [...calls.values()],
+    counters: counters as Counters,
+    blocked: [...blocked.values()],
+  };
 }
 
 function addCalls(a: CallTotals, b: CallTotals): CallTotals {

@@ -9,6 +9,7 @@ import type { Log } from '../observe/log.ts';
 import type { PoolStats } from '../pool/stats.ts';
 import type { Router } from '../router/router.ts';
 import type { CallerOptions } from './callers.ts';
+import type { BlockedFigures } from './front-end-blockers.ts';
 
 export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptions>, CallerOptions {
   /** Procedure modules: paths or file URLs, loaded here and in every worker. */
@@ -42,4 +43,6 @@ export interface DispatcherStats {
   readonly replies: ReplyMemoryStats;
   /** Where each procedure runs, and why. */
   readonly placement: Readonly<Record<string, PlacementDecision>>;
+  /** What has held the front end for too long since the process started, by procedure; `(authenticate)`: the hook. */
+  readonly blocked: Readonly<Record<string, BlockedFigures>>;
 }

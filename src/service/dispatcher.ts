@@ -6,6 +6,7 @@ import { BodyMemory } from '../dispatch/body-memory.ts';
 import { createCallerScope } from '../dispatch/caller-facts.ts';
 import { closedRouting } from '../dispatch/closed-executor.ts';
 import { DeadlineSweep } from '../dispatch/deadline.ts';
+import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { Kernel } from '../dispatch/kernel.ts';
 import { keepBody } from '../dispatch/large-body.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
@@ -24,6 +25,7 @@ import { Admission } from './admission.ts';
 import { configOfCallers, createCallerGate } from './callers.ts';
 import type { DispatcherOptions, DispatcherStats, DispatchOptions } from './dispatcher-options.ts';
 import { Documents } from './documents.ts';
+import { FrontEndBlockers } from './front-end-blockers.ts';
 import type { LoadedService } from './loaded-service.ts';
 import { Metrics } from './metrics.ts';
 import { Observation } from './observation.ts';
@@ -49,6 +51,8 @@ export class Dispatcher implements Service {
   readonly #observation: Observation;
   readonly #admission: Admission;
   readonly #metrics: Metrics | undefined;
+  readonly #watch = new FrontEndWatch();
+  readonly #blockers: FrontEndBlockers;
   readonly #deadlines = new DeadlineSweep();
   readonly #kernel: Kernel;
   #isReady = false;
@@ -80,6 +84,7 @@ export class Dispatcher implements Service {
         ? undefined
         : (scope: RequestScope, us: number) => gate?.noteRun(scope, us);
     this.#observation = new Observation({ ...config, log: ownLog, onCall: observers, onRun });
+    this.#blockers = new FrontEndBlockers(ownLog);
     this.bodyMemory = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
     this.replyMemory = new ReplyMemory(config.maxReplyMemory);
     this.tracing = config.tracing ? loadTracing() : undefined;
@@ -91,6 +96,8 @@ export class Dispatcher implements Service {
       poolCounters: new PoolCounters(),
       bodies: this.bodyMemory,
       replies: this.replyMemory,
+      watch: this.#watch,
+      blockers: this.#blockers,
     };
     this.#serving = new Serving(source, context);
     this.#metrics = config.metrics
@@ -212,6 +219,25 @@ export class Dispatcher implements Service {
       bodies: this.bodyMemory.stats(),
       replies: this.replyMemory.stats(),
       placement,
+      blocked: this.#blockers.figures,
+    };
+  }
+
+  /** The same function: a call of it that holds this thread for too long is told of under `name`. */
+  watched<A extends unknown[], R>(name: string, run: (...args: A) => R): (...args: A) => R {
+    const watch = this.#watch;
+    const owner = {
+      onBlocked: (ms: number) => void this.#blockers.note(name, ms, 'it runs for every request'),
+    };
+    return (...args) => {
+      const began = clockMs();
+      const lag = watch.lagAt(began);
+      const claimed = watch.claimedMs;
+      try {
+        return run(...args);
+      } finally {
+        watch.ended(owner, began, lag, claimed);
+      }
     };
   }
 
@@ -259,6 +285,7 @@ export class Dispatcher implements Service {
     if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
     this.#ownLog?.open();
     this.#metrics?.start();
+    this.#watch.start();
     await this.#serving.start();
     this.#isReady = true;
   }
@@ -312,6 +339,8 @@ export class Dispatcher implements Service {
       this.#isClosed = true;
       this.bodyMemory.close();
       this.#observation.close();
+      this.#watch.close();
+      this.#blockers.close();
       this.#metrics?.close();
     }
   }

@@ -4,9 +4,18 @@ import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
 import type { DeadlineSweep } from '../dispatch/deadline.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
+import type { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
 import { LearnedPlacement } from '../dispatch/learned-placement.ts';
-import { decidePlacement, isMeasured, type PlacementDecision } from '../dispatch/placement.ts';
+import {
+  blockedToMove,
+  decidePlacement,
+  isMeasured,
+  mayMove,
+  movedForBlocking,
+  type PlacementDecision,
+  type PlacementFacts,
+} from '../dispatch/placement.ts';
 import type { Routing } from '../dispatch/routing.ts';
 import { locateModule } from '../modules/module-file.ts';
 import type { LoadedModules } from '../modules/modules.ts';
@@ -16,6 +25,7 @@ import type { Pool } from '../pool/pool.ts';
 import type { PoolCounters } from '../pool/stats.ts';
 import { type Router, tableOf } from '../router/router.ts';
 import type { Procedure } from '../router/types.ts';
+import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import { assertRunsInline } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
@@ -29,6 +39,8 @@ export interface ServiceContext {
   readonly observation: Observation;
   readonly poolCounters: PoolCounters;
   readonly bodies: BodyMemory;
+  readonly watch: FrontEndWatch;
+  readonly blockers: FrontEndBlockers;
   /**
    * Called when no worker of this loading is left and no replacement can be had, since the loading's files have
    * changed.
@@ -41,12 +53,24 @@ const shortestTeardownMs = 1000;
 
 /** Where a procedure's calls run: fixed, or moved by measurement. */
 interface Placed {
-  readonly fixed: PlacementDecision;
-  readonly executor: Executor;
+  /** Changes once, where the procedure has blocked the front end. */
+  fixed: PlacementDecision;
+  executor: Executor;
   /** Runs the calls of a procedure that measurement has moved to this thread, and goes on timing them. */
-  readonly inline: Executor;
+  readonly inline: InlineExecutor;
   readonly measured: LearnedPlacement | undefined;
+  /** How often it has blocked the front end since it was loaded, and for how long at most, milliseconds. */
+  blocked: number;
+  longestMs: number;
 }
+
+/** What to do about a procedure that blocks the front end. */
+const advice = {
+  moves: `async does not make CPU work harmless; it moves to the workers at the ${blockedToMove}rd time, or declare placement: 'worker'`,
+  moved: 'it runs in the workers now',
+  declared: "it stays inline, as it is declared; declare placement: 'worker'",
+  alone: 'serve its router with the option modules, and it can run in workers',
+};
 
 /**
  * One loading of the modules, which serves requests until the next loading takes over: a router, and where its calls
@@ -77,7 +101,7 @@ export class LoadedService implements Routing {
     this.sources = sources;
     this.#modules = modules;
     this.#context = context;
-    const { config, log, deadlines, observation } = context;
+    const { config, log, deadlines, observation, watch } = context;
     const { checkResults, timeoutMs, maxReplyBytes } = config;
     const options = {
       checkResults,
@@ -85,7 +109,7 @@ export class LoadedService implements Routing {
       maxReplyBytes,
       onFault: logFault(log),
     };
-    this.#inline = new InlineHost(options, deadlines, observation);
+    this.#inline = new InlineHost(options, deadlines, observation, watch);
   }
 
   /** Serves a router given as an object. Such a router exists on this thread only, so all its calls run inline. */
@@ -190,6 +214,7 @@ export class LoadedService implements Routing {
   async #close(graceMs: number, loadingMs: number): Promise<void> {
     const until = performance.now() + Math.max(graceMs, loadingMs);
     this.#inline.close();
+    for (const { inline } of this.#placed.values()) inline.close();
     await this.pool?.close(graceMs, loadingMs);
     if (this.#modules === undefined) return;
     const leftMs = Math.round(until - performance.now());
@@ -213,17 +238,42 @@ export class LoadedService implements Routing {
     const { config, log } = this.#context;
     const facts = { placement, isAsync, hasWorkers: pool !== undefined };
     const fixed = decidePlacement(facts);
-    const isPooled = fixed.place === workerPlace && pool !== undefined;
-    if (!isMeasured(facts, config)) {
-      const inline = new InlineExecutor(this.#inline);
-      return { fixed, executor: isPooled ? pool : inline, inline, measured: undefined };
-    }
-    const measured = new LearnedPlacement(fixed, config, ({ place, reason }) =>
-      log.info({ event: 'placement', method: name, place, reason }, 'a procedure moved'),
-    );
-    const inline = new InlineExecutor(this.#inline, (call, us) =>
-      measured.record(us, inlinePlace, paramsLength(call)),
-    );
-    return { fixed, executor: isPooled ? pool : inline, inline, measured };
+    const measured = isMeasured(facts, config)
+      ? new LearnedPlacement(fixed, config, ({ place, reason }) =>
+          log.info({ event: 'placement', method: name, place, reason }, 'a procedure moved'),
+        )
+      : undefined;
+    const onRun =
+      measured &&
+      ((call: Call, us: number): void => measured.record(us, inlinePlace, paramsLength(call)));
+    const onBlocked = (ms: number): void => this.#noteBlocked(name, placed, facts, ms);
+    const inline = new InlineExecutor(this.#inline, { onRun, onBlocked });
+    const executor = fixed.place === workerPlace && pool !== undefined ? pool : inline;
+    const placed: Placed = { fixed, executor, inline, measured, blocked: 0, longestMs: 0 };
+    return placed;
   }
+
+  /** A procedure has held the front end for so long. */
+  #noteBlocked(name: string, placed: Placed, facts: PlacementFacts, ms: number): void {
+    const { blockers, log } = this.#context;
+    const { pool } = this;
+    placed.blocked++;
+    placed.longestMs = Math.max(placed.longestMs, ms);
+    blockers.note(name, ms, adviceOf(placed, facts));
+    if (!mayMove(facts) || pool === undefined || placed.executor === pool) return;
+    if (placed.blocked < blockedToMove) return;
+    placed.fixed = movedForBlocking(placed.blocked, placed.longestMs);
+    placed.executor = pool;
+    const { place, reason } = placed.fixed;
+    log.warn(
+      { event: 'placement', method: name, place, reason },
+      'a procedure moved: it no longer shares the memory of its module with procedures that run inline',
+    );
+  }
+}
+
+function adviceOf({ fixed }: Placed, facts: PlacementFacts): string {
+  if (!facts.hasWorkers) return advice.alone;
+  if (facts.placement === 'inline') return advice.declared;
+  return fixed.place === inlinePlace && facts.isAsync ? advice.moves : advice.moved;
 }

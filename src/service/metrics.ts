@@ -30,13 +30,14 @@ export class Metrics {
 
   /** The figures of this process as they are now. */
   snapshot(): MetricsSnapshot {
-    const { observation, poolCounters, bodies, replies, serving } = this.#source;
+    const { observation, poolCounters, bodies, replies, serving, blockers } = this.#source;
     return snapshotOf(this.process, {
       observation,
       poolCounters,
       bodies,
       replies,
       serving,
+      blockers,
       processGauges: this.#gauges,
       connections: this.connections?.(),
     });

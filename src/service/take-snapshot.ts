@@ -6,6 +6,7 @@ import { lostOutput } from '../observe/lost-output.ts';
 import type { ProcessGauges } from '../observe/process-gauges.ts';
 import type { Counters, Gauges, MetricsSnapshot } from '../observe/snapshot.ts';
 import type { PoolCounters } from '../pool/stats.ts';
+import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import type { Serving } from './serving.ts';
 
@@ -22,6 +23,7 @@ export interface SnapshotSource {
   readonly bodies: BodyMemory;
   readonly replies: ReplyMemory;
   readonly serving: Serving;
+  readonly blockers: FrontEndBlockers;
   readonly processGauges: ProcessGauges;
   /** undefined: no server listens. */
   readonly connections: ConnectionFigures | undefined;
@@ -33,6 +35,7 @@ export function snapshotOf(process: string, source: SnapshotSource): MetricsSnap
     process,
     calls: source.observation.counters?.totals() ?? [],
     counters: countersOf(source),
+    blocked: source.blockers.totals(),
     gauges: gaugesOf(source),
   };
 }

@@ -1,5 +1,11 @@
 import type { HistogramTotals } from '../observe/histogram.ts';
-import type { CallTotals, Counters, Gauges, MetricsSnapshot } from '../observe/snapshot.ts';
+import type {
+  BlockedTotals,
+  CallTotals,
+  Counters,
+  Gauges,
+  MetricsSnapshot,
+} from '../observe/snapshot.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -18,7 +24,7 @@ export function isAmount(value: unknown): value is number {
  */
 export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   if (!isFields(value)) return undefined;
-  const { process, calls, counters, gauges } = value;
+  const { process, calls, counters, blocked, gauges } = value;
   if (typeof process !== 'string' || !isFields(counters)) return undefined;
   if (!Array.isArray(calls) || !calls.every(isCallTotals)) return undefined;
   if (gauges !== undefined && !isFields(gauges)) return undefined;
@@ -27,6 +33,8 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
     calls,
     // Complete, unless the process has another version of this package.
     counters: amountsOf(counters) as Counters,
+    // A process with an older version of this package has none.
+    blocked: Array.isArray(blocked) ? blocked.filter(isBlockedTotals) : [],
     gauges: gauges && gaugesOf(gauges),
   };
 }
@@ -61,6 +69,12 @@ function isCallTotals(value: unknown): value is CallTotals {
     Object.values(codes).every(isAmount) &&
     [wait, run, duration].every(isHistogram)
   );
+}
+
+function isBlockedTotals(value: unknown): value is BlockedTotals {
+  if (!isFields(value)) return false;
+  const { procedure, times, seconds } = value;
+  return typeof procedure === 'string' && isAmount(times) && isAmount(seconds);
 }
 
 function isHistogram(value: unknown): value is HistogramTotals {

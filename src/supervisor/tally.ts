@@ -39,18 +39,19 @@ export class Tally {
     );
     // Read without a wait in between: each process is then either in #last or in #ended, and counts once.
     const snapshots: MetricsSnapshot[] = [];
-    for (const [server, { calls, counters, gauges }] of this.#last) {
+    for (const [server, { calls, counters, blocked, gauges }] of this.#last) {
       const process = String(server.number);
       snapshots.push({
         process,
         calls,
         counters,
+        blocked,
         gauges: serving.has(server) ? gauges : undefined,
       });
     }
     if (this.#ended !== undefined) {
-      const { calls, counters } = this.#ended;
-      snapshots.push({ process: 'ended', calls, counters, gauges: undefined });
+      const { calls, counters, blocked } = this.#ended;
+      snapshots.push({ process: 'ended', calls, counters, blocked, gauges: undefined });
     }
     return snapshots;
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { quantile, readScrape, since } from '../../src/cli/tools/top/scrape.ts';
+import { view } from '../../src/cli/tools/top/view.ts';
 import { modulePath, nodeFlags } from '../files.ts';
 import { fixture, Running, runCli, startServer } from './process.ts';
 
@@ -128,6 +129,22 @@ this is no sample
     assert.equal(scrape.sums.get('tandem_queue_calls'), 7);
     assert.equal(scrape.delays.get('p99'), 0.2);
     assert.equal(scrape.processes, 2);
+  });
+
+  it('show what has held the front end longest', () => {
+    const blocked = `tandem_front_end_blocked_total{procedure="a"} 1
+tandem_front_end_blocked_seconds_total{procedure="a"} 0.5
+tandem_front_end_blocked_total{procedure="(authenticate)"} 3
+tandem_front_end_blocked_seconds_total{procedure="(authenticate)"} 2.5
+`;
+    const room = { rows: undefined, columns: undefined };
+    const linesOf = (scraped: string): string[] => {
+      const scrape = readScrape(scraped, 0);
+      return scrape === undefined ? [] : view('title', scrape, undefined, room);
+    };
+    const line = 'front end held by (authenticate), 3 times, 2.50 s in all';
+    assert.ok(linesOf(`${text}${blocked}`).includes(line));
+    assert.ok(!linesOf(text).some((other) => other.startsWith('front end held')));
   });
 
   it("are none of another service's metrics", () => {

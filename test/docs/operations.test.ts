@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { logEvents } from '../../src/observe/events.ts';
-import { callMetrics, counterTable, gaugeTable } from '../../src/observe/metric-table.ts';
+import {
+  blockedMetrics,
+  callMetrics,
+  counterTable,
+  gaugeTable,
+} from '../../src/observe/metric-table.ts';
 import { read } from './pages.ts';
 
 /** Names in the first column of the table below a heading. */
@@ -17,7 +22,7 @@ describe('docs/operations.md', () => {
   const page = read('docs/operations.md');
 
   it('lists every metric there is, and no other', () => {
-    const names = [callMetrics, counterTable, gaugeTable].flatMap((table) =>
+    const names = [callMetrics, blockedMetrics, counterTable, gaugeTable].flatMap((table) =>
       Object.values<{ readonly name: string }>(table).map(({ name }) => name),
     );
     assert.deepEqual(firstColumn(page, 'Metrics').sort(), [...new Set(names)].sort());

@@ -22,6 +22,7 @@ function snapshot(process: string, fill: (counters: CallCounters) => void): Metr
     process,
     calls: counters.totals(),
     counters: countersOf(2),
+    blocked: [],
     gauges: { queued: 3, activeWorkers: 4, spareWorkers: 1 },
   };
 }

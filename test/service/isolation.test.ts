@@ -83,7 +83,11 @@ describe('piscina', () => {
     const { BodyMemory } = await import('../../src/dispatch/body-memory.ts');
     const bodies = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
     const onOutdated = (): void => {};
-    const context = { config, log, deadlines, observation, poolCounters, bodies, onOutdated };
+    const { FrontEndWatch } = await import('../../src/dispatch/front-end-watch.ts');
+    const { FrontEndBlockers } = await import('../../src/service/front-end-blockers.ts');
+    const found = { watch: new FrontEndWatch(), blockers: new FrontEndBlockers(log) };
+    const shared = { config, log, deadlines, observation, poolCounters, bodies, onOutdated };
+    const context = { ...shared, ...found };
     const generation = await new GenerationLoad(
       [fixture('procedures.ts')],
       context,

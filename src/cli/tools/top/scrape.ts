@@ -12,6 +12,9 @@ export interface ProcedureFigures {
   readonly errors: number;
   readonly duration: Buckets;
   readonly wait: Buckets;
+  /** How often it has held the front end for too long, and for how many seconds. */
+  readonly blocked: number;
+  readonly blockedSeconds: number;
 }
 
 /** The figures of one scrape, summed over the processes of the service. */
@@ -31,6 +34,8 @@ export interface Scrape {
 const callCounter = 'tandem_calls_total';
 const inFlightGauge = 'tandem_calls_in_flight';
 const delayGauge = /^tandem_event_loop_delay_(\w+)_seconds$/;
+const blockedCounter = 'tandem_front_end_blocked_total';
+const blockedSecondsCounter = 'tandem_front_end_blocked_seconds_total';
 const histograms = {
   duration: 'tandem_call_duration_seconds_bucket',
   wait: 'tandem_call_wait_seconds_bucket',
@@ -93,6 +98,8 @@ function figuresOf(samples: readonly Sample[]): ProcedureFigures {
     errors: sum(counts.filter(({ labels }) => labels.code !== '0')),
     duration: bucketsOf(samples, histograms.duration),
     wait: bucketsOf(samples, histograms.wait),
+    blocked: sum(samples.filter(({ name }) => name === blockedCounter)),
+    blockedSeconds: sum(samples.filter(({ name }) => name === blockedSecondsCounter)),
   };
 }
 

@@ -1,3 +1,4 @@
+import { escapeControls } from '../../../base/escape.ts';
 import { workerPlace } from '../../../base/place.ts';
 import { fitted, table } from '../../output.ts';
 import { keyOf, type ProcedureFigures, quantile, type Scrape, since } from './scrape.ts';
@@ -9,17 +10,14 @@ export interface Room {
   readonly columns: number | undefined;
 }
 
-/** Lines between the title and the procedures, which get the rest of the screen. */
-const summaryLines = 5;
-
 /**
  * The figures as lines of text. With an earlier scrape, rates and quantiles are of the time between the two scrapes;
  * without one, they are totals since the start.
  */
 export function view(title: string, now: Scrape, before: Scrape | undefined, room: Room): string[] {
-  const lines = [title, ...summary(now, before), ''];
+  const lines = [title, ...summary(now, before), ...worstBlocker(now), ''];
   const list = table(procedureRows(now, before));
-  const fits = room.rows === undefined ? list.length : Math.max(1, room.rows - summaryLines - 2);
+  const fits = room.rows === undefined ? list.length : Math.max(1, room.rows - lines.length);
   return [...lines, ...list.slice(0, fits)].map((line) => fitted(line, room.columns));
 }
 
@@ -41,6 +39,18 @@ function summary(now: Scrape, before: Scrape | undefined): string[] {
   ];
 }
 
+/** What has held the front end longest since the start; nothing where nothing has. */
+function worstBlocker({ procedures }: Scrape): string[] {
+  const [worst] = Array.from(procedures).sort(
+    ([, a], [, b]) => b.blockedSeconds - a.blockedSeconds,
+  );
+  if (worst === undefined || worst[1].blocked === 0) return [];
+  const [name, { blocked, blockedSeconds }] = worst;
+  return [
+    `front end held by ${escapeControls(name)}, ${whole(blocked)} ${blocked === 1 ? 'time' : 'times'}, ${showSeconds(blockedSeconds)} in all`,
+  ];
+}
+
 /** Calls in flight, for each place that the server names. */
 function inFlight({ inFlight: byPlace }: Scrape): string {
   return Array.from(byPlace, ([place, calls]) => {
@@ -59,7 +69,9 @@ function totalOf({ procedures }: Scrape): { readonly calls: number; readonly err
 const headings = ['PROCEDURE', 'PLACE', 'CALLS', 'ERRORS', 'P50', 'P99', 'WAIT P99'];
 
 function procedureRows(now: Scrape, before: Scrape | undefined): string[][] {
-  const rows = Array.from(now.procedures, ([name, figures]) => {
+  // A hook that has held the front end has no calls.
+  const called = Array.from(now.procedures).filter(([, { places }]) => places.size > 0);
+  const rows = called.map(([name, figures]) => {
     const earlier = before?.procedures.get(name);
     const calls = figures.calls - (earlier?.calls ?? 0);
     return { calls, total: figures.calls, cells: rowOf(name, figures, earlier, now, before) };

@@ -1,0 +1,209 @@
+import { type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
+import { clockMs } from '../base/clock.ts';
+import { threadCpuMs } from '../base/thread-cpu.ts';
+import { type Blocker, CallTrail, type Stopwatch } from './call-trail.ts';
+
+/**
+ * Code that takes this much CPU time of the front end in one piece blocks it, milliseconds. A light call beside it waits
+ * as long: this is the 99th percentile that such a call may have beside heavy ones. Above `demoteAboveUs`, since what is
+ * found may be moved for good: code that runs for the first time, or is slow on a small machine, takes a few milliseconds.
+ */
+export const blockedMs = 25;
+
+/** The CPU time of this thread is known at most so long before a call begins, milliseconds. */
+const markEveryMs = 10;
+
+/** How often the sentinel fires while inline calls wait, and how late it comes where somebody must have held the loop. */
+const tickMs = 10;
+const lateMs = 50;
+
+/** A shorter pause of the garbage collector is part of the code that makes the garbage. */
+const longPauseMs = 5;
+
+/** Pauses that are remembered: those of a stretch of code are judged in the turn after it. */
+const maxPauses = 64;
+
+/** After lateness that led to nobody the watch follows no further calls for so long: doubled each time, up to the second. */
+const firstRestMs = 1000;
+const longestRestMs = 60_000;
+
+/** A blocker whose calls go on after an `await`, where only their trail tells whose code runs. */
+export interface Suspect extends Blocker {
+  /** Calls that have begun and not ended. */
+  readonly waiting: number;
+  /** `FrontEndWatch.turn` as it was when a call ended last. */
+  readonly leftAt: number;
+  /** The next calls leave a trail. */
+  follow(): void;
+}
+
+/** A stretch of code on this thread, by `clockMs`. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  /** CPU time that it has had at least. */
+  readonly cpuMs: number;
+}
+
+/**
+ * Finds who blocks the front end. Nobody is named because something is late: only what has been seen to run, and to
+ * take CPU time of this thread while it ran. A process that is stopped takes none, nor does one that waits for a
+ * processor; pauses of the garbage collector are subtracted.
+ *
+ *     before the first await    the executor brackets the call: `lagAt`, then `ended`
+ *     after an await            the sentinel is late -> calls of whoever waited leave a trail (`CallTrail`) -> `claim`
+ */
+export class FrontEndWatch implements Stopwatch {
+  /** Wall time in long stretches of code whose owner is known, in all. */
+  claimedMs = 0;
+  /** Counts the times that the sentinel has fired. */
+  turn = 0;
+  readonly trail: CallTrail = new CallTrail(this);
+  readonly #suspects = new Set<Suspect>();
+  /** When the CPU time of this thread was last read, less that CPU time. */
+  #lag = 0;
+  #markedAt = Number.NEGATIVE_INFINITY;
+  #collector: PerformanceObserver | undefined;
+  #pauses: { readonly from: number; readonly to: number }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #isArmed = false;
+  #armedAt = 0;
+  #claimedAtArming = 0;
+  #waiting = 0;
+  #restMs = firstRestMs;
+  #restsUntil = 0;
+
+  start(): void {
+    if (this.#collector !== undefined) return;
+    this.#collector = new PerformanceObserver((list) => this.#keepPauses(list.getEntries()));
+    this.#collector.observe({ entryTypes: ['gc'] });
+  }
+
+  close(): void {
+    this.#collector?.disconnect();
+    clearTimeout(this.#timer);
+    this.trail.stop();
+  }
+
+  /** How far the clock is ahead of this thread's CPU time. @param now by `clockMs` */
+  lagAt(now: number): number {
+    if (now - this.#markedAt >= markEveryMs) this.#mark(now);
+    return this.#lag;
+  }
+
+  /**
+   * Code of `owner` that began at `from` has ended.
+   *
+   * @param lag `lagAt(from)`
+   * @param claimed `claimedMs` at `from`: what others have claimed since then ran within
+   */
+  ended(owner: Blocker, from: number, lag: number, claimed: number): void {
+    const to = clockMs();
+    if (to - from >= blockedMs) this.claim(owner, from, to, lag, claimed);
+  }
+
+  /** The same for code that ended at `to`. */
+  claim(owner: Blocker, from: number, to: number, lag: number, claimed: number): void {
+    const within = this.claimedMs - claimed;
+    const wallMs = to - from - within;
+    if (wallMs < blockedMs) return;
+    this.claimedMs += wallMs;
+    this.#mark(to);
+    const cpuMs = to - this.#lag - (from - lag) - within;
+    this.#judge({ from, to, cpuMs }, blockedMs, () => {
+      this.#restMs = firstRestMs;
+      this.#restsUntil = 0;
+      owner.onBlocked(wallMs);
+    });
+  }
+
+  /** Its calls may wait. */
+  add(suspect: Suspect): void {
+    this.#suspects.add(suspect);
+  }
+
+  /** A call has begun to wait. */
+  enter(): void {
+    this.#waiting++;
+    if (!this.#isArmed) this.#arm(clockMs());
+  }
+
+  leave(): void {
+    this.#waiting--;
+  }
+
+  delete(suspect: Suspect): void {
+    this.#suspects.delete(suspect);
+  }
+
+  #mark(now: number): void {
+    this.#markedAt = now;
+    this.#lag = now - threadCpuMs();
+  }
+
+  #arm(now: number): void {
+    this.#isArmed = true;
+    this.#armedAt = now;
+    this.#claimedAtArming = this.claimedMs;
+    this.lagAt(now);
+    if (this.#timer === undefined) {
+      this.#timer = setTimeout(() => this.#tick(), tickMs);
+      // It alone keeps no process alive.
+      this.#timer.unref();
+    } else {
+      this.#timer.refresh();
+    }
+  }
+
+  #tick(): void {
+    const now = clockMs();
+    if (now - this.#armedAt >= tickMs + lateMs) this.#late(this.#armedAt, now);
+    this.turn++;
+    this.#isArmed = false;
+    this.trail.limit(now);
+    if (this.#waiting > 0) this.#arm(now);
+  }
+
+  /** Somebody has held the loop. Where it was nobody who is known, calls of those who waited leave a trail. */
+  #late(from: number, now: number): void {
+    const lag = this.#lag;
+    const turn = this.turn;
+    const known = this.claimedMs - this.#claimedAtArming;
+    this.#mark(now);
+    const cpuMs = now - this.#lag - (from - lag) - known;
+    this.#judge({ from, to: now, cpuMs }, lateMs, () => {
+      if (now < this.#restsUntil) return;
+      this.#restsUntil = now + this.#restMs;
+      this.#restMs = Math.min(this.#restMs * 2, longestRestMs);
+      for (const suspect of this.#suspects) {
+        if (suspect.waiting > 0 || suspect.leftAt >= turn) suspect.follow();
+      }
+    });
+  }
+
+  /** In the next turn, when the pauses of the garbage collector are known. */
+  #judge(stretch: Stretch, boundMs: number, onGuilty: () => void): void {
+    if (stretch.cpuMs < boundMs) return;
+    setImmediate(() => {
+      this.#keepPauses(this.#collector?.takeRecords() ?? []);
+      if (stretch.cpuMs - this.#pausedWithin(stretch) >= boundMs) onGuilty();
+    });
+  }
+
+  #keepPauses(entries: readonly PerformanceEntry[]): void {
+    for (const { startTime, duration } of entries) {
+      if (duration >= longPauseMs) {
+        this.#pauses.push({ from: startTime, to: startTime + duration });
+      }
+    }
+    if (this.#pauses.length > maxPauses) this.#pauses = this.#pauses.slice(-maxPauses);
+  }
+
+  #pausedWithin({ from, to }: Stretch): number {
+    let sum = 0;
+    for (const pause of this.#pauses) {
+      sum += Math.max(0, Math.min(to, pause.to) - Math.max(from, pause.from));
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { threadId } from 'node:worker_threads';
+import { Dispatcher, type DispatcherOptions, RpcApp } from '../../src/index.ts';
+import router from '../fixtures/service/blocking.ts';
+import { fixture, type LogLine, Running, recorder } from './harness.ts';
+
+const modules = [fixture('blocking.ts')];
+
+async function started(
+  t: Parameters<typeof Running.make>[0],
+  options: DispatcherOptions = {},
+): Promise<Running> {
+  const running = Running.make(t, { modules, ...options });
+  await running.dispatcher.ready();
+  return running;
+}
+
+/** The thread that a call ended on. */
+async function threadOf(dispatcher: Dispatcher, method: string): Promise<number> {
+  const reply = (await dispatcher.dispatch({ method, id: 1 })) as { result: number };
+  // What was found is told in the next turn.
+  await turn();
+  return reply.result;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+function named(lines: readonly LogLine[]): unknown[] {
+  return lines
+    .filter(({ fields }) => fields.event === 'front-end-blocked')
+    .map(({ fields }) => fields.method);
+}
+
+/** Calls until so many have been found: the first ones that hold the thread after an await only raise suspicion. */
+async function callUntilFound({ dispatcher }: Running, methods: readonly string[], times = 1) {
+  const isFound = (method: string) => (dispatcher.stats().blocked[method]?.times ?? 0) >= times;
+  while (!methods.every(isFound)) {
+    await Promise.all(
+      [...methods, 'waits', 'waitsToo', 'quick'].map((method) => threadOf(dispatcher, method)),
+    );
+  }
+}
+
+test('a handler that holds the front end before its first await is named, and from its third time on runs in a worker', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  for (let time = 1; time <= 3; time++) {
+    assert.equal(await threadOf(dispatcher, 'atOnce'), threadId);
+    assert.equal(dispatcher.stats().blocked.atOnce?.times, time);
+  }
+  assert.notEqual(await threadOf(dispatcher, 'atOnce'), threadId);
+  assert.deepEqual(named(lines), ['atOnce'], 'once an episode');
+  const decision = dispatcher.placementOf('atOnce');
+  assert.equal(decision?.place, 'worker');
+  assert.match(decision.reason, /^it held the front end 3 times, the longest \d+ ms$/);
+  const move = lines.find(({ fields }) => fields.event === 'placement');
+  assert.match(move?.message ?? '', /no longer shares the memory of its module/);
+  assert.deepEqual([move?.fields.method, move?.fields.reason], ['atOnce', decision.reason]);
+});
+
+test('after its awaits a handler is found among innocent ones, and moves as well', async (t) => {
+  const running = await started(t);
+  const { dispatcher, lines } = running;
+  const culprits = ['later', 'laterToo'];
+  await callUntilFound(running, culprits, 3);
+  assert.deepEqual(named(lines).sort(), culprits);
+  assert.deepEqual(Object.keys(dispatcher.stats().blocked).sort(), culprits);
+  for (const method of culprits) {
+    assert.notEqual(await threadOf(dispatcher, method), threadId);
+  }
+  for (const method of ['waits', 'waitsToo', 'quick']) {
+    assert.equal(dispatcher.placementOf(method)?.reason, 'asynchronous', method);
+    assert.equal(await threadOf(dispatcher, method), threadId);
+  }
+});
+
+test('inside a batch the calls behind the one that holds the front end are not named', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  const methods = ['waits', 'later', 'quick', 'waitsToo', 'atOnce', 'waits'];
+  const batch = methods.map((method, id) => ({ method, id }));
+  while ((dispatcher.stats().blocked.later?.times ?? 0) < 3) {
+    await dispatcher.dispatch(batch);
+    await turn();
+  }
+  assert.deepEqual(named(lines).sort(), ['atOnce', 'later']);
+});
+
+test('what is declared inline is named and stays', async (t) => {
+  const running = await started(t);
+  const { dispatcher, lines } = running;
+  await callUntilFound(running, ['declared', 'declaredLater', 'synchronous'], 4);
+  for (const method of ['declared', 'declaredLater', 'synchronous']) {
+    assert.deepEqual(dispatcher.placementOf(method), {
+      place: 'inline',
+      reason: 'declared inline',
+    });
+    assert.equal(await threadOf(dispatcher, method), threadId);
+  }
+  assert.deepEqual(named(lines).sort(), ['declared', 'declaredLater', 'synchronous']);
+  assert.ok(lines.some(({ message }) => /it stays inline, as it is declared/.test(message)));
+});
+
+test('a router without modules has its procedures named, and no place to move them to', async (t) => {
+  const { log, lines } = recorder();
+  const dispatcher = new Dispatcher({ router, log });
+  t.after(() => dispatcher.close());
+  for (let time = 0; time < 4; time++) {
+    assert.equal(await threadOf(dispatcher, 'atOnce'), threadId);
+  }
+  assert.equal(dispatcher.stats().blocked.atOnce?.times, 4);
+  assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
+  assert.deepEqual(named(lines), ['atOnce']);
+});
+
+test('a reload begins anew', async (t) => {
+  const [source = ''] = modules;
+  const copy = new URL(source.replace('blocking.', `blocking-${process.pid}.`));
+  copyFileSync(new URL(source), copy);
+  t.after(() => rmSync(copy));
+  const { dispatcher } = await started(t, { modules: [copy.href] });
+  for (let time = 0; time < 3; time++) await threadOf(dispatcher, 'atOnce');
+  assert.equal(dispatcher.placementOf('atOnce')?.place, 'worker');
+  writeFileSync(copy, '\n// changed\n', { flag: 'a' });
+  assert.ok(await dispatcher.reload());
+  assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
+  assert.equal(await threadOf(dispatcher, 'atOnce'), threadId);
+});
+
+test('nobody is named for 2000 quick asynchronous calls', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  for (let i = 0; i < 2000; i++) {
+    await dispatcher.dispatch({ method: i % 100 === 0 ? 'waits' : 'quick', id: i });
+  }
+  assert.deepEqual(named(lines), []);
+  assert.deepEqual(dispatcher.stats().blocked, {});
+});
+
+test('over HTTP: the log, the metrics, and the hook authenticate', async (t) => {
+  const { log, lines } = recorder();
+  const app = new RpcApp({
+    router,
+    log,
+    port: 0,
+    authenticate: ({ headers }) => {
+      if (headers['x-slow'] !== undefined)
+        router.get('synchronous')?.handler({} as never, {} as never);
+    },
+  });
+  const { url, metricsUrl } = await app.listen({ port: 0 });
+  t.after(() => app.close());
+  const call = async (method: string, headers: Record<string, string> = {}): Promise<void> => {
+    const reply = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', method, id: 1 }),
+    });
+    assert.equal(reply.status, 200);
+    await reply.text();
+  };
+  await call('atOnce');
+  await call('quick', { 'x-slow': '1' });
+  const names = ['atOnce', '(authenticate)'];
+  while (named(lines).length < 2) await turn();
+  assert.deepEqual(named(lines), names);
+  const metrics = await (await fetch(metricsUrl as string)).text();
+  for (const name of names) {
+    assert.ok(metrics.includes(`tandem_front_end_blocked_total{procedure="${name}"} 1\n`), metrics);
+  }
+});
+
+test('a call behind another one that holds the front end is seen to have waited', async (t) => {
+  const waits: number[] = [];
+  const { dispatcher } = await started(t, {
+    onCall: ({ method, waitMs }) => {
+      if (method === 'quick') waits.push(waitMs);
+    },
+  });
+  await dispatcher.dispatch([
+    { method: 'declared', id: 1 },
+    { method: 'quick', id: 2 },
+  ]);
+  await dispatcher.dispatch({ method: 'quick', id: 3 });
+  assert.ok((waits[0] as number) >= 80, String(waits[0]));
+  const figures = dispatcher.metrics
+    ?.snapshot()
+    .calls.find(({ procedure }) => procedure === 'quick');
+  assert.ok((figures?.wait.sum ?? 0) >= 0.08);
+  assert.ok((figures?.duration.sum ?? 0) >= 0.08);
+});

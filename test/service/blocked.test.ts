@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { threadId } from 'node:worker_threads';
-import { Dispatcher, type DispatcherOptions, RpcApp } from '../../src/index.ts';
+import { Dispatcher, type DispatcherOptions, Router, RpcApp } from '../../src/index.ts';
 import router from '../fixtures/service/blocking.ts';
 import { fixture, type LogLine, Running, recorder } from './harness.ts';
 
@@ -29,10 +31,14 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-function named(lines: readonly LogLine[]): unknown[] {
+function byName(a: string, b: string): number {
+  return a.localeCompare(b);
+}
+
+function named(lines: readonly LogLine[]): string[] {
   return lines
     .filter(({ fields }) => fields.event === 'front-end-blocked')
-    .map(({ fields }) => fields.method);
+    .map(({ fields }) => String(fields.method));
 }
 
 /** Calls until so many have been found: the first ones that hold the thread after an await only raise suspicion. */
@@ -66,8 +72,8 @@ test('after its awaits a handler is found among innocent ones, and moves as well
   const { dispatcher, lines } = running;
   const culprits = ['later', 'laterToo'];
   await callUntilFound(running, culprits, 3);
-  assert.deepEqual(named(lines).sort(), culprits);
-  assert.deepEqual(Object.keys(dispatcher.stats().blocked).sort(), culprits);
+  assert.deepEqual(named(lines).toSorted(byName), culprits);
+  assert.deepEqual(Object.keys(dispatcher.stats().blocked).toSorted(byName), culprits);
   for (const method of culprits) {
     assert.notEqual(await threadOf(dispatcher, method), threadId);
   }
@@ -85,7 +91,7 @@ test('inside a batch the calls behind the one that holds the front end are not n
     await dispatcher.dispatch(batch);
     await turn();
   }
-  assert.deepEqual(named(lines).sort(), ['atOnce', 'later']);
+  assert.deepEqual(named(lines).toSorted(byName), ['atOnce', 'later']);
 });
 
 test('what is declared inline is named and stays', async (t) => {
@@ -99,7 +105,7 @@ test('what is declared inline is named and stays', async (t) => {
     });
     assert.equal(await threadOf(dispatcher, method), threadId);
   }
-  assert.deepEqual(named(lines).sort(), ['declared', 'declaredLater', 'synchronous']);
+  assert.deepEqual(named(lines).toSorted(byName), ['declared', 'declaredLater', 'synchronous']);
   assert.ok(lines.some(({ message }) => /it stays inline, as it is declared/.test(message)));
 });
 
@@ -136,6 +142,33 @@ test('nobody is named for 2000 quick asynchronous calls', async (t) => {
   }
   assert.deepEqual(named(lines), []);
   assert.deepEqual(dispatcher.stats().blocked, {});
+});
+
+test('who ran when the process stood still, or the garbage collector paused it, is not named', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const ballast = Array.from({ length: 1_000_000 }, (_, i) => ({ i }));
+  const pauses: number[] = [];
+  const others = new Router();
+  others.rpc({ name: 'stands' }, async () => {
+    // Without CPU time, as in a process that is stopped.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  });
+  others.rpc({ name: 'collects' }, async () => {
+    const began = performance.now();
+    while (performance.now() - began < 60) collect();
+    pauses.push(performance.now() - began);
+  });
+  const { log, lines } = recorder();
+  const dispatcher = new Dispatcher({ router: others, log });
+  t.after(() => dispatcher.close());
+  for (const method of ['stands', 'collects']) {
+    for (let time = 0; time < 3; time++) await dispatcher.dispatch({ method, id: time });
+  }
+  await turn();
+  assert.equal(ballast.length, 1_000_000);
+  assert.equal(pauses.length, 3);
+  assert.deepEqual(named(lines), []);
 });
 
 test('over HTTP: the log, the metrics, and the hook authenticate', async (t) => {

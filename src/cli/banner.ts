@@ -18,6 +18,7 @@ export interface BannerFacts {
   readonly processes: number;
   /** Workers of each process. */
   readonly workers: number;
+  readonly spareWorkers: number;
   /** Whether an `authenticate` hook decides who may call. */
   readonly authenticates: boolean;
   readonly cores: Cores;
@@ -89,11 +90,16 @@ function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boo
   return [`  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`];
 }
 
+function workersText({ workers, spareWorkers }: BannerFacts): string {
+  const regular = workers === 1 ? '1 worker' : `${workers} workers`;
+  return spareWorkers === 0 ? regular : `${regular} and an express lane`;
+}
+
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
-  const { url, version, processes, workers, cores, authenticates } = facts;
+  const { url, version, processes, cores, authenticates } = facts;
   const call = exampleCall(app.router);
-  const each = workers === 1 ? '1 worker' : `${workers} workers`;
+  const each = workersText(facts);
   const threads = processes === 1 ? each : `${processes} processes with ${each} each`;
   const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threads} on ${coresText(cores)})`;
   return [

@@ -47,7 +47,7 @@ export async function serveAsOrdered(order: StartOrder, supervisor: SupervisorLi
 
 async function start(order: StartOrder): Promise<void> {
   const { of, isFirst, modules, config, version } = order;
-  const { processes, workers } = config;
+  const { processes, workers, spareWorkers } = config;
   const log = createLog({
     level: config.logLevel,
     ...(of > 1 && { base: { process: order.number } }),
@@ -70,7 +70,15 @@ async function start(order: StartOrder): Promise<void> {
   const { url } = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const authenticates = hooks.authenticate !== undefined;
-  const text = banner(app, { url, version, processes, workers, cores: coresHere(), authenticates });
+  const text = banner(app, {
+    url,
+    version,
+    processes,
+    workers,
+    spareWorkers,
+    cores: coresHere(),
+    authenticates,
+  });
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

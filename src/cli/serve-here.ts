@@ -35,10 +35,18 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
     const { url } = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
-    const { processes, workers } = config;
+    const { processes, workers, spareWorkers } = config;
     const authenticates = hooks.authenticate !== undefined;
     printBanner(
-      banner(app, { url, version, processes, workers, cores: coresHere(), authenticates }),
+      banner(app, {
+        url,
+        version,
+        processes,
+        workers,
+        spareWorkers,
+        cores: coresHere(),
+        authenticates,
+      }),
     );
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.

@@ -193,7 +193,8 @@ export const table = {
     group: 'Workers',
     kind: integer({ min: 0, max: 64 }),
     fallback: 1,
-    about: 'Loaded threads that wait to replace one that dies',
+    about:
+      'Loaded threads that wait to replace one that dies; meanwhile short calls run on one of them where long ones hold every worker',
     reason: 'loading modules takes 100 ms and more, taking a spare takes none',
   }),
   maxOrphansPerWorker: option({

@@ -56,6 +56,10 @@ export const counterTable = {
     name: 'tandem_frame_calls_total',
     help: 'Calls sent to workers in those messages.',
   },
+  laneCalls: {
+    name: 'tandem_lane_calls_total',
+    help: 'Short calls that ended on the warm spare.',
+  },
   deathsByExit: { ...deaths, labels: { reason: 'exit' } },
   deathsByMemory: { ...deaths, labels: { reason: 'memory' } },
   deathsByError: { ...deaths, labels: { reason: 'error' } },
@@ -128,6 +132,10 @@ export const gaugeTable = {
     help: 'Requests with calls that have not been answered.',
   },
   callsInFlight: inFlight,
+  laneCallsInFlight: {
+    name: 'tandem_lane_calls_in_flight',
+    help: 'Short calls that the warm spare holds; they count as in flight in workers, too.',
+  },
   queued: {
     name: 'tandem_queue_calls',
     help: 'Calls that wait for a worker.',

@@ -11,7 +11,7 @@ import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CallListeners, PoolOptions, RosterOwner } from './pool-options.ts';
-import type { PoolStats } from './stats.ts';
+import type { PoolStats, WorkerStats } from './stats.ts';
 import { WaitingGroups } from './waiting-groups.ts';
 import type { WorkerEvents } from './worker-events.ts';
 import { Roster } from './workers/roster.ts';
@@ -43,7 +43,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     this.#options = options;
     this.#events = events;
     this.roster = new Roster(options, this, onRun, events);
-    this.#waiting = new WaitingGroups(options, this.roster.active, () => this.#sweep.wake());
+    this.#waiting = new WaitingGroups(options, this.roster, () => this.#sweep.wake());
   }
 
   ready(): Promise<void> {
@@ -86,7 +86,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   }
 
   onTooLarge(group: CallGroup): void {
-    for (const worker of this.roster.active) worker.takeBack(group);
+    for (const worker of this.roster.all) worker.takeBack(group);
     const limit = this.ending.maxReplyBytes;
     this.#waiting.refuse(group, { code: ErrorCode.LimitExceeded, data: { limit } });
   }
@@ -97,7 +97,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   onCancelled(group: CallGroup): void {
     if (group.state !== 'queued') {
-      for (const worker of this.roster.active) {
+      for (const worker of this.roster.all) {
         worker.takeBack(group);
         worker.expiry.cancel(group);
       }
@@ -118,21 +118,16 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   get inFlight(): number {
     let calls = 0;
-    for (const { inFlight } of this.roster.active) calls += inFlight;
+    for (const { inFlight } of this.roster.all) calls += inFlight;
     return calls;
   }
 
   stats(): PoolStats {
-    const { active, spares, starting } = this.roster;
+    const { active, lane, spares, starting } = this.roster;
     const { deaths, kills, zombiesNow } = this.#options.counters;
     return {
-      workers: active.map(({ threadId, inFlight, completed, orphans }) => ({
-        threadId,
-        inFlight,
-        completed,
-        left: orphans.left,
-        overdue: orphans.overdue,
-      })),
+      workers: active.map(statsOf),
+      lane: lane && statsOf(lane),
       spares,
       starting,
       queued: this.#waiting.size,
@@ -162,7 +157,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       });
     }
     this.#sweep.stop();
-    for (const worker of this.roster.active) {
+    for (const worker of this.roster.all) {
       for (const group of worker.takeBack()) this.#waiting.refuse(group, cancelled);
       worker.abandon('shutdown');
     }
@@ -185,7 +180,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   #enqueue(calls: readonly Call[], now: number, resolve: (group: CallGroup) => void): void {
     const items = calls.map((call) => {
       const cost = this.#costOf(call.procedure.name);
-      return new GroupCall(call, cost, cost.expectedUs + transferCostUs(paramsLength(call)));
+      return new GroupCall(call, cost, transferCostUs(paramsLength(call)));
     });
     const group = new CallGroup(items, now, this, resolve);
     group.scope.addListener(group);
@@ -203,7 +198,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   /** Whether nobody waits for anything here. */
   get #isAnswered(): boolean {
-    return this.#waiting.size === 0 && this.roster.active.every((worker) => worker.isAnswered);
+    return this.#waiting.size === 0 && this.roster.all.every((worker) => worker.isAnswered);
   }
 
   #tellDrained(): void {
@@ -213,16 +208,16 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   /** Deadlines, waiting times and overruns. False: there is nothing here. */
   #look(now: number): boolean {
     // What was expected to be short and is not keeps its thread from telling of the results before it.
-    for (const { thread } of this.roster.active) thread.collect();
+    for (const { thread } of this.roster.all) thread.collect();
     // A copy: the roster changes with a kill.
-    for (const worker of this.roster.active.slice()) this.#lookAt(worker, now);
+    for (const worker of this.roster.all.slice()) this.#lookAt(worker, now);
     // After the workers: what they gave back may be overdue.
     this.#waiting.expire(now);
     if (this.#waiting.hasNext) this.#waiting.plan();
     this.#tellDrained();
     const isRecycling = this.roster.recycle();
     return (
-      isRecycling || this.#waiting.size > 0 || this.roster.active.some((worker) => !worker.isQuiet)
+      isRecycling || this.#waiting.size > 0 || this.roster.all.some((worker) => !worker.isQuiet)
     );
   }
 
@@ -245,4 +240,8 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       this.#events.onLost('error', detail);
     }
   }
+}
+
+function statsOf({ threadId, inFlight, completed, orphans }: WorkerState): WorkerStats {
+  return { threadId, inFlight, completed, left: orphans.left, overdue: orphans.overdue };
 }

@@ -16,6 +16,8 @@ export class PoolCounters {
   readonly deaths = { exit: 0, memory: 0, error: 0 };
   /** Threads terminated at a deadline. */
   kills = 0;
+  /** Calls that ended on the express lane. */
+  laneCalls = 0;
   /** Threads that had grown old. */
   retirements = 0;
   /** Threads started in place of lost ones. */
@@ -28,6 +30,8 @@ export class PoolCounters {
 
 export interface PoolStats {
   readonly workers: readonly WorkerStats[];
+  /** The spare that takes short calls, too; undefined: the lane is closed. */
+  readonly lane: WorkerStats | undefined;
   readonly spares: number;
   /** Threads that load the modules. */
   readonly starting: number;

@@ -1,10 +1,11 @@
 import { clockMs } from '../base/clock.ts';
 import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { neverRan } from '../dispatch/observer.ts';
+import { passUs } from '../dispatch/queue/ageing.ts';
 import type { CallGroup, GroupCall } from '../dispatch/queue/call-group.ts';
 import { Intake } from '../dispatch/queue/intake.ts';
 import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
-import type { WorkerState } from './workers/worker-state.ts';
+import type { Places } from './workers/roster.ts';
 
 export interface WaitingLimits {
   readonly workers: number;
@@ -20,18 +21,18 @@ export interface WaitingLimits {
  */
 export class WaitingGroups {
   readonly #limits: WaitingLimits;
-  readonly #workers: readonly WorkerState[];
+  readonly #places: Places;
   readonly #onSent: () => void;
   readonly #intake: Intake;
   #flushPlanned = false;
 
   /**
-   * @param workers those that take calls, as they are at any time
+   * @param places the workers, as they are at any time
    * @param onSent called when groups have left, or were looked at and stay
    */
-  constructor(limits: WaitingLimits, workers: readonly WorkerState[], onSent: () => void) {
+  constructor(limits: WaitingLimits, places: Places, onSent: () => void) {
     this.#limits = limits;
-    this.#workers = workers;
+    this.#places = places;
     this.#onSent = onSent;
     this.#intake = new Intake(limits.maxQueue);
   }
@@ -109,25 +110,28 @@ export class WaitingGroups {
       this.#flushPlanned = false;
       this.#send();
     };
-    if (this.#workers.every((worker) => worker.inFlight === 0)) queueMicrotask(send);
+    if (this.#places.active.every((worker) => worker.inFlight === 0)) queueMicrotask(send);
     else setImmediate(send);
   }
 
   #send(): void {
-    const workers = this.#workers;
+    const { active, lane } = this.#places;
     for (;;) {
-      const group = this.#intake.peek();
-      if (group === undefined) break;
-      const worker = assign(group, workers);
+      const next = assign(this.#intake.heads(), active, lane);
+      if (next === undefined) break;
+      const { group, worker } = next;
       if (worker === 'crowded') {
-        this.refuse(group, refusalOfCrowded(workers, clockMs()));
+        this.refuse(group, refusalOfCrowded(active, clockMs()));
         continue;
       }
-      if (worker === undefined || worker.holdsBack(this.#intake.size)) break;
-      this.#intake.take(group);
+      // Then no worker is idle: there is none for a long group either.
+      if (worker.holdsBack(this.#intake.sizeBeside(group))) break;
+      const isIdle = worker.loadUs === 0;
+      this.#intake.take(group, worker === lane ? 0 : passUs(group.expectedUs, isIdle));
       worker.add(group);
     }
-    for (const worker of workers) worker.flush();
+    for (const worker of active) worker.flush();
+    lane?.flush();
     this.#refuseExcess();
     this.#onSent();
   }
@@ -142,6 +146,6 @@ export class WaitingGroups {
   }
 
   #overload(): Refusal {
-    return refusalOfBusy(this.#workers, this.#intake.workUs, this.#limits.workers);
+    return refusalOfBusy(this.#places.active, this.#intake.workUs, this.#limits.workers);
   }
 }

@@ -43,11 +43,13 @@ export function snapshotOf(process: string, source: SnapshotSource): MetricsSnap
 function countersOf(source: SnapshotSource): Counters {
   const { observation, poolCounters, bodies, replies, connections } = source;
   const { shed, reloads, failedReloads } = observation;
-  const { frames, framedCalls, deaths, kills, retirements, restarts, zombies } = poolCounters;
+  const { frames, framedCalls, laneCalls, deaths, kills, retirements, restarts, zombies } =
+    poolCounters;
   return {
     shed,
     frames,
     framedCalls,
+    laneCalls,
     deathsByExit: deaths.exit,
     deathsByMemory: deaths.memory,
     deathsByError: deaths.error,
@@ -69,13 +71,16 @@ function gaugesOf(source: SnapshotSource): Gauges {
   const { serving, poolCounters, processGauges, connections } = source;
   const { generations } = serving;
   const pools = generations.flatMap(({ pool }) => pool?.stats() ?? []);
+  const lanes = pools.flatMap(({ lane }) => lane ?? []);
+  const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
   return {
     requestsInFlight: serving.inFlight,
     callsInFlight: inFlightByPlace(generations.flatMap(({ executors }) => executors)),
-    leftCalls: sum(pools.flatMap(({ workers }) => workers.map(({ left }) => left))),
-    overdueCalls: sum(pools.flatMap(({ workers }) => workers.map(({ overdue }) => overdue))),
+    leftCalls: sum(workers.map(({ left }) => left)),
+    overdueCalls: sum(workers.map(({ overdue }) => overdue)),
+    laneCallsInFlight: sum(lanes.map(({ inFlight }) => inFlight)),
     queued: sum(pools.map(({ queued }) => queued)),
-    activeWorkers: sum(pools.map(({ workers }) => workers.length)),
+    activeWorkers: sum(pools.map((pool) => pool.workers.length)),
     spareWorkers: sum(pools.map(({ spares }) => spares)),
     startingWorkers: sum(pools.map(({ starting }) => starting)),
     zombieWorkers: poolCounters.zombiesNow,

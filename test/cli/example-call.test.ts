@@ -90,6 +90,7 @@ describe('the banner', () => {
     processes: 1,
     workers: 1,
     cores: { count: 2, quota: undefined },
+    spareWorkers: 0,
   };
   const linesOf = (router: Router, authenticates: boolean): string[] => {
     const app: Served = { router, transport: 'node', placementOf: () => 'inline' };

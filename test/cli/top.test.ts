@@ -44,7 +44,10 @@ describe('tandem top', () => {
         stdout,
         /^calls 5 {2}errors 2 {2}shed 0 {2}queue 0 {2}in flight 0 inline, 0 in workers$/m,
       );
-      assert.match(stdout, /^workers 1 active, \d spare, \d starting {2}deaths 0 {2}kills 0 /m);
+      assert.match(
+        stdout,
+        /^workers 1 active, \d spare, \d starting {2}lane \d {2}deaths 0 {2}kills 0 /m,
+      );
       assert.match(stdout, /^event loop late by .* p50, .* p99, .* at most$/m);
       assert.match(stdout, /^memory \d+ MB, heap \d+ MB {2}processes 1 {2}up \d+s$/m);
       assert.match(stdout, /^math\.add +worker +4 +1 +\S+ (us|ms|s) +\S+ (us|ms|s) /m);

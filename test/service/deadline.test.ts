@@ -63,6 +63,8 @@ describe('pooled', () => {
     assert.equal(await reply, expired('a', shortly));
     const after = resultOf(await running.ask({ method: 'out.thread', id: 1 }));
     assert.notEqual(after, before);
+    // That may have been the spare, before it took the place.
+    await until(() => running.threads[0] === after);
   });
 
   test('a call that waits is answered, told, and its thread stays', async () => {
@@ -78,14 +80,13 @@ describe('pooled', () => {
   test('the caller may lower the limit of a call that runs, and of one that waits for a worker', async () => {
     const slow = running.call('hold', 'a');
     await running.begunOn('a');
-    assert.equal(await running.call('out.count', 'b', { timeoutMs: 60 }), expired('b', 60));
-    assert.equal(running.journal.count('b'), 0);
+    assert.equal(await running.call('hold', 'b', { timeoutMs: 60 }), expired('b', 60));
     running.release();
     assert.equal(await slow, ok('a', 'a'));
     assert.equal(await running.call('out.untilAborted', 'c', { timeoutMs: 60 }), expired('c', 60));
     assert.equal(await running.call('out.count', 'd'), ok('d', 'd'));
     // What was given up while it waited never runs.
-    assert.equal(running.journal.count('b'), 0);
+    assert.ok(!running.journal.lines().some((line) => line.startsWith('b ')));
   });
 
   test('the calls behind it in a batch run all the same, each once', async () => {

@@ -17,10 +17,13 @@ export class GroupCall {
   readonly cost: CostEstimate;
   /** Expected microseconds on the worker, its copying included. */
   readonly expectedUs: number;
+  readonly #transferUs: number;
   /** Its name with the worker it is with. */
   ticket = -1;
   /** What it still counts for in that worker's load; 0 once it waits. */
   loadUs = 0;
+  /** It was sent with a group that is not short. */
+  isOfLong = false;
   /** Shared bytes that its worker may still read. */
   lease: BodyLease | undefined = undefined;
   /** When its signal was aborted, by `clockMs`; Infinity once the worker has said so. */
@@ -30,11 +33,18 @@ export class GroupCall {
   isAnswered = false;
   reply: Reply = undefined;
 
-  constructor(call: Call, cost: CostEstimate, expectedUs: number) {
+  /** @param transferUs copying it to the worker, microseconds */
+  constructor(call: Call, cost: CostEstimate, transferUs: number) {
     this.call = call;
     this.cost = cost;
+    this.#transferUs = transferUs;
     // A whole number: sums of floats drift, and the load of a worker that only waits must be exactly 0.
-    this.expectedUs = Math.ceil(expectedUs);
+    this.expectedUs = Math.ceil(cost.expectedUs + transferUs);
+  }
+
+  /** What it takes at least, as far as its procedure is known by now. */
+  get leastUs(): number {
+    return this.cost.leastUs + this.#transferUs;
   }
 
   /**
@@ -114,6 +124,8 @@ export class CallGroup implements CancelListener {
   queue: WaitingRoom | undefined;
   /** It counts for its procedure's `maxConcurrency`. */
   isInside = false;
+  /** It was expected to be short when it came to wait. */
+  isShort = false;
   /** Index of the first call that is not with a worker. */
   next = 0;
   readonly resolve: (group: CallGroup) => void;
@@ -159,6 +171,13 @@ export class CallGroup implements CancelListener {
     let sum = 0;
     for (let i = this.next; i < this.calls.length; i++)
       sum += (this.calls[i] as GroupCall).expectedUs;
+    return sum;
+  }
+
+  /** What of it has still to be sent takes at least so long, microseconds. */
+  get leastUs(): number {
+    let sum = 0;
+    for (let i = this.next; i < this.calls.length; i++) sum += (this.calls[i] as GroupCall).leastUs;
     return sum;
   }
 

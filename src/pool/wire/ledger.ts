@@ -65,6 +65,11 @@ export class Ledger {
     return Atomics.load(this.#words, runningIndex) === (ticket % slotCount) + 1;
   }
 
+  /** Front end: the slot of the call whose synchronous code the thread is in; -1: of none. */
+  get runningSlot(): number {
+    return Atomics.load(this.#words, runningIndex) - 1;
+  }
+
   /** Front end: whether the thread is inside the synchronous code of any call. */
   isBusy(): boolean {
     return Atomics.load(this.#words, runningIndex) !== 0;

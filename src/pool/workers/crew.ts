@@ -2,7 +2,9 @@ import type { WorkerState } from './worker-state.ts';
 
 /** The workers that take calls, and the warm spares that stand behind them. */
 export class Crew {
-  /** Those that take calls. The one that retires is among them, and its place counts as free. */
+  /** All that have loaded, in the order in which they came. */
+  readonly all: WorkerState[] = [];
+  /** Those that take all calls. The one that retires is among them, and its place counts as free. */
   readonly active: WorkerState[] = [];
   readonly #places: number;
   readonly #spares: WorkerState[] = [];
@@ -12,20 +14,24 @@ export class Crew {
     this.#places = places;
   }
 
+  /** How many could take a place. */
   get spares(): number {
-    return this.#spares.length;
+    let spares = 0;
+    for (const worker of this.#spares) if (!worker.isRetiring) spares++;
+    return spares;
+  }
+
+  /** The spare whose turn to take a place is next. */
+  get nextSpare(): WorkerState | undefined {
+    return this.#spares.find((worker) => !worker.isRetiring);
   }
 
   get isComplete(): boolean {
     return this.active.length === this.#places;
   }
 
-  *[Symbol.iterator](): Generator<WorkerState> {
-    yield* this.active;
-    yield* this.#spares;
-  }
-
   addSpare(worker: WorkerState): void {
+    this.all.push(worker);
     this.#spares.push(worker);
   }
 
@@ -33,21 +39,24 @@ export class Crew {
   fill(): boolean {
     let free = this.#places;
     for (const worker of this.active) if (!worker.isRetiring) free--;
-    const joining = this.#spares.splice(0, free);
-    this.active.push(...joining);
+    const joining = this.#spares.filter((worker) => !worker.isRetiring).slice(0, free);
+    for (const worker of joining) {
+      removeFrom(this.#spares, worker);
+      this.active.push(worker);
+    }
     return joining.length > 0;
   }
 
-  /** What the worker was; undefined: it was not here (any more). */
-  remove(worker: WorkerState): 'active' | 'spare' | undefined {
-    const spare = this.#spares.indexOf(worker);
-    if (spare !== -1) {
-      this.#spares.splice(spare, 1);
-      return 'spare';
-    }
-    const index = this.active.indexOf(worker);
-    if (index === -1) return undefined;
-    this.active.splice(index, 1);
-    return 'active';
+  /** False: it was not here (any more). */
+  remove(worker: WorkerState): boolean {
+    removeFrom(this.#spares, worker);
+    removeFrom(this.active, worker);
+    return removeFrom(this.all, worker);
   }
+}
+
+function removeFrom(workers: WorkerState[], worker: WorkerState): boolean {
+  const index = workers.indexOf(worker);
+  if (index !== -1) workers.splice(index, 1);
+  return index !== -1;
 }

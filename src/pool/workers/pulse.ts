@@ -51,6 +51,14 @@ export class Pulse {
     return count > 1 && startedAt !== undefined && now - startedAt > overrunMs;
   }
 
+  /** How long the thread has been inside the call that it runs, milliseconds; 0: it is in none. */
+  runningForMs(now: number): number {
+    const { ledger } = this.#thread;
+    const running = this.#slots.all[ledger.runningSlot];
+    const startedAt = running && ledger.startedAt(running.ticket);
+    return startedAt === undefined ? 0 : now - startedAt;
+  }
+
   markOverrun(now: number): void {
     this.#isHeldUp = true;
     if (this.#probedAt !== undefined) return;

@@ -11,8 +11,16 @@ import { type ServingNotice, Starter } from './starter.ts';
 import { ReplicaThreads, type ThreadExit } from './threads.ts';
 import type { WorkerState } from './worker-state.ts';
 
+/** The workers by what they take. */
+export interface Places {
+  /** Those that take all calls: the same array at any time. */
+  readonly active: readonly WorkerState[];
+  /** The warm spare that takes short calls, too; undefined: there is none now. */
+  readonly lane: WorkerState | undefined;
+}
+
 /** Keeps the workers: starts replicas, replaces those that are lost, from warm spares first. */
-export class Roster {
+export class Roster implements Places {
   readonly threads: ReplicaThreads;
   readonly probation: Probation;
   readonly #crew: Crew;
@@ -55,6 +63,7 @@ export class Roster {
       onLate: (doing, end) => this.#onLate(doing, end),
       onNotice: (worker, notice) => this.#notice(worker, notice),
       onResult: (worker, ticket, code, micros, elapsedUs, reply) => {
+        if (worker === this.lane) options.counters.laneCalls++;
         worker.settle(ticket, code, micros, elapsedUs, reply);
         owner.onCapacity();
       },
@@ -66,9 +75,18 @@ export class Roster {
     this.probation.begin();
   }
 
-  /** The workers that take calls: the same array for as long as the roster lives. */
   get active(): readonly WorkerState[] {
     return this.#crew.active;
+  }
+
+  /** Closed until the pool has come to serve, and after a loss until another spare stands. */
+  get lane(): WorkerState | undefined {
+    return this.probation.isOver ? this.#crew.nextSpare : undefined;
+  }
+
+  /** All that may have calls. */
+  get all(): readonly WorkerState[] {
+    return this.#crew.all;
   }
 
   get spares(): number {
@@ -95,7 +113,11 @@ export class Roster {
 
   /** Replaces workers that have grown old, one at a time. To be called now and then; whether one is being replaced. */
   recycle(): boolean {
-    return this.probation.isReady && !this.#closing && this.#retirement.advance(this.active);
+    if (!this.probation.isReady || this.#closing) return false;
+    // A spare grows old by the calls of the lane, and by nothing else.
+    return this.#retirement.advance(
+      this.all.filter((worker) => worker.completed > 0 || this.active.includes(worker)),
+    );
   }
 
   /**
@@ -109,7 +131,7 @@ export class Roster {
     this.probation.doom(new Error('closed before the workers were ready'));
     this.#restarts.close();
     this.#retirement.close();
-    for (const worker of this.#crew) worker.thread.post({ type: 'close' });
+    for (const worker of this.all) worker.thread.post({ type: 'close' });
     await this.#starter.close(graceMs, loadingMs, isGivenUp);
     await this.threads.destroy();
   }
@@ -155,7 +177,7 @@ export class Roster {
 
   /** Ends a worker that can't be worked with, and answers what had started there. */
   #giveUp(worker: WorkerState, detail: string): void {
-    if (!this.active.includes(worker)) return; // ended already
+    if (!this.all.includes(worker)) return; // ended already
     const unstarted = worker.takeBack();
     worker.lose('error');
     this.kill(worker);
@@ -170,6 +192,7 @@ export class Roster {
     }
     this.#crew.addSpare(worker);
     if (this.#fill()) this.probation.onJoined();
+    else this.#owner.onCapacity();
   }
 
   /** Puts spares in the places that are free. False: none was, or there is no spare. */
@@ -228,11 +251,9 @@ export class Roster {
 
   /** Takes a worker off the roster; a spare takes its place. False: it was not on it. */
   #remove(worker: WorkerState): boolean {
-    const was = this.#crew.remove(worker);
-    if (was === 'active') {
-      this.#retirement.forget(worker);
-      this.#fill();
-    }
-    return was !== undefined;
+    if (!this.#crew.remove(worker)) return false;
+    this.#retirement.forget(worker);
+    this.#fill();
+    return true;
   }
 }

@@ -9,6 +9,8 @@ export class Slots {
   /** Calls here, and those of them that do not just wait. */
   count = 0;
   working = 0;
+  /** Calls of groups that are not short, among those. */
+  long = 0;
   /** Expected work of those, microseconds. */
   loadUs = 0;
 
@@ -28,6 +30,8 @@ export class Slots {
     const slot = this.#free.pop() ?? this.#items.length;
     item.ticket = this.#sequence++ * slotCount + slot;
     item.loadUs = item.expectedUs;
+    item.isOfLong = !item.group.isShort;
+    if (item.isOfLong) this.long++;
     this.#items[slot] = item;
     this.count++;
     this.working++;
@@ -37,6 +41,7 @@ export class Slots {
   /** A call waits: it costs nothing until it goes on. */
   rest(item: GroupCall): void {
     if (item.loadUs === 0) return;
+    if (item.isOfLong) this.long--;
     this.working--;
     this.loadUs -= item.loadUs;
     item.loadUs = 0;

@@ -4,6 +4,7 @@ import type { RunObserver } from '../../dispatch/executor.ts';
 import { neverRan } from '../../dispatch/observer.ts';
 import { frameBudgetUs, type WorkerLoad } from '../../dispatch/queue/balance.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
+import { shortBoundUs } from '../../dispatch/queue/cost.ts';
 import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
 import { slotCount } from '../wire/ledger.ts';
 import type { WorkerEvents } from '../worker-events.ts';
@@ -87,6 +88,12 @@ export class WorkerState implements WorkerLoad {
 
   get loadUs(): number {
     return this.pulse.isHeldUp ? Number.POSITIVE_INFINITY : this.#slots.loadUs;
+  }
+
+  /** Whether a short call that comes now would wait for one that is long, or turned out to be. */
+  get isHeldByLong(): boolean {
+    if (this.#slots.long > 0 || this.pulse.isHeldUp) return true;
+    return this.pulse.runningForMs(clockMs()) * 1000 > shortBoundUs;
   }
 
   get freeSlots(): number {

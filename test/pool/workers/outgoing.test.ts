@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import type { Call } from '../../../src/dispatch/call.ts';
 import { CallEnding } from '../../../src/dispatch/call-ending.ts';
+import { frameBudgetUs } from '../../../src/dispatch/queue/balance.ts';
 import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
@@ -77,7 +78,7 @@ class Bench {
       onTooLarge: () => {},
       onCancelled: () => {},
     };
-    const items = calls.map((one) => new GroupCall(one, new CostEstimate(), 1));
+    const items = calls.map((one) => new GroupCall(one, new CostEstimate(), 0));
     const group = new CallGroup(items, 0, owner, ({ calls: done }) => {
       for (const { call: one, reply } of done)
         this.replies.set(one.id ?? '', reply?.toString() ?? '');
@@ -119,7 +120,7 @@ test('a frame that can not be posted is tried group by group: who it is for cost
   for (const id of ['"b"', '"c"', '"d"']) assert.match(bench.replies.get(id) ?? '', /-32603/);
   assert.equal(bench.faults.length, 3);
   assert.equal(bench.slots.count, 2);
-  assert.equal(bench.slots.loadUs, 2);
+  assert.equal(bench.slots.loadUs, 2 * frameBudgetUs);
   bench.add(call('f'));
   bench.outgoing.flush();
   assert.equal(bench.frames.length, 3);

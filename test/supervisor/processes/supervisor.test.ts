@@ -14,7 +14,7 @@ describe('the supervisor', () => {
     const { server, url } = await cli.serveFor(t, [service]);
     const first = await where(url);
     assert.notEqual(first, server.child.pid);
-    assert.match(server.stdout, /\(uWebSockets\.js, 1 worker\)/);
+    assert.match(server.stdout, /\(uWebSockets\.js, 1 worker on \d+ cores?/);
     await ask(url, { id: 1, method: 'crash' });
     await logged(server, /has taken over/);
     assert.match(server.stderr, /ECONNREFUSED.*uncaught exception/);

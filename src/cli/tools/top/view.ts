@@ -32,7 +32,7 @@ function summary(now: Scrape, before: Scrape | undefined): string[] {
   const perFrame = frames === 0 ? 0 : sum('tandem_frame_calls_total') / frames;
   return [
     `calls ${rateOf(total.calls, earlier?.calls, now, before)}  errors ${rateOf(total.errors, earlier?.errors, now, before)}  shed ${rate('tandem_calls_shed_total')}  queue ${whole(sum('tandem_queue_calls'))}  in flight ${inFlight(now)}`,
-    `workers ${whole(sum('tandem_workers', 'active'))} active, ${whole(sum('tandem_workers', 'spare'))} spare, ${whole(sum('tandem_workers', 'starting'))} starting  deaths ${whole(sum('tandem_worker_deaths_total'))}  kills ${whole(sum('tandem_worker_kills_total'))}  zombies ${whole(sum('tandem_workers', 'zombie'))}  restarts ${whole(sum('tandem_worker_restarts_total'))}`,
+    `workers ${whole(sum('tandem_workers', 'active'))} active, ${whole(sum('tandem_workers', 'spare'))} spare, ${whole(sum('tandem_workers', 'starting'))} starting  lane ${rate('tandem_lane_calls_total')}  deaths ${whole(sum('tandem_worker_deaths_total'))}  kills ${whole(sum('tandem_worker_kills_total'))}  zombies ${whole(sum('tandem_workers', 'zombie'))}  restarts ${whole(sum('tandem_worker_restarts_total'))}`,
     `frames ${rate('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${whole(sum('tandem_connections'))}  reloads ${whole(sum('tandem_reloads_total'))}`,
     `event loop late by ${p50} p50, ${p99} p99, ${worst} at most`,
     `memory ${showBytes(sum('tandem_process_resident_memory_bytes'))}, heap ${showBytes(sum('tandem_process_heap_used_bytes'))}  processes ${now.processes}  up ${showSpan(Date.now() / 1000 - started)}`,

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { DispatcherOptions } from '../../src/index.ts';
+import { expired, fixture, isSettled, lost, ok, Running, resultOf } from './harness.ts';
+import { until } from './journal.ts';
+
+/** One worker and its lane; `short` and what else the tests send there is known. */
+class Lane {
+  readonly running: Running;
+  #id = 0;
+
+  constructor(running: Running) {
+    this.running = running;
+  }
+
+  static async start(t: TestContext, options: DispatcherOptions = {}): Promise<Lane> {
+    const modules = [fixture('procedures.ts'), fixture('lane.ts')];
+    const lane = new Lane(Running.make(t, { modules, spareWorkers: 1, ...options }));
+    await lane.running.dispatcher.ready();
+    if (options.spareWorkers !== 0) await lane.opened();
+    // More than one: the machine may hold up the first ones for longer than short calls take.
+    for (let i = 0; i < 30; i++) {
+      await lane.short();
+      await lane.short({ method: 'shortWithLimit' });
+    }
+    return lane;
+  }
+
+  get #pool() {
+    const { pool } = this.running.dispatcher.stats();
+    assert.ok(pool !== undefined);
+    return pool;
+  }
+
+  get stats() {
+    return this.#pool.lane;
+  }
+
+  get kills(): number {
+    return this.#pool.kills;
+  }
+
+  /** The thread of the lane, once it is open. */
+  async opened(): Promise<number> {
+    await until(() => this.stats !== undefined);
+    return this.stats?.threadId as number;
+  }
+
+  /** The reply to a call of a procedure of the fixture. */
+  ask({ method = 'short', text = 'some', hold = false } = {}): Promise<string | undefined> {
+    const { file } = this.running.journal;
+    return this.running.ask({ method, params: { file, text, hold }, id: text });
+  }
+
+  /** The thread that answered. */
+  async short(options: { method?: string } = {}): Promise<number> {
+    return resultOf(await this.ask({ ...options, text: `n${this.#id++}` })) as number;
+  }
+
+  /** A long call holds the worker, until the gate opens. */
+  async hold(text = 'long'): Promise<{ readonly reply: Promise<string | undefined> }> {
+    const reply = this.running.call('hold', text);
+    assert.equal(await this.running.begunOn(text), this.running.threads[0]);
+    return { reply };
+  }
+}
+
+test('short calls are answered while a long one holds the only worker, and long ones wait', async (t) => {
+  const lane = await Lane.start(t);
+  const { running } = lane;
+  const [worker] = running.threads;
+  const spare = await lane.opened();
+  const { reply: long } = await lane.hold();
+  const second = running.call('hold', 'second');
+  const unknown = running.ask({ method: 'out.thread', id: 1 });
+  const threads = await Promise.all(Array.from({ length: 100 }, () => lane.short()));
+  assert.deepEqual(new Set(threads), new Set([spare]));
+  assert.ok(spare !== worker);
+  // One after another, too.
+  for (let i = 0; i < 10; i++) assert.equal(await lane.short(), spare);
+  for (const waits of [long, second, unknown]) assert.equal(await isSettled(waits), false);
+  assert.equal(running.journal.lines().includes(`second begins on ${spare}`), false);
+  assert.equal(lane.stats?.completed, 110);
+  assert.equal(running.dispatcher.metrics?.snapshot().counters.laneCalls, 110);
+  assert.equal(lane.stats?.inFlight, 0);
+  running.release();
+  assert.deepEqual(await Promise.all([long, second]), [ok('long', 'long'), ok('second', 'second')]);
+  assert.equal(await running.begunOn('second'), worker);
+  assert.equal(resultOf(await unknown), worker);
+  // A worker that is free is asked first.
+  assert.equal(await lane.short(), worker);
+});
+
+test('a group of a batch goes to the lane as a whole and in order, if it is short as a whole', async (t) => {
+  const lane = await Lane.start(t);
+  const { running } = lane;
+  const { file } = running.journal;
+  const spare = await lane.opened();
+  const { reply } = await lane.hold();
+  const batch = (names: readonly string[]) =>
+    running.ask(
+      names.map((text) => ({ method: 'short', params: { file, text, hold: false }, id: text })),
+    );
+  const answers = JSON.parse((await batch(['a', 'b', 'c'])) ?? '') as { result: number }[];
+  assert.deepEqual(
+    answers.map(({ result }) => result),
+    [spare, spare, spare],
+  );
+  const ran = running.journal.lines().filter((line) => /^[abc] /.test(line));
+  assert.deepEqual(
+    ran,
+    ['a', 'b', 'c'].map((text) => `${text} begins on ${spare}`),
+  );
+  const mixed = running.ask([
+    { method: 'short', params: { file, text: 'd', hold: false }, id: 'd' },
+    { method: 'hold', params: { file, text: 'e' }, id: 'e' },
+  ]);
+  // What comes later is answered: the batch was looked at and waits.
+  assert.equal(await lane.short(), spare);
+  assert.equal(await isSettled(mixed), false);
+  running.release();
+  await Promise.all([reply, mixed]);
+  assert.equal(await running.begunOn('d'), running.threads[0]);
+});
+
+test('a short call that turns out long closes the lane until it ends, and lets go of what waits behind it', async (t) => {
+  const lane = await Lane.start(t);
+  const { running } = lane;
+  const spare = await lane.opened();
+  const { reply: long } = await lane.hold();
+  const slow = lane.ask({ method: 'shortWithLimit', text: 'slow', hold: true });
+  const behind = Array.from({ length: 20 }, (_, n) => lane.ask({ text: `behind ${n}` }));
+  assert.equal(await running.begunOn('slow'), spare);
+  assert.equal(await slow, expired('slow', 100));
+  const answers = await Promise.all(behind);
+  assert.equal(lane.kills, 1);
+  assert.equal(await isSettled(long), false);
+  const next = await lane.opened();
+  assert.ok(next !== spare);
+  // Those that had begun before it are answered by its thread, the others by the next spare: each has run once.
+  for (const answer of answers) assert.ok([spare, next].includes(resultOf(answer) as number));
+  for (let n = 0; n < 20; n++) {
+    const runs = running.journal.lines().filter((line) => line.startsWith(`behind ${n} `));
+    assert.equal(runs.length, 1);
+  }
+  running.release();
+  assert.equal(await long, ok('long', 'long'));
+});
+
+test('the spare takes the place of a lost worker with what runs on it', async (t) => {
+  const lane = await Lane.start(t);
+  const { running } = lane;
+  const { file } = running.journal;
+  const spare = await lane.opened();
+  const spins = running.ask({
+    method: 'spin',
+    params: { file, text: 'spins', spin: true },
+    id: 's',
+  });
+  await running.begunOn('spins', 'spins');
+  const stays = lane.ask({ text: 'stays', hold: true });
+  assert.equal(await running.begunOn('stays'), spare);
+  assert.equal(await spins, expired('s', 100));
+  assert.deepEqual(running.threads, [spare]);
+  // It is now what holds the worker: short calls take the lane again once there is one.
+  const next = await lane.opened();
+  assert.ok(next !== spare);
+  assert.equal(await lane.short(), next);
+  assert.equal(await isSettled(stays), false);
+  running.release();
+  assert.equal(resultOf(await stays), spare);
+  assert.equal(running.journal.lines().filter((line) => line.startsWith('stays ')).length, 1);
+});
+
+test('calls short and long beside kills are each answered once', async (t) => {
+  const lane = await Lane.start(t);
+  const { running } = lane;
+  const { file } = running.journal;
+  const before = running.journal.lines().length;
+  let isOver = false;
+  const names: string[] = [];
+  const shorts = Array.from({ length: 4 }, async (_, caller) => {
+    while (!isOver) {
+      const text = `${caller}-${names.length}`;
+      names.push(text);
+      assert.ok(typeof resultOf(await lane.ask({ text })) === 'number');
+    }
+  });
+  const kills = 6;
+  for (let n = 0; n < kills; n++) {
+    const text = `kill ${n}`;
+    // Some at a worker, some on the lane beside a call that holds the worker.
+    const reply =
+      n % 2 === 0
+        ? running.ask({ method: 'spin', params: { file, text, spin: true }, id: text })
+        : lane.ask({ method: 'shortWithLimit', text, hold: true });
+    assert.equal(await reply, expired(text, 100));
+  }
+  isOver = true;
+  await Promise.all(shorts);
+  assert.equal(lane.kills, kills);
+  const lines = running.journal.lines().slice(before);
+  const ran = lines.filter((line) => !line.startsWith('kill ')).map((line) => line.split(' ')[0]);
+  assert.equal(ran.length, names.length);
+  assert.deepEqual(new Set(ran), new Set(names));
+});
+
+test('a caller that leaves is noticed on the lane', async (t) => {
+  const lane = await Lane.start(t);
+  const { running } = lane;
+  const spare = await lane.opened();
+  for (let n = 0; n < 30; n++) {
+    const gone = new AbortController();
+    const reply = running.call('out.untilAborted', `known ${n}`, { signal: gone.signal });
+    await running.begunOn(`known ${n}`);
+    gone.abort();
+    await reply;
+  }
+  const { reply: long } = await lane.hold();
+  const gone = new AbortController();
+  const waits = running.call('out.untilAborted', 'waits', { signal: gone.signal });
+  assert.equal(await running.begunOn('waits'), spare);
+  assert.equal(lane.stats?.inFlight, 1);
+  gone.abort();
+  assert.equal(await waits, ok('waits', -32003));
+  running.release();
+  await long;
+});
+
+test('the end of a service answers what is on the lane', async (t) => {
+  const lane = await Lane.start(t);
+  const { running } = lane;
+  const { reply: long } = await lane.hold();
+  const slow = lane.ask({ text: 'slow', hold: true });
+  await running.begunOn('slow');
+  const closing = running.dispatcher.close(0);
+  assert.equal(await long, lost('long', 'shutdown'));
+  assert.equal(await slow, lost('slow', 'shutdown'));
+  running.release();
+  await closing;
+});
+
+test('a spare that has had its calls on the lane gives way to a fresh one', async (t) => {
+  const lane = await Lane.start(t, { maxCallsPerWorker: 100 });
+  const { running } = lane;
+  const { reply: long } = await lane.hold();
+  const seen = new Set<number>();
+  while (seen.size < 3) seen.add(await lane.short());
+  const retired = running.lines.filter(({ fields }) => fields.event === 'worker-retired');
+  assert.ok(retired.length >= 2);
+  assert.equal(lane.kills, 0);
+  assert.equal(await isSettled(long), false);
+  running.release();
+  assert.equal(await long, ok('long', 'long'));
+});
+
+test('without a spare there is no lane', async (t) => {
+  const lane = await Lane.start(t, { spareWorkers: 0 });
+  const { running } = lane;
+  const { reply: long } = await lane.hold();
+  const short = lane.ask({ text: 'waits' });
+  // A call in this thread comes later, and goes through.
+  await running.call('in.count', 'later');
+  await until(() => running.dispatcher.stats().pool?.queued === 1);
+  assert.equal(lane.stats, undefined);
+  running.release();
+  await long;
+  assert.equal(resultOf(await short), running.threads[0]);
+});

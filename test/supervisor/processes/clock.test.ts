@@ -40,9 +40,20 @@ for (const direction of ['forward', 'back'] as const) {
     process.kill(first, 'SIGKILL');
     await logged(server, /has taken over/, 1);
     for (let i = 0; i < 2; i++) {
-      // For a moment it may come to a process that is going, which then resets it: it holds nothing.
-      while ('failure' in (await ask(url, { id: 1, method: 'hold', params: { mb: 300 } })));
-      await logged(server, /has taken over/, i + 2);
+      // For a moment a call may come to a process that is going. Then none that stays holds anything.
+      const replaced = logged(server, /has taken over/, i + 2);
+      let isReplaced = false;
+      void replaced.then(() => {
+        isReplaced = true;
+      });
+      let holder: unknown;
+      while (!isReplaced) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        if ((await where(url)) === holder) continue;
+        const held = await ask(url, { id: 1, method: 'hold', params: { mb: 300 } });
+        holder = 'body' in held ? (held.body as { result: number }).result : undefined;
+      }
+      await replaced;
     }
     server.child.kill('SIGTERM');
     assert.equal((await server.exit).code, 0);

@@ -1,3 +1,4 @@
+import { clockMs } from '../../base/clock.ts';
 import { neverRan } from '../../dispatch/observer.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
@@ -5,7 +6,7 @@ import type { Orphans } from './orphans.ts';
 import type { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
 
-/** A thread that was sent an abort and neither answers it nor is in a call it is known to run is stuck. */
+/** A thread that was sent an abort, has answered none since for so long, and is in no call that it is known to run, is stuck. */
 const unresponsiveAfterMs = 500;
 
 /** The ends of a worker's calls that are not their own: their callers leave, their time is over. */
@@ -14,6 +15,8 @@ export class Expiry {
   readonly #slots: Slots;
   readonly #orphans: Orphans;
   readonly #timeoutOf: (item: GroupCall) => number;
+  /** When the thread last answered an abort, by `clockMs`. Of thousands sent at once it answers one after another. */
+  #heardAt = Number.NEGATIVE_INFINITY;
 
   /** @param timeoutOf milliseconds a call may run */
   constructor(
@@ -64,6 +67,7 @@ export class Expiry {
     const item = this.#slots.of(ticket);
     const told = item ?? this.#orphans.of(ticket);
     if (told?.abortedAt === undefined) return;
+    this.#heardAt = clockMs();
     told.abortedAt = Number.POSITIVE_INFINITY;
     if (item === undefined) return;
     item.startedAt = this.#thread.ledger.startedAt(ticket);
@@ -105,7 +109,8 @@ export class Expiry {
   }
 
   #isSilent({ abortedAt }: GroupCall, now: number): boolean {
-    if (abortedAt === undefined || now - abortedAt <= unresponsiveAfterMs) return false;
+    if (abortedAt === undefined) return false;
+    if (now - Math.max(abortedAt, this.#heardAt) <= unresponsiveAfterMs) return false;
     return !this.#thread.ledger.isBusy();
   }
 

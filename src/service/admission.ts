@@ -60,7 +60,7 @@ export class Admission {
     const reply = refusal.then(settled);
     // A request that waits for its verdict counts as in flight. After the line above, so that the handling counts the
     // request before this count of it ends: no gap between the two.
-    this.#options.serving.current?.track(refusal);
+    void this.#options.serving.current?.track(refusal);
     return reply;
   }
 

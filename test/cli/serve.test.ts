@@ -61,7 +61,10 @@ describe('the banner of tandem serve', () => {
   });
 
   it('says how many workers there are, and on which cores', () => {
-    const workers = /\((?:uWebSockets\.js|node:http), \d+ workers? on (.+)\)$/m.exec(server.stdout);
+    const workers =
+      /\((?:uWebSockets\.js|node:http), \d+ workers? and an express lane on (.+)\)$/m.exec(
+        server.stdout,
+      );
     assert.equal(workers?.[1], coresText(coresHere()));
   });
 

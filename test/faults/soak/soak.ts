@@ -261,12 +261,16 @@ class Soak {
     await Promise.all(lightClients);
   }
 
-  /** Both workers held, and the queue full of what came behind: then the server is told to close. */
+  /** Both workers and the lane held, and the queue full of what came behind: then the server is told to close. */
   async #close(): Promise<void> {
     const server = this.#server;
     const closing = this.#tally.row('close');
-    const held = plans(2, 'hold', { method: 'heavy', gate: 1 });
-    const behind = plans(connections - 2, 'echo', { method: 'long' });
+    const held = [
+      ...plans(2, 'hold', { method: 'heavy', gate: 1 }),
+      // Known to be short, so that the lane takes it.
+      ...plans(1, 'hold', { method: 'long', gate: 1 }),
+    ];
+    const behind = plans(connections - held.length, 'echo', { method: 'long' });
     const isOk = (_plan: Plan, outcome: string): boolean => outcome === 'ok';
     const answers = [...held, ...behind].map((one) =>
       this.#caller.send([one], () => closing, isOk),

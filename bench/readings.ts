@@ -1,3 +1,5 @@
+import type { MixedResult } from './load/mixed.ts';
+
 /** One number of one measurement. */
 export interface Reading {
   readonly metric: string;
@@ -28,4 +30,14 @@ export function megabytes(metric: string, tool: string, bytes: number): Reading 
 
 export function bytes(metric: string, tool: string, value: number): Reading {
   return { metric, unit: 'B', better: 'lower', tool, value };
+}
+
+/** Of light calls beside heavy ones: of each kind that was sent. */
+export function lightAndHeavy(tool: string, { paced, closed }: MixedResult): Reading[] {
+  return [
+    ...(paced === undefined
+      ? []
+      : [milliseconds('light p50', tool, paced.p50), milliseconds('light p99', tool, paced.p99)]),
+    ...(closed === undefined ? [] : [rate('heavy', tool, closed.perSecond)]),
+  ];
 }

@@ -1,4 +1,5 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { stackOf } from '../../src/base/message-of.ts';
 import { type Request, type Response, readyId, type Usage } from './protocol.ts';
 
 /** Does the work of a command. Its argument comes from another process, unchecked. */
@@ -44,7 +45,7 @@ async function answer(
     if (handler === undefined) throw new Error(`no command ${command}`);
     return { id, value: await handler(argument as never) };
   } catch (error) {
-    return { id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    return { id, error: stackOf(error) };
   }
 }
 

@@ -35,6 +35,12 @@ export const uwsFloor = server('uws-floor', 'raw uWebSockets.js, fixed reply', '
   method: 'add',
 });
 export const tandem = server('tandem', 'Tandem, inline', 'ours', rpc);
+/** With default options, the number of workers too. */
+export const tandemByDefault = server('tandem', 'Tandem, default options', 'ours', {
+  ...rpc,
+  module: 'subjects/http/mixture',
+  args: [],
+});
 const tandemPooled = server('tandem-pooled', 'Tandem, pooled', 'ours', {
   ...rpc,
   method: pooled,

@@ -4,16 +4,13 @@ import { Child } from '../process/child.ts';
 import { milliseconds, type Reading, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
-import type { Subject } from '../subject.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
 import { burnCalls } from '../subjects/questions.ts';
-import { RunningServer } from '../subjects/servers.ts';
+import { RunningServer, tandemByDefault } from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Target } from '../targets.ts';
 
-const subjects: readonly Subject[] = [
-  { id: 'tandem', label: 'Tandem, default options', role: 'ours' },
-];
+const subjects = [tandemByDefault];
 
 const politeMs = 2;
 const politePerSecond = 10;
@@ -41,12 +38,7 @@ function plan({ full, duration, rounds }: Options): Plan {
 async function open(): Promise<Session> {
   const stepsOfOneMs = stepsFor(20) / 20;
   const load = await Child.start('load/mixed-process');
-  const server = await RunningServer.start({
-    ...(subjects[0] as Subject),
-    module: 'subjects/http/mixture',
-    dialect: 'json-rpc',
-    method: 'polite',
-  });
+  const server = await RunningServer.start(tandemByDefault);
   const goal = (method: string, ms: number): ReturnType<RunningServer['goal']> =>
     server.goal(burnCalls('json-rpc', Math.round(ms * stepsOfOneMs), method));
   const paced: PacedLoad = { goal: await goal('polite', politeMs), perSecond: politePerSecond };

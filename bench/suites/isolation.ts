@@ -3,7 +3,7 @@ import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
 import type { Reading } from '../readings.ts';
-import { milliseconds, rate } from '../readings.ts';
+import { lightAndHeavy } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
@@ -89,13 +89,7 @@ class IsolationSession implements Session {
         closed: { goal: await server.goal(burns), connections: heavyConnections },
       }),
     };
-    const { paced, closed } = await this.#load.call<MixedResult>('run', job);
-    return [
-      ...(paced === undefined
-        ? []
-        : [milliseconds('light p50', tool, paced.p50), milliseconds('light p99', tool, paced.p99)]),
-      ...(closed === undefined ? [] : [rate('heavy', tool, closed.perSecond)]),
-    ];
+    return lightAndHeavy(tool, await this.#load.call<MixedResult>('run', job));
   }
 
   async close(): Promise<void> {

@@ -1,19 +1,16 @@
 import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
-import { milliseconds, type Reading, rate } from '../readings.ts';
+import { lightAndHeavy, type Reading } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
-import type { Subject } from '../subject.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
 import { burnCalls } from '../subjects/questions.ts';
-import { RunningServer } from '../subjects/servers.ts';
+import { RunningServer, tandemByDefault } from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Limit, type Target } from '../targets.ts';
 
-const subjects: readonly Subject[] = [
-  { id: 'tandem', label: 'Tandem, default options', role: 'ours' },
-];
+const subjects = [tandemByDefault];
 
 interface Procedure {
   readonly method: string;
@@ -87,13 +84,7 @@ class MixtureSession implements Session {
       ...(light && { paced: { goal: await this.#goal(light), perSecond: lightPerSecond } }),
       ...(other && { closed: { goal: await this.#goal(other), connections: callers } }),
     };
-    const { paced, closed } = await this.#load.call<MixedResult>('run', job);
-    return [
-      ...(paced === undefined
-        ? []
-        : [milliseconds('light p50', tool, paced.p50), milliseconds('light p99', tool, paced.p99)]),
-      ...(closed === undefined ? [] : [rate('heavy', tool, closed.perSecond)]),
-    ];
+    return lightAndHeavy(tool, await this.#load.call<MixedResult>('run', job));
   }
 
   async close(): Promise<void> {
@@ -158,12 +149,7 @@ export const mixture: Suite = {
   open: async () => {
     const stepsOfOneMs = stepsFor(20) / 20;
     const load = await Child.start('load/mixed-process');
-    const server = await RunningServer.start({
-      ...(subjects[0] as Subject),
-      module: 'subjects/http/mixture',
-      dialect: 'json-rpc',
-      method: short.method,
-    });
+    const server = await RunningServer.start(tandemByDefault);
     return new MixtureSession(load, server, stepsOfOneMs);
   },
   report,

@@ -47,7 +47,6 @@ export async function serveAsOrdered(order: StartOrder, supervisor: SupervisorLi
 
 async function start(order: StartOrder): Promise<void> {
   const { of, isFirst, modules, config, version } = order;
-  const { processes, workers, spareWorkers } = config;
   const log = createLog({
     level: config.logLevel,
     ...(of > 1 && { base: { process: order.number } }),
@@ -70,15 +69,7 @@ async function start(order: StartOrder): Promise<void> {
   const { url } = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const authenticates = hooks.authenticate !== undefined;
-  const text = banner(app, {
-    url,
-    version,
-    processes,
-    workers,
-    spareWorkers,
-    cores: coresHere(),
-    authenticates,
-  });
+  const text = banner(app, { ...config, url, version, cores: coresHere(), authenticates });
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

@@ -35,19 +35,8 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
     const { url } = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
-    const { processes, workers, spareWorkers } = config;
     const authenticates = hooks.authenticate !== undefined;
-    printBanner(
-      banner(app, {
-        url,
-        version,
-        processes,
-        workers,
-        spareWorkers,
-        cores: coresHere(),
-        authenticates,
-      }),
-    );
+    printBanner(banner(app, { ...config, url, version, cores: coresHere(), authenticates }));
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;

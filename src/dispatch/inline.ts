@@ -86,7 +86,7 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
   readonly #timing: Timing;
   /** Every so many calls is timed; Infinity: none. */
   #timedOneIn: number;
-  /** The first one is. */
+  /** Calls since the last timed one. Starts at the interval, so that the first call is timed. */
   #sinceTimed = timedOneIn;
   readonly #watch: FrontEndWatch | undefined;
   readonly #onBlocked: ((ms: number) => void) | undefined;

@@ -1,5 +1,5 @@
 import { ErrorCode } from '../jsonrpc/errors.ts';
-import { errorReply, type Reply } from '../jsonrpc/reply.ts';
+import { errorOutcome, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
 import type { Call } from './call.ts';
 import type { RequestScope } from './scope.ts';
 
@@ -36,4 +36,12 @@ export function refusalBeforeStart(scope: RequestScope, now: number): Refusal | 
 /** A refusal as a call's reply; a notification gets none. */
 export function errorFor(call: Call, { code, data }: Refusal): Reply {
   return call.id === undefined ? undefined : errorReply(call.id, code, data);
+}
+
+/** When to try again with too many in flight: nobody knows how long those in flight will take. */
+const retryInFlightMs = 1000;
+
+/** Why a request is refused beside which too many others are in flight, of all callers or of its own. */
+export function tooManyInFlight(): Outcome {
+  return errorOutcome(ErrorCode.Overloaded, { retryAfterMs: retryInFlightMs });
 }

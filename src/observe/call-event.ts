@@ -1,3 +1,4 @@
+import { stackOf } from '../base/message-of.ts';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Log } from './log.ts';
@@ -33,7 +34,7 @@ export function callAll(observers: readonly OnCall[], log: Log): (event: CallEve
   const note = (observer: OnCall, error: unknown): void => {
     if (failed.has(observer)) return;
     failed.add(observer);
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const detail = stackOf(error);
     log.error({ event: 'observer-failed', detail }, 'an onCall observer failed; told once');
   };
   return (event) => {

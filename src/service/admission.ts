@@ -1,18 +1,12 @@
 import { passGate } from '../dispatch/await-verdict.ts';
 import type { DeadlineSweep } from '../dispatch/deadline.ts';
+import { tooManyInFlight } from '../dispatch/limit.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CallerGate } from '../dispatch/quota/caller-gate.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
-import { errorOutcome, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { ServiceRequest } from './request.ts';
 import type { Serving } from './serving.ts';
-
-/**
- * After how long a caller refused by `maxInFlight` may try again. Nobody knows how long the requests in flight will
- * take.
- */
-const retryInFlightMs = 1000;
 
 export interface AdmissionOptions {
   /** Most requests in flight. */
@@ -38,8 +32,7 @@ export class Admission {
   enter(request: ServiceRequest): Reply | Promise<Reply> {
     const { maxInFlight, serving, gate } = this.#options;
     if (serving.inFlight >= maxInFlight) {
-      const retry = { retryAfterMs: retryInFlightMs };
-      return this.#refuse(request, errorOutcome(ErrorCode.Overloaded, retry));
+      return this.#refuse(request, tooManyInFlight());
     }
     const { scope } = request;
     const verdict = gate === undefined ? scope.verdict : gate.verdictOf(scope);

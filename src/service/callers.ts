@@ -1,3 +1,4 @@
+import { stackOf } from '../base/message-of.ts';
 import type { Config, ConfigOptions } from '../config/config.ts';
 import { type CallerKeyOf, CallerKeys } from '../dispatch/caller-key.ts';
 import { CallerGate } from '../dispatch/quota/caller-gate.ts';
@@ -58,7 +59,7 @@ function faultOf(hook: string, log: Log): (error: unknown) => void {
     ends: () => {},
   });
   return (error) => {
-    detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    detail = stackOf(error);
     faults.note();
   };
 }

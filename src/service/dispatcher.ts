@@ -227,7 +227,7 @@ export class Dispatcher implements Service {
   watched<A extends unknown[], R>(name: string, run: (...args: A) => R): (...args: A) => R {
     const watch = this.#watch;
     const owner = {
-      onBlocked: (ms: number) => void this.#blockers.note(name, ms, 'it runs for every request'),
+      onBlocked: (ms: number) => this.#blockers.note(name, ms, 'it runs for every request'),
     };
     return (...args) => {
       const began = clockMs();

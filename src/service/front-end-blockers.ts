@@ -31,7 +31,7 @@ export class FrontEndBlockers {
    * @param name a registered procedure, or a hook in parentheses: so they are as bounded as what is registered
    * @param advice what to do
    */
-  note(name: string, ms: number, advice: string): BlockedFigures {
+  note(name: string, ms: number, advice: string): void {
     let blocker = this.#blockers.get(name);
     if (blocker === undefined) {
       blocker = { figures: { times: 0, ms: 0, longestMs: 0 }, episode: this.#episodeOf(name) };
@@ -42,7 +42,6 @@ export class FrontEndBlockers {
     this.#ms = ms;
     this.#advice = advice;
     blocker.episode.note();
-    return blocker.figures;
   }
 
   get figures(): Readonly<Record<string, BlockedFigures>> {

@@ -1,12 +1,10 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
+import { errorOutcome } from '../../jsonrpc/reply.ts';
 import type { Verdict } from '../authenticate.ts';
 import type { CallerKeys } from '../caller-key.ts';
+import { tooManyInFlight } from '../limit.ts';
 import type { RequestScope } from '../scope.ts';
 import type { RateLimit, RateLimitStore, RateState } from './rate-limit.ts';
-
-/** When to try again with so many in flight: how long those will take is not known. */
-const retryInFlightMs = 1000;
 
 export interface CallerGateOptions {
   readonly keys: CallerKeys;
@@ -76,7 +74,7 @@ export class CallerGate {
     const { keys, maxInFlight, store } = this.#options;
     const key = keys.keyOf(scope);
     if (maxInFlight > 0 && (this.#inFlight.get(key) ?? 0) >= maxInFlight) {
-      return { refusal: overloaded(retryInFlightMs) };
+      return { refusal: tooManyInFlight() };
     }
     // Before the store is asked, which may take a while: many at once must not all find room.
     this.#enter(scope, key);
@@ -101,7 +99,7 @@ export class CallerGate {
       scope.rateNotice = { quota, windowSeconds: burstSeconds, left, resetMs };
     }
     return retryAfterMs > 0
-      ? { refusal: overloaded(retryAfterMs) }
+      ? { refusal: errorOutcome(ErrorCode.Overloaded, { retryAfterMs }) }
       : { refusal: undefined, authText: scope.authText };
   }
 
@@ -137,8 +135,4 @@ export class CallerGate {
     if (left > 0) this.#inFlight.set(key, left);
     else this.#inFlight.delete(key);
   }
-}
-
-function overloaded(retryAfterMs: number): Outcome {
-  return errorOutcome(ErrorCode.Overloaded, { retryAfterMs });
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { aheadMs } from '../../base/clock.ts';
+import { messageOf } from '../../base/message-of.ts';
 import { ownFile } from '../../base/package-files.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import type { PoolCounters } from '../stats.ts';
@@ -225,7 +226,7 @@ const exitMessage = 'worker exited';
  * and passes the errors of a thread on in the same way. The version is pinned, and test/service/crash.test.ts sees a change.
  */
 function toExit(error: unknown, aborted: boolean): ThreadExit {
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = messageOf(error);
   if (aborted) return { end: 'killed', detail };
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_WORKER_OUT_OF_MEMORY') return { end: 'memory', detail };

@@ -1,6 +1,6 @@
+import { orHang } from '../../or-hang.ts';
 import { type Plan, plan, readAnswer, toRequest } from '../harness.ts';
 import { isRefusal } from './caller.ts';
-import { orHang } from './server.ts';
 import type { Tally } from './tally.ts';
 import { Upload } from './upload.ts';
 

@@ -1,5 +1,6 @@
+import { orHang } from '../../or-hang.ts';
 import { badEdits, type Edit, goodEdit } from './edits.ts';
-import { orHang, type Server } from './server.ts';
+import type { Server } from './server.ts';
 
 /** Reloads of the served modules: a bad edit, which must be refused, then a good one, which must take over. */
 export class Reloader {

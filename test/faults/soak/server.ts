@@ -3,21 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Compiled } from '../../compiled.ts';
 import type { Usage } from '../../fixtures/faults/soak-server.ts';
-
-/** A hang must end the soak; nothing else depends on this time. */
-const hangMs = 300_000;
-
-export async function orHang<Value>(what: string, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const hang = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: nothing for ${hangMs} ms`)), hangMs);
-  });
-  try {
-    return await Promise.race([promise, hang]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+import { orHang } from '../../or-hang.ts';
 
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { turns } from '../../http/harness.ts';
 import { header, post, type RawClient, type RawResponse } from '../../http/raw-client.ts';
+import { orHang } from '../../or-hang.ts';
 import { settled } from '../../protocol/case.ts';
 import { placedProcedures, referenceOf, withoutHints } from '../reference.ts';
 import { Target, transports } from '../target.ts';
@@ -14,20 +15,8 @@ const statuses = new Set([200, 204, 304, 400, 403, 404, 405, 411, 413, 415, 417,
 
 const probe = post('[{"method":"in.runs","id":0},{"method":"out.runs","id":1}]');
 
-/** A hang must become a failure that can be repeated; nothing else depends on this time. */
+/** Until a hang is told. */
 const hangMs = 60_000;
-
-async function orHang<Value>(what: string, promise: Promise<Value>): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const hang = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: nothing for ${hangMs} ms`)), hangMs);
-  });
-  try {
-    return await Promise.race([promise, hang]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 function count(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
@@ -65,13 +54,13 @@ class Bombarded {
       await turns();
     }
     const first = strict === undefined ? undefined : await firstOf(client);
-    await orHang('a good call', askRuns(this.#target));
+    await orHang('a good call', askRuns(this.#target), hangMs);
     client.socket.end();
-    await orHang('the end of the connection', client.untilClosed());
+    await orHang('the end of the connection', client.untilClosed(), hangMs);
     const responses = [...(first === undefined ? [] : [first]), ...(await restOf(client))];
     assertResponses(responses, text);
     if (strict !== undefined && !this.#mayLose(strict, first)) assertAnswer(strict, first);
-    const ran = await orHang('a good call', askRuns(this.#target));
+    const ran = await orHang('a good call', askRuns(this.#target), hangMs);
     const most = this.#before + this.#sent.calls;
     assert.ok(ran <= most, `${ran} calls ran, of ${most} that were sent`);
   }
@@ -103,6 +92,7 @@ async function firstOf(client: RawClient): Promise<RawResponse | undefined> {
   return orHang(
     'an answer',
     client.response().catch(() => undefined),
+    hangMs,
   );
 }
 

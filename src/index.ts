@@ -1,7 +1,6 @@
 import { setReloader } from './router/router.ts';
 
 export type { Static, TObject, TSchema } from '@sinclair/typebox';
-export { Type } from '@sinclair/typebox';
 export { type Address, type AppOptions, type ListenOptions, RpcApp } from './app/app.ts';
 export { rpcApp } from './app/rpc-app.ts';
 export { StartupError } from './base/startup-error.ts';
@@ -31,7 +30,9 @@ export type { ContractFrom } from './router/from.ts';
 export { procedure } from './router/procedure.ts';
 export { RegistrationError } from './router/registration-error.ts';
 export { DuplicateProcedureError, Router } from './router/router.ts';
+export type { Base64Options, TBase64 } from './router/schema/bytes.ts';
 export { model } from './router/schema/model.ts';
+export { Type } from './router/schema/type.ts';
 export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
 export { Dispatcher } from './service/dispatcher.ts';
 export type {

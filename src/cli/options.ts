@@ -35,7 +35,9 @@ function toFlags(name: string, option: ConfigOption<unknown>): Option[] {
   shown.description = describe(name, option, shown.negate);
   shown.helpGroup(`${option.group}:`);
   if (option.kind.placeholder !== undefined) {
-    return [option.kind.repeatable ? shown.argParser(collect) : shown];
+    const value = option.kind.repeatable ? shown.argParser(collect) : shown;
+    if (option.kind.hasNo !== true) return [value];
+    return [value, new Option(`--no-${flagOf(name, option)}`).hideHelp()];
   }
   // A switch has both forms, --x and --no-x. The help shows the form that changes the default.
   const flag = flagOf(name, option);

@@ -12,8 +12,11 @@ export type Config = { readonly [K in OptionName]: ValueOf<Table[K]> };
 
 /** Options as code passes them. An option that is left out or undefined has its default. */
 export type ConfigOptions = {
-  readonly [K in Exclude<OptionName, Listed | 'rateLimit'>]?: Config[K] | undefined;
+  readonly [K in Exclude<OptionName, Listed | 'rateLimit' | 'checkResults'>]?:
+    | Config[K]
+    | undefined;
 } & { readonly [K in Listed]?: string | readonly string[] | undefined } & {
+  readonly checkResults?: Config['checkResults'] | boolean | undefined;
   readonly rateLimit?: Partial<Config['rateLimit']> | 'none' | undefined;
 };
 

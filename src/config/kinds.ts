@@ -5,6 +5,8 @@ export interface Kind<T> {
   readonly placeholder: string | undefined;
   /** What is allowed, as text to follow "expected". */
   readonly allowed: string;
+  /** Whether `--no-x` is a flag too, though `--x` takes a value. */
+  readonly hasNo?: boolean;
   /** Whether the flag may be repeated. */
   readonly repeatable: boolean;
   /** Reads the text of a flag or an environment variable. The value is not checked yet. */
@@ -140,6 +142,27 @@ export function onOff(): Kind<boolean> {
     },
     check: (value) => (typeof value === 'boolean' ? value : undefined),
     toText: String,
+  };
+}
+
+/** `oneOf` that also takes true and false, and the flag `--no-x` for false. */
+export function switchOrOneOf<const T extends string>(
+  on: T,
+  off: T,
+  ...others: readonly T[]
+): Kind<T> {
+  const words = oneOf(on, ...others, off);
+  const ofSwitch = (value: unknown): unknown =>
+    typeof value === 'boolean' ? (value ? on : off) : value;
+  return {
+    ...words,
+    allowed: `${words.allowed}, true (${on}) or false (${off})`,
+    hasNo: true,
+    fromText: (text) => {
+      const word = text.trim().toLowerCase();
+      return word !== off && Object.hasOwn(switchWords, word) ? switchWords[word] : word;
+    },
+    check: (value) => words.check(ofSwitch(value)),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   onOff,
   origins,
   portOr,
+  switchOrOneOf,
   text,
 } from './kinds.ts';
 import { option } from './option.ts';
@@ -449,13 +450,15 @@ export const table = {
   }),
   checkResults: option({
     group: 'Protocol',
-    kind: onOff(),
+    kind: switchOrOneOf('refuse', 'off', 'log'),
     fallback: {
-      text: 'true unless NODE_ENV is production',
-      from: () => process.env.NODE_ENV !== 'production',
+      text: 'refuse; log where NODE_ENV is production',
+      from: () => (process.env.NODE_ENV === 'production' ? 'log' : 'refuse'),
     },
-    about: 'Check results against the declared return type',
-    reason: 'a wrong result is a mistake to find while developing; checking it costs time',
+    about:
+      'A result that does not match the declared return type fails its call, is logged and sent, or is not looked for; members that are not declared are never sent',
+    reason:
+      'a wrong result is a mistake to find while developing; in production callers may live with it',
   }),
 
   logLevel: option({

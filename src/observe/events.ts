@@ -23,6 +23,8 @@ export const logEvents = {
     'a procedure, or the hook authenticate, held the front end, and every call waited',
   'front-end-freed': 'it has not held the front end for 60 s: how often it did, over how long',
   'call-failed': 'a call ended with -32603: its ref, and the stack',
+  'result-mismatch':
+    'a result that does not match returns was sent: once a minute for each procedure and thread',
   'procedure-exit':
     'a procedure called process.exit in a worker: its call ended with -32603, the worker goes on',
   'hook-failed':

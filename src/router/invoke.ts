@@ -4,6 +4,8 @@ import { ProcessExit } from '../base/process-exit.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
 import type { CallContext } from './context.ts';
+import { ResultFault } from './result-fault.ts';
+import { jsonText, keptText, toJson } from './result-text.ts';
 import type { Procedure } from './types.ts';
 
 /** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
@@ -16,6 +18,8 @@ export interface Fault {
   readonly detail: string;
   /** The call of `process.exit` that was made this error, as written; undefined: something else was thrown. */
   readonly exit?: string | undefined;
+  /** The result did not match `returns` and was sent all the same: there is no error, and no ref. */
+  readonly isSent?: boolean | undefined;
 }
 
 export interface InvokeContext extends CallContext {
@@ -23,9 +27,11 @@ export interface InvokeContext extends CallContext {
   resumedMs?: number;
 }
 
+/** What happens to a result that does not match `returns`: the call fails, the log says so, or nobody looks. */
+export type CheckResults = 'refuse' | 'log' | 'off';
+
 export interface InvokeOptions {
-  /** Check results against `returns`. */
-  readonly checkResults: boolean;
+  readonly checkResults: CheckResults;
   readonly onFault: FaultReporter;
 }
 
@@ -107,31 +113,45 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 /** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */
 function finish(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
-  if (options.checkResults && procedure.checkResult !== undefined) {
-    const mismatch = procedure.checkResult(result);
-    if (mismatch !== undefined) {
-      const detail = `the result does not match returns: ${mismatch}`;
-      return faultOutcome(detail, procedure.name, options.onFault);
+  const { result: rules, name } = procedure;
+  try {
+    if (rules === undefined) return resultOutcome(keptText(result));
+    const projected = rules.project(result);
+    if (options.checkResults !== 'off') {
+      const mismatch = rules.mismatchOf(projected);
+      if (mismatch !== undefined) {
+        const detail = `the result does not match returns: ${mismatch}`;
+        if (options.checkResults === 'refuse') return faultOutcome(detail, name, options.onFault);
+        reportMismatch(procedure, detail, options.onFault);
+      }
     }
+    return resultOutcome(rules.isOpen ? keptText(projected) : toJson(projected));
+  } catch (error) {
+    if (!(error instanceof ResultFault)) throw error;
+    return faultOutcome(error.message, name, options.onFault);
   }
-  return resultOutcome(toJson(result));
 }
 
-/** A procedure that returns nothing answers null. */
-function toJson(result: unknown): string {
-  return result === undefined ? 'null' : jsonText(result, 'the result');
-}
+/** Between two reports of one procedure whose results do not match. */
+const mismatchEveryMs = 60_000;
+const mismatches = new WeakMap<Procedure, { reportedAt: number; since: number }>();
 
-/** @throws TypeError for a value that JSON cannot hold, where JSON.stringify would write null or nothing */
-function jsonText(value: unknown, what: string): string {
-  if (typeof value === 'number') {
-    if (Number.isFinite(value)) return String(value);
-    throw new TypeError(`${what} is ${value}, which JSON cannot hold`);
+/** Reports a result that is sent though it does not match: a service may send thousands in a second. */
+function reportMismatch(procedure: Procedure, detail: string, onFault: FaultReporter): void {
+  const now = clockMs();
+  const known = mismatches.get(procedure);
+  if (known !== undefined && now < known.reportedAt + mismatchEveryMs) {
+    known.since++;
+    return;
   }
-  const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined)
-    throw new TypeError(`${what} is a ${typeof value}, which JSON cannot hold`);
-  return text;
+  const before =
+    known === undefined || known.since === 0 ? '' : `; so did ${known.since} before it`;
+  mismatches.set(procedure, { reportedAt: now, since: 0 });
+  try {
+    onFault({ ref: '', method: procedure.name, detail: detail + before, isSent: true });
+  } catch {
+    // As for a fault: a log that fails must not cost the caller its reply.
+  }
 }
 
 /** Turns anything that was thrown into an error outcome. Never throws. */

@@ -39,7 +39,7 @@ export function procedure<
 export interface CompiledOptions {
   readonly options: ProcedureOptions;
   readonly params: CompiledParams;
-  readonly checkResult: Procedure['checkResult'];
+  readonly result: Procedure['result'];
   readonly errors: Procedure['errors'];
 }
 
@@ -49,14 +49,14 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
   return {
     options,
     params: compileParams(options.params, where),
-    checkResult: compileReturns(options.returns, where),
+    result: compileReturns(options.returns, where),
     errors: compileErrors(options.errors, where),
   };
 }
 
 /** @throws RegistrationError */
 export function buildProcedure(
-  { options, params, checkResult, errors }: CompiledOptions,
+  { options, params, result, errors }: CompiledOptions,
   handler: Handler,
   where: string,
 ): Procedure {
@@ -74,7 +74,7 @@ export function buildProcedure(
     timeoutMs: options.timeoutMs,
     maxConcurrency: options.maxConcurrency,
     bindParams: params.bindParams,
-    checkResult,
+    result,
     moduleState: undefined,
   });
 }

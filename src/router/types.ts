@@ -70,6 +70,20 @@ export interface ModuleState {
   value: unknown;
 }
 
+/** What `returns` makes of a result. */
+export interface ResultRules {
+  /**
+   * What is sent of a result: the members that `returns` names. Bytes become base64.
+   *
+   * @throws ResultFault for a part that nothing in `returns` can stand for
+   */
+  readonly project: (result: unknown) => unknown;
+  /** Why a projected result does not match `returns`; undefined: it does. */
+  readonly mismatchOf: (projected: unknown) => string | undefined;
+  /** Whether values of any kind may be sent in some place. */
+  readonly isOpen: boolean;
+}
+
 /** A registered procedure, with all that was compiled at registration. Immutable. */
 export interface Procedure<Entry = unknown> {
   /** The procedure's name in its router. */
@@ -92,8 +106,8 @@ export interface Procedure<Entry = unknown> {
    * @throws RpcError -32602 with ParamIssue[] as its data
    */
   readonly bindParams: (params: unknown) => Record<string, unknown>;
-  /** Why a result does not match `returns`, undefined when it does (or nothing is declared). */
-  readonly checkResult: ((result: unknown) => string | undefined) | undefined;
+  /** What is done with a result before it is sent; undefined: nothing is declared. */
+  readonly result: ResultRules | undefined;
   /** The state of the module that the procedure was loaded from. */
   readonly moduleState: ModuleState | undefined;
   /** The procedure's entry in a contract. Exists only in the type. */

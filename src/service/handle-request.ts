@@ -6,6 +6,7 @@ import { RequestScope } from '../dispatch/scope.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { defaultRouter } from '../router/default.ts';
 import { type Router, tableOf } from '../router/router.ts';
+import { logFault } from './worker-log.ts';
 
 let config: Config | undefined;
 let log: Log | undefined;
@@ -37,9 +38,9 @@ function kernelOf(router: Router): Kernel {
         checkResults,
         timeoutMs,
         maxReplyBytes,
-        onFault: ({ ref, method, detail }) => {
+        onFault: (fault) => {
           log ??= createLog({ level: logLevel });
-          log.error({ event: 'call-failed', ref, method, detail }, 'a procedure failed');
+          logFault(log)(fault);
         },
       },
       deadlines,

@@ -4,7 +4,11 @@ import type { FaultReporter } from '../router/invoke.ts';
 
 /** Logs the stack of each -32603. The client got only the ref. */
 export function logFault(log: Log): FaultReporter {
-  return ({ ref, method, detail, exit }) => {
+  return ({ ref, method, detail, exit, isSent }) => {
+    if (isSent === true) {
+      log.warn({ event: 'result-mismatch', method, detail }, 'a result did not match and was sent');
+      return;
+    }
     const fields = { ref, method, detail };
     if (exit === undefined) log.error({ event: 'call-failed', ...fields }, 'a procedure failed');
     else

@@ -93,7 +93,7 @@ describe('defaults', () => {
       tracing: false,
     });
     assert.equal(workers, Math.max(1, coresHere().count - 1));
-    assert.equal(checkResults, process.env.NODE_ENV !== 'production');
+    assert.equal(checkResults, process.env.NODE_ENV === 'production' ? 'log' : 'refuse');
   });
 
   it('take the place of undefined, and the result is frozen', () => {
@@ -118,12 +118,14 @@ describe('defaults', () => {
     }
   });
 
-  it('turn the check of results off in production', () => {
+  it('have the check of results only logged in production', () => {
     const before = process.env.NODE_ENV;
     try {
       process.env.NODE_ENV = 'production';
-      assert.equal(resolveConfig().checkResults, false);
-      assert.equal(resolveConfig({ checkResults: true }).checkResults, true);
+      assert.equal(resolveConfig().checkResults, 'log');
+      assert.equal(resolveConfig({ checkResults: 'off' }).checkResults, 'off');
+      assert.equal(resolveConfig({ checkResults: true }).checkResults, 'refuse');
+      assert.equal(resolveConfig({ checkResults: false }).checkResults, 'off');
     } finally {
       if (before === undefined) delete process.env.NODE_ENV;
       else process.env.NODE_ENV = before;

@@ -34,7 +34,7 @@ function calling(
   const controller = new AbortController();
   const context = { auth: { user: 'ann' }, signal: controller.signal } as unknown as InvokeContext;
   const outcome = invoke(proc, given, context, {
-    checkResults: true,
+    checkResults: 'refuse',
     onFault: (fault) => faults.push(fault),
   });
   return { outcome, ran, faults, controller, context };

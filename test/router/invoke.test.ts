@@ -24,7 +24,7 @@ const run = (handler: () => unknown, options: ProcedureOptions = {}, params?: un
     faults.push(fault);
   };
   const proc = procedure({ name: 'p', ...options }, handler as () => never);
-  return { outcome: invoke(proc, params, context, { checkResults: true, onFault }), faults };
+  return { outcome: invoke(proc, params, context, { checkResults: 'refuse', onFault }), faults };
 };
 
 const errorOf = (outcome: Outcome): { code: number; message: string; data?: unknown } => {
@@ -331,8 +331,78 @@ describe('what a procedure returns', () => {
       /does not match returns/,
     );
     const proc = procedure({ returns }, (() => 5) as () => never);
-    const outcome = invoke(proc, undefined, context, { checkResults: false, onFault: throwing });
+    const outcome = invoke(proc, undefined, context, { checkResults: 'off', onFault: throwing });
     assert.deepEqual(outcome, { ok: true, code: 0, text: '5' });
+  });
+
+  test('that does not match is sent and reported, once for many, where it is only logged', () => {
+    const reports: Fault[] = [];
+    const options = {
+      checkResults: 'log',
+      onFault: (fault: Fault) => reports.push(fault),
+    } as const;
+    const returns = Type.Object({ id: Type.String() });
+    const proc = procedure({ name: 'p', returns }, (() => ({ id: 5, secret: 1 })) as () => never);
+    for (let call = 0; call < 1000; call++) {
+      const outcome = invoke(proc, undefined, context, options);
+      assert.deepEqual(outcome, { ok: true, code: 0, text: '{"id":5}' });
+    }
+    assert.equal(reports.length, 1);
+    assert.equal(reports[0]?.isSent, true);
+    assert.match(reports[0].detail, /does not match returns: \/id must be string/);
+    const failing = procedure({ name: 'p', returns }, (() => ({ id: 5 })) as () => never);
+    const outcome = invoke(failing, undefined, context, { ...options, onFault: throwing });
+    assert.deepEqual(outcome, { ok: true, code: 0, text: '{"id":5}' });
+  });
+
+  test('what returns does not name is never sent, checked or not', () => {
+    for (const checkResults of ['refuse', 'log', 'off'] as const) {
+      const returns = Type.Object({ id: Type.Number() });
+      const proc = procedure({ returns }, () => ({ id: 1, password_hash: 'secret' }));
+      const outcome = invoke(proc, undefined, context, { checkResults, onFault: throwing });
+      assert.deepEqual(outcome, { ok: true, code: 0, text: '{"id":1}' });
+      const leak = procedure({ returns: Type.String() }, (() => ({ secret: 1 })) as () => never);
+      const faults: Fault[] = [];
+      const onFault = (fault: Fault): number => faults.push(fault);
+      const refused = invoke(leak, undefined, context, { checkResults, onFault }) as Outcome;
+      assert.equal(refused.code, -32603);
+      assert.match(faults[0]!.detail, /is an object where returns declares neither/);
+    }
+  });
+
+  test('of which JSON keeps nothing is a fault that names the place, declared or not', async () => {
+    const losses: [unknown, RegExp][] = [
+      [new Map([[1, 2]]), /^the result is a Map, of which JSON keeps nothing/],
+      [{ page: { items: new Set([1]) } }, /^the result at \/page\/items is a Set/],
+      [{ user: Promise.resolve(1) }, /^the result at \/user is a Promise.*await it/],
+      [[new Response('x')], /^the result at \/0 is a Response/],
+      [{ 'a/b': new Error('secret') }, /^the result at \/a~1b is an Error/],
+      [{ it: { toJSON: () => ({ x: new Map() }) } }, /^the result at \/it\/x is a Map/],
+      [{ data: Buffer.from('abc') }, /^the result at \/data is a Buffer.*Type\.Base64/],
+      [{ data: new Float64Array(2) }, /^the result at \/data is a Float64Array/],
+      [{ data: new ArrayBuffer(2) }, /^the result at \/data is an ArrayBuffer/],
+    ];
+    for (const [value, detail] of losses) {
+      for (const options of [{}, { returns: Type.Unknown() }, { returns: Type.Any() }]) {
+        await assertFault(
+          run(() => value, options),
+          detail,
+        );
+      }
+    }
+  });
+
+  test('an empty object, and a text that looks like one, are what they are', () => {
+    for (const [value, text] of [
+      [{ a: {}, b: [] }, '{"a":{},"b":[]}'],
+      [Object.create(null), '{}'],
+      ['{}', '"{}"'],
+      [{ text: '{"0":1}{"type":"Buffer"' }, JSON.stringify({ text: '{"0":1}{"type":"Buffer"' })],
+      [{ '0': 'a' }, '{"0":"a"}'],
+      [{ type: 'Buffer', data: [1] }, '{"type":"Buffer","data":[1]}'],
+    ] as const) {
+      assert.deepEqual(run(() => value).outcome, { ok: true, code: 0, text });
+    }
   });
 });
 
@@ -364,7 +434,7 @@ describe('invoke', () => {
         seen.push(...args);
       },
     );
-    void invoke(proc, [1], context, { checkResults: false, onFault: throwing });
+    void invoke(proc, [1], context, { checkResults: 'off', onFault: throwing });
     assert.deepEqual(seen, [{ a: 1, b: 2 }, context]);
     assert.equal(seen[1], context);
   });
@@ -372,7 +442,7 @@ describe('invoke', () => {
   test('answers although the log fails', async () => {
     const proc = procedure({ name: 'p' }, throwing);
     const outcome = await invoke(proc, undefined, context, {
-      checkResults: false,
+      checkResults: 'off',
       onFault: throwing,
     });
     assert.equal(errorOf(outcome).code, -32603);

@@ -49,11 +49,11 @@ describe('procedure', () => {
       maxConcurrency,
       params: none,
       returns,
-      checkResult,
+      result,
       isAsync,
     } = bare;
     assert.deepEqual(
-      { name, doc, placement, timeoutMs, maxConcurrency, none, returns, checkResult, isAsync },
+      { name, doc, placement, timeoutMs, maxConcurrency, none, returns, result, isAsync },
       {
         name: 'named',
         doc: null,
@@ -62,7 +62,7 @@ describe('procedure', () => {
         maxConcurrency: undefined,
         none: undefined,
         returns: undefined,
-        checkResult: undefined,
+        result: undefined,
         isAsync: false,
       },
     );

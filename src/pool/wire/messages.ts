@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import type { Files } from '../../modules/modules.ts';
-import type { Fault } from '../../router/invoke.ts';
+import type { CheckResults, Fault } from '../../router/invoke.ts';
 import type { Frame } from './frame.ts';
 
 /**
@@ -31,7 +31,7 @@ export interface ReplicaTask {
 export interface ReplicaOptions {
   readonly maxDepth: number;
   readonly strict: boolean;
-  readonly checkResults: boolean;
+  readonly checkResults: CheckResults;
   readonly maxReplyBytes: number;
   /** Bytes above which the replica reports `memory`; 0: never. */
   readonly maxWorkerMemory: number;

@@ -2,10 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../../jsonrpc/envelope.ts';
 import { RegistrationError } from '../registration-error.ts';
+import { bytesKind, fromBase64 } from './bytes.ts';
 import type { Checks } from './checks.ts';
-import { escapePointer, holdsDefault, holdsName, kindOf, listOf } from './schema-tree.ts';
+import {
+  escapePointer,
+  forEachChild,
+  holdsDefault,
+  holdsName,
+  kindOf,
+  listOf,
+} from './schema-tree.ts';
 
-/** Fills the defaults into a valid value. Returns the value itself where nothing was missing, else a copy. Mutates nothing. */
+/** Fills the defaults into a valid value and decodes its bytes. Returns the value itself where nothing was missing, else a copy. Mutates nothing. */
 export type Fill = (value: unknown) => unknown;
 
 type Members = Record<string, unknown>;
@@ -13,11 +21,11 @@ type Members = Record<string, unknown>;
 /**
  * Compiles the defaults of a schema, nested ones included.
  *
- * @returns undefined for a schema without defaults: its calls pay nothing
+ * @returns undefined for a schema without defaults and bytes: its calls pay nothing
  * @throws RegistrationError for a default that is not a JSON value, or does not match its own schema
  */
 export function compileDefaults(schema: TSchema, checks: Checks, where: string): Fill | undefined {
-  if (!holdsDefault(schema)) return undefined;
+  if (!holdsDefault(schema) && !holdsBytes(schema)) return undefined;
   const compiler = new Compiler(checks, where);
   const fill = compiler.compile(schema, '');
   compiler.assertFinite();
@@ -120,6 +128,9 @@ class Compiler {
         const target = this.#checks.resolve(schema);
         return target && this.compile(target, path);
       }
+      case bytesKind:
+        // An intersection may lead to one text twice.
+        return (value) => (typeof value === 'string' ? fromBase64(value) : value);
       default:
         return undefined;
     }
@@ -160,7 +171,8 @@ class Compiler {
         `${at} ${shorten(JSON.stringify(given))} does not match its schema`,
       );
     }
-    if (typeof given !== 'object' || given === null) return () => given;
+    if (typeof given !== 'object' || given === null)
+      return fill === undefined ? () => given : () => fill(given);
     // Each call parses a default of its own, so that a later change to the schema's object changes no call.
     const text = JSON.stringify(given);
     const complete = (value: unknown): unknown => (fill === undefined ? value : fill(value));
@@ -245,6 +257,15 @@ function isJson(value: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether a part of the schema is bytes. */
+function holdsBytes(schema: TSchema): boolean {
+  let found = kindOf(schema) === bytesKind;
+  forEachChild(schema, (child) => {
+    found ||= holdsBytes(child);
+  });
+  return found;
 }
 
 function shorten(text: string): string {

@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { suggest } from '../../base/suggest.ts';
 import { isObject } from '../../jsonrpc/envelope.ts';
 import type { ParamIssue } from '../types.ts';
+import { lengthOf } from './bytes.ts';
 import type { Checks } from './checks.ts';
 import { escapePointer, kindOf, listOf } from './schema-tree.ts';
 import { typeText } from './type-text.ts';
@@ -200,6 +201,11 @@ const below = (size: number, bound: number): boolean => size < bound;
 const above = (size: number, bound: number): boolean => size > bound;
 
 const rules: readonly Rule[] = [
+  {
+    broken: ({ maxBytes }, value) =>
+      typeof maxBytes === 'number' && lengthOf(String(value)) > maxBytes,
+    text: ({ maxBytes }) => `must be at most ${String(maxBytes)} bytes`,
+  },
   limit('minLength', below, 'must be a string of a length of at least'),
   limit('maxLength', above, 'must be a string of a length of at most'),
   limit('minItems', below, 'must be an array of a length of at least'),

@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { FormatRegistry } from '@sinclair/typebox';
+import { isBase64, registerBytes } from './bytes.ts';
 
 /** In no expression do two repeats without a limit stand beside each other, so every check takes linear time. */
 const expressions = {
@@ -36,8 +37,9 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
   regex: isRegex,
 };
 
-/** Registers the formats with TypeBox. Idempotent. A format that the program has set before is kept. */
+/** Registers the formats and the kind of bytes with TypeBox. Idempotent. A format that the program has set before is kept. */
 export function registerFormats(): void {
+  registerBytes();
   for (const [name, check] of Object.entries(formats)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, check);
   }
@@ -90,13 +92,6 @@ function isEmail(value: string): boolean {
 function isHostname(value: string): boolean {
   if (value.length === 0 || value.length > 253) return false;
   return value.split('.').every((label) => expressions.label.test(label));
-}
-
-/** RFC 4648 section 4, with padding. */
-function isBase64(value: string): boolean {
-  if (value.length % 4 !== 0) return false;
-  const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
-  return !/[^A-Za-z0-9+/]/.test(value.slice(0, value.length - padding));
 }
 
 function isRegex(value: string): boolean {

@@ -24,7 +24,7 @@ const jsonKinds = new Set(
 const foreignKinds = new Map([
   ['Date', "Type.String({ format: 'date-time' })"],
   ['BigInt', "Type.String({ pattern: '^-?[0-9]+$' })"],
-  ['Uint8Array', "Type.String({ format: 'byte' })"],
+  ['Uint8Array', 'Type.Base64()'],
   ['RegExp', 'Type.String({ pattern })'],
   ...['AsyncIterator', 'Constructor', 'Function', 'Iterator', 'Promise', 'Symbol', 'Argument'].map(
     (kind) => [kind, 'a type that JSON has'] as const,

@@ -2,10 +2,11 @@ import type { TObject, TSchema } from '@sinclair/typebox';
 import { messageOf } from '../../base/message-of.ts';
 import { ErrorCode, type RpcError, standardError } from '../../jsonrpc/errors.ts';
 import { RegistrationError } from '../registration-error.ts';
-import type { ParamIssue, Procedure } from '../types.ts';
+import type { ParamIssue, Procedure, ResultRules } from '../types.ts';
 import { createChecks, openAsUnknown, thisAsRef } from './checks.ts';
 import { compileDefaults } from './defaults.ts';
 import { expectedText, explain, receivedType } from './explain.ts';
+import { compileProjection } from './projection.ts';
 import { assertSchema } from './schema-rules.ts';
 import { kindOf, mapTree } from './schema-tree.ts';
 
@@ -74,20 +75,22 @@ export function compileParams(declared: TSchema | undefined, where: string): Com
 export function compileReturns(
   declared: TSchema | undefined,
   where: string,
-): Procedure['checkResult'] {
+): ResultRules | undefined {
   if (declared === undefined) return undefined;
   const place = `${where}: returns`;
   assertSchema(declared, place);
   const schema = mapTree(declared, compilable);
   const checks = compiling(place, () => createChecks(schema, place));
+  const { project, isOpen } = compiling(place, () => compileProjection(schema, checks));
   const { check } = checks;
-  return (result) => {
-    if (check(result)) return undefined;
-    const [first] = explain(schema, result, checks);
+  const mismatchOf = (projected: unknown): string | undefined => {
+    if (check(projected)) return undefined;
+    const [first] = explain(schema, projected, checks);
     if (first === undefined) return 'it is of another type';
     const { path, message, expected, received } = first;
     return `${path === '' ? 'it' : path} ${message} (expected ${expected}, received ${received})`;
   };
+  return { project, isOpen, mismatchOf };
 }
 
 function invalidParams(issues: readonly ParamIssue[]): RpcError {

@@ -22,7 +22,12 @@ export const inline: Subject = {
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer, maxReplyBytes }) => {
     const deadlines = new DeadlineSweep();
-    const options = { timeoutMs, maxReplyBytes, checkResults: true, onFault: () => {} };
+    const options = {
+      timeoutMs,
+      maxReplyBytes,
+      checkResults: 'refuse' as const,
+      onFault: () => {},
+    };
     const host = new InlineHost(options, deadlines, observer);
     return {
       executor: new InlineExecutor(host),
@@ -44,7 +49,7 @@ export const pool: Subject = {
   cases: { mixes: 12, closes: 3 },
   open: async ({ observer, maxReplyBytes }) => {
     const modules = [fixture('executors/procedures.ts')];
-    const limits = { maxDepth: 64, strict: true, checkResults: true, maxReplyBytes };
+    const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
     const opened = new Pool(
       {
         ...patience,

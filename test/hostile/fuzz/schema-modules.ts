@@ -24,7 +24,7 @@ export class SchemaModules {
       workers: 1,
       spareWorkers: 0,
       logLevel: 'silent',
-      checkResults: true,
+      checkResults: 'refuse',
       ...patience,
     } as const;
     const dispatcher = new Dispatcher({ modules: [file], ...options });

@@ -20,7 +20,7 @@ const called = procedure({ name: 'called' }, () => null);
 const limits = { maxDepth: 64, maxBatch: 1000, strict: false };
 const options = {
   ...limits,
-  checkResults: true,
+  checkResults: 'refuse' as const,
   maxReplyBytes: 1000,
   maxWorkerMemory: 0,
   tracing: false,

@@ -35,7 +35,7 @@ class Bench {
     const options = {
       maxDepth: 64,
       strict: false,
-      checkResults: true,
+      checkResults: 'refuse' as const,
       maxReplyBytes: 1000,
       maxWorkerMemory: 0,
       tracing: false,

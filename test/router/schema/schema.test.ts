@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type TSchema, Type, TypeRegistry } from '@sinclair/typebox';
+import { type TSchema, TypeRegistry } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
 import { RpcError } from '../../../src/jsonrpc/errors.ts';
 import { RegistrationError } from '../../../src/router/registration-error.ts';
 import { model } from '../../../src/router/schema/model.ts';
 import { compileParams, compileReturns } from '../../../src/router/schema/schema.ts';
+import { Type } from '../../../src/router/schema/type.ts';
 import type { ParamIssue } from '../../../src/router/types.ts';
 import { seed } from '../../seed.ts';
 
@@ -72,7 +73,7 @@ describe('binding params', () => {
         issues(schema, {}).map(({ path, received }) => [path, received]),
         [['/a', 'undefined']],
       );
-      assert.notEqual(compileReturns(schema, 'p')?.({}), undefined);
+      assert.notEqual(compileReturns(schema, 'p')?.mismatchOf({}), undefined);
     }
   });
 
@@ -546,7 +547,10 @@ describe('modules and recursion', () => {
 
 describe('results', () => {
   test('are described where they do not match', () => {
-    const check = compileReturns(Type.Object({ ids: Type.Array(Type.String()) }), 'procedure "p"')!;
+    const check = compileReturns(
+      Type.Object({ ids: Type.Array(Type.String()) }),
+      'procedure "p"',
+    )!.mismatchOf;
     assert.equal(check({ ids: ['a'] }), undefined);
     assert.equal(
       check({ ids: ['a', 1] }),
@@ -560,7 +564,7 @@ describe('results', () => {
   });
 
   test('of nothing may be declared as void', () => {
-    const check = compileReturns(Type.Void(), 'p')!;
+    const check = compileReturns(Type.Void(), 'p')!.mismatchOf;
     assert.equal(check(undefined), undefined);
     assert.match(check(1)!, /must be null/);
   });
@@ -569,6 +573,74 @@ describe('results', () => {
     assert.throws(
       () => compileReturns(Type.Array(Type.Date()), 'procedure "p"'),
       /procedure "p": returns at \/\*: JSON has no Date/,
+    );
+  });
+});
+
+describe('bytes', () => {
+  const schema = Type.Object({ data: Type.Base64({ maxBytes: 4 }) });
+
+  test('are a Uint8Array for the handler, of its own memory', () => {
+    const given = { data: 'AAEC' };
+    const { data } = bind(schema, given) as { data: Uint8Array };
+    assert.deepEqual(data, new Uint8Array([0, 1, 2]));
+    assert.equal(data.buffer.byteLength, 3);
+    assert.deepEqual(given, { data: 'AAEC' });
+    assert.deepEqual(bind(schema, ['']), { data: new Uint8Array(0) });
+  });
+
+  test('are decoded wherever they stand', () => {
+    const item = Type.Union([Type.Base64(), Type.Null()]);
+    const nested = Type.Object({ list: Type.Array(item), by: Type.Record(Type.String(), item) });
+    assert.deepEqual(bind(nested, { list: ['AQ==', null], by: { a: 'Ag==' } }), {
+      list: [new Uint8Array([1]), null],
+      by: { a: new Uint8Array([2]) },
+    });
+  });
+
+  test('that are no base64 are refused, with one answer each', () => {
+    for (const text of [
+      'AAE',
+      'AAE*',
+      'AA-_',
+      'A===',
+      'AA==AA==',
+      'AB=C',
+      'AAEC\n',
+      ' AAE',
+      '====',
+    ]) {
+      assert.deepEqual(
+        issues(schema, { data: text }),
+        [
+          {
+            path: '/data',
+            message: 'must have the format byte',
+            expected: 'string',
+            received: 'string',
+          },
+        ],
+        text,
+      );
+    }
+    assert.equal(issues(schema, { data: [1] })[0]?.received, 'array');
+  });
+
+  test('beyond maxBytes are refused to the byte', () => {
+    assert.equal((bind(schema, { data: 'AAECAw==' }).data as Uint8Array).length, 4);
+    assert.equal(issues(schema, { data: 'AAECAwQ=' })[0]?.message, 'must be at most 4 bytes');
+    assert.match(issues(schema, { data: 'AAAA'.repeat(1000) })[0]!.message, /at most 4 bytes/);
+  });
+
+  test('of 5 MB are taken, and refused where one character of them is wrong', () => {
+    const large = Type.Object({ data: Type.Base64() });
+    const bytes = Buffer.alloc(5_000_000, 'tandem');
+    const text = bytes.toString('base64');
+    const bound = bind(large, { data: text }).data as Uint8Array;
+    assert.ok(Buffer.from(bound.buffer).equals(bytes));
+    assert.equal(
+      issues(large, { data: `${text.slice(0, 4_000_000)}*${text.slice(4_000_001)}` }).length,
+      1,
     );
   });
 });

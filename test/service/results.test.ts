@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { fixture, Running, resultOf } from './harness.ts';
+
+const modules = [fixture('results.ts')];
+
+for (const place of ['in', 'out']) {
+  describe(`results, ${place === 'in' ? 'inline' : 'from a worker'}`, () => {
+    const logging = Running.suite({ modules, checkResults: 'log' });
+    const refusing = Running.suite({ modules, checkResults: 'refuse' });
+    const ask = (running: Running, name: string, params?: unknown): Promise<string | undefined> =>
+      running.ask({
+        method: `${place}.${name}`,
+        id: 1,
+        ...(params === undefined ? {} : { params }),
+      });
+
+    test('hold what is declared, and nothing else', async () => {
+      for (const running of [logging, refusing]) {
+        assert.deepEqual(resultOf(await ask(running, 'leak')), { id: 1, name: 'Ann' });
+      }
+    });
+
+    test('that do not match are refused, or logged once and sent', async () => {
+      assert.match(String(await ask(refusing, 'wrong')), /"code":-32603/);
+      for (let call = 0; call < 20; call++) {
+        assert.deepEqual(resultOf(await ask(logging, 'wrong')), { id: 'one', name: 'Ann' });
+      }
+      const lines = logging.lines.filter(({ fields }) => fields.event === 'result-mismatch');
+      assert.deepEqual(
+        lines.map(({ level, fields }) => [level, fields.method, fields.detail]),
+        [
+          [
+            'warn',
+            `${place}.wrong`,
+            'the result does not match returns: /id must be number (expected number, received string)',
+          ],
+        ],
+      );
+    });
+
+    test('of which JSON keeps nothing are refused, and the log has the place', async () => {
+      logging.lines.length = 0;
+      const reply = String(await ask(logging, 'lost'));
+      assert.match(reply, /"code":-32603,.*"data":\{"ref":"[0-9a-f-]+"\}/);
+      const [line] = logging.lines.filter(({ fields }) => fields.event === 'call-failed');
+      assert.match(String(line?.fields.detail), /^the result at \/users is a Map, of which JSON/);
+    });
+
+    test('may be bytes, as params may', async () => {
+      const data = Buffer.from([0, 1, 254]).toString('base64');
+      const expected = Buffer.from([255, 254, 1]).toString('base64');
+      assert.deepEqual(resultOf(await ask(refusing, 'bytes', { data })), { data: expected });
+      assert.match(String(await ask(refusing, 'bytes', { data: 'AA*=' })), /"code":-32602/);
+    });
+  });
+}

@@ -5,6 +5,7 @@ import { coresHere, oneCoreNote } from '../config/cores.ts';
 import { createAuthenticator } from '../dispatch/authenticate.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
+import type { MountedRequest } from '../http/node/mount.ts';
 import type { Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { defaultRouter } from '../router/default.ts';
@@ -15,6 +16,7 @@ import { type ModuleWatch, watchModules } from '../service/watch.ts';
 import { logHookFault } from '../service/worker-log.ts';
 import { assertHook, type Hooks } from './hooks.ts';
 import { type Listening, listenForAll, mostOperators } from './listening.ts';
+import { type MountOptions, toMountAuth } from './mount-options.ts';
 import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 import { RefusedConnections } from './refused-connections.ts';
 
@@ -70,6 +72,7 @@ export class RpcApp {
       authenticate:
         authenticate &&
         createAuthenticator(
+          'authenticate',
           this.dispatcher.watched('(authenticate)', authenticate),
           logHookFault(this.#log, 'authenticate'),
         ),
@@ -162,11 +165,16 @@ export class RpcApp {
   /**
    * The same service as a handler for a server of your own: node:http, Express, Fastify. Starts the workers; calls
    * that come before the workers are ready wait.
+   *
+   * @throws StartupError for options that can't be
    */
-  nodeHandler(): NodeHandler {
+  nodeHandler<Request extends MountedRequest = MountedRequest>(
+    options: MountOptions<Request> = {},
+  ): NodeHandler<Request> {
+    const auth = toMountAuth(options, this.dispatcher);
     // A failed start is told in the answers to calls. It must not be an unhandled rejection here.
     this.dispatcher.ready().catch(() => {});
-    return createNodeHandler(this.dispatcher, this.#options);
+    return createNodeHandler(this.dispatcher, this.#options, auth) as NodeHandler<Request>;
   }
 
   /** See {@link Dispatcher.reload}. */

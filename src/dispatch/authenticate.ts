@@ -15,20 +15,22 @@ export type Verdict =
 export type Authenticator<Facts> = (facts: Facts) => Verdict | Promise<Verdict>;
 
 /**
+ * @param name of the hook, as its faults are told
  * @param authenticate returns what `context.auth` is, a JSON value or nothing; throws an RpcError to refuse; may be
  *   asynchronous
  * @param onFault told of anything else that was thrown, which is a -32603; the caller gets only the ref
  */
 export function createAuthenticator<Facts>(
+  name: string,
   authenticate: (facts: Facts) => unknown,
   onFault: (fault: { readonly ref: string; readonly detail: string }) => void,
 ): Authenticator<Facts> {
   const refuse = (error: unknown): Verdict => ({
-    refusal: toErrorOutcome(error, 'authenticate', onFault),
+    refusal: toErrorOutcome(error, name, onFault),
   });
   const settle = async (result: PromiseLike<unknown>): Promise<Verdict> => {
     try {
-      return admit(await result);
+      return admit(await result, name);
     } catch (error) {
       return refuse(error);
     }
@@ -36,7 +38,7 @@ export function createAuthenticator<Facts>(
   return (facts) => {
     try {
       const result = authenticate(facts);
-      return isThenable(result) ? settle(result) : admit(result);
+      return isThenable(result) ? settle(result) : admit(result, name);
     } catch (error) {
       return refuse(error);
     }
@@ -44,7 +46,7 @@ export function createAuthenticator<Facts>(
 }
 
 /** @throws TypeError for what is no JSON value */
-function admit(auth: unknown): Verdict {
-  const authText = auth === undefined ? undefined : jsonTextOf(auth, 'the result of authenticate');
+function admit(auth: unknown, name: string): Verdict {
+  const authText = auth === undefined ? undefined : jsonTextOf(auth, `the result of ${name}`);
   return { refusal: undefined, authText };
 }

@@ -45,6 +45,17 @@ export class RequestBody {
     return this.#filled === this.#length ? this.#bytes : undefined;
   }
 
+  /**
+   * Takes a whole body in that came as a text of `length` bytes.
+   *
+   * @returns the body: a large one as bytes, in which it goes to a worker
+   */
+  addText(text: string): string | Uint8Array {
+    if (this.#bytes === undefined) return text;
+    this.#filled = this.#bytes.write(text);
+    return this.#bytes;
+  }
+
   /** The request is answered, or its client went before it was handed over. Idempotent. */
   release(): void {
     if (this.#isGone) return;

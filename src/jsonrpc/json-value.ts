@@ -44,7 +44,7 @@ function assertJson(value: unknown, place: string, depth: number): void {
 }
 
 /** Plain objects of other realms count too: their prototype has no prototype, or they have none. */
-function isPlain(value: object): boolean {
+export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

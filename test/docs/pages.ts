@@ -11,6 +11,7 @@ export const pages = [
   'docs/testing.md',
   'docs/client.md',
   'docs/codegen.md',
+  'docs/mounting.md',
   'docs/operations.md',
   'docs/reliability.md',
   'docs/benchmark.md',

@@ -36,6 +36,9 @@ async function fastifyClient(t: TestContext, app: FastifyInstance): Promise<RawC
   return client;
 }
 
+const cycle: unknown[] = [];
+cycle.push(cycle);
+
 const large = 'é'.repeat(500_000);
 
 describe('mounted in node:http', () => {
@@ -121,21 +124,67 @@ describe('mounted in Express', () => {
     });
   }
 
-  test('behind express.json(): 500 that says what to do', async (t) => {
+  test('behind express.json(): its value is the body', async (t) => {
     const { handle, service } = handler();
+    const app = express();
+    app.use(express.json({ limit: '10mb' }));
+    app.use('/rpc', handle);
+    const client = await clientOf(t, createServer(app));
+    assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
+    assert.equal(service.lastBody, rpc('echo', 'é'));
+    assert.equal(json(await client.ask(post(rpc('echo', large)))).result, large);
+    assert.deepEqual(service.bodies[1], {
+      kind: 'bytes',
+      bytes: Buffer.byteLength(rpc('echo', large)),
+      shared: true,
+    });
+    await client.ask(post(`[${rpc('echo')},{"__proto__":{"a":"\\ud800"}}]`));
+    assert.equal(service.lastBody, `[${rpc('echo')},{"__proto__":{"a":"\\ud800"}}]`);
+    // The parser leaves this type alone.
+    const other = { 'content-type': 'application/json-rpc' };
+    assert.equal((await client.ask(post(rpc('echo'), other))).status, 200);
+    assert.equal(service.bodyMemory.stats().inUse, 0);
+  });
+
+  test('behind express.json(): the limits hold', async (t) => {
+    const { handle, service } = handler({ maxBodyBytes: 100 });
     const app = express();
     app.use(express.json());
     app.use('/rpc', handle);
     const client = await clientOf(t, createServer(app));
-    const reply = await client.ask(post(rpc('echo')));
-    assert.equal(reply.status, 500);
-    assert.equal(json(reply).error.code, -32603);
-    assert.match(reply.body.toString(), /mount it before the parser/);
-    assert.equal(service.bodies.length, 0);
-    // The parser leaves this type alone.
-    const other = { 'content-type': 'application/json-rpc' };
-    assert.equal((await client.ask(post(rpc('echo'), other))).status, 200);
+    assert.equal((await client.ask(post(rpc('echo', 'x'.repeat(100))))).status, 413);
+    // 9 bytes of a number become 21: the text that is read is held to the limit too.
+    const numbers = (count: number) =>
+      `{"id":1,"method":"echo","params":[${Array(count).fill('1.5e20')}]}`;
+    const written = await client.ask(post(numbers(8)));
+    assert.equal(written.status, 413);
+    assert.deepEqual(json(written).error.data, { limit: 100 });
+    assert.equal((await client.ask(post(numbers(2)))).status, 200);
+    assert.equal(service.bodies.length, 1);
   });
+
+  for (const [what, left] of [
+    ['nothing', undefined],
+    ['a Map', new Map()],
+    ['a BigInt', { id: 1n }],
+    ['a cycle', cycle],
+    ['a function', () => {}],
+  ] as const) {
+    test(`a parser that left ${what}: 500 that says what to do`, async (t) => {
+      const { handle, service } = handler();
+      const app = express();
+      app.use(express.raw({ type: '*/*' }), (request, _response, next) => {
+        request.body = left;
+        next();
+      });
+      app.use('/rpc', handle);
+      const reply = await (await clientOf(t, createServer(app))).ask(post(rpc('echo')));
+      assert.equal(reply.status, 500);
+      assert.equal(json(reply).error.code, -32603);
+      assert.match(reply.body.toString(), /mount the handler before that parser/);
+      assert.equal(service.bodies.length, 0);
+    });
+  }
 
   test('a body that a parser has read is held to the limit', async (t) => {
     const { handle } = handler({ maxBodyBytes: 100 });
@@ -182,14 +231,18 @@ describe('mounted in Fastify', () => {
     assert.equal(service.bodies[0]?.kind, 'bytes');
   });
 
-  test('with its own JSON parser: 500 that says what to do', async (t) => {
-    const { handle } = handler();
+  test('with its own JSON parser: its value is the body', async (t) => {
+    const { handle, service } = handler();
     const app = fastify();
     app.all('/rpc', handle);
     const client = await fastifyClient(t, app);
-    const reply = await client.ask(post(rpc('echo')));
-    assert.equal(reply.status, 500);
-    assert.match(reply.body.toString(), /mount it before the parser/);
+    assert.equal(json(await client.ask(post(rpc('echo', 'é')))).result, 'é');
+    assert.equal((await client.ask(request('GET', '/rpc'))).status, 200);
+    // Numbers and strings are bodies for that parser too. A string is taken as the text of the body.
+    await client.ask(post('7'));
+    assert.equal(service.lastBody, '7');
+    await client.ask(post('"text"'));
+    assert.equal(service.lastBody, 'text');
   });
 
   test('by the raw pair, hijacked by the application', async (t) => {

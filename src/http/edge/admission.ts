@@ -1,24 +1,24 @@
+import type { Verdict } from '../../dispatch/authenticate.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { cappedReply, type Outcome } from '../../jsonrpc/reply.ts';
 import { type Answer, jsonAnswer } from './answer.ts';
-import type { AuthRequest, HttpAuthenticator } from './auth-request.ts';
 
 /**
- * Asks the hook about a request that is no call.
+ * Answers a request that is no call when it is known who calls.
  *
  * @param scope the request's own: cancelled when its client goes
+ * @param verdict what the hook says of the request
  * @param answer what the request gets where the hook lets it through
  */
 export function admitted(
   service: Service,
   scope: RequestScope,
-  authenticate: HttpAuthenticator,
-  request: AuthRequest,
+  verdict: Verdict | Promise<Verdict>,
   answer: () => Answer,
 ): Answer | Promise<Answer> {
-  scope.verdict = authenticate(request);
+  scope.verdict = verdict;
   const refusal = service.admit(scope);
   const settle = (value: Outcome | undefined): Answer =>
     value === undefined ? answer() : refused(value);

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Authenticator, Verdict } from '../../dispatch/authenticate.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { admitted } from '../edge/admission.ts';
-import { failure, outOfMemory } from '../edge/answer.ts';
+import { outOfMemory } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
 import { createCors } from '../edge/cors.ts';
@@ -21,30 +22,41 @@ import { type NodeContext, NodeExchange } from './exchange.ts';
 import {
   fullPathOf,
   type HookedReply,
-  type HookedRequest,
   type Mount,
+  type MountedRequest,
   mountedTarget,
   pathOf,
   queryOf,
   toMount,
 } from './mount.ts';
+import { isRead, parsedBody, unusableBody } from './parsed-body.ts';
 
 /**
  * A request handler for an http server that exists already. In node:http it takes the request and the response; in
  * Express it is a handler (`app.use(path, handler)`, `app.all(path, handler)`); in Fastify it is a route handler
  * (`app.all(path, handler)`).
  *
- * The handler reads the body itself. Behind a body parser it needs the raw body (a Buffer or a string). A parsed body
- * no longer holds what was sent: such a request is answered with 500 and the reason.
+ * The handler reads the body itself. Where a parser of the framework has read the body already, the handler takes what
+ * the parser left: text, bytes, or the value of the JSON.
+ *
+ * @typeParam Request the framework's request
  */
-export type NodeHandler = (
-  request: IncomingMessage | HookedRequest,
+export type NodeHandler<Request extends MountedRequest = MountedRequest> = (
+  request: Request,
   response: ServerResponse | HookedReply,
 ) => void;
 
-/** The handler for a mount. It answers at `options.path` and wherever a framework's router put it. */
-export function createNodeHandler(service: Service, options: HttpOptions): NodeHandler {
-  return createHandler(service, options, new InFlight(), mountedTarget);
+/**
+ * The handler for a mount. It answers at `options.path` and wherever a framework's router put it.
+ *
+ * @param auth says who calls, by the framework's request; undefined: `options.authenticate` is asked, if it is there
+ */
+export function createNodeHandler(
+  service: Service,
+  options: HttpOptions,
+  auth?: Authenticator<MountedRequest>,
+): NodeHandler {
+  return createHandler(service, options, new InFlight(), mountedTarget, auth);
 }
 
 /** The handler for a server of its own. It answers at `options.path` only. */
@@ -63,8 +75,10 @@ function createHandler(
   options: HttpOptions,
   inFlight: InFlight,
   targetOf: (mount: Mount, routes: Routes) => Target,
+  auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
-  const { warn, writeTimeoutMs, bodyTimeoutMs, authenticate } = options;
+  const { warn, writeTimeoutMs, bodyTimeoutMs } = options;
+  const authenticate = auth === undefined ? options.authenticate : undefined;
   const bodyDeadlines = new BodyDeadlines();
   const context: NodeContext = {
     service,
@@ -79,7 +93,7 @@ function createHandler(
   const routes = createRoutes(service, options);
   const connections = new NodeConnections();
   // One head for all requests: each request fills and reads it before its handler returns.
-  const head = new RequestHead(options);
+  const head = new RequestHead({ ...options, authenticate });
   const peers = createPeers(options.trustedProxies);
 
   const handle = (mount: Mount, connection: NodeConnection): void => {
@@ -122,7 +136,10 @@ function createHandler(
       exchange.answer(refused);
       return;
     }
-    const whoAsks = () => authRequest(head.all, remoteAddress, method, fullPathOf(req));
+    const askWho = (): Verdict | Promise<Verdict> | undefined =>
+      auth === undefined
+        ? authenticate?.(authRequest(head.all, remoteAddress, method, fullPathOf(req)))
+        : auth(mount.request);
     if (isCall) {
       const { forwarded: headers, timeoutMs, traceparent, tracestate } = head;
       const callerHeader = proxyHeaders && peers?.callerHeader(connectedFrom, proxyHeaders);
@@ -131,7 +148,7 @@ function createHandler(
       if (exchange.span !== undefined) scope.trace = exchange.span.calls;
       const take = bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);
       if (take === undefined) return;
-      if (authenticate !== undefined) scope.verdict = authenticate(whoAsks());
+      scope.verdict = askWho();
       take(scope);
       return;
     }
@@ -139,12 +156,11 @@ function createHandler(
     const answer = () => routes.answer(target, method, queryOf(req.url), ifNoneMatch);
     if (target === 'metrics') {
       exchange.answerOnce(() => routes.metrics(method));
-    } else if (authenticate !== undefined && routes.asksWho(target, method)) {
-      const request = whoAsks();
-      exchange.answerOnce((scope) => admitted(service, scope, authenticate, request, answer));
-    } else {
-      exchange.answer(answer());
+      return;
     }
+    const verdict = routes.asksWho(target, method) ? askWho() : undefined;
+    if (verdict === undefined) exchange.answer(answer());
+    else exchange.answerOnce((scope) => admitted(service, scope, verdict, answer));
   };
 
   return (request, response) => {
@@ -160,31 +176,25 @@ function readHead(head: RequestHead, { rawHeaders }: IncomingMessage): void {
   }
 }
 
-const parsedBody = failure(
-  'the body was read by a parser before this handler: mount it before the parser, ' +
-    'or have the parser leave a Buffer or a string',
-);
-
 /**
  * Reserves memory for the body of a call and returns how to read and answer it; undefined: the request is answered,
  * with a refusal.
  */
 function bodyTaker(
   exchange: NodeExchange,
-  { req, body: read }: Mount,
+  { req, body: left }: Mount,
   checks: Checks,
   memory: BodyMemory,
   contentLength: number,
 ): ((scope: RequestScope) => void) | undefined {
-  const isRead = req.readableDidRead || req.readableEnded;
-  if (isRead && typeof read !== 'string' && !(read instanceof Uint8Array)) {
-    exchange.answer(parsedBody);
+  const read = isRead(req) ? parsedBody(left) : undefined;
+  if (read === null) {
+    exchange.answer(unusableBody);
     return undefined;
   }
-  const bytes = isRead ? (read as string | Uint8Array) : undefined;
-  const length = bytes === undefined ? contentLength : Buffer.byteLength(bytes);
-  // A parser that decompresses yields more bytes than the head announced.
-  const tooLarge = bytes === undefined ? undefined : checks.bodyLength(length);
+  const length = read === undefined ? contentLength : Buffer.byteLength(read);
+  // What a parser leaves may be longer than the body that the head announced.
+  const tooLarge = read === undefined ? undefined : checks.bodyLength(length);
   const body = tooLarge === undefined ? RequestBody.reserve(memory, length) : undefined;
   if (body === undefined) {
     exchange.answer(tooLarge ?? outOfMemory);
@@ -192,9 +202,9 @@ function bodyTaker(
   }
   return (scope) => {
     scope.body = body.lease;
-    if (bytes === undefined) exchange.call(body, length, scope);
+    if (read === undefined) exchange.call(body, length, scope);
+    else if (typeof read === 'string') exchange.callRead(body.addText(read), body, scope);
     // The parser's buffer stays the application's, so a worker reads a copy.
-    else if (typeof bytes === 'string') exchange.callRead(bytes, body, scope);
-    else exchange.callRead(body.add(bytes) ?? bytes, body, scope);
+    else exchange.callRead(body.add(read) ?? read, body, scope);
   };
 }

@@ -6,6 +6,8 @@ export interface HookedRequest {
   readonly raw: IncomingMessage;
   readonly body?: unknown;
 }
+/** What a mounted handler is called with: Node's request, as it is or dressed by Express, or Fastify's request. */
+export type MountedRequest = IncomingMessage | HookedRequest;
 export interface HookedReply {
   readonly raw: ServerResponse;
   hijack(): unknown;
@@ -24,6 +26,8 @@ interface Dressed {
  * A request, wherever it was mounted: Node's request and response, and what a framework made of the request before.
  */
 export interface Mount {
+  /** What the handler was called with: the framework's own request, with all that the framework put there. */
+  readonly request: MountedRequest;
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** The body that a parser left; undefined: there was no parser. */
@@ -32,13 +36,10 @@ export interface Mount {
   readonly routed: boolean;
 }
 
-export function toMount(
-  request: IncomingMessage | HookedRequest,
-  response: ServerResponse | HookedReply,
-): Mount {
+export function toMount(request: MountedRequest, response: ServerResponse | HookedReply): Mount {
   if ('raw' in request && 'raw' in response) {
     response.hijack();
-    return { req: request.raw, res: response.raw, body: request.body, routed: true };
+    return { request, req: request.raw, res: response.raw, body: request.body, routed: true };
   }
   if ('raw' in request || 'raw' in response) {
     throw new TypeError('a request and a response of the same framework are needed');
@@ -47,7 +48,8 @@ export function toMount(
   const { baseUrl, route } = dressed;
   // `app.use(path, handler)` takes the path off the url; `app.all(path, handler)` keeps the url and names its route.
   const used = typeof baseUrl === 'string' && baseUrl !== '' && pathOf(request.url) === '/';
-  return { req: request, res: response, body: dressed.body, routed: used || route !== undefined };
+  const routed = used || route !== undefined;
+  return { request, req: request, res: response, body: dressed.body, routed };
 }
 
 /** The path of a URL, without its query. */

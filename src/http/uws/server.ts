@@ -183,7 +183,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     }
     const request = authRequest(head.all, exchange.remoteAddress, method, url);
     exchange.answerOnce(
-      (scope) => admitted(this.service, scope, authenticate, request, answer),
+      (scope) => admitted(this.service, scope, authenticate(request), answer),
       cors,
       method === 'HEAD',
     );

@@ -41,6 +41,7 @@ export function proxies(start: Start): void {
   test('authenticate is told of the caller that a trusted proxy names, for calls and documents', async (t) => {
     const seen: (string | undefined)[] = [];
     const authenticate = createAuthenticator(
+      'authenticate',
       ({ remoteAddress }: AuthRequest) => void seen.push(remoteAddress),
       () => assert.fail(),
     );

@@ -26,6 +26,7 @@ function optionsOf({ maxMessageBytes, askWho }: TransportOptions): HttpOptions {
   const authenticate =
     askWho &&
     createAuthenticator(
+      'authenticate',
       ({ headers }: { readonly headers: Readonly<Record<string, string | undefined>> }) =>
         askWho(headers['x-token']),
       () => {},

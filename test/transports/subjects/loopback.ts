@@ -28,6 +28,7 @@ export class LoopbackServer implements Server {
     this.authenticator =
       askWho &&
       createAuthenticator(
+        'authenticate',
         ({ token }: SentFacts) => askWho(token),
         () => {},
       );

@@ -1,0 +1,54 @@
+import { StartupError } from '../base/startup-error.ts';
+import { suggest } from '../base/suggest.ts';
+import { type Authenticator, createAuthenticator } from '../dispatch/authenticate.ts';
+import type { MountedRequest } from '../http/node/mount.ts';
+import type { Dispatcher } from '../service/dispatcher.ts';
+import { logHookFault } from '../service/worker-log.ts';
+import { assertHook } from './hooks.ts';
+
+/**
+ * Options of one mount.
+ *
+ * @typeParam Request the framework's request: that of Express, of Fastify, or Node's
+ */
+export interface MountOptions<Request extends MountedRequest = MountedRequest> {
+  /**
+   * Says who calls, by what the framework knows: a session, `request.user`. What it returns, a JSON value or nothing,
+   * is `context.auth` of each call of the request. It takes the place of the option `authenticate` at this mount: that
+   * hook is not asked there. Throws an RpcError to refuse; may be asynchronous. Called once for each request that is a
+   * call or asks for the document.
+   */
+  readonly auth?: ((request: Request) => unknown) | undefined;
+}
+
+const names = ['auth'] as const satisfies readonly (keyof MountOptions)[];
+
+/**
+ * The option `auth` as the handler calls it: it never throws and never rejects.
+ *
+ * @throws StartupError for an `auth` that is no function, and for a name that is no option: a misspelt `auth` would let
+ *   everybody in
+ */
+export function toMountAuth<Request extends MountedRequest>(
+  options: MountOptions<Request>,
+  dispatcher: Dispatcher,
+): Authenticator<MountedRequest> | undefined {
+  if (typeof options !== 'object' || options === null) {
+    throw new StartupError('nodeHandler: expected an object of options, such as { auth }');
+  }
+  for (const name of Object.keys(options)) {
+    if (names.some((known) => known === name)) continue;
+    const meant = name === 'authenticate' ? 'auth' : suggest(name, names);
+    const hint = meant === undefined ? `it takes ${names.join(', ')}` : `did you mean ${meant}?`;
+    throw new StartupError(`nodeHandler: unknown option ${name}, ${hint}`);
+  }
+  const { auth } = options;
+  assertHook(auth, 'nodeHandler: option auth');
+  if (auth === undefined) return undefined;
+  const hook = (request: MountedRequest): unknown => auth(request as Request);
+  return createAuthenticator(
+    'auth',
+    dispatcher.watched('(auth)', hook),
+    logHookFault(dispatcher.log, 'auth'),
+  );
+}

@@ -1,0 +1,220 @@
+/** docs/protocol.md, "In a server of your own". */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import express, { type Request } from 'express';
+import {
+  type AppOptions,
+  type MountOptions,
+  RpcApp,
+  RpcError,
+  StartupError,
+} from '../../src/index.ts';
+import { json, post, RawClient, request, rpc } from '../http/raw-client.ts';
+import { patience } from '../patience.ts';
+import { recorder } from '../service/harness.ts';
+import { procedures } from './hooks/harness.ts';
+
+interface SignedIn extends Request {
+  user?: unknown;
+}
+
+/** An Express app with a JSON parser in front, whose callers are who the header `x-user` says. */
+async function mounted(
+  t: TestContext,
+  options: MountOptions<SignedIn>,
+  given: Partial<AppOptions> = {},
+) {
+  const { log, lines } = recorder();
+  const app = new RpcApp({
+    modules: [procedures],
+    workers: 1,
+    spareWorkers: 0,
+    ...patience,
+    log,
+    ...given,
+  });
+  const web = express();
+  web.use(express.json({ limit: '50mb' }), (incoming: SignedIn, _response, next) => {
+    const user = incoming.get('x-user');
+    if (user !== undefined) incoming.user = { user };
+    next();
+  });
+  web.all('/rpc', app.nodeHandler(options));
+  const server = createServer(web);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await app.dispatcher.ready();
+  const client = new RawClient((server.address() as AddressInfo).port);
+  t.after(async () => {
+    client.destroy();
+    server.close();
+    await app.close();
+  });
+  return { client, lines, app };
+}
+
+const ann = { 'x-user': 'ann' };
+const places = ['inline', 'worker'] as const;
+
+describe('nodeHandler({ auth })', () => {
+  for (const [when, auth] of [
+    ['at once', (incoming: SignedIn) => incoming.user],
+    ['later', async (incoming: SignedIn) => incoming.user],
+  ] as const) {
+    test(`what it returns ${when} is context.auth in both places, for each request its own`, async (t) => {
+      const { client } = await mounted(t, { auth });
+      for (const place of places) {
+        const reply = await client.ask(post(rpc(`who.${place}`), ann));
+        assert.deepEqual(json(reply).result, { user: 'ann' });
+        assert.equal(json(await client.ask(post(rpc(`who.${place}`)))).result, 'nobody');
+      }
+    });
+  }
+
+  test('it is asked once for each call and for the document, and authenticate is not', async (t) => {
+    const asked: string[] = [];
+    const auth = ({ method, originalUrl }: SignedIn): void => {
+      asked.push(`${method} ${originalUrl}`);
+    };
+    const authenticate = (): never => assert.fail('authenticate was asked');
+    const { client } = await mounted(t, { auth }, { authenticate });
+    assert.equal(
+      (await client.ask(post(`[${rpc('who.inline')},${rpc('who.worker')}]`))).status,
+      200,
+    );
+    assert.equal((await client.ask(request('GET', '/rpc?format=openrpc'))).status, 200);
+    assert.equal((await client.ask(request('OPTIONS', '/rpc'))).status, 204);
+    assert.equal((await client.ask(post('x', { 'content-type': 'text/plain' }))).status, 415);
+    assert.deepEqual(asked, ['POST /rpc', 'GET /rpc?format=openrpc']);
+  });
+
+  test('without it, authenticate is asked here too', async (t) => {
+    const authenticate = ({ path }: { path: string }) => ({ user: path });
+    const { client } = await mounted(t, {}, { authenticate });
+    assert.deepEqual(json(await client.ask(post(rpc('who.worker'), ann))).result, { user: '/rpc' });
+  });
+
+  for (const [when, auth] of [
+    [
+      'at once',
+      (): never => {
+        throw new RpcError(4010, 'Sign in', { at: '/sign-in' });
+      },
+    ],
+    [
+      'later',
+      async (): Promise<never> => {
+        throw new RpcError(4010, 'Sign in', { at: '/sign-in' });
+      },
+    ],
+  ] as const) {
+    test(`an RpcError ${when} goes out whole, and nothing runs`, async (t) => {
+      const { client } = await mounted(t, { auth });
+      const error = { code: 4010, message: 'Sign in', data: { at: '/sign-in' } };
+      const reply = await client.ask(post(rpc('who.worker', {}, 7)));
+      assert.equal(reply.status, 200);
+      assert.deepEqual(json(reply), { jsonrpc: '2.0', id: 7, error });
+      const batch = await client.ask(post(`[${rpc('who.inline')},${rpc('who.worker')}]`));
+      assert.deepEqual(json(batch), { jsonrpc: '2.0', id: null, error });
+      assert.equal((await client.ask(request('GET', '/rpc'))).status, 403);
+    });
+  }
+
+  for (const [what, auth, detail] of [
+    [
+      'another throw',
+      () => {
+        throw new Error('the store of sessions is away');
+      },
+      /the store of sessions is away/,
+    ],
+    [
+      'a value that is no JSON',
+      () => ({ since: new Date(0) }),
+      /the result of auth\.since is a Date/,
+    ],
+  ] as const) {
+    test(`${what} is -32603 with a ref that one line of the log has`, async (t) => {
+      const { client, lines } = await mounted(t, { auth });
+      const { error } = json(await client.ask(post(rpc('who.worker'))));
+      assert.equal(error.code, -32603);
+      const logged = lines.filter(({ fields }) => fields.event === 'hook-failed');
+      assert.equal(logged.length, 1);
+      assert.equal(logged[0]?.fields.hook, 'auth');
+      assert.equal(logged[0]?.fields.ref, (error.data as { ref: string }).ref);
+      assert.match(String(logged[0]?.fields.detail), detail);
+    });
+  }
+
+  test('in node:http it gets the request of node:http', async (t) => {
+    const { log } = recorder();
+    const app = new RpcApp({
+      modules: [procedures],
+      workers: 1,
+      spareWorkers: 0,
+      ...patience,
+      log,
+    });
+    const auth = (incoming: IncomingMessage) => ({ user: incoming.headers['x-user'] });
+    const server = createServer(app.nodeHandler({ auth }));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const client = new RawClient((server.address() as AddressInfo).port);
+    t.after(async () => {
+      client.destroy();
+      server.close();
+      await app.close();
+    });
+    assert.deepEqual(json(await client.ask(post(rpc('who.worker'), ann))).result, { user: 'ann' });
+  });
+
+  test('a mistake in the options is one line, and no handler', async (t) => {
+    const app = new RpcApp({ modules: [procedures], log: recorder().log });
+    t.after(() => app.close());
+    for (const [options, message] of [
+      [{ authenticate: () => 1 }, 'nodeHandler: unknown option authenticate, did you mean auth?'],
+      [{ Auth: () => 1 }, 'nodeHandler: unknown option Auth, did you mean auth?'],
+      [{ user: () => 1 }, 'nodeHandler: unknown option user, it takes auth'],
+      [{ auth: { user: 'ann' } }, 'nodeHandler: option auth: expected a function, got object'],
+      [() => 1, 'nodeHandler: expected an object of options, such as { auth }'],
+    ] as const) {
+      assert.throws(() => app.nodeHandler(options as MountOptions), new StartupError(message));
+    }
+  });
+});
+
+describe('a parsed body, in the whole service', () => {
+  test('a body that was parsed is held to every limit', async (t) => {
+    const { client } = await mounted(
+      t,
+      {},
+      { maxBatch: 2, maxInlineParamsBytes: 1024, strict: true },
+    );
+    const code = async (body: string) => json(await client.ask(post(body))).error.code;
+    assert.equal(
+      await code(`[${rpc('who.inline')},${rpc('who.inline')},${rpc('who.inline')}]`),
+      -32004,
+    );
+    assert.equal(await code(rpc('who.inline', { text: 'x'.repeat(2000) })), -32004);
+    const deep = (levels: number) =>
+      `{"jsonrpc":"2.0","id":1,"method":"who.inline","params":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+    assert.equal(await code(deep(64)), -32700);
+    // Deeper than JSON.stringify can write.
+    assert.equal(await code(deep(100_000)), -32700);
+    assert.equal(await code('{"id":1,"method":"who.inline"}'), -32600);
+    assert.equal(await code('[]'), -32600);
+  });
+
+  test('ids come back as the parser has read them, params as they were sent', async (t) => {
+    const { client } = await mounted(t, { auth: ({ user }) => user });
+    const reply = await client.ask(
+      post(
+        '{"jsonrpc":"2.0","id":1e2,"method":"own.worker","params":{"owner":"x","owner":"ann"}}',
+        ann,
+      ),
+    );
+    assert.equal(reply.body.toString(), '{"jsonrpc":"2.0","id":100,"result":"ann"}');
+    assert.equal((await client.ask(post('{"jsonrpc":"2.0","method":"who.inline"}'))).status, 204);
+  });
+});

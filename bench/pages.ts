@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartNames } from './charts.ts';
 import type { Machine } from './machine.ts';
-import type { Results } from './results.ts';
+import type { Results, SuiteResult } from './results.ts';
 import { suiteTables, targetsTable } from './table.ts';
 
 const startMarker = '<!-- bench:start -->';
@@ -23,11 +23,35 @@ export function shortSection(results: Results, folder: string): string {
       'http',
       'Requests per second over HTTP, as shares of the raw uWebSockets.js floor',
     ),
+    ...results.suites.filter(({ name }) => name === 'http').map(poolsTable),
     chart(folder, 'isolation', 'p99 of a light call, alone and beside heavy calls'),
     targetsTable(results.targets),
     source(results),
   ];
   return parts.join('\n\n');
+}
+
+const poolSubjects = new Set([
+  'uws-floor',
+  'tandem',
+  'tandem-pooled',
+  'uws-piscina-text',
+  'uws-piscina',
+  'fastify-piscina',
+]);
+const poolMetrics = new Set(['requests', 'p99', 'cpu', 'main cpu']);
+
+/** A tiny call that runs in a worker thread: ours, the rivals with a pool, and what a call costs without one. */
+function poolsTable(http: SuiteResult): string {
+  const tool = http.series.some((one) => one.tool === 'wrk') ? 'wrk' : 'autocannon';
+  const series = http.series.filter(
+    (one) =>
+      one.case === '64 connections' &&
+      one.tool === tool &&
+      poolSubjects.has(one.subject) &&
+      poolMetrics.has(one.metric),
+  );
+  return suiteTables({ ...http, series });
 }
 
 /** The section for the page on the benchmark: everything. */

@@ -1,5 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { stackOf } from '../../src/base/message-of.ts';
+import { threadCpuMs } from '../../src/base/thread-cpu.ts';
 import { type Request, type Response, readyId, type Usage } from './protocol.ts';
 
 /** Does the work of a command. Its argument comes from another process, unchecked. */
@@ -13,7 +14,13 @@ const common: Readonly<Record<string, Handler>> = {
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed } = process.memoryUsage();
     const peakRssBytes = process.resourceUsage().maxRSS * 1024;
-    return { cpuUs: user + system, rssBytes: rss, peakRssBytes, heapBytes: heapUsed };
+    return {
+      cpuUs: user + system,
+      mainCpuUs: threadCpuMs() * 1000,
+      rssBytes: rss,
+      peakRssBytes,
+      heapBytes: heapUsed,
+    };
   },
   watchDelay: () => {
     delay = monitorEventLoopDelay({ resolution: 1 });

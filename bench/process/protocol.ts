@@ -16,6 +16,8 @@ export const readyId = 0;
 export interface Usage {
   /** CPU time of all threads of the process, user and system, microseconds. */
   readonly cpuUs: number;
+  /** CPU time of the main thread; of all threads where the system does not tell of one. Microseconds. */
+  readonly mainCpuUs: number;
   readonly rssBytes: number;
   readonly peakRssBytes: number;
   readonly heapBytes: number;

@@ -6,7 +6,7 @@ import { Piscina } from 'piscina';
  */
 export function createPool(
   threads: number,
-  options: { concurrentTasksPerWorker?: number } = {},
+  options: { concurrentTasksPerWorker?: number; recordTiming?: boolean } = {},
 ): Piscina {
   const source = import.meta.url;
   const extension = source.endsWith('.ts') ? '.ts' : '.js';

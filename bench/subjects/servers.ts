@@ -50,6 +50,12 @@ export const uwsPiscina = server('uws-piscina', 'uWebSockets.js + piscina', 'riv
   ...rpc,
   method: pooled,
 });
+const uwsPiscinaText = server(
+  'uws-piscina-text',
+  'uWebSockets.js + piscina, 64 tasks per worker, text passed on unread',
+  'rival',
+  { ...rpc, method: pooled },
+);
 export const fastify = server('fastify', 'fastify', 'rival', routes);
 export const fastifyPiscina = server('fastify-piscina', 'fastify + piscina', 'rival', {
   ...routes,
@@ -61,6 +67,7 @@ export const httpServers: readonly ServerSubject[] = [
   uwsFloor,
   tandem,
   tandemPooled,
+  uwsPiscinaText,
   uwsPiscina,
   server('json-rpc-2-0', 'node:http + json-rpc-2.0', 'rival', rpc),
   jayson,

@@ -2,6 +2,7 @@ import { Loads } from '../load/loads.ts';
 import type { Goal, LoadResult } from '../load/request.ts';
 import { wrkVersion } from '../load/wrk.ts';
 import type { Options } from '../options.ts';
+import type { Usage } from '../process/protocol.ts';
 import type { Reading } from '../readings.ts';
 import { megabytes, microseconds, milliseconds, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
@@ -15,7 +16,7 @@ import {
   stopServers,
 } from '../subjects/servers.ts';
 import type { Case, Plan, Session, Suite } from '../suite.ts';
-import { atLeast, given, type Target } from '../targets.ts';
+import { atLeast, atMost, given, type Target } from '../targets.ts';
 
 const connectionsOf: Readonly<Record<string, number>> = {
   '1 connection': 1,
@@ -25,6 +26,8 @@ const connectionsOf: Readonly<Record<string, number>> = {
 };
 const main = '64 connections';
 const batch = 'batch of 50, 16 connections';
+const wholeCpu = 'cpu';
+const mainCpu = 'main cpu';
 
 function plan(options: Options): Plan {
   const { full, only, duration, rounds } = options;
@@ -69,10 +72,7 @@ class HttpSession implements Session {
       const before = await server.process.usage();
       const result = await this.#loads.run(tool, goal, connections, seconds / tools.length);
       const after = await server.process.usage();
-      readings.push(
-        ...toReadings(result),
-        microseconds('cpu', tool, cpuPerCall(before, after, result)),
-      );
+      readings.push(...toReadings(result), ...cpuPerCall(before, after, result));
       readings.push(megabytes('peak rss', tool, after.peakRssBytes));
     }
     return readings;
@@ -97,12 +97,12 @@ class HttpSession implements Session {
   }
 }
 
-function cpuPerCall(
-  before: { cpuUs: number },
-  after: { cpuUs: number },
-  { responses }: LoadResult,
-): number {
-  return (after.cpuUs - before.cpuUs) / responses;
+/** Of all threads of the server, and of its main thread, which accepts the calls. */
+function cpuPerCall(before: Usage, after: Usage, { tool, responses }: LoadResult): Reading[] {
+  return [
+    microseconds(wholeCpu, tool, (after.cpuUs - before.cpuUs) / responses),
+    microseconds(mainCpu, tool, (after.mainCpuUs - before.mainCpuUs) / responses),
+  ];
 }
 
 function toReadings({ tool, perSecond, p50, p99, p999 }: LoadResult): Reading[] {
@@ -116,9 +116,9 @@ function toReadings({ tool, perSecond, p50, p99, p999 }: LoadResult): Reading[] 
 
 function report(series: SeriesSet): readonly Target[] {
   const tool = series.all.some((one) => one.tool === 'wrk') ? 'wrk' : 'autocannon';
-  const of = (a: string, b: string): number[] | undefined => {
-    const above = series.samples(main, a, 'requests', tool);
-    const below = series.samples(main, b, 'requests', tool);
+  const of = (a: string, b: string, metric = 'requests'): number[] | undefined => {
+    const above = series.samples(main, a, metric, tool);
+    const below = series.samples(main, b, metric, tool);
     return above && below && ratios(above, below);
   };
   const at = 'requests/s at 64 connections';
@@ -135,6 +135,24 @@ function report(series: SeriesSet): readonly Target[] {
       of('tandem-pooled', 'fastify-piscina'),
     ],
     [`pooled add over inline add, ${at}`, atLeast(0.6), tool, of('tandem-pooled', 'tandem')],
+    [
+      'CPU of an inline add over the raw uWS floor',
+      atMost(1.4),
+      tool,
+      of('tandem', 'uws-floor', wholeCpu),
+    ],
+    [
+      'CPU of the main thread for a pooled add, over the raw uWS floor',
+      atMost(1.85),
+      tool,
+      of('tandem-pooled', 'uws-floor', mainCpu),
+    ],
+    [
+      'CPU of a pooled add over uWS + piscina with 64 tasks per worker and text passed on',
+      atMost(0.67),
+      tool,
+      of('tandem-pooled', 'uws-piscina-text', wholeCpu),
+    ],
   );
 }
 

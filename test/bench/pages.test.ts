@@ -52,6 +52,16 @@ describe('the pages of the benchmark', () => {
     assert.match(text, /\| the uws-floor \| 200 \| 1 \|/);
   });
 
+  it('show both rivals with a pool in the README, with the CPU of a request', () => {
+    const cpu = { metric: 'cpu', unit: 'us', better: 'lower' } as const;
+    const subjects = ['tandem-pooled', 'uws-piscina', 'uws-piscina-text', 'jayson'];
+    const series = subjects.map((subject) => seriesOf({ ...cpu, subject, samples: [10, 20, 30] }));
+    const text = shortSection(resultsOf(series), 'bench/results');
+    assert.match(text, /\| {2}\| cpu, us \|/);
+    assert.match(text, /\| the uws-piscina \| 20 \|\n\| the uws-piscina-text \| 20 \|/);
+    assert.ok(!text.includes('jayson'), 'it has no pool');
+  });
+
   it('name commit, machine and command', () => {
     const results = resultsOf([seriesOf({})]);
     assert.match(

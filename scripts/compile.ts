@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
+import { joinModules } from './join-modules.ts';
 
 /** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
 const buildFolder = '.build';
@@ -36,6 +37,7 @@ export function compileTree(root: string): string {
   try {
     compile(root, copy);
     bundleTypeBox(root, copy);
+    joinModules(copy);
   } catch (error) {
     rmSync(copy, { recursive: true });
     throw error;

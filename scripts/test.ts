@@ -23,12 +23,21 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
 /** Files and folders that take long. docs/testing.md gives the reason for each. */
 const long = [
+  'test/app/typebox.test.ts',
+  'test/bench/smoke.test.ts',
   'test/cli/init.test.ts',
+  'test/cli/stack-traces.test.ts',
+  'test/client/thousand.test.ts',
+  'test/codegen/hostile.test.ts',
+  'test/docs/readme.test.ts',
+  'test/examples.test.ts',
+  'test/faults/admission.test.ts',
   'test/faults/close.test.ts',
   'test/faults/lifecycle.test.ts',
   'test/faults/load.test.ts',
   'test/faults/model.test.ts',
   'test/faults/neighbours.test.ts',
+  'test/faults/reload.test.ts',
   'test/faults/reload-edits.test.ts',
   'test/faults/reload-leaks.test.ts',
   'test/faults/reload-memory.test.ts',
@@ -36,8 +45,11 @@ const long = [
   'test/faults/storm.test.ts',
   'test/faults/survival.test.ts',
   'test/hostile/fresh-seeds.test.ts',
-  'test/supervisor/processes',
   'test/modules/other-form.test.ts',
+  'test/service/clock.test.ts',
+  'test/service/orphans.test.ts',
+  'test/service/recycle.test.ts',
+  'test/supervisor/processes',
 ];
 
 const own = new Set(['--all', '--long', '--times']);

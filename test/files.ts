@@ -2,6 +2,7 @@
  * Where tests find files. They run in two forms: compiled, in a copy of the tree that scripts/compile.ts makes below
  * the repository (`npm test`), and from the sources through tsx (a single file, run by `node --import tsx --test`).
  */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -35,3 +36,15 @@ export function fixture(name: string): string {
 
 /** Flags of a Node process that is to import `paths`. */
 export const nodeFlags: readonly string[] = isCompiled ? [] : ['--import', 'tsx'];
+
+/** Another copy of the package, as a second installation is: nothing in it is the same object as in this one. */
+export async function importAnotherCopy(): Promise<typeof import('../src/index.ts')> {
+  const folder = mkdtempSync(join(tree, 'test', 'copy-'));
+  try {
+    cpSync(join(tree, 'src'), join(folder, 'src'), { recursive: true });
+    const index = isCompiled ? 'src/index.js' : 'src/index.ts';
+    return await import(pathToFileURL(join(folder, index)).href);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

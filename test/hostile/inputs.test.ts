@@ -51,7 +51,9 @@ class Runs {
     await this.start(client);
     for (const [place, count] of this.#counts) {
       const added = count - (before.get(place) ?? 0);
-      assert.ok(added === 0 || added === 1, `${added} calls ran ${place}`);
+      // A busy machine may keep the worker from answering for so long that another one takes its place and counts anew.
+      const isReplaced = place === 'out.' && count <= 1;
+      assert.ok(added === 0 || added === 1 || isReplaced, `${added} calls ran ${place}`);
     }
   }
 

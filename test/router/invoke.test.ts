@@ -8,7 +8,7 @@ import type { CallContext } from '../../src/router/context.ts';
 import { describe as describeError, type Fault, invoke } from '../../src/router/invoke.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import type { ProcedureOptions } from '../../src/router/types.ts';
-import { moduleUrl } from '../files.ts';
+import { importAnotherCopy } from '../files.ts';
 import { seed } from '../seed.ts';
 
 const context = {} as CallContext;
@@ -140,8 +140,7 @@ describe('what a procedure throws', () => {
   });
 
   test('an RpcError of another copy of the package does too', async () => {
-    const url = `${moduleUrl('src/jsonrpc/errors.ts')}?copy`;
-    const copy = (await import(url)) as { RpcError: typeof RpcError };
+    const copy = await importAnotherCopy();
     assert.notEqual(copy.RpcError, RpcError);
     const { outcome } = run(() => {
       throw new copy.RpcError(7, 'foreign', [1]);

@@ -1,0 +1,108 @@
+/**
+ * Joins the modules that every process and every worker thread of this package loads into one file. Opening a file costs
+ * more than reading it: 190 small ones take 150 ms of CPU, and the tests start more than a thousand threads and processes.
+ *
+ *   src/dispatch/kernel.js   before: the module        after: export { kernel_Kernel as Kernel } from '../base/joined.js'
+ *   src/base/joined.js       all modules, each one once
+ *
+ * Each module keeps its name and its exports, so a test that imports one of them and the package share its state.
+ */
+import { rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { buildSync } from 'esbuild';
+
+/** What the main thread and the worker threads of a server start with. */
+const entries = ['src/index.js', 'src/pool/replica/main.js'];
+/** As deep as src/base/package-files.ts, which tells from its own place where the others lie. */
+const joined = 'src/base/joined.js';
+
+/** @param copy the folder with the compiled files; changes them */
+export function joinModules(copy: string): void {
+  const { exportsOf, later } = findModules(copy);
+  const modules = [...exportsOf.keys()];
+  const name = (path: string, member: string): string => `m${modules.indexOf(path)}_${member}`;
+  const lines = [...exportsOf].map(([path, members]) =>
+    exportLine(members, (member) => `${member} as ${name(path, member)}`, `./${path}`),
+  );
+  buildSync({
+    ...common(copy),
+    stdin: { contents: lines.join('\n'), resolveDir: copy },
+    outfile: join(copy, joined),
+    sourcemap: true,
+    // What is imported later stays where it is.
+    external: later.map((path) => join(copy, path)),
+  });
+  for (const [path, members] of exportsOf) {
+    const from = relativeTo(dirname(join(copy, path)), join(copy, joined));
+    const text = exportLine(members, (member) => `${name(path, member)} as ${member}`, from);
+    writeFileSync(join(copy, path), `${text}\n`);
+    rmSync(join(copy, `${path}.map`));
+  }
+}
+
+const common = (copy: string) =>
+  ({
+    absWorkingDir: copy,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+    ignoreAnnotations: true,
+  }) as const;
+
+interface Modules {
+  /** The exported names of each module that the entries import before they run, by its path in the copy. */
+  readonly exportsOf: ReadonlyMap<string, readonly string[]>;
+  /** The paths of the modules that are imported when something needs them. */
+  readonly later: readonly string[];
+}
+
+function findModules(copy: string): Modules {
+  const { metafile } = buildSync({
+    ...common(copy),
+    entryPoints: entries,
+    outdir: unused(copy),
+    metafile: true,
+    write: false,
+  });
+  const found = new Set<string>();
+  const visit = (path: string): void => {
+    if (found.has(path)) return;
+    found.add(path);
+    for (const { path: imported, kind, external } of metafile.inputs[path]?.imports ?? []) {
+      if (kind === 'import-statement' && external !== true) visit(imported);
+    }
+  };
+  entries.forEach(visit);
+  const modules = [...found].sort();
+  const { outputs } = buildSync({
+    absWorkingDir: copy,
+    entryPoints: modules,
+    outdir: unused(copy),
+    outbase: copy,
+    metafile: true,
+    write: false,
+  }).metafile;
+  return {
+    exportsOf: new Map(modules.map((path) => [path, outputs[join('unused', path)]?.exports ?? []])),
+    later: Object.keys(metafile.inputs).filter((path) => !found.has(path)),
+  };
+}
+
+/** esbuild wants a folder although it writes nothing there. */
+const unused = (copy: string): string => join(copy, 'unused');
+
+function exportLine(
+  members: readonly string[],
+  pair: (member: string) => string,
+  from: string,
+): string {
+  if (members.length === 0) return `import ${JSON.stringify(from)};`;
+  return `export { ${members.map(pair).join(', ')} } from ${JSON.stringify(from)};`;
+}
+
+function relativeTo(folder: string, file: string): string {
+  const path = relative(folder, file).split(sep).join('/');
+  return path.startsWith('.') ? path : `./${path}`;
+}

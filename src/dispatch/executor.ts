@@ -1,6 +1,7 @@
 import type { Place } from '../base/place.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { Call } from './call.ts';
+import type { GoesToSink, ReplySink } from './reply-sink.ts';
 
 /**
  * Something that runs calls: this thread, worker threads, other machines. Every executor keeps the same contract;
@@ -38,6 +39,11 @@ export interface Executor {
   readonly takesUnparsed: boolean;
   /** Runs one call. Never throws, never rejects. Synchronous where the call was. */
   execute(call: Call): Reply | Promise<Reply>;
+  /**
+   * As `execute`, for a call that is alone in its request: the reply is returned, or goes to the sink. An executor has this
+   * only where its calls are answered later. Never throws.
+   */
+  executeInto?(call: Call, sink: ReplySink): Reply | GoesToSink;
   /**
    * Runs calls of one request one after another: each begins when the one before has its answer. The replies come in the
    * order of the calls. An executor has this only where handing over several calls at a time saves something. Never

@@ -8,9 +8,11 @@ import type { Reply } from '../jsonrpc/reply.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Call, unparsed } from './call.ts';
 import { CallEnding } from './call-ending.ts';
+import type { Executor } from './executor.ts';
 import { scanLargeBody } from './large-body.ts';
 import type { CallObserver } from './observer.ts';
 import { Plan } from './plan.ts';
+import type { GoesToSink, ReplySink } from './reply-sink.ts';
 import type { KernelLimits, Routing } from './routing.ts';
 import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder } from './sequence.ts';
@@ -44,14 +46,27 @@ export class Kernel {
     this.#unplaced = new CallEnding(noPlace, limits.maxReplyBytes, observer);
   }
 
-  /** @param body text, or UTF-8 bytes; the kernel owns bytes above 64 KB from here on */
-  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: ReplySink | undefined,
+  ): Reply | Promise<Reply> | GoesToSink;
+  /**
+   * @param body text, or UTF-8 bytes; the kernel owns bytes above 64 KB from here on
+   * @param sink undefined: a reply that comes later is a promise
+   */
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink?: ReplySink,
+  ): Reply | Promise<Reply> | GoesToSink {
     const routing = this.#current();
-    if (body.length > largeBody) return this.#handleLarge(body, scope, routing);
+    if (body.length > largeBody) return this.#handleLarge(body, scope, routing, sink);
     const text = typeof body === 'string' ? body : decodeUtf8(body);
     return text === undefined
       ? this.#run(unreadableBody(), undefined, scope, routing)
-      : this.#handleText(text, scope, routing);
+      : this.#handleText(text, scope, routing, sink);
   }
 
   /** As `handle`, for a payload that is parsed already. */
@@ -63,13 +78,14 @@ export class Kernel {
     body: string | Uint8Array,
     scope: RequestScope,
     routing: Routing,
-  ): Reply | Promise<Reply> {
+    sink: ReplySink | undefined,
+  ): Reply | Promise<Reply> | GoesToSink {
     const quick = scanLargeBody(body, this.#limits.strict);
     const procedure = quick && routing.table.get(quick.method);
     if (quick?.id !== undefined && procedure !== undefined) {
       const executor = routing.executorFor(procedure, quick.end - quick.start);
       if (executor.takesUnparsed) {
-        return executor.execute(unparsedCall(procedure, quick, body, scope));
+        return execute(executor, unparsedCall(procedure, quick, body, scope), sink);
       }
     }
     if (typeof body !== 'string' && body.byteLength > largeBatch) {
@@ -80,14 +96,19 @@ export class Kernel {
     return this.#run(read, text, scope, routing);
   }
 
-  #handleText(text: string, scope: RequestScope, routing: Routing): Reply | Promise<Reply> {
+  #handleText(
+    text: string,
+    scope: RequestScope,
+    routing: Routing,
+    sink: ReplySink | undefined,
+  ): Reply | Promise<Reply> | GoesToSink {
     const quick = scanEnvelope(text, text, 0, this.#limits.strict);
     if (quick !== undefined) {
       const procedure = routing.table.get(quick.method);
       if (procedure !== undefined) {
         const executor = routing.executorFor(procedure, quick.end - quick.start);
         if (executor.takesUnparsed && idIsKnown(quick, text)) {
-          return executor.execute(unparsedCall(procedure, quick, text, scope));
+          return execute(executor, unparsedCall(procedure, quick, text, scope), sink);
         }
         const params = executor.takesUnparsed ? unparsed : this.#parseParams(text, quick);
         if (params !== unparsed) {
@@ -167,6 +188,16 @@ const longestUnit = 3;
 function idIsKnown(quick: ScannedEnvelope, text: string): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
   return !text.includes('"id"') && !text.includes('\\u'); // the name may be written with escapes
+}
+
+function execute(
+  executor: Executor,
+  call: Call,
+  sink: ReplySink | undefined,
+): Reply | Promise<Reply> | GoesToSink {
+  return sink === undefined || executor.executeInto === undefined
+    ? executor.execute(call)
+    : executor.executeInto(call, sink);
 }
 
 function unparsedCall(

@@ -1,6 +1,7 @@
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ReplyMemory } from './reply-memory.ts';
+import type { GoesToSink, ReplySink } from './reply-sink.ts';
 import type { RequestScope } from './scope.ts';
 import type { RequestTracing } from './trace.ts';
 
@@ -53,6 +54,7 @@ export interface MetricsText {
  * A transport may rely on this:
  *
  * - `handle` and `admit` never throw and never reject; an answer is valid JSON-RPC of at most `maxReplyBytes`.
+ * - A sink that is given to `handle` gets the answer once, after `handle` has said so, whether the caller has left or not.
  * - Every request is answered: by its deadline (the scope's, and the service's own), and when the service ends.
  * - The service limits the depth, the batch, the calls in flight and the time. A transport limits bytes and callers.
  * - `handle` may be called in every state. While the service is starting, the request waits.
@@ -71,6 +73,12 @@ export interface Service {
    * synchronously. Never throws, never rejects.
    */
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
+  /** The same. The answer may also go to the sink, which spares the promise. */
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: ReplySink | undefined,
+  ): Reply | Promise<Reply> | GoesToSink;
   /**
    * For what is no call and yet has a `verdict` to wait for: why it is refused, undefined where it is not.
    * Never throws, never rejects.

@@ -7,6 +7,7 @@ import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { CallGroup, GroupCall, type GroupOwner } from '../dispatch/queue/call-group.ts';
 import { CostEstimate, transferCostUs } from '../dispatch/queue/cost.ts';
 import { Sweep } from '../dispatch/queue/sweep.ts';
+import { type GoesToSink, goesToSink, type ReplySink } from '../dispatch/reply-sink.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
@@ -62,6 +63,14 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     return new Promise((resolve) => {
       this.#enqueue([call], now, (group) => resolve(group.calls[0]?.reply));
     });
+  }
+
+  executeInto(call: Call, sink: ReplySink): Reply | GoesToSink {
+    const now = clockMs();
+    const refusal = this.#refusal(call.scope, 1, now);
+    if (refusal !== undefined) return this.ending.refuse(call, refusal);
+    this.#enqueue([call], now, (group) => sink.onReply(group.calls[0]?.reply));
+    return goesToSink;
   }
 
   executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {

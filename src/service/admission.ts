@@ -3,9 +3,10 @@ import type { DeadlineSweep } from '../dispatch/deadline.ts';
 import { tooManyInFlight } from '../dispatch/limit.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CallerGate } from '../dispatch/quota/caller-gate.ts';
+import { type GoesToSink, goesToSink, type ReplySink } from '../dispatch/reply-sink.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
-import type { ServiceRequest } from './request.ts';
+import type { BodyRequest, ServiceRequest } from './request.ts';
 import type { Serving } from './serving.ts';
 
 export interface AdmissionOptions {
@@ -30,15 +31,28 @@ export class Admission {
    * Runs the request, or refuses it: where too many are in flight, or where the verdict on its caller is a refusal.
    */
   enter(request: ServiceRequest): Reply | Promise<Reply> {
-    const { maxInFlight, serving, gate } = this.#options;
-    if (serving.inFlight >= maxInFlight) {
-      return this.#refuse(request, tooManyInFlight());
-    }
+    const { gate } = this.#options;
+    if (this.#isFull) return this.#refuse(request, tooManyInFlight());
     const { scope } = request;
     const verdict = gate === undefined ? scope.verdict : gate.verdictOf(scope);
     if (verdict === undefined) return this.#run(request);
     const reply = this.#runBehind(verdict, request);
     return gate === undefined ? reply : gate.hold(scope, reply);
+  }
+
+  /** As `enter`. The reply may go to the sink where nothing but the calls is waited for. */
+  enterInto(request: BodyRequest, sink: ReplySink): Reply | Promise<Reply> | GoesToSink {
+    const { serving, gate } = this.#options;
+    const loaded = serving.current;
+    const isPlain = gate === undefined && request.scope.verdict === undefined;
+    if (!isPlain || loaded === undefined || this.#isFull) return this.enter(request);
+    const reply = request.runInto(sink, loaded);
+    return reply === goesToSink ? reply : loaded.track(reply);
+  }
+
+  get #isFull(): boolean {
+    const { maxInFlight, serving } = this.#options;
+    return serving.inFlight >= maxInFlight;
   }
 
   #runBehind(

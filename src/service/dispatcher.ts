@@ -11,6 +11,7 @@ import { Kernel } from '../dispatch/kernel.ts';
 import { keepBody } from '../dispatch/large-body.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import { ReplyMemory } from '../dispatch/reply-memory.ts';
+import type { GoesToSink, ReplySink } from '../dispatch/reply-sink.ts';
 import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
@@ -162,12 +163,24 @@ export class Dispatcher implements Service {
     body: string | Uint8Array,
     options: DispatchOptions = {},
   ): Promise<string | undefined> {
-    const reply = await this.#withScope(options, (scope) => this.#enter(body, scope));
+    const reply = await this.#withScope(options, (scope) =>
+      this.#admission.enter(new BodyRequest(this.#kernel, this.config, body, scope)),
+    );
     return reply === undefined ? undefined : textOf(reply);
   }
 
+  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: ReplySink | undefined,
+  ): Reply | Promise<Reply> | GoesToSink;
   /** For transports: see {@link Service}. Synchronous where all calls of the request were synchronous. */
-  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink?: ReplySink,
+  ): Reply | Promise<Reply> | GoesToSink {
     if (!this.#isReady && this.#closing === undefined) {
       const kept = keepBody(body);
       return this.ready().then(
@@ -177,7 +190,10 @@ export class Dispatcher implements Service {
     }
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
-    return this.#enter(body, scope);
+    const request = new BodyRequest(this.#kernel, this.config, body, scope);
+    return sink === undefined
+      ? this.#admission.enter(request)
+      : this.#admission.enterInto(request, sink);
   }
 
   /** For transports: see {@link Service}. */
@@ -298,10 +314,6 @@ export class Dispatcher implements Service {
     const loaded = this.#serving.current;
     if (loaded === undefined) throw new Error('not running: await ready() first');
     return loaded;
-  }
-
-  #enter(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply> {
-    return this.#admission.enter(new BodyRequest(this.#kernel, this.config, body, scope));
   }
 
   async #withScope(

@@ -27,6 +27,7 @@ import { type Router, tableOf } from '../router/router.ts';
 import type { Procedure } from '../router/types.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
+import type { RequestCounter } from './request.ts';
 import { assertRunsInline } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
 import { logFault } from './worker-log.ts';
@@ -76,7 +77,7 @@ const advice = {
  * One loading of the modules, which serves requests until the next loading takes over: a router, and where its calls
  * run.
  */
-export class LoadedService implements Routing {
+export class LoadedService implements Routing, RequestCounter {
   readonly router: Router;
   readonly pool: Pool | undefined;
   /** The files that the modules were loaded from, on this thread and in the workers. */
@@ -177,11 +178,19 @@ export class LoadedService implements Routing {
   /** Counts a request as in flight until its reply is there. */
   track<R>(reply: R | Promise<R>): R | Promise<R> {
     if (!(reply instanceof Promise)) return reply;
-    this.#inFlight++;
+    this.enter();
     return reply.then((value) => {
-      if (--this.#inFlight === 0) for (const wake of this.#onIdle) wake();
+      this.leave();
       return value;
     });
+  }
+
+  enter(): void {
+    this.#inFlight++;
+  }
+
+  leave(): void {
+    if (--this.#inFlight === 0) for (const wake of this.#onIdle) wake();
   }
 
   /** Resolves when no request is in flight, or after `graceMs`. */

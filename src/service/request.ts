@@ -1,6 +1,7 @@
 import type { Kernel } from '../dispatch/kernel.ts';
 import { keepBody } from '../dispatch/large-body.ts';
 import { refuseBody, refusePayload } from '../dispatch/refuse.ts';
+import { type GoesToSink, goesToSink, type ReplySink } from '../dispatch/reply-sink.ts';
 import type { KernelLimits } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
@@ -15,12 +16,20 @@ export interface ServiceRequest {
   keep(): void;
 }
 
+/** Counts requests in flight. */
+export interface RequestCounter {
+  enter(): void;
+  leave(): void;
+}
+
 /** A request as text or as UTF-8 bytes. */
-export class BodyRequest implements ServiceRequest {
+export class BodyRequest implements ServiceRequest, ReplySink {
   readonly scope: RequestScope;
   readonly #kernel: Kernel;
   readonly #limits: KernelLimits;
   #body: string | Uint8Array;
+  #sink: ReplySink | undefined;
+  #counter: RequestCounter | undefined;
 
   constructor(
     kernel: Kernel,
@@ -36,6 +45,24 @@ export class BodyRequest implements ServiceRequest {
 
   run(): Reply | Promise<Reply> {
     return this.#kernel.handle(this.#body, this.scope);
+  }
+
+  /**
+   * As `run`, but the reply may go to the sink.
+   *
+   * @param counter counts the request while the sink waits for the reply
+   */
+  runInto(sink: ReplySink, counter: RequestCounter): Reply | Promise<Reply> | GoesToSink {
+    this.#sink = sink;
+    this.#counter = counter;
+    const reply = this.#kernel.handle(this.#body, this.scope, this);
+    if (reply === goesToSink) counter.enter();
+    return reply;
+  }
+
+  onReply(reply: Reply): void {
+    this.#counter?.leave();
+    this.#sink?.onReply(reply);
   }
 
   refuse(refusal: Outcome): Reply {

@@ -145,7 +145,8 @@ export class CallGroup implements CancelListener {
     resolve: (group: CallGroup) => void,
   ) {
     this.calls = calls;
-    for (const [index, item] of calls.entries()) {
+    for (let index = 0; index < calls.length; index++) {
+      const item = calls[index] as GroupCall;
       item.group = this;
       item.index = index;
     }

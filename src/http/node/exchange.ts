@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WaitingReply } from '../../dispatch/reply-memory.ts';
+import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
 import type { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
@@ -29,7 +30,7 @@ export interface NodeContext {
 const headBytes = 256;
 
 /** One request on node:http, from its handler to its last byte. */
-export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
+export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, ReplySink {
   readonly #context: NodeContext;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -40,11 +41,10 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
   /** Bytes of that reply that exist for this client alone. */
   bytes = 0;
   dueAt = 0;
-  /**
-   * The memory of the body, until this exchange hands it over. From then on the code that waits for the reply
-   * releases it.
-   */
+  /** The memory of the body. Released with the reply, or when the client goes before the body was handed over. */
   #body: RequestBody | undefined;
+  /** The body was handed over to the service. */
+  #isHandled = false;
   /** Bytes of the reply and its head that count as unread. */
   #unread = 0;
   #over = false;
@@ -80,7 +80,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     this.span?.left();
     clearTimeout(this.#writeTimer);
     this.#context.bodyDeadlines.delete(this);
-    this.#body?.release();
+    if (!this.#isHandled) this.#body?.release();
     this.#context.service.replyMemory.delete(this);
     this.#connection.delete(this, this.#unread);
     this.#context.inFlight.leave();
@@ -114,7 +114,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
       if (!this.#over && !this.#replied) bytes = body.add(chunk);
     });
     this.#req.on('end', () => {
-      if (!this.#over && !this.#replied) this.#handle(bytes ?? new Uint8Array(0), body, scope);
+      if (!this.#over && !this.#replied) this.#handle(bytes ?? new Uint8Array(0), scope);
     });
   }
 
@@ -128,7 +128,8 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
   /** Answers a request whose body was read before this handler got it: as bytes, or as text. */
   callRead(bytes: string | Uint8Array, body: RequestBody, scope: RequestScope): void {
     this.#scope = scope;
-    this.#handle(bytes, body, scope);
+    this.#body = body;
+    this.#handle(bytes, scope);
   }
 
   /** Writes a reply that is no JSON-RPC reply and may have to be waited for. */
@@ -151,31 +152,30 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody {
     this.#write(status, headers, body, close, typeof body !== 'string');
   }
 
-  #handle(bytes: string | Uint8Array, body: RequestBody, scope: RequestScope): void {
-    this.#body = undefined;
+  #handle(bytes: string | Uint8Array, scope: RequestScope): void {
+    this.#isHandled = true;
     this.#context.bodyDeadlines.delete(this);
-    let reply: Reply | Promise<Reply>;
-    try {
-      reply = this.#context.service.handle(bytes, scope);
-    } catch (error) {
-      body.release();
+    const onFault = (error: unknown): void => {
+      this.#body?.release();
       this.#fail(error);
+    };
+    let reply: Reply | Promise<Reply> | GoesToSink;
+    try {
+      reply = this.#context.service.handle(bytes, scope, this);
+    } catch (error) {
+      onFault(error);
       return;
     }
-    if (reply instanceof Promise) {
-      reply.then(
-        (settled) => {
-          body.release();
-          this.#send(settled);
-        },
-        (error: unknown) => {
-          body.release();
-          this.#fail(error);
-        },
-      );
-    } else {
-      body.release();
+    if (reply instanceof Promise) reply.then((settled) => this.onReply(settled), onFault);
+    else if (reply !== goesToSink) this.onReply(reply);
+  }
+
+  onReply(reply: Reply): void {
+    this.#body?.release();
+    try {
       this.#send(reply);
+    } catch (error) {
+      this.#context.warn(`a reply could not be written: ${String(error)}`);
     }
   }
 

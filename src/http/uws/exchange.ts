@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
+import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope, type ScopeFacts } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
@@ -43,7 +44,7 @@ const overfull = corkBytes + 1;
  * One request on uWebSockets.js, from its handler to its last byte. The flag `#done` alone says whether `res` may
  * still be touched: not after its end or its abort.
  */
-export class UwsExchange implements ScopeFacts, ArrivingBody {
+export class UwsExchange implements ScopeFacts, ArrivingBody, ReplySink {
   readonly #context: ExchangeContext;
   readonly #res: HttpResponse;
   #done = false;
@@ -55,11 +56,12 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
   #closes = false;
   #cors: CorsLines | undefined;
   #scope: RequestScope | undefined;
-  /**
-   * The memory of the body, until this exchange hands it over. From then on the code that waits for the reply
-   * releases it.
-   */
+  /** The memory of the body. Released with the reply, or when the client goes before the body was handed over. */
   #body: RequestBody | undefined;
+  /** The body was handed over to the service. */
+  #isHandled = false;
+  /** During a drain: this is still the turn of the parser that read the body. */
+  #isInTurn = false;
   #waiting: UwsReply | undefined;
   /**
    * The span of the request, where requests are traced. The server sets it before anything else is done with the
@@ -144,7 +146,7 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
       // The bytes may be a view that is valid until this callback returns. `handle` reads a small body before it
       // returns.
       const bytes = body.add(new Uint8Array(chunk));
-      if (last && bytes !== undefined) this.#handle(bytes, body, scope);
+      if (last && bytes !== undefined) this.#handle(bytes, scope);
     });
     return true;
   }
@@ -206,41 +208,63 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     }
   }
 
-  #handle(bytes: Uint8Array, body: RequestBody, scope: RequestScope): void {
-    this.#body = undefined;
+  #handle(bytes: Uint8Array, scope: RequestScope): void {
+    this.#isHandled = true;
     this.#context.bodyDeadlines.delete(this);
-    let reply: Reply | Promise<Reply>;
+    let reply: Reply | Promise<Reply> | GoesToSink;
     try {
-      reply = this.#context.service.handle(bytes, scope);
+      const { service } = this.#context;
+      reply = this.#closes
+        ? afterTurn(service.handle(bytes, scope))
+        : service.handle(bytes, scope, this);
     } catch (error) {
-      body.release();
+      this.#body?.release();
       this.#fail(error);
       return;
     }
-    if (this.#closes) this.#await(afterTurn(reply), body);
-    else if (reply instanceof Promise) this.#await(reply, body);
-    else {
-      body.release();
+    if (reply !== goesToSink && !(reply instanceof Promise)) {
+      this.#body?.release();
       this.#send(reply, true);
+      return;
+    }
+    this.#noteTurn();
+    if (reply instanceof Promise) this.#await(reply);
+  }
+
+  onReply(reply: Reply): void {
+    this.#body?.release();
+    if (this.#done) return;
+    corked.exchange = this;
+    corked.reply = reply;
+    try {
+      this.#res.cork(sendCorked);
+    } catch (error) {
+      this.#context.warn(`a reply could not be written: ${String(error)}`);
     }
   }
 
-  #await(reply: Promise<Reply>, body: RequestBody): void {
-    // A promise that is settled already is answered still in the parser's turn. That matters only to a drain, and
-    // only to a call that began in it: a call that began before the drain is past its first turn.
-    let inTurn = this.#context.inFlight.draining;
-    if (inTurn) {
-      setImmediate(() => {
-        inTurn = false;
-      });
-    }
+  /** Sends the reply of `corked`. */
+  sendCorked(reply: Reply): void {
+    this.#send(reply, this.#isInTurn);
+  }
+
+  /**
+   * A reply that is there already is sent still in the parser's turn. That matters only to a drain, and only to a call
+   * that began in it: a call that began before the drain is past its first turn.
+   */
+  #noteTurn(): void {
+    this.#isInTurn = this.#context.inFlight.draining;
+    if (!this.#isInTurn) return;
+    setImmediate(() => {
+      this.#isInTurn = false;
+    });
+  }
+
+  #await(reply: Promise<Reply>): void {
     reply.then(
-      (settled) => {
-        body.release();
-        if (!this.#done) this.#res.cork(() => this.#send(settled, inTurn));
-      },
+      (settled) => this.onReply(settled),
       (error: unknown) => {
-        body.release();
+        this.#body?.release();
         if (!this.#done) this.#res.cork(() => this.#fail(error));
       },
     );
@@ -343,9 +367,22 @@ export class UwsExchange implements ScopeFacts, ArrivingBody {
     this.span?.left();
     this.#waiting?.leave();
     this.#context.bodyDeadlines.delete(this);
-    this.#body?.release();
+    if (!this.#isHandled) this.#body?.release();
     this.#scope?.cancel();
   }
+}
+
+/** What `sendCorked` sends. One function for all replies: a cork takes one without arguments, and calls it at once. */
+const corked: { exchange: UwsExchange | undefined; reply: Reply } = {
+  exchange: undefined,
+  reply: undefined,
+};
+
+function sendCorked(): void {
+  const { exchange, reply } = corked;
+  corked.exchange = undefined;
+  corked.reply = undefined;
+  exchange?.sendCorked(reply);
 }
 
 /** Settles after the parser's turn, and after everything that is read in this turn of the event loop. */

@@ -1,7 +1,11 @@
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
+import type { Call } from '../../../src/dispatch/call.ts';
 import { ClosedExecutor } from '../../../src/dispatch/closed-executor.ts';
 import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
+import type { Executor } from '../../../src/dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../../../src/dispatch/inline.ts';
+import { type GoesToSink, goesToSink } from '../../../src/dispatch/reply-sink.ts';
+import type { Reply } from '../../../src/jsonrpc/reply.ts';
 import { SourceFiles } from '../../../src/modules/source-files.ts';
 import { workerExecArgv } from '../../../src/modules/typescript.ts';
 import { Pool } from '../../../src/pool/pool.ts';
@@ -87,6 +91,35 @@ export const pool: Subject = {
     return { executor: opened, close: (graceMs) => opened.close(graceMs) };
   },
 };
+
+/** The same, as transports use it: each call alone in its request, its reply into a sink. */
+export const poolIntoSinks: Subject = {
+  ...pool,
+  name: 'pool into sinks',
+  cases: { mixes: 6, closes: 2 },
+  open: async (options) => {
+    const { executor, close } = await pool.open(options);
+    return { executor: intoSinks(executor), close };
+  },
+};
+
+function intoSinks(executor: Executor): Executor {
+  const { place, takesUnparsed } = executor;
+  const execute = (call: Call): Reply | Promise<Reply> => {
+    let isTold = false;
+    let reply: Reply | GoesToSink;
+    const answer = new Promise<Reply>((resolve, reject) => {
+      const onReply = (value: Reply): void => {
+        if (isTold) resolve(value);
+        else reject(new Error('the sink got the reply before anybody knew that it would'));
+      };
+      reply = executor.executeInto?.(call, { onReply });
+    });
+    isTold = true;
+    return reply === goesToSink ? answer : reply;
+  };
+  return { place, takesUnparsed, execute };
+}
 
 export const closed: Subject = {
   name: 'closed',

@@ -76,27 +76,27 @@ export class LazyContext implements InvokeContext {
   }
 
   get headers(): Readonly<Record<string, string>> {
-    return this.#facts?.headers ?? noHeaders;
+    return this.#callerFacts?.headers ?? noHeaders;
   }
 
   get remoteAddress(): string | undefined {
-    return this.#facts?.remoteAddress;
+    return this.#callerFacts?.remoteAddress;
   }
 
   get auth(): unknown {
     if (this.#auth === undefined) {
-      const text = this.#facts?.authText;
+      const text = this.#callerFacts?.authText;
       if (text !== undefined) this.#auth = JSON.parse(text);
     }
     return this.#auth;
   }
 
   get traceparent(): string | undefined {
-    return this.#facts?.traceparent;
+    return this.#callerFacts?.traceparent;
   }
 
   get tracestate(): string | undefined {
-    return this.#facts?.tracestate;
+    return this.#callerFacts?.tracestate;
   }
 
   get errors(): ErrorMakers<Record<never, never>> {
@@ -105,6 +105,13 @@ export class LazyContext implements InvokeContext {
 
   get state(): unknown {
     return this.#procedure.moduleState?.value;
+  }
+
+  /** What the context has of the caller. A worker has none of it for a procedure that ignores its context. */
+  get #callerFacts(): RequestFacts | undefined {
+    const { name, ignoresContext } = this.#procedure;
+    if (!ignoresContext) return this.#facts;
+    throw new Error(`the context of ${name} was read, which was registered as one that takes none`);
   }
 
   /** Aborts the signal, now or when the handler first reads it. Only the first reason counts. */

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
+import { ignoresContext } from './ignores-context.ts';
 import { assertHandler, assertOptions, isAsyncFunction } from './procedure-options.ts';
 import { type CompiledParams, compileParams, compileReturns } from './schema/schema.ts';
 import type {
@@ -70,6 +71,7 @@ export function buildProcedure(
     errors,
     doc: options.doc ?? null,
     isAsync: options.async === true || isAsyncFunction(handler),
+    ignoresContext: options.authorize === undefined && ignoresContext(handler),
     placement: options.placement ?? 'auto',
     timeoutMs: options.timeoutMs,
     maxConcurrency: options.maxConcurrency,

@@ -96,6 +96,11 @@ export interface Procedure<Entry = unknown> {
   readonly errors: CompiledErrors | undefined;
   readonly doc: string | null;
   readonly isAsync: boolean;
+  /**
+   * Nothing of this procedure can look at the context of a call, so what a context has of the caller stays where the request
+   * came in. false where anything beside the handler is given a context.
+   */
+  readonly ignoresContext: boolean;
   readonly placement: Placement;
   /** Milliseconds that a call may run; undefined: the server's `timeoutMs`. */
   readonly timeoutMs: number | undefined;

@@ -223,10 +223,16 @@ export class FrameBuilder {
     return lease;
   }
 
-  /** Nearly every call has an address alone, or nothing. */
-  #addFacts({ scope, trace }: Call): void {
-    const { headersText, remoteAddress, authText } = scope;
-    const { traceparent, tracestate } = trace ?? scope;
+  /** Nearly every call has an address alone, or nothing. What the procedure can't see is not even looked up. */
+  #addFacts({ procedure, scope, trace }: Call): void {
+    const isSeen = !procedure.ignoresContext;
+    const headersText = isSeen ? scope.headersText : undefined;
+    const remoteAddress = isSeen ? scope.remoteAddress : undefined;
+    const authText = isSeen ? scope.authText : undefined;
+    // The span of a call is told to its worker in any case: what the handler calls is traced below it.
+    const traced = trace ?? (isSeen ? scope : undefined);
+    const traceparent = traced?.traceparent;
+    const tracestate = traced?.tracestate;
     if (traceparent !== undefined || headersText !== undefined || authText !== undefined) {
       this.#facts ??= [];
       this.#facts.push(headersText, remoteAddress, authText, traceparent, tracestate);

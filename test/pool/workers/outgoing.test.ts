@@ -48,6 +48,34 @@ test('a call that can not be put into a frame leaves no trace in it', () => {
   assert.equal(frame.count, 0);
 });
 
+test('facts of the caller are looked up for procedures that can see them, and for no others', () => {
+  const asked: string[] = [];
+  const facts = {
+    get remoteAddress() {
+      asked.push('address');
+      return '192.0.2.1';
+    },
+    get headers() {
+      asked.push('headers');
+      return { 'x-tenant': 'a' };
+    },
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  };
+  const scope = new RequestScope(facts);
+  scope.admit('{"sub":"a"}');
+  const frame = new FrameBuilder(memory());
+  frame.add({ ...call('blind'), scope }, 1, false, false, 1);
+  assert.equal(asked.length, 0);
+  const seeing = procedure({ name: 'seeing' }, (_params, { id }) => id);
+  frame.add({ ...call('seeing'), procedure: seeing, scope }, 2, false, false, 1);
+  const [blind, seen] = readFrame(frame.take());
+  assert.equal(blind?.facts, undefined);
+  assert.equal(seen?.facts?.remoteAddress, '192.0.2.1');
+  assert.equal(seen?.facts?.authText, '{"sub":"a"}');
+  assert.deepEqual(seen?.facts?.headers, { 'x-tenant': 'a' });
+  assert.ok(asked.includes('address'));
+});
+
 /** The way to a worker, whose port takes a frame only if it may. */
 class Bench {
   readonly frames: Frame[] = [];

@@ -1,5 +1,6 @@
 import type { TopLevelSpec } from 'vega-lite';
 import { comparableOf } from './floors.ts';
+import { secondsAt } from './readings.ts';
 import type { SuiteResult } from './results.ts';
 import type { Series } from './series.ts';
 import { median } from './statistics.ts';
@@ -115,6 +116,22 @@ export function drawHop(suite: SuiteResult): TopLevelSpec | undefined {
     x: 'inFlight',
     y: 'calls',
     logX: true,
+  });
+}
+
+/** Stretches of time, named by their ends. */
+export function drawMixture(suite: SuiteResult): TopLevelSpec | undefined {
+  const values = suite.series.flatMap((series) => {
+    const seconds = secondsAt(series.metric);
+    if (seconds === undefined) return [];
+    return [{ label: labelOf(suite, series), seconds, ms: median(series.samples) }];
+  });
+  return lines(values, {
+    title: 'p50 of a call of 0.2 ms over seconds, ms, as four callers of 300 ms come from 1 s on',
+    x: 'seconds',
+    y: 'ms',
+    logX: false,
+    logY: true,
   });
 }
 

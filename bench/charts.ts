@@ -2,7 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, View } from 'vega';
 import { compile, type TopLevelSpec } from 'vega-lite';
-import { drawGrowth, drawHop, drawHttp, drawIsolation, drawScaling } from './chart-specs.ts';
+import {
+  drawGrowth,
+  drawHop,
+  drawHttp,
+  drawIsolation,
+  drawMixture,
+  drawScaling,
+} from './chart-specs.ts';
 import type { Results, SuiteResult } from './results.ts';
 
 /** Draws the chart of a suite; undefined: its figures were not measured. */
@@ -18,6 +25,7 @@ const charts: readonly Chart[] = [
   { suite: 'http', name: 'http', draw: drawHttp },
   { suite: 'hop', name: 'hop', draw: drawHop },
   { suite: 'isolation', name: 'isolation', draw: drawIsolation },
+  { suite: 'mixture', name: 'mixture', draw: drawMixture },
   { suite: 'scaling', name: 'scaling', draw: drawScaling },
   {
     suite: 'growth',

@@ -25,6 +25,15 @@ export function shortSection(results: Results, folder: string): string {
     ),
     ...results.suites.filter(({ name }) => name === 'http').map(poolsTable),
     chart(folder, 'isolation', 'p99 of a light call, alone and beside heavy calls'),
+    ...results.suites
+      .filter(({ name }) => name === 'mixture')
+      .map(() =>
+        chart(
+          folder,
+          'mixture',
+          'A light call while heavy callers come, with and without the lane',
+        ),
+      ),
     targetsTable(results.targets),
     source(results),
   ];

@@ -32,6 +32,17 @@ export function bytes(metric: string, tool: string, value: number): Reading {
   return { metric, unit: 'B', better: 'lower', tool, value };
 }
 
+/** The metric of one stretch of time; `secondsAt` reads it back. */
+export function metricAt(seconds: number): string {
+  return `at ${Number(seconds.toFixed(2))} s`;
+}
+
+/** When a stretch of time ended, seconds; undefined: the metric is another one. */
+export function secondsAt(metric: string): number | undefined {
+  const text = /^at (\S+) s$/.exec(metric)?.[1];
+  return text === undefined ? undefined : Number(text);
+}
+
 /** Of light calls beside heavy ones: of each kind that was sent. */
 export function lightAndHeavy(tool: string, { paced, closed }: MixedResult): Reading[] {
   return [

@@ -11,6 +11,7 @@ export interface LargeJob {
 }
 
 export interface LargeResult {
+  readonly calls: number;
   readonly perSecond: number;
 }
 
@@ -36,5 +37,5 @@ export async function runLarge(job: LargeJob): Promise<LargeResult> {
     connection.close();
   };
   await Promise.all(Array.from({ length: connections }, lane));
-  return { perSecond: calls / ((performance.now() - began) / 1000) };
+  return { calls, perSecond: calls / ((performance.now() - began) / 1000) };
 }

@@ -1,4 +1,5 @@
 import { createHistogram } from 'node:perf_hooks';
+import { median } from '../statistics.ts';
 import { Connection } from './connection.ts';
 import type { Goal } from './request.ts';
 import type { HttpResponse } from './response.ts';
@@ -17,10 +18,14 @@ export interface ClosedLoad {
   /** The caller's address. Default: 127.0.0.1 */
   readonly from?: string;
   readonly connections: number;
+  /** Share of the time, 0 to 1, at which each connection sends its first call. Default: all at once */
+  readonly arrivals?: readonly number[];
 }
 
 export interface MixedJob {
   readonly seconds: number;
+  /** How many stretches of equal length the time is cut into, for the latency of paced calls over time. Default: 1 */
+  readonly windows?: number;
   readonly paced?: PacedLoad;
   readonly closed?: ClosedLoad;
   /** Error codes that also count as right answers. */
@@ -37,6 +42,8 @@ export interface Tally {
   readonly refusals: number;
   /** Latency of refusals, milliseconds; 0 where there were none. */
   readonly refusalP99: number;
+  /** The median latency of the calls sent in each window, milliseconds. */
+  readonly windows: readonly number[];
 }
 
 export interface MixedResult {
@@ -52,15 +59,19 @@ class Counter {
   readonly #refusalLatencies = createHistogram({ figures: 3 });
   readonly #refusals: readonly number[];
   readonly #until: number;
+  readonly #windowMs: number;
+  readonly #windows: number[][];
   #results = 0;
   #refused = 0;
   #inTime = 0;
   #first = 0;
   #last = 0;
 
-  constructor({ refusals = [] }: MixedJob, until: number) {
+  constructor({ refusals = [], seconds, windows = 1 }: MixedJob, until: number) {
     this.#until = until;
     this.#refusals = refusals;
+    this.#windowMs = (seconds * 1000) / windows;
+    this.#windows = Array.from({ length: windows }, () => []);
   }
 
   count(goal: Goal, index: number, sentAt: number, { status, body }: HttpResponse): void {
@@ -74,6 +85,8 @@ class Counter {
         this.#last = now;
       }
       this.#latencies.record(nanoseconds);
+      const leftMs = Math.max(0, this.#until - sentAt);
+      this.#windows.at(-1 - Math.floor(leftMs / this.#windowMs))?.push(nanoseconds / 1e6);
     } else if (this.#isRefusal(status, body)) {
       this.#refused++;
       this.#refusalLatencies.record(nanoseconds);
@@ -90,6 +103,7 @@ class Counter {
       p99: this.#latencies.percentile(99) / 1e6,
       refusals: this.#refused,
       refusalP99: this.#refused === 0 ? 0 : this.#refusalLatencies.percentile(99) / 1e6,
+      windows: this.#windows.map(median),
     };
   }
 
@@ -99,12 +113,15 @@ class Counter {
 }
 
 async function runClosed(
-  { goal, from, connections }: ClosedLoad,
+  { goal, from, connections, arrivals }: ClosedLoad,
+  seconds: number,
   until: number,
   counter: Counter,
 ): Promise<void> {
   const lanes = Array.from({ length: connections }, async (_, lane) => {
     const connection = await Connection.open(goal.port, from);
+    const arrival = until - (1 - (arrivals?.[lane] ?? 0)) * seconds * 1000;
+    await new Promise((resolve) => setTimeout(resolve, arrival - performance.now()));
     for (let n = lane; performance.now() < until; n++) {
       const index = n % goal.exchanges.length;
       const sentAt = performance.now();
@@ -173,7 +190,7 @@ export async function runMixed(job: MixedJob): Promise<MixedResult> {
   const closed = new Counter(job, until);
   await Promise.all([
     job.paced === undefined ? undefined : runPaced(job.paced, until, paced),
-    job.closed === undefined ? undefined : runClosed(job.closed, until, closed),
+    job.closed === undefined ? undefined : runClosed(job.closed, job.seconds, until, closed),
   ]);
   return {
     paced: job.paced === undefined ? undefined : paced.tally,

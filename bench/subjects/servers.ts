@@ -41,6 +41,11 @@ export const tandemByDefault = server('tandem', 'Tandem, default options', 'ours
   module: 'subjects/http/mixture',
   args: [],
 });
+export const tandemWithoutLane = server('tandem-no-lane', 'Tandem, without the lane', 'ours', {
+  ...rpc,
+  module: 'subjects/http/mixture',
+  args: ['no-lane'],
+});
 const tandemPooled = server('tandem-pooled', 'Tandem, pooled', 'ours', {
   ...rpc,
   method: pooled,

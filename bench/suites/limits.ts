@@ -3,7 +3,7 @@ import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
 import type { Reading } from '../readings.ts';
-import { milliseconds, rate } from '../readings.ts';
+import { megabytes, milliseconds, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import type { Subject } from '../subject.ts';
@@ -80,9 +80,17 @@ class LimitsSession implements Session {
     const { server, large } = this.#parts;
     const job: LargeJob = { port: server.port, letter, bytes: 5_000_000, connections: 4, seconds };
     await server.process.call('watchDelay');
-    const { perSecond } = await large.call<LargeResult>('run', job);
+    const before = await server.process.usage();
+    const { calls, perSecond } = await large.call<LargeResult>('run', job);
     const delay = await server.process.call<number>('delayP99');
-    return [milliseconds('event-loop delay p99', tool, delay), rate('calls', tool, perSecond)];
+    const after = await server.process.usage();
+    const mainCpuMs = (after.mainCpuUs - before.mainCpuUs) / 1000;
+    return [
+      milliseconds('event-loop delay p99', tool, delay),
+      rate('calls', tool, perSecond),
+      milliseconds('main cpu', tool, mainCpuMs / calls),
+      megabytes('rss', tool, after.rssBytes),
+    ];
   }
 
   /** Measures what the workers can do, then offers them a multiple of it. */

@@ -1,16 +1,22 @@
 import type { MixedJob, MixedResult } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
-import { lightAndHeavy, type Reading } from '../readings.ts';
+import { lightAndHeavy, metricAt, milliseconds, type Reading } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
 import { burnCalls } from '../subjects/questions.ts';
-import { RunningServer, tandemByDefault } from '../subjects/servers.ts';
+import {
+  type RunningServer,
+  startServers,
+  stopServers,
+  tandemByDefault,
+  tandemWithoutLane,
+} from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Limit, type Target } from '../targets.ts';
 
-const subjects = [tandemByDefault];
+const subjects = [tandemByDefault, tandemWithoutLane];
 
 interface Procedure {
   readonly method: string;
@@ -50,30 +56,51 @@ const mixtures: readonly Mixture[] = [
   { name: beside(inlineLight, burner), light: inlineLight, heavy: burner, callers: 1, seconds: 4 },
 ];
 
+/** The heavy callers come one after another, with the lane and without it. */
+const arriving = `${named(short)} as callers of ${heavy.method} (${heavy.ms} ms) come`;
+const arrivingSeconds = 4;
+/** Shares of the time. */
+const arrivals = [0.25, 0.375, 0.5, 0.625];
+const windows = 8;
+
 const lightPerSecond = 30;
 const tool = 'paced client';
 
 function plan({ full, duration, rounds }: Options): Plan {
+  const each = (seconds: number): number => duration ?? (full ? seconds * 2 : seconds);
   const cases = mixtures.map(({ name, seconds }) => ({
     name,
-    subjects: ['tandem'],
-    seconds: duration ?? (full ? seconds * 2 : seconds),
+    subjects: [tandemByDefault.id],
+    seconds: each(seconds),
   }));
-  return { subjects, cases, rounds: rounds ?? (full ? 10 : 5), openSeconds: 3 };
+  const overTime = {
+    name: arriving,
+    subjects: subjects.map(({ id }) => id),
+    seconds: each(arrivingSeconds),
+  };
+  return {
+    subjects,
+    cases: [...cases, overTime],
+    rounds: rounds ?? (full ? 10 : 5),
+    openSeconds: 4,
+  };
 }
 
 class MixtureSession implements Session {
   readonly #load: Child;
-  readonly #server: RunningServer;
+  readonly #servers: ReadonlyMap<string, RunningServer>;
   readonly #stepsOfOneMs: number;
 
-  constructor(load: Child, server: RunningServer, stepsOfOneMs: number) {
+  constructor(load: Child, servers: ReadonlyMap<string, RunningServer>, stepsOfOneMs: number) {
     this.#load = load;
-    this.#server = server;
+    this.#servers = servers;
     this.#stepsOfOneMs = stepsOfOneMs;
   }
 
-  async measure(_subject: string, name: string, seconds: number): Promise<Reading[]> {
+  async measure(subject: string, name: string, seconds: number): Promise<Reading[]> {
+    const server = this.#servers.get(subject);
+    if (server === undefined) throw new Error(`${subject} was not started`);
+    if (name === arriving) return this.#overTime(server, seconds);
     const mixture = mixtures.find((one) => one.name === name);
     if (mixture === undefined) throw new Error(`no mixture ${name}`);
     const { light, heavy: other, callers = 1 } = mixture;
@@ -81,24 +108,34 @@ class MixtureSession implements Session {
       seconds,
       // A machine that is busy with something else may let calls wait too long.
       refusals: [-32000],
-      ...(light && { paced: { goal: await this.#goal(light), perSecond: lightPerSecond } }),
-      ...(other && { closed: { goal: await this.#goal(other), connections: callers } }),
+      ...(light && { paced: { goal: await this.#goal(server, light), perSecond: lightPerSecond } }),
+      ...(other && { closed: { goal: await this.#goal(server, other), connections: callers } }),
     };
     return lightAndHeavy(tool, await this.#load.call<MixedResult>('run', job));
   }
 
   async close(): Promise<void> {
-    await stopBoth(this.#server, this.#load);
+    await stopServers(this.#servers);
+    await this.#load.stop();
   }
 
-  #goal({ method, ms }: Procedure): ReturnType<RunningServer['goal']> {
-    return this.#server.goal(burnCalls('json-rpc', Math.round(ms * this.#stepsOfOneMs), method));
+  async #overTime(server: RunningServer, seconds: number): Promise<Reading[]> {
+    const job: MixedJob = {
+      seconds,
+      windows,
+      paced: { goal: await this.#goal(server, short), perSecond: lightPerSecond },
+      closed: { goal: await this.#goal(server, heavy), connections: arrivals.length, arrivals },
+      refusals: [-32000],
+    };
+    const { paced } = await this.#load.call<MixedResult>('run', job);
+    return (paced?.windows ?? []).map((ms, i) =>
+      milliseconds(metricAt(((i + 1) / windows) * seconds), tool, ms),
+    );
   }
-}
 
-async function stopBoth(server: RunningServer, load: Child): Promise<void> {
-  await server.stop();
-  await load.stop();
+  #goal(server: RunningServer, { method, ms }: Procedure): ReturnType<RunningServer['goal']> {
+    return server.goal(burnCalls('json-rpc', Math.round(ms * this.#stepsOfOneMs), method));
+  }
 }
 
 /** The bound as a ratio, or in milliseconds where the call alone is so quick that the ratio says nothing. */
@@ -144,13 +181,12 @@ function report(series: SeriesSet): readonly Target[] {
 
 export const mixture: Suite = {
   name: 'mixture',
-  about: `${lightPerSecond} light calls/s beside heavy ones, everything by default: one server, as many workers as it chooses.`,
+  about: `${lightPerSecond} light calls/s beside heavy ones, everything by default, with as many workers as it chooses. Last, with the lane and without it (spareWorkers 0): the median latency in each stretch of time, while ${arrivals.length} callers of ${heavy.ms} ms come one after another.`,
   plan,
   open: async () => {
     const stepsOfOneMs = stepsFor(20) / 20;
     const load = await Child.start('load/mixed-process');
-    const server = await RunningServer.start(tandemByDefault);
-    return new MixtureSession(load, server, stepsOfOneMs);
+    return new MixtureSession(load, await startServers(subjects), stepsOfOneMs);
   },
   report,
 };

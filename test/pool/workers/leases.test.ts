@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
+import { type Call, unparsed } from '../../../src/dispatch/call.ts';
+import { CallEnding } from '../../../src/dispatch/call-ending.ts';
+import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
+import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { PoolCounters } from '../../../src/pool/stats.ts';
+import { Ledger } from '../../../src/pool/wire/ledger.ts';
+import type { WorkerEvents } from '../../../src/pool/worker-events.ts';
+import { WorkerState } from '../../../src/pool/workers/worker-state.ts';
+import { procedure } from '../../../src/router/procedure.ts';
+
+const large = 1024 ** 2;
+const called = procedure({ name: 'called' }, () => null);
+
+const never = (): never => assert.fail('nothing of it happens here');
+const events: WorkerEvents = {
+  onFault: never,
+  onGarbled: never,
+  onUncaught: never,
+  onLost: never,
+  onKilled: never,
+  onRetired: never,
+  onRestartFailed: never,
+  onOutdated: never,
+  onNotNiced: never,
+};
+
+/** A worker whose thread does what the test says, and a call of a large body that it was sent. */
+class Bench {
+  readonly memory = new BodyMemory(256 * large, 16 * large);
+  readonly ledger = new Ledger();
+  readonly worker: WorkerState;
+  readonly item: GroupCall;
+  readonly buffer: ArrayBufferLike;
+
+  constructor(scope = new RequestScope()) {
+    const thread = { ledger: this.ledger, post: () => {}, collect: () => {}, kill: () => {} };
+    const options = { timeoutMs: 1000, counters: new PoolCounters(), bodies: this.memory };
+    const all = { ...options, maxOrphansPerWorker: 10 };
+    this.worker = new WorkerState(thread, all, () => {}, events);
+    const body = this.memory.lend(large);
+    assert.ok(body !== undefined);
+    this.buffer = body.bytes.buffer;
+    scope.body = body;
+    const place = { source: body.bytes, start: 0, end: large };
+    const call: Call = { procedure: called, id: '1', params: unparsed, ...place, scope };
+    this.item = new GroupCall(call, new CostEstimate(), 0);
+    const owner: GroupOwner = {
+      ending: new CallEnding('fake', 1000, undefined),
+      // The transport has its answer: it lets go of the body.
+      onDone: () => body.release(),
+      onResume: () => {},
+      onTooLarge: never,
+      onCancelled: never,
+    };
+    this.worker.add(new CallGroup([this.item], 0, owner, () => {}));
+    this.worker.flush();
+  }
+
+  /** The thread begins the call, and so may be reading the body at any time. */
+  start(): this {
+    assert.ok(this.ledger.start(this.item.ticket, 0));
+    return this;
+  }
+
+  /** Whether the next body of this size comes to lie where this one lies. */
+  get isFree(): boolean {
+    const next = this.memory.lend(large);
+    const isSame = next?.bytes.buffer === this.buffer;
+    next?.release();
+    return isSame;
+  }
+}
+
+describe('the buffer of a large body that a worker was sent', () => {
+  test('is free when the worker has ended the call, and not before', () => {
+    const bench = new Bench().start();
+    assert.equal(bench.isFree, false);
+    bench.worker.settle(bench.item.ticket, 0, 5, 5, '{"id":1,"result":null}');
+    assert.equal(bench.isFree, true);
+  });
+
+  test('is free when the call was taken back before it began', () => {
+    const bench = new Bench();
+    const [group] = bench.worker.takeBack();
+    assert.equal(bench.ledger.start(bench.item.ticket, 0), false);
+    assert.equal(bench.isFree, false, 'it is to go to another worker');
+    assert.equal(group?.state, 'held');
+    bench.item.answer(undefined, 0, 0);
+    assert.equal(bench.isFree, true);
+  });
+
+  for (const [what, end] of [
+    ['lost', (worker: WorkerState) => worker.lose('error')],
+    ['given up at the close', (worker: WorkerState) => worker.abandon('shutdown')],
+  ] as const) {
+    test(`is not free while the thread of a worker that is ${what} may still read`, () => {
+      const bench = new Bench().start();
+      end(bench.worker);
+      assert.ok(bench.item.isAnswered);
+      assert.equal(bench.isFree, false);
+      bench.worker.onGone();
+      assert.equal(bench.isFree, true);
+    });
+  }
+
+  test('is not free when the call is answered at its deadline, but when its worker has heard of it', () => {
+    const bench = new Bench(new RequestScope({ timeoutMs: 1 }, 0)).start();
+    bench.ledger.leave();
+    bench.worker.expiry.expire(1e9, () => {});
+    assert.ok(bench.item.isAnswered);
+    assert.equal(bench.isFree, false);
+    bench.worker.expiry.aborted(bench.item.ticket);
+    assert.equal(bench.isFree, true);
+  });
+});

@@ -56,7 +56,10 @@ describe('onCall', () => {
         events.map((event) => [event.method, event.code, event.ref]),
         [[method, -32603, ref]],
       );
-      const [line] = running.lines.filter(({ fields }) => fields.event === 'call-failed');
+      const logged = () => running.lines.find(({ fields }) => fields.event === 'call-failed');
+      // A worker's notice of it may be read behind its result.
+      while (logged() === undefined) await new Promise((resolve) => setImmediate(resolve));
+      const line = logged();
       assert.equal(line?.fields.ref, ref);
       assert.match(String(line?.fields.detail), /^TypeError: .*\n +at .*procedures\.ts/s);
     });

@@ -27,10 +27,15 @@ export {
   type ProcedureSchema,
   type RegistrySchema,
 } from './router/document/introspect.ts';
+export type { ContextOf, Env } from './router/env.ts';
 export type { ContractFrom } from './router/from.ts';
+export type { MergeOptions } from './router/merge-options.ts';
+export { type Ended, type Middleware, type Next, reply } from './router/middleware/middleware.ts';
+export type { Passed } from './router/middleware/passed.ts';
 export { procedure } from './router/procedure.ts';
 export { RegistrationError } from './router/registration-error.ts';
-export { DuplicateProcedureError, Router } from './router/router.ts';
+export { Router } from './router/router.ts';
+export { type AnyRouter, DuplicateProcedureError } from './router/router-state.ts';
 export type { Base64Options, TBase64 } from './router/schema/bytes.ts';
 export { model } from './router/schema/model.ts';
 export { Type } from './router/schema/type.ts';

@@ -10,6 +10,7 @@ import type { Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { defaultRouter } from '../router/default.ts';
 import { Router } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 import { Dispatcher } from '../service/dispatcher.ts';
 import type { DispatcherOptions } from '../service/dispatcher-options.ts';
 import { type ModuleWatch, watchModules } from '../service/watch.ts';
@@ -61,7 +62,7 @@ export class RpcApp {
   #closing: Promise<void> | undefined;
 
   /** @throws StartupError for options that can't be; its one line names the option */
-  constructor(routerOrOptions: Router | AppOptions = defaultRouter) {
+  constructor(routerOrOptions: AnyRouter | AppOptions = defaultRouter) {
     const { authenticate, ...options } = toOptions(routerOrOptions);
     assertHook(authenticate, 'option authenticate');
     this.dispatcher = new Dispatcher(options);
@@ -87,7 +88,7 @@ export class RpcApp {
   }
 
   /** See {@link Dispatcher.router}. */
-  get router(): Router {
+  get router(): AnyRouter {
     return this.dispatcher.router;
   }
 
@@ -246,7 +247,7 @@ function fittingConnections(config: Config): {
   return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
 }
 
-function toOptions(routerOrOptions: Router | AppOptions): AppOptions {
+function toOptions(routerOrOptions: AnyRouter | AppOptions): AppOptions {
   if (Router.is(routerOrOptions)) return { router: routerOrOptions };
   const options: AppOptions = routerOrOptions;
   return options.modules === undefined && options.router === undefined

@@ -2,12 +2,12 @@ import { escapeControls } from '../base/escape.ts';
 import type { Place } from '../base/place.ts';
 import { type Cores, coresText } from '../config/cores.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
-import type { Router } from '../router/router.ts';
-import { type ExampleCall, exampleCall } from './tools/example-call.ts';
+import type { AnyRouter } from '../router/router-state.ts';
+import { asksWho, type ExampleCall, exampleCall } from './tools/example-call.ts';
 
 /** What the banner needs to know of a server; an RpcApp that listens has all of it. */
 export interface Served {
-  readonly router: Router;
+  readonly router: AnyRouter;
   readonly transport: 'uws' | 'node';
   placementOf(name: string): Place;
 }
@@ -84,7 +84,7 @@ function curlLine(call: ExampleCall | undefined, url: string): string {
  * looks at.
  */
 function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boolean): string[] {
-  const authorizes = call !== undefined && app.router.get(call.method)?.authorize !== undefined;
+  const authorizes = call !== undefined && asksWho(app.router, call.method);
   if (!authenticates && !authorizes) return [];
   const who = authenticates ? 'authenticate' : `authorize of ${call?.method}`;
   return [`  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`];

@@ -1,6 +1,7 @@
 import { jsonTextOf } from '../jsonrpc/json-value.ts';
 import type { Outcome } from '../jsonrpc/reply.ts';
-import { isThenable, toErrorOutcome } from '../router/invoke.ts';
+import { toErrorOutcome } from '../router/invoke.ts';
+import { isThenable } from '../router/thenable.ts';
 
 /** Whether a request may go on. */
 export type Verdict =

@@ -2,7 +2,8 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { StartupError } from '../base/startup-error.ts';
-import { type ProcedureSource, Router, replaceTable } from '../router/router.ts';
+import { Router, replaceTable } from '../router/router.ts';
+import type { AnyRouter, ProcedureSource } from '../router/router-state.ts';
 import type { ModuleState, Procedure } from '../router/types.ts';
 import { offerPackage, purgeRequired, requireAnew } from './common-js.ts';
 import { guardExit } from './exit-guard.ts';
@@ -100,7 +101,7 @@ async function load(
   const registered = await ensureTypeScript(files.map(({ url }) => url));
   if (tracksFiles || needsHooks(files)) installHooks(registered);
   const stale = generation > 0 ? purgeRequired(knownFiles(files)) : [];
-  const { defaultRouter } = (await offerPackage(generation)) as { defaultRouter: Router };
+  const { defaultRouter } = (await offerPackage(generation)) as { defaultRouter: AnyRouter };
   const allowExit = guardExit(generation);
   requireAnew(stale);
   allowExit();
@@ -173,7 +174,7 @@ class Merged {
         );
       }
       this.#table.set(name, Object.freeze({ ...procedure, moduleState }));
-      this.#sources.set(name, { url: file.url, name });
+      this.#sources.set(name, { url: file.url, name, added: [] });
     }
     this.#lifecycles.push(createLifecycle(file, namespace, moduleState, generation));
     const entry = withGeneration(file.url, generation);

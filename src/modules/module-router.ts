@@ -1,5 +1,7 @@
 import { StartupError } from '../base/startup-error.ts';
-import { Router, replaceTable, sourcesOf, tableOf } from '../router/router.ts';
+import type { Link } from '../router/middleware/middleware.ts';
+import { linksOfRouter, Router, replaceTable, sourcesOf, tableOf } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 import type { Procedure } from '../router/types.ts';
 
 type Table = ReadonlyMap<string, Procedure>;
@@ -8,7 +10,7 @@ type Exports = Readonly<Record<string, unknown>>;
 /** The procedures of a module, and the Router that holds them. */
 export interface ModuleRouter {
   readonly table: Table;
-  readonly router: Router;
+  readonly router: AnyRouter;
 }
 
 /** The export of a module with that name. The exports of CommonJS may be members of its default export only. */
@@ -21,12 +23,14 @@ export function exportOf(namespace: Exports, name: string): unknown {
 
 /** Finds the procedures that one module adds to `defaultRouter`. Created before the module is imported. */
 export class DefaultRouterWatch {
-  readonly #router: Router;
+  readonly #router: AnyRouter;
   readonly #before: Table;
+  readonly #linksBefore: readonly Link[];
 
-  constructor(router: Router) {
+  constructor(router: AnyRouter) {
     this.#router = router;
     this.#before = new Map(tableOf(router));
+    this.#linksBefore = linksOfRouter(router);
   }
 
   /**
@@ -52,13 +56,13 @@ export class DefaultRouterWatch {
     if (exported !== undefined && exported !== this.#router) {
       return { table: tableOf(exported), router: exported };
     }
-    const table = this.#filledBy(url);
+    const { table, added } = this.#filledBy(url);
     if (table.size === 0 && exported === undefined) throw noRouter(namespace, given);
-    this.#markSources(table, url);
+    this.#markSources(table, url, added);
     return { table, router: this.#router };
   }
 
-  #exported(namespace: Exports, given: string): Router | undefined {
+  #exported(namespace: Exports, given: string): AnyRouter | undefined {
     const { default: whole } = namespace;
     if (Router.is(whole)) return whole;
     const inner = exportOf(namespace, 'default');
@@ -72,19 +76,24 @@ export class DefaultRouterWatch {
     );
   }
 
-  #filledBy(url: string): Table {
+  /** The module's procedures, and the links in front of them that are not the module's own. */
+  #filledBy(url: string): { readonly table: Table; readonly added: readonly Link[] } {
     const sources = sourcesOf(this.#router);
     const all = [...tableOf(this.#router)];
     const added = all.filter(([name, procedure]) => this.#before.get(name) !== procedure);
-    if (added.length > 0) return new Map(added);
+    if (added.length > 0) return { table: new Map(added), added: this.#linksBefore };
     // The module was imported before: take what it is known to have added, else what no known module has added.
     const known = all.filter(([name]) => sources.get(name)?.url === url);
-    return new Map(known.length > 0 ? known : all.filter(([name]) => !sources.has(name)));
+    const table = new Map(known.length > 0 ? known : all.filter(([name]) => !sources.has(name)));
+    // Nobody knows which of the links are the module's. A reload keeps too many of them rather than too few.
+    return { table, added: linksOfRouter(this.#router) };
   }
 
-  #markSources(table: Table, url: string): void {
+  #markSources(table: Table, url: string, added: readonly Link[]): void {
     const sources = new Map(sourcesOf(this.#router));
-    for (const name of table.keys()) sources.set(name, { url, name });
+    for (const name of table.keys()) {
+      if (sources.get(name)?.url !== url) sources.set(name, { url, name, added });
+    }
     replaceTable(this.#router, tableOf(this.#router), sources);
   }
 }

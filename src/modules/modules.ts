@@ -1,16 +1,17 @@
 import { statSync } from 'node:fs';
-import { createdAt, type Router, replaceTable, tableOf } from '../router/router.ts';
+import { createdAt, linksOfRouter, replaceTable, tableOf } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Files, graphOf, haveChanged } from './import-graph.ts';
 import { loadModules } from './loader.ts';
 import { locateModule, type ModuleFile } from './module-file.ts';
 import { lastLoad, noteLoad } from './module-loads.ts';
-import { ownNames, renew } from './renewal.ts';
+import { haveLinks, ownNames, renew } from './renewal.ts';
 
 export type { Files } from './import-graph.ts';
 export { type LoadedModules, loadModules } from './loader.ts';
 
-const running = new WeakMap<Router, Promise<unknown>>();
+const running = new WeakMap<AnyRouter, Promise<unknown>>();
 
 /**
  * Replaces the procedures that `router` has from a module by those that the module has now, in one step. Where the
@@ -25,7 +26,7 @@ const running = new WeakMap<Router, Promise<unknown>>();
  * @returns false when neither the module nor anything it imports has changed
  * @throws StartupError; the old procedures then stay
  */
-export function reloadInto(router: Router, path: string): Promise<boolean> {
+export function reloadInto(router: AnyRouter, path: string): Promise<boolean> {
   const before = running.get(router) ?? Promise.resolve();
   const result = before.then(() => reload(router, path));
   running.set(
@@ -35,7 +36,7 @@ export function reloadInto(router: Router, path: string): Promise<boolean> {
   return result;
 }
 
-async function reload(router: Router, path: string): Promise<boolean> {
+async function reload(router: AnyRouter, path: string): Promise<boolean> {
   const file = locateModule(path, process.cwd());
   const last = lastLoad(router, file.url);
   const known = last === undefined ? undefined : graphOf(last.entry);
@@ -52,11 +53,30 @@ async function reload(router: Router, path: string): Promise<boolean> {
   if (ownNames(router, file).some((name) => tableOf(router).get(name)?.moduleState !== undefined)) {
     await fresh.setup();
   }
+  const own =
+    last?.own ?? (haveLinks(router, file) ? await firstRouter(path, file.url) : undefined);
   // Composed after the last `await`, so that procedures that were registered meanwhile are kept.
-  const { table, sources } = renew(router, fresh.router, file);
-  replaceTable(router, table, sources);
+  const { table, sources } = renew(router, fresh.router, file, own);
+  replaceTable(
+    router,
+    table,
+    sources,
+    isOwn(router, own) ? load && linksOfRouter(load.own) : undefined,
+  );
   if (load !== undefined) noteLoad(router, file.url, load);
   return true;
+}
+
+/** Whether the links of `router` are those of the module: it is the module's router, or took them at an earlier reload. */
+function isOwn(router: AnyRouter, own: AnyRouter | undefined): boolean {
+  if (own === undefined || router.size === 0) return false;
+  return linksOfRouter(router) === linksOfRouter(own);
+}
+
+/** The router that the plain import of a module has, as a program that merged it has imported it. */
+async function firstRouter(path: string, url: string): Promise<AnyRouter | undefined> {
+  const { router } = await loadModules([path], { generation: 0 });
+  return lastLoad(router, url)?.own;
 }
 
 /** File times lag behind the clock by up to one tick of the kernel. */
@@ -69,8 +89,8 @@ const clockTickMs = 5;
 function isUntouched(
   files: Files,
   since: number,
-  router: Router,
-  fresh: Router,
+  router: AnyRouter,
+  fresh: AnyRouter,
   file: ModuleFile,
 ): boolean {
   const newest = Math.max(...[...files.keys()].map(modifiedAt));
@@ -83,8 +103,9 @@ function isUntouched(
 
 function textOf(procedure: Procedure | undefined): string {
   if (procedure === undefined) return '';
-  const { handler, name: _name, moduleState: _state, ...rest } = procedure;
-  return `${handler.toString()} ${JSON.stringify(rest)}`;
+  const { handler, links, name: _name, moduleState: _state, ...rest } = procedure;
+  const functions = [handler, ...links.map(({ run }) => run)].map(String);
+  return JSON.stringify([functions, rest]);
 }
 
 /** When a file was written, Unix milliseconds; Infinity for a file that has gone. */

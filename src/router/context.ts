@@ -1,7 +1,7 @@
 import type { ErrorMakers } from './declared-errors.ts';
 
 /** The second argument of a handler: the same inline and in a worker. */
-export interface CallContext<State = unknown, Errors = Record<never, never>> {
+export interface CallContext<State = unknown, Errors = Record<never, never>, Auth = unknown> {
   /** Aborts when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
   /**
@@ -18,7 +18,7 @@ export interface CallContext<State = unknown, Errors = Record<never, never>> {
   /** The caller's address, undefined where the transport has none. */
   readonly remoteAddress: string | undefined;
   /** What the `authenticate` hook returned. Each call has its own copy. */
-  readonly auth: unknown;
+  readonly auth: Auth;
   /**
    * The `traceparent` header (W3C Trace Context); undefined where the request had none or an invalid one. With the
    * option `tracing` it names the span of this call. Send it with the requests that the handler makes.
@@ -30,4 +30,10 @@ export interface CallContext<State = unknown, Errors = Record<never, never>> {
   readonly state: State;
   /** Makes the errors the procedure declares: `throw context.errors.NAME(data)`. */
   readonly errors: ErrorMakers<Errors>;
+}
+
+/** The context of a call, as `invoke` has it. */
+export interface InvokeContext extends CallContext {
+  /** Set by `invoke`: how long the handler held its thread, where it began after a wait for what runs in front of it. */
+  resumedMs?: number;
 }

@@ -1,7 +1,6 @@
 import { assertName } from './names.ts';
 import { isProcedure } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
-import type { Rpc } from './rpc.ts';
 import type { Procedure } from './types.ts';
 
 /** What `Router.from` takes: procedures and routers, in objects that nest. */
@@ -9,9 +8,9 @@ export interface ProcedureTree {
   readonly [name: string]: Procedure | RouterLike | ProcedureTree;
 }
 
-/** The part of a Router that its type is recognised by. */
+/** The part of a Router that its type is recognised by, whatever its environment. */
 export interface RouterLike<C = unknown> {
-  readonly rpc: Rpc;
+  reloadModule(path: string): Promise<boolean>;
   readonly '~contract'?: C;
 }
 

@@ -3,9 +3,13 @@ import { clockMs } from '../base/clock.ts';
 import { ProcessExit } from '../base/process-exit.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
-import type { CallContext } from './context.ts';
+import { assertNothing } from './authorize.ts';
+import type { InvokeContext } from './context.ts';
+import type { Passed } from './middleware/passed.ts';
+import { runChain } from './middleware/run.ts';
 import { ResultFault } from './result-fault.ts';
 import { jsonText, keptText, toJson } from './result-text.ts';
+import { isThenable } from './thenable.ts';
 import type { Procedure } from './types.ts';
 
 /** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
@@ -22,11 +26,6 @@ export interface Fault {
   readonly isSent?: boolean | undefined;
 }
 
-export interface InvokeContext extends CallContext {
-  /** Set by `invoke`: how long the handler held its thread, where it began after a wait for `authorize`. */
-  resumedMs?: number;
-}
-
 /** What happens to a result that does not match `returns`: the call fails, the log says so, or nobody looks. */
 export type CheckResults = 'refuse' | 'log' | 'off';
 
@@ -36,9 +35,9 @@ export interface InvokeOptions {
 }
 
 /**
- * Runs a call: validates the params, authorizes, calls the handler and serialises its result. Every call runs
- * through this function, inline and in a worker. It stays synchronous unless the handler or `authorize` returns a
- * promise. Never throws, never rejects.
+ * Runs a call: validates the params, authorizes, runs middleware, calls the handler and serialises its result. Every
+ * call runs through this function, inline and in a worker. It stays synchronous unless the handler, `authorize` or a
+ * middleware returns a promise. Never throws, never rejects.
  *
  * @param params as they came: undefined, an object or an array
  */
@@ -50,6 +49,12 @@ export function invoke(
 ): Outcome | Promise<Outcome> {
   try {
     const named = procedure.bindParams(params);
+    if (procedure.chain !== undefined) {
+      const passed = runChain(procedure, procedure.chain, named, context);
+      return passed instanceof Promise
+        ? settlePassed(procedure, passed, options)
+        : finish(procedure, passed.result, options);
+    }
     if (procedure.authorize !== undefined) {
       const permission: unknown = procedure.authorize(context as never, named as never);
       if (isThenable(permission)) return proceed(procedure, permission, named, context, options);
@@ -85,12 +90,17 @@ async function proceed(
   }
 }
 
-/** Refuses any value: an `authorize` that returns true and false would otherwise let everybody in. */
-function assertNothing(permission: unknown): void {
-  if (permission === undefined) return;
-  throw new TypeError(
-    `authorize returned a value (${typeof permission}): it must return nothing, and throw an RpcError to refuse`,
-  );
+/** The rest of a call whose chain is asynchronous. */
+async function settlePassed(
+  procedure: Procedure,
+  passed: Promise<Passed>,
+  options: InvokeOptions,
+): Promise<Outcome> {
+  try {
+    return finish(procedure, (await passed).result, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options.onFault);
+  }
 }
 
 /** Waits for the result with `await`: a `then` of a foreign object may return or throw anything. */
@@ -104,11 +114,6 @@ async function settle(
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options.onFault);
   }
-}
-
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
-  return typeof (value as { then?: unknown }).then === 'function';
 }
 
 /** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */

@@ -1,6 +1,6 @@
 import { wallTimeOf } from '../base/clock.ts';
+import type { InvokeContext } from './context.ts';
 import type { ErrorMakers } from './declared-errors.ts';
-import type { InvokeContext } from './invoke.ts';
 import type { Procedure } from './types.ts';
 
 /** What all calls of one request share. */
@@ -20,10 +20,12 @@ const clocksDifferMs = 2;
 const noErrors: Record<never, never> = Object.freeze({});
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The context of a call, inline and in a worker. Its signal and id cost nothing until the handler reads them. */
+/**
+ * The context of a call, inline and in a worker. Its signal and id cost nothing until the handler reads them. It has no
+ * own members: those of an instance are what middleware has added.
+ */
 export class LazyContext implements InvokeContext {
-  /** Milliseconds that the handler held the thread, where it began after a wait for `authorize`. */
-  resumedMs = 0;
+  #resumedMs = 0;
   readonly #procedure: Procedure;
   readonly #id: string | undefined;
   readonly #facts: RequestFacts | undefined;
@@ -49,6 +51,15 @@ export class LazyContext implements InvokeContext {
     this.#id = id;
     this.#facts = facts;
     this.#endsAt = endsAt;
+  }
+
+  /** Milliseconds that the handler held the thread, where it began after a wait for what runs in front of it. */
+  get resumedMs(): number {
+    return this.#resumedMs;
+  }
+
+  set resumedMs(ms: number) {
+    this.#resumedMs = ms;
   }
 
   /** Computed from the wall clock as it is now: setting the wall clock must not change how much time is left. */

@@ -1,4 +1,6 @@
 import { suggest } from '../base/suggest.ts';
+import { shown } from './callable.ts';
+import { assertUseList } from './middleware/link.ts';
 import { assertName } from './names.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { ProcedureOptions } from './types.ts';
@@ -36,6 +38,7 @@ const rules: Readonly<Record<OptionName, Rule>> = {
     valid: (value) => typeof value === 'function',
     expected: 'a function of context and params',
   },
+  use: { valid: Array.isArray, expected: 'a list of middleware functions' },
   timeoutMs: {
     valid: (value) => isCount(value) && Number(value) <= longestTimerMs,
     expected: `a whole number of milliseconds, 1 to ${longestTimerMs}`,
@@ -67,6 +70,7 @@ export function assertOptions(
       );
     }
   }
+  if ('use' in options && options.use !== undefined) assertUseList(options.use, where);
   if ('name' in options && options.name !== undefined) assertName(options.name, where);
 }
 
@@ -75,39 +79,4 @@ function unknownOption(name: string): string {
   const near = suggest(name, known);
   const hint = near === undefined ? '' : `; did you mean ${near}?`;
   return `unknown option ${JSON.stringify(name)}${hint} Known: ${known.join(', ')}`;
-}
-
-/** @throws RegistrationError */
-export function assertHandler(handler: unknown, where: string): void {
-  if (typeof handler !== 'function') {
-    throw new RegistrationError(`${where}: the handler must be a function, got ${shown(handler)}`);
-  }
-  const kind = functionKind(handler);
-  if (kind === 'GeneratorFunction' || kind === 'AsyncGeneratorFunction') {
-    throw new RegistrationError(
-      `${where}: a generator function has no single result to answer with; return an array instead`,
-    );
-  }
-  if (/^class\b/.test(Function.prototype.toString.call(handler))) {
-    throw new RegistrationError(`${where}: a class can't be called; decorate its methods instead`);
-  }
-}
-
-export function isAsyncFunction(handler: object): boolean {
-  return functionKind(handler) === 'AsyncFunction';
-}
-
-/** The function's tag. A function inherits it from its prototype, so a bound function has the tag of its target. */
-function functionKind(handler: object): unknown {
-  return (handler as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return value === null
-    ? 'null'
-    : Array.isArray(value)
-      ? 'an array'
-      : `a value of type ${typeof value}`;
 }

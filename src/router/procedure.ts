@@ -1,7 +1,11 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
+import { assertCallable, isAsyncFunction } from './callable.ts';
 import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
+import type { Env, StateOf } from './env.ts';
 import { ignoresContext } from './ignores-context.ts';
-import { assertHandler, assertOptions, isAsyncFunction } from './procedure-options.ts';
+import { behind, distinct, frontOf, linksOf } from './middleware/link.ts';
+import type { Link, Middleware } from './middleware/middleware.ts';
+import { assertOptions } from './procedure-options.ts';
 import { type CompiledParams, compileParams, compileReturns } from './schema/schema.ts';
 import type {
   Handler,
@@ -12,28 +16,36 @@ import type {
   ResultOf,
 } from './types.ts';
 
-/**
- * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`.
- *
- * @param options declare the procedure; the types of `params`, `returns` and `errors` constrain the handler
- * @throws RegistrationError for an option or a schema that can't work
- */
-export function procedure<
+/** Makes procedures whose handlers rely on the environment `E`. */
+export type MakeProcedure<E extends Env = Env> = <
   Params extends TObject | undefined = undefined,
   Returns extends TSchema | undefined = undefined,
-  State = unknown,
+  State = StateOf<E>,
   const Errors extends ErrorDeclarations = Record<never, never>,
+  Xs extends readonly object[] = readonly object[],
 >(
-  options: ProcedureOptions<Params, Returns, Errors, State>,
-  handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>,
-): Procedure<ProcedureEntry<Params, Returns, Errors>> {
-  // A table of procedures can't name the types of params and state: bindParams checks the params, the module makes the state.
-  const erased = handler as unknown as Handler;
-  const where = `procedure ${JSON.stringify(nameOf(options, handler))}`;
-  // The entry exists only in the type.
-  return buildProcedure(compileOptions(options, where), erased, where) as Procedure<
-    ProcedureEntry<Params, Returns, Errors>
-  >;
+  options: ProcedureOptions<Params, Returns, Errors, State, E, Xs>,
+  handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors, E, Xs>,
+) => Procedure<ProcedureEntry<Params, Returns, Errors>>;
+
+/**
+ * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`. Its options declare
+ * it; the types of `params`, `returns` and `errors` constrain the handler.
+ *
+ * Throws RegistrationError for an option or a schema that can't work.
+ */
+export const procedure: MakeProcedure = createProcedure(() => []);
+
+/** `procedure` for a router. @param outer gives the links in front of the procedure's own */
+export function createProcedure<E extends Env>(outer: () => readonly Link[]): MakeProcedure<E> {
+  const make = (options: unknown, handler: unknown): Procedure => {
+    const where = `procedure ${JSON.stringify(nameOf(options, handler))}`;
+    // A table of procedures can't name the types of params and state: bindParams checks the params, the module makes the state.
+    const built = buildProcedure(compileOptions(options, where), handler as Handler, where);
+    return behind(outer(), built);
+  };
+  // The entry of a procedure exists only in the type.
+  return make as MakeProcedure<E>;
 }
 
 /** Everything about a procedure that does not need its handler. A decorator compiles it once for all instances. */
@@ -61,17 +73,20 @@ export function buildProcedure(
   handler: Handler,
   where: string,
 ): Procedure {
-  assertHandler(handler, where);
+  assertCallable(handler, where, 'the handler');
+  const links = distinct(
+    linksOf(options.authorize, options.use as readonly Middleware[] | undefined),
+  );
   return Object.freeze({
     name: nameOf(options, handler),
     handler,
-    authorize: options.authorize,
+    ...frontOf(links),
     params: params.schema,
     returns: options.returns,
     errors,
     doc: options.doc ?? null,
     isAsync: options.async === true || isAsyncFunction(handler),
-    ignoresContext: options.authorize === undefined && ignoresContext(handler),
+    ignoresContext: links.length === 0 && ignoresContext(handler),
     placement: options.placement ?? 'auto',
     timeoutMs: options.timeoutMs,
     maxConcurrency: options.maxConcurrency,
@@ -89,11 +104,14 @@ export function renamed(proc: Procedure, name: string): Procedure {
 /** Also recognises procedures of another copy of this package. */
 export function isProcedure(value: unknown): value is Procedure {
   if (typeof value !== 'object' || value === null) return false;
-  const { handler, bindParams, placement } = value as Partial<Record<keyof Procedure, unknown>>;
+  const { handler, bindParams, placement, links } = value as Partial<
+    Record<keyof Procedure, unknown>
+  >;
   return (
     typeof handler === 'function' &&
     typeof bindParams === 'function' &&
-    typeof placement === 'string'
+    typeof placement === 'string' &&
+    Array.isArray(links)
   );
 }
 

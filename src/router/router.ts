@@ -1,81 +1,60 @@
+import { shown } from './callable.ts';
+import type { BaseContext, Env, With } from './env.ts';
 import { type ContractFrom, leavesOf, type ProcedureTree } from './from.ts';
+import { linksOfMerge, type MergeOptions, type ReplaceOptions } from './merge-options.ts';
+import { assertMiddleware, behind, distinct } from './middleware/link.ts';
+import type { Link, Middleware } from './middleware/middleware.ts';
 import { assertName } from './names.ts';
-import { isProcedure, renamed } from './procedure.ts';
+import { createProcedure, isProcedure, type MakeProcedure, renamed } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
+import {
+  type AnyRouter,
+  brand,
+  createState,
+  install,
+  type ProcedureSource,
+  type RouterOwner,
+  type RouterState,
+} from './router-state.ts';
 import { createRpc, type Rpc } from './rpc.ts';
 import type { Procedure } from './types.ts';
 
-/** Thrown for a name that is registered already. */
-export class DuplicateProcedureError extends Error {
-  override readonly name: string = 'DuplicateProcedureError';
-  /** The name that both procedures have. */
-  readonly key: string;
-
-  constructor(key: string) {
-    super(
-      `a procedure named ${JSON.stringify(key)} is registered already; choose another name or prefix, or pass { replace: true } to register or merge`,
-    );
-    this.key = key;
-  }
-}
-
-export interface ReplaceOptions {
-  /** Replace procedures that have the same name. Default: a taken name is an error. */
-  readonly replace?: boolean | undefined;
-}
-
-/** Does the work of `reloadModule` for a router that a service serves: the service reloads its replicas too. */
-export interface RouterOwner {
-  reload(path: string): Promise<boolean>;
-}
-
-/** Where a procedure came from. */
-export interface ProcedureSource {
-  /** The module's URL. */
-  readonly url: string;
-  /** The procedure's name in that module's router: without the prefix of a merge. */
-  readonly name: string;
-}
-
 /**
- * A global symbol, so that a router of another copy of this package (that of a globally installed command line, say)
- * is recognised and can be read.
+ * A table of procedures by name.
+ *
+ * @typeParam E the types that the handlers rely on, see {@link Env}
+ * @typeParam C the contract of the procedures that `Router.from` was given
  */
-const brand: unique symbol = Symbol.for('tandem-rpc.Router') as typeof brand;
-
-interface RouterState {
-  table: Map<string, Procedure>;
-  sources: Map<string, ProcedureSource>;
-  version: number;
-  owner: RouterOwner | undefined;
-  readonly createdAt: number;
-}
-
-/** A table of procedures by name. `C` is the contract of the procedures that `Router.from` was given. */
-export class Router<C = unknown> {
+export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
   /** @internal */
-  readonly [brand]: RouterState = {
-    table: new Map(),
-    sources: new Map(),
-    version: 0,
-    owner: undefined,
-    createdAt: performance.timeOrigin + performance.now(),
-  };
+  readonly [brand]: RouterState = createState();
 
   /** Exists only in the type. */
   declare readonly '~contract'?: C;
 
+  /** Exists only in the type. */
+  declare readonly '~env'?: E;
+
   /** Registers a procedure; see {@link Rpc} for its forms. */
-  readonly rpc: Rpc = createRpc((name, procedure) => {
+  readonly rpc: Rpc<E> = createRpc((name, procedure) => {
     this.register(name, procedure);
   });
 
+  /**
+   * Makes a procedure without registering it, for `Router.from`, say: `procedure` with the types and the middleware of
+   * this router.
+   */
+  readonly procedure: MakeProcedure<E> = createProcedure(() => {
+    this[brand].isInUse = true;
+    return this[brand].links;
+  });
+
   /** True for a router of this or of another copy of the package. Never throws. */
-  static is(value: unknown): value is Router {
+  static is(value: unknown): value is AnyRouter {
     try {
       if (typeof value !== 'object' || value === null) return false;
-      const state = (value as Partial<Router>)[brand];
-      return state?.table instanceof Map && state.sources instanceof Map;
+      const state = (value as Partial<AnyRouter>)[brand];
+      return state?.table instanceof Map && Array.isArray(state.links);
     } catch {
       return false; // a proxy or a getter that throws
     }
@@ -90,13 +69,44 @@ export class Router<C = unknown> {
    * @throws RegistrationError for a path that is not a valid name, and for a value that is none of the three
    * @throws DuplicateProcedureError when two paths give one name
    */
-  static from<Tree extends ProcedureTree>(tree: Tree): Router<ContractFrom<Tree>> {
-    const router = new Router<ContractFrom<Tree>>();
+  static from<Tree extends ProcedureTree>(tree: Tree): Router<Env, ContractFrom<Tree>> {
+    const router = new Router<Env, ContractFrom<Tree>>();
     for (const [path, leaf] of leavesOf(tree, (value) => Router.is(value))) {
       if (isProcedure(leaf)) router.register(path, leaf);
       else router.merge(leaf, `${path}.`);
     }
     return router;
+  }
+
+  /**
+   * Puts a middleware in front of every procedure that this router is going to have, behind the middleware that it has
+   * already. Changes this router, and returns it with what the middleware adds in its type.
+   *
+   * @throws RegistrationError for what is no function, and for a router that has procedures, or has made one, already:
+   *   they would run without the middleware
+   */
+  use<X extends object>(
+    middleware: Middleware<BaseContext<E>, X>,
+    ...others: never[]
+  ): Router<With<E, X>, C> {
+    assertMiddleware(middleware, 'use');
+    if (others.length > 0) {
+      throw new RegistrationError('use takes one middleware; call it once for each');
+    }
+    const state = this[brand];
+    if (state.owner !== undefined) {
+      throw new RegistrationError(
+        'use: the procedures of this router come from the modules that are served; call use on the router of a module',
+      );
+    }
+    if (state.isInUse) {
+      throw new RegistrationError(
+        `use: this router has procedures already, which would run without ${shown(middleware.name)}; call use before the first procedure`,
+      );
+    }
+    state.links = distinct([...state.links, { kind: 'use', run: middleware as Middleware }]);
+    // The same object: what the middleware adds exists only in the type.
+    return this as unknown as Router<With<E, X>, C>;
   }
 
   get size(): number {
@@ -120,22 +130,33 @@ export class Router<C = unknown> {
   }
 
   /**
-   * Takes over the procedures that `other` has now, each under `prefix` followed by its name. Where one of the names
-   * is taken, nothing changes.
+   * Takes over the procedures that `other` has now, each under `prefix` followed by its name. A call of one of them runs
+   * through the middleware of this router, the `authorize` and the `use` of `options`, then the middleware of `other`.
+   * Where one of the names is taken, nothing changes.
    *
    * @throws RegistrationError, DuplicateProcedureError
    */
-  merge(other: Router, prefix = '', options: ReplaceOptions = {}): void {
+  merge<Xs extends readonly object[] = readonly object[]>(
+    other: AnyRouter,
+    prefix = '',
+    options: MergeOptions<E, Xs> = {},
+  ): void {
     if (!Router.is(other))
       throw new RegistrationError('merge: the first argument must be a Router');
     if (typeof prefix !== 'string') {
       throw new RegistrationError(`merge: the prefix must be a string, got ${typeof prefix}`);
     }
+    const front = linksOfMerge(options);
     const sources = sourcesOf(other);
     const entries = [...tableOf(other)].map(([own, procedure]) => {
       const name = prefix + own;
       assertName(name, 'merge');
-      return { name, procedure, source: sources.get(own) };
+      const source = sources.get(own);
+      return {
+        name,
+        procedure: behind(front, procedure),
+        source: source && { ...source, added: distinct([...front, ...source.added]) },
+      };
     });
     install(this, entries, options);
   }
@@ -163,58 +184,38 @@ export class Router<C = unknown> {
   }
 }
 
-interface Entry {
-  readonly name: string;
-  readonly procedure: Procedure;
-  readonly source: ProcedureSource | undefined;
-}
-
-function install(
-  router: Router,
-  entries: readonly Entry[],
-  { replace = false }: ReplaceOptions,
-): void {
-  if (entries.length === 0) return;
-  const state = router[brand];
-  const taken = entries.find(({ name }) => state.table.has(name));
-  if (taken !== undefined) {
-    if (!replace) throw new DuplicateProcedureError(taken.name);
-    // A running batch holds the old table, in which its procedures must stay.
-    state.table = new Map(state.table);
-    state.sources = new Map(state.sources);
-  }
-  for (const { name, procedure, source } of entries) {
-    state.table.set(name, renamed(procedure, name));
-    if (source === undefined) state.sources.delete(name);
-    else state.sources.set(name, source);
-  }
-  state.version += 1;
-}
-
 // What follows is for the rest of this package: not exported from its index.
 
 /**
  * The router's own table, not a copy. Names may be added to it later, but no entry in it ever changes. Call this
  * again after {@link versionOf} has grown.
  */
-export function tableOf(router: Router): ReadonlyMap<string, Procedure> {
+export function tableOf(router: AnyRouter): ReadonlyMap<string, Procedure> {
   return router[brand].table;
 }
 
+/** What the router puts in front of every procedure. */
+export function linksOfRouter(router: AnyRouter): readonly Link[] {
+  return router[brand].links;
+}
+
 /** Where each procedure came from. A name without an entry came from no known module. */
-export function sourcesOf(router: Router): ReadonlyMap<string, ProcedureSource> {
+export function sourcesOf(router: AnyRouter): ReadonlyMap<string, ProcedureSource> {
   return router[brand].sources;
 }
 
 /**
- * Replaces all of the router's procedures in one step. The name of each is its key in `table`.
+ * Replaces all of the router's procedures in one step. The name of each is its key in `table`. They have in front of
+ * them what they are given with: the router adds nothing.
  *
+ * @param links what the router puts in front of procedures to come; undefined: what it did before
  * @throws RegistrationError for a key that is not a valid name; then nothing has changed
  */
 export function replaceTable(
-  router: Router,
+  router: AnyRouter,
   table: ReadonlyMap<string, Procedure>,
   sources: ReadonlyMap<string, ProcedureSource>,
+  links?: readonly Link[],
 ): void {
   const next = new Map<string, Procedure>();
   for (const [name, procedure] of table) {
@@ -224,20 +225,22 @@ export function replaceTable(
   const state = router[brand];
   state.table = next;
   state.sources = new Map(sources);
+  state.links = links ?? state.links;
+  state.isInUse = true;
   state.version += 1;
 }
 
 /** Grows with every change of the router. Keep what you derive from a router together with this number. */
-export function versionOf(router: Router): number {
+export function versionOf(router: AnyRouter): number {
   return router[brand].version;
 }
 
 /** When the router was created, Unix milliseconds with a fraction. */
-export function createdAt(router: Router): number {
+export function createdAt(router: AnyRouter): number {
   return router[brand].createdAt;
 }
 
-let reloader: (router: Router, path: string) => Promise<boolean> = () =>
+let reloader: (router: AnyRouter, path: string) => Promise<boolean> = () =>
   Promise.reject(
     new Error('reloadModule: import the package itself, which knows how modules are loaded'),
   );
@@ -248,6 +251,6 @@ export function setReloader(reload: typeof reloader): void {
 }
 
 /** Sets who does the work of `reloadModule` from now on; undefined: the router itself. */
-export function setOwner(router: Router, owner: RouterOwner | undefined): void {
+export function setOwner(router: AnyRouter, owner: RouterOwner | undefined): void {
   router[brand].owner = owner;
 }

@@ -1,13 +1,17 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
-import type { CallContext } from './context.ts';
 import type { ErrorDeclarations } from './declared-errors.ts';
+import type { AnyAuth, Env, HandlerContext, StateOf } from './env.ts';
 import { assertName } from './names.ts';
 import { buildProcedure, type CompiledOptions, compileOptions } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { Handler, ParamsOf, Procedure, ProcedureOptions, ResultOf } from './types.ts';
 
-/** Any method that can be a procedure: `never` accepts every type of params and state. */
-type Method<This> = (this: This, params: never, context: CallContext<never>) => unknown;
+/** Any method that can be a procedure: `never` accepts every type of params, state and auth. */
+type Method<This, E extends Env> = (
+  this: This,
+  params: never,
+  context: HandlerContext<AnyAuth<E>, never, Record<never, never>>,
+) => unknown;
 
 /** The members of a ClassMethodDecoratorContext that are used here: its own type asks for `any`. */
 export type MethodContext<This> = Pick<
@@ -20,11 +24,13 @@ export type RpcDecorator<
   Params extends TObject | undefined,
   Returns extends TSchema | undefined,
   Errors extends ErrorDeclarations = Record<never, never>,
-> = <This, State = unknown>(
+  E extends Env = Env,
+  Xs extends readonly object[] = readonly object[],
+> = <This, State = StateOf<E>>(
   method: (
     this: This,
     params: ParamsOf<Params>,
-    context: CallContext<State, Errors>,
+    context: HandlerContext<E, State, Errors, Xs>,
   ) => ResultOf<Returns> | Promise<ResultOf<Returns>>,
   context: ClassMethodDecoratorContext<This>,
 ) => void;
@@ -36,42 +42,44 @@ export type RpcDecorator<
  *
  * Throws RegistrationError for what can't be a procedure, DuplicateProcedureError for a name that is taken.
  */
-export interface Rpc {
+export interface Rpc<E extends Env = Env> {
   // This overload comes first: TypeScript tries the overloads of a decorator in order, and any other gives TS1270.
   /** `@router.rpc method(params, context) {...}` */
-  <This, M extends Method<This>>(method: M, context: MethodContext<This>): void;
+  <This, M extends Method<This, E>>(method: M, context: MethodContext<This>): void;
 
   /** `router.rpc({ params, returns, ... }, (params, context) => result)` */
   <
     Params extends TObject | undefined = undefined,
     Returns extends TSchema | undefined = undefined,
-    State = unknown,
+    State = StateOf<E>,
     const Errors extends ErrorDeclarations = Record<never, never>,
+    Xs extends readonly object[] = readonly object[],
   >(
-    options: ProcedureOptions<Params, Returns, Errors, State>,
-    handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>,
-  ): Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors>;
+    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs>,
+    handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors, E, Xs>,
+  ): Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors, E, Xs>;
 
   /** `router.rpc(function add(params, context) {...})`: no schema, takes any object */
-  <Params extends object = Record<string, unknown>, Result = unknown, State = unknown>(
-    handler: (params: Params, context: CallContext<State>) => Result,
-  ): (params: Params, context: CallContext<State>) => Result;
+  <Params extends object = Record<string, unknown>, Result = unknown, State = StateOf<E>>(
+    handler: (params: Params, context: HandlerContext<E, State, Record<never, never>>) => Result,
+  ): (params: Params, context: HandlerContext<E, State, Record<never, never>>) => Result;
 
   /** `@router.rpc({ params, returns, ... }) method(params, context) {...}` */
   <
     Params extends TObject | undefined = undefined,
     Returns extends TSchema | undefined = undefined,
     const Errors extends ErrorDeclarations = Record<never, never>,
-    State = unknown,
+    State = StateOf<E>,
+    Xs extends readonly object[] = readonly object[],
   >(
-    options: ProcedureOptions<Params, Returns, Errors, State>,
-  ): RpcDecorator<Params, Returns, Errors>;
+    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs>,
+  ): RpcDecorator<Params, Returns, Errors, E, Xs>;
 }
 
 type Register = (name: string, procedure: Procedure) => void;
 
 /** `rpc` for a router that takes procedures through `register`. */
-export function createRpc(register: Register): Rpc {
+export function createRpc<E extends Env>(register: Register): Rpc<E> {
   const add = (compiled: CompiledOptions, handler: Handler): void => {
     const name = compiled.options.name ?? handler.name;
     const where = `procedure ${JSON.stringify(name)}`;
@@ -111,7 +119,7 @@ export function createRpc(register: Register): Rpc {
     return second;
   };
   // The function tells the overloads apart at run time.
-  return rpc as Rpc;
+  return rpc as Rpc<E>;
 }
 
 function methodContext(context: unknown): MethodContext<unknown> {

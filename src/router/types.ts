@@ -1,26 +1,24 @@
 import type { Static, TObject, TSchema, TVoid } from '@sinclair/typebox';
-import type { CallContext } from './context.ts';
+import type { Authorize } from './authorize.ts';
 import type { CompiledErrors, ErrorDeclarations, ErrorTypes } from './declared-errors.ts';
+import type { Env, HandlerContext } from './env.ts';
+import type { Link, UseList } from './middleware/middleware.ts';
 
 /** Where a procedure runs (docs/architecture.md, "Placement"). */
 export type Placement = 'inline' | 'worker' | 'auto';
 
+/**
+ * @typeParam E the environment of the router that the procedure belongs to
+ * @typeParam Xs what each middleware of the procedure's own `use` adds to the context
+ */
 export type Handler<
   Params = never,
   Result = unknown,
   State = unknown,
   Errors = Record<never, never>,
-> = (params: Params, context: CallContext<State, Errors>) => Result | Promise<Result>;
-
-/**
- * Allows a call by returning nothing, and refuses it by throwing. An RpcError reaches the caller as it is; anything
- * else that is thrown is a -32603. A returned value is a -32603 too, so that a function that returns true or false
- * fails at its first call instead of letting everybody in.
- */
-export type Authorize<Params = never, State = never, Errors = Record<never, never>> = (
-  context: CallContext<State, Errors>,
-  params: Params,
-) => void | Promise<void>;
+  E extends Env = Env,
+  Xs extends readonly object[] = readonly object[],
+> = (params: Params, context: HandlerContext<E, State, Errors, Xs>) => Result | Promise<Result>;
 
 /** The options of `rpc` and `procedure`. */
 export interface ProcedureOptions<
@@ -28,6 +26,8 @@ export interface ProcedureOptions<
   Returns extends TSchema | undefined = TSchema | undefined,
   Errors extends ErrorDeclarations = ErrorDeclarations,
   State = never,
+  E extends Env = Env,
+  Xs extends readonly object[] = readonly object[],
 > {
   /** Default: the function's own name. */
   readonly name?: string | undefined;
@@ -45,7 +45,9 @@ export interface ProcedureOptions<
    * Runs in the same place as the handler, after the params were validated and before the handler. An asynchronous
    * `authorize` makes the call asynchronous, but does not change where the procedure is placed.
    */
-  readonly authorize?: Authorize<ParamsOf<Params>, State, Errors> | undefined;
+  readonly authorize?: Authorize<ParamsOf<Params>, HandlerContext<E, State, Errors>> | undefined;
+  /** Middleware for this procedure alone. It runs behind that of the router and behind `authorize`, in this order. */
+  readonly use?: UseList<E, Xs> | undefined;
   /** Milliseconds that a call may run before it is stopped. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
@@ -89,7 +91,12 @@ export interface Procedure<Entry = unknown> {
   /** The procedure's name in its router. */
   readonly name: string;
   readonly handler: Handler;
+  /** What runs between the validation and the handler, in order: of outer routers, of merges, the procedure's own. */
+  readonly links: readonly Link[];
+  /** The only link, where that is an `authorize`. */
   readonly authorize: Authorize | undefined;
+  /** The links, where there are others than one `authorize`. */
+  readonly chain: readonly Link[] | undefined;
   readonly params: TObject | undefined;
   readonly returns: TSchema | undefined;
   /** The declared errors; undefined: none. */

@@ -7,7 +7,7 @@ import type { ServiceState } from '../dispatch/service.ts';
 import type { OnCall } from '../observe/call-event.ts';
 import type { Log } from '../observe/log.ts';
 import type { PoolStats } from '../pool/stats.ts';
-import type { Router } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 import type { CallerOptions } from './callers.ts';
 import type { BlockedFigures } from './front-end-blockers.ts';
 
@@ -18,7 +18,7 @@ export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptio
    * In place of modules: a router of this thread. A router given as an object has no replicas, so all its calls run
    * inline.
    */
-  readonly router?: Router | undefined;
+  readonly router?: AnyRouter | undefined;
   /** Where log lines go; the default writes them to stderr at `logLevel`. */
   readonly log?: Log | undefined;
   /** Called with each call that has ended. */

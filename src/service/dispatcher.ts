@@ -21,7 +21,7 @@ import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { PoolCounters } from '../pool/stats.ts';
-import type { Router } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 import { Admission } from './admission.ts';
 import { configOfCallers, createCallerGate } from './callers.ts';
 import type { DispatcherOptions, DispatcherStats, DispatchOptions } from './dispatcher-options.ts';
@@ -125,7 +125,7 @@ export class Dispatcher implements Service {
    * The procedures that are served, as one object that stays the same through all reloads. Where modules are served,
    * `ready()` fills it and its `reloadModule` reloads the service.
    */
-  get router(): Router {
+  get router(): AnyRouter {
     return this.#serving.router;
   }
 

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { openRpcText } from '../dispatch/discover.ts';
 import type { Document, DocumentFormat } from '../dispatch/service.ts';
 import { getRegistrySchema } from '../router/document/introspect.ts';
-import { type Router, tableOf, versionOf } from '../router/router.ts';
+import { tableOf, versionOf } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 
 interface CachedDocument {
-  readonly router: Router;
+  readonly router: AnyRouter;
   readonly version: number;
   readonly document: Document;
 }
@@ -14,7 +15,7 @@ interface CachedDocument {
 export class Documents {
   readonly #cached = new Map<DocumentFormat, CachedDocument>();
 
-  of(router: Router, format: DocumentFormat): Document {
+  of(router: AnyRouter, format: DocumentFormat): Document {
     const version = versionOf(router);
     let cached = this.#cached.get(format);
     if (cached?.router !== router || cached.version !== version) {
@@ -25,7 +26,7 @@ export class Documents {
   }
 }
 
-function textOf(router: Router, format: DocumentFormat): string {
+function textOf(router: AnyRouter, format: DocumentFormat): string {
   return format === 'openrpc'
     ? openRpcText(tableOf(router))
     : JSON.stringify(getRegistrySchema(router));

@@ -5,13 +5,14 @@ import { Kernel } from '../dispatch/kernel.ts';
 import { RequestScope } from '../dispatch/scope.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { defaultRouter } from '../router/default.ts';
-import { type Router, tableOf } from '../router/router.ts';
+import { tableOf } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 import { logFault } from './worker-log.ts';
 
 let config: Config | undefined;
 let log: Log | undefined;
 const deadlines = new DeadlineSweep();
-const kernels = new WeakMap<Router, Kernel>();
+const kernels = new WeakMap<AnyRouter, Kernel>();
 
 /**
  * Handles a payload that is parsed already, on this thread, with the default limits. Never throws, never rejects: an
@@ -22,13 +23,13 @@ const kernels = new WeakMap<Router, Kernel>();
  */
 export async function handleRequest(
   payload: unknown,
-  router: Router = defaultRouter,
+  router: AnyRouter = defaultRouter,
 ): Promise<unknown> {
   const reply = await kernelOf(router).handlePayload(payload, new RequestScope());
   return reply === undefined ? undefined : (JSON.parse(reply.toString()) as unknown);
 }
 
-function kernelOf(router: Router): Kernel {
+function kernelOf(router: AnyRouter): Kernel {
   let kernel = kernels.get(router);
   if (kernel === undefined) {
     config ??= resolveConfig();

@@ -178,7 +178,7 @@ function assertSame(
   if (file !== undefined) throw new ChangedFileError(file);
   if (fingerprint(modules.router) === expected) return;
   throw new StartupError(
-    `the modules registered other procedures in the main thread than in a worker (${paths.join(', ')}): ` +
+    `the modules registered other procedures, or other middleware, in the main thread than in a worker (${paths.join(', ')}): ` +
       'registration must not depend on the thread, the time or chance',
   );
 }

@@ -23,7 +23,8 @@ import type { SourceFiles } from '../modules/source-files.ts';
 import type { Log } from '../observe/log.ts';
 import type { Pool } from '../pool/pool.ts';
 import type { PoolCounters } from '../pool/stats.ts';
-import { type Router, tableOf } from '../router/router.ts';
+import { tableOf } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 import type { Procedure } from '../router/types.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
@@ -78,7 +79,7 @@ const advice = {
  * run.
  */
 export class LoadedService implements Routing, RequestCounter {
-  readonly router: Router;
+  readonly router: AnyRouter;
   readonly pool: Pool | undefined;
   /** The files that the modules were loaded from, on this thread and in the workers. */
   readonly sources: SourceFiles | undefined;
@@ -91,7 +92,7 @@ export class LoadedService implements Routing, RequestCounter {
   #closing: Promise<void> | undefined;
 
   private constructor(
-    router: Router,
+    router: AnyRouter,
     context: ServiceContext,
     modules?: LoadedModules,
     pool?: Pool,
@@ -114,7 +115,7 @@ export class LoadedService implements Routing, RequestCounter {
   }
 
   /** Serves a router given as an object. Such a router exists on this thread only, so all its calls run inline. */
-  static ofRouter(router: Router, context: ServiceContext): LoadedService {
+  static ofRouter(router: AnyRouter, context: ServiceContext): LoadedService {
     assertRunsInline(router, context.log);
     return new LoadedService(router, context);
   }

@@ -1,11 +1,12 @@
 import { StartupError } from '../base/startup-error.ts';
 import type { Log } from '../observe/log.ts';
 import { Router, tableOf } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
 
 /** What a service is made from: modules or a router, never both. */
 export interface Servable {
   readonly modules?: readonly string[];
-  readonly router?: Router;
+  readonly router?: AnyRouter;
 }
 
 /** @throws StartupError where there is nothing to serve, or an option of the wrong form */
@@ -49,7 +50,7 @@ export function warnOfNoProcedures(what: string, log: Log): void {
  *
  * @throws StartupError where a procedure asks for a worker
  */
-export function assertRunsInline(router: Router, log: Log): void {
+export function assertRunsInline(router: AnyRouter, log: Log): void {
   const procedures = [...tableOf(router).values()];
   if (procedures.length === 0) warnOfNoProcedures('the router', log);
   const stuck = procedures.find(({ placement }) => placement === 'worker');

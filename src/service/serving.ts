@@ -1,14 +1,8 @@
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { locateModule } from '../modules/module-file.ts';
-import {
-  Router,
-  type RouterOwner,
-  replaceTable,
-  setOwner,
-  sourcesOf,
-  tableOf,
-} from '../router/router.ts';
+import { Router, replaceTable, setOwner, sourcesOf, tableOf } from '../router/router.ts';
+import type { AnyRouter, RouterOwner } from '../router/router-state.ts';
 import { LoadAttempt } from './load-attempt.ts';
 import { LoadedService, type ServiceContext } from './loaded-service.ts';
 import type { Servable } from './servable.ts';
@@ -20,7 +14,7 @@ import type { Servable } from './servable.ts';
  */
 export class Serving implements RouterOwner {
   /** The procedures that are served now, as one object that stays the same through all reloads. */
-  readonly router: Router;
+  readonly router: AnyRouter;
   readonly #modules: readonly string[] | undefined;
   readonly #context: ServiceContext;
   /** Older loadings that still finish their requests. */

@@ -8,7 +8,6 @@ import { procedure } from '../../src/router/procedure.ts';
 import { RegistrationError } from '../../src/router/registration-error.ts';
 import {
   createdAt,
-  DuplicateProcedureError,
   Router,
   replaceTable,
   setOwner,
@@ -16,6 +15,7 @@ import {
   tableOf,
   versionOf,
 } from '../../src/router/router.ts';
+import { DuplicateProcedureError } from '../../src/router/router-state.ts';
 import type { Procedure } from '../../src/router/types.ts';
 import { importAnotherCopy } from '../files.ts';
 import { seed } from '../seed.ts';
@@ -215,7 +215,7 @@ describe('the table behind a router', () => {
 
   test('remembers where procedures came from, under which name', () => {
     const other = new Router();
-    const source = { url: 'file:///m.js', name: 'a' };
+    const source = { url: 'file:///m.js', name: 'a', added: [] };
     replaceTable(other, new Map([['a', one()]]), new Map([['a', source]]));
     other.register('own', one());
     const router = new Router();

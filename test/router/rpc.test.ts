@@ -4,7 +4,8 @@ import { Type } from '@sinclair/typebox';
 import type { CallContext } from '../../src/router/context.ts';
 import { defaultRouter, rpc as defaultRpc } from '../../src/router/default.ts';
 import { RegistrationError } from '../../src/router/registration-error.ts';
-import { DuplicateProcedureError, Router } from '../../src/router/router.ts';
+import { Router } from '../../src/router/router.ts';
+import { DuplicateProcedureError } from '../../src/router/router-state.ts';
 
 const context = {} as CallContext;
 

@@ -49,6 +49,14 @@ describe('a worker that cannot start is a start-up error that names the cause', 
     assert.match(message, /other-procedures\.mjs/);
   });
 
+  for (const name of ['only-main-use.mjs', 'only-main-authorize.mjs']) {
+    test(`middleware that the workers lack: ${name}`, async () => {
+      const message = await startupError(name);
+      assert.match(message, /or other middleware, .* worker/);
+      assert.ok(message.includes(name));
+    });
+  }
+
   test('another schema than in the main thread', async () => {
     const message = await startupError('other-schema.mjs');
     assert.match(message, /worker/);

@@ -1,4 +1,4 @@
-import type { Router } from '../../router/router.ts';
+import type { AnyRouter } from '../../router/router-state.ts';
 import { exampleValue } from './example-value.ts';
 
 export interface ExampleCall {
@@ -9,7 +9,7 @@ export interface ExampleCall {
 }
 
 /** Plausible arguments for the procedure's required parameters; undefined where none are accepted. */
-function exampleParams(router: Router, method: string): Record<string, unknown> | undefined {
+function exampleParams(router: AnyRouter, method: string): Record<string, unknown> | undefined {
   const procedure = router.get(method);
   const required = procedure?.params?.required ?? [];
   const entries = Object.entries(procedure?.params?.properties ?? {})
@@ -31,8 +31,8 @@ function exampleParams(router: Router, method: string): Record<string, unknown> 
  *
  * @returns undefined where no call was found
  */
-export function exampleCall(router: Router): ExampleCall | undefined {
-  const asks = (method: string): boolean => router.get(method)?.authorize !== undefined;
+export function exampleCall(router: AnyRouter): ExampleCall | undefined {
+  const asks = (method: string): boolean => asksWho(router, method);
   const names = router.list();
   return (
     callOfOne(
@@ -42,7 +42,12 @@ export function exampleCall(router: Router): ExampleCall | undefined {
   );
 }
 
-function callOfOne(router: Router, names: readonly string[]): ExampleCall | undefined {
+/** Whether an `authorize` decides who may call, the procedure's own or that of a merge. */
+export function asksWho(router: AnyRouter, method: string): boolean {
+  return router.get(method)?.links.some(({ kind }) => kind === 'authorize') === true;
+}
+
+function callOfOne(router: AnyRouter, names: readonly string[]): ExampleCall | undefined {
   let plain: ExampleCall | undefined;
   for (const method of names) {
     const params = exampleParams(router, method);

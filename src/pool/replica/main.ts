@@ -91,7 +91,7 @@ async function loadReplica(
   const own = fingerprint(modules.router);
   if (!tells && own !== task.fingerprint) {
     throw new Error(
-      `the modules registered other procedures in this worker than in the main thread (${task.modules.join(', ')}): ` +
+      `the modules registered other procedures, or other middleware, in this worker than in the main thread (${task.modules.join(', ')}): ` +
         'registration must not depend on the thread, the time or chance',
     );
   }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { TObject } from '@sinclair/typebox';
 import type { ErrorDeclarations } from '../declared-errors.ts';
-import { type Router, tableOf } from '../router.ts';
+import type { Link } from '../middleware/middleware.ts';
+import { tableOf } from '../router.ts';
+import type { AnyRouter } from '../router-state.ts';
 import { type JsonSchema, plainSchema } from '../schema/plain-schema.ts';
 import { typeText } from '../schema/type-text.ts';
 import type { Procedure } from '../types.ts';
@@ -59,25 +61,40 @@ export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
   };
 }
 
-export function getRegistrySchema(router: Router): RegistrySchema {
+export function getRegistrySchema(router: AnyRouter): RegistrySchema {
   const registry = Object.create(null) as RegistrySchema;
   for (const [name, procedure] of tableOf(router)) registry[name] = getProcedureSchema(procedure);
   return registry;
 }
 
 /**
- * A hash of everything that callers and placement see of a router. The replicas of one module must have equal
- * fingerprints. The order of registration doesn't count.
+ * A hash of everything that callers and placement see of a router, and of what runs in front of its handlers. The
+ * replicas of one module must have equal fingerprints: a middleware or an `authorize` that only this thread has would
+ * let every call of a worker pass. The order of registration doesn't count.
  */
-export function fingerprint(router: Router): string {
+export function fingerprint(router: AnyRouter): string {
+  const sources = new Map<unknown, string>();
+  const sourceOf = ({ kind, run }: Link): readonly string[] => {
+    let source = sources.get(run);
+    if (source === undefined) {
+      source = hashOf(Function.prototype.toString.call(run));
+      sources.set(run, source);
+    }
+    return [kind, run.name, source];
+  };
   const facts = [...tableOf(router).values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((procedure) => {
-      const { placement, timeoutMs = null, maxConcurrency = null, params } = procedure;
+      const { placement, timeoutMs = null, maxConcurrency = null, params, links } = procedure;
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
-      return [getProcedureSchema(procedure), placement, timeoutMs, maxConcurrency, rest];
+      const front = links.map(sourceOf);
+      return [getProcedureSchema(procedure), placement, timeoutMs, maxConcurrency, rest, front];
     });
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
+  return hashOf(JSON.stringify(facts));
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function errorsOf(declared: ErrorDeclarations): Record<string, ErrorSchema> {

@@ -1,0 +1,57 @@
+import type { Authorize } from '../authorize.ts';
+import type { CallContext } from '../context.ts';
+import type { BaseContext, Env } from '../env.ts';
+import { Passed } from './passed.ts';
+
+/**
+ * Something around handlers: a check, a transaction, a measurement. It returns what `next` gives, or
+ * `reply(value)` to answer without the handler, and throws to refuse. It runs on the thread of the handler, after the
+ * params were validated. A function that is not asynchronous keeps the call synchronous.
+ *
+ * @typeParam Needs the context that it relies on
+ * @typeParam X what it adds to the context
+ */
+export type Middleware<Needs = CallContext, X extends object = Record<never, never>> = (
+  context: Needs,
+  next: Next,
+  params: Readonly<Record<string, unknown>>,
+) => Passed<X> | Promise<Passed<X>>;
+
+/**
+ * Runs what comes behind: further middleware and the handler. May be called once.
+ *
+ * @param add members for the context of what comes behind. `auth` and `state` may be replaced, other members of a
+ *   CallContext may not
+ * @param onEnd is told how it ended. It must be synchronous. What it throws takes the place of the outcome
+ */
+export type Next = <X extends object = Record<never, never>>(
+  add?: X & NotReserved,
+  onEnd?: (ended: Ended) => void,
+) => Passed<X> | Promise<Passed<X>>;
+
+type NotReserved = { readonly [Name in Exclude<keyof CallContext, 'auth' | 'state'>]?: never };
+
+/** How a handler ended: before its result is checked against `returns` and made JSON. */
+export type Ended =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly error: unknown };
+
+/** A list of middleware. `Xs` is what each member adds, by which the compiler infers the members one by one. */
+export type UseList<E extends Env, Xs extends readonly object[]> = {
+  readonly [Index in keyof Xs]: Middleware<BaseContext<E>, Xs[Index]>;
+};
+
+/** One function in front of a handler. */
+export type Link =
+  | { readonly kind: 'use'; readonly run: Middleware }
+  | { readonly kind: 'authorize'; readonly run: Authorize };
+
+/**
+ * Answers a call from a middleware: `return reply(value)`. The value is checked against `returns` like that of a
+ * handler. A promise is waited for.
+ */
+export function reply(value: unknown): Passed<never> | Promise<Passed<never>> {
+  return value instanceof Promise
+    ? value.then((settled: unknown) => new Passed<never>(settled))
+    : new Passed<never>(value);
+}

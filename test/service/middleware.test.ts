@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { fixture, Running } from './harness.ts';
+
+/** docs/procedures.md, "Middleware", through a service: the same inline and in a worker. */
+
+describe('middleware', () => {
+  const running = Running.suite({ modules: [fixture('middleware.ts')] });
+  const ask = async (place: string, user?: string): Promise<Record<string, unknown>> => {
+    const auth = user === undefined ? undefined : { user };
+    const text = await running.ask({ method: `${place}.greet`, id: 1 }, { auth });
+    return JSON.parse(text ?? '') as Record<string, unknown>;
+  };
+
+  for (const place of ['inline', 'worker']) {
+    test(`refuses, adds and answers ${place}`, async () => {
+      assert.deepEqual((await ask(place)).error, { code: 401, message: 'Sign in' });
+      assert.equal((await ask(place, 'ann')).result, `Hello ann ann ${place}.greet true`);
+      assert.equal((await ask(place, 'cached')).result, 'from a middleware');
+    });
+
+    test(`that never settles ends with the deadline ${place}, and holds nobody up`, async () => {
+      const hangs = ask(place, 'hangs');
+      assert.equal((await ask(place, 'ann')).result, `Hello ann ann ${place}.greet true`);
+      assert.equal(((await hangs).error as { code: number }).code, -32001);
+    });
+  }
+});

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { type BuildOptions, build } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { bundleTypeBox } from './typebox-plugin.ts';
 
 /**
@@ -20,6 +20,17 @@ const entries = {
 };
 /** In one file, for pages: it shares no code with the server. */
 const clientEntry = 'src/client/index.ts';
+/** The package's own client, for callers in the same process: there must be one class of its errors. */
+const clientByName: Plugin = {
+  name: 'client',
+  setup(build) {
+    build.onResolve({ filter: /\/client\/index\.ts$/ }, ({ importer }) =>
+      importer.endsWith('src/service/create-caller.ts')
+        ? { path: 'tandem-rpc/client', external: true }
+        : undefined,
+    );
+  },
+};
 const checker = 'src/router/schema/recheck.cts';
 
 const common = {
@@ -55,7 +66,7 @@ export async function bundleInto(root: string, to: string): Promise<void> {
       entryPoints: entries,
       platform: 'node',
       external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
-      plugins: [bundleTypeBox(join(root, 'bundled'))],
+      plugins: [bundleTypeBox(join(root, 'bundled')), clientByName],
       splitting: true,
       // As deep as src/base/package-files.ts, which tells from its own place where the others lie.
       chunkNames: 'src/chunks/[name]-[hash]',

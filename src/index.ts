@@ -40,6 +40,7 @@ export type { Base64Options, TBase64 } from './router/schema/bytes.ts';
 export { model } from './router/schema/model.ts';
 export { Type } from './router/schema/type.ts';
 export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
+export { type CallerOptions, createCaller } from './service/create-caller.ts';
 export { Dispatcher } from './service/dispatcher.ts';
 export type {
   DispatcherOptions,

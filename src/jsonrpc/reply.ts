@@ -12,6 +12,12 @@ export interface Outcome {
 /** A finished reply: JSON text, or UTF-8 bytes where it is large. undefined: nothing is answered. */
 export type Reply = string | Uint8Array | undefined;
 
+/** For callers in this process, who want no bytes. */
+export function textOfReply(reply: Reply): string | undefined {
+  if (typeof reply === 'string' || reply === undefined) return reply;
+  return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString();
+}
+
 export function resultOutcome(text: string): Outcome {
   return { ok: true, code: 0, text };
 }

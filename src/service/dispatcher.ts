@@ -16,7 +16,7 @@ import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
-import { errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
 import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
@@ -28,9 +28,11 @@ import type { DispatcherOptions, DispatcherStats, DispatchOptions } from './disp
 import { Documents } from './documents.ts';
 import { FrontEndBlockers } from './front-end-blockers.ts';
 import type { LoadedService } from './loaded-service.ts';
+import { createFetch, type LocalFetch } from './local-fetch.ts';
 import { Metrics } from './metrics.ts';
 import { Observation } from './observation.ts';
 import { BodyRequest, PayloadRequest } from './request.ts';
+import { runScope } from './run-scope.ts';
 import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';
 import { loadTracing, type Tracing } from './tracing.ts';
@@ -47,6 +49,11 @@ export class Dispatcher implements Service {
   readonly bodyMemory: BodyMemory;
   readonly replyMemory: ReplyMemory;
   readonly tracing: Tracing | undefined;
+  /**
+   * The standard `fetch` for this service, for clients in the same process: `createClient({ url: 'http://local/rpc',
+   * fetch: dispatcher.fetch })`. Any absolute URL will do. Nobody is asked who calls: `context.auth` is undefined.
+   */
+  readonly fetch: LocalFetch;
   readonly #ownLog: LazyLog | undefined;
   readonly #serving: Serving;
   readonly #observation: Observation;
@@ -100,6 +107,10 @@ export class Dispatcher implements Service {
       watch: this.#watch,
       blockers: this.#blockers,
     };
+    this.fetch = createFetch(
+      (body, facts) => this.dispatchText(body, facts),
+      this.config.forwardHeaders,
+    );
     this.#serving = new Serving(source, context);
     this.#metrics = config.metrics
       ? new Metrics({ ...context, serving: this.#serving })
@@ -150,7 +161,8 @@ export class Dispatcher implements Service {
     const reply = await this.#withScope(options, (scope) =>
       this.#admission.enter(new PayloadRequest(this.#kernel, this.config, payload, scope)),
     );
-    return reply === undefined ? undefined : (JSON.parse(textOf(reply)) as unknown);
+    const text = textOfReply(reply);
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
   }
 
   /**
@@ -166,7 +178,7 @@ export class Dispatcher implements Service {
     const reply = await this.#withScope(options, (scope) =>
       this.#admission.enter(new BodyRequest(this.#kernel, this.config, body, scope)),
     );
-    return reply === undefined ? undefined : textOf(reply);
+    return textOfReply(reply);
   }
 
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
@@ -324,15 +336,7 @@ export class Dispatcher implements Service {
     scope.limitTo(this.config.maxRequestMs);
     if (!this.#isReady && this.#closing === undefined) await this.ready();
     this.tracing?.join(scope);
-    if (signal === undefined) return run(scope);
-    const onAbort = (): void => scope.cancel();
-    if (signal.aborted) scope.cancel();
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      return await run(scope);
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    return runScope(scope, signal, run);
   }
 
   async #close(graceMs: number): Promise<void> {
@@ -356,9 +360,4 @@ export class Dispatcher implements Service {
       this.#metrics?.close();
     }
   }
-}
-
-function textOf(reply: string | Uint8Array): string {
-  if (typeof reply === 'string') return reply;
-  return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString();
 }

@@ -1,17 +1,11 @@
-import { type Config, resolveConfig } from '../config/config.ts';
-import { DeadlineSweep } from '../dispatch/deadline.ts';
-import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
-import { Kernel } from '../dispatch/kernel.ts';
+import type { Kernel } from '../dispatch/kernel.ts';
 import { RequestScope } from '../dispatch/scope.ts';
-import { createLog, type Log } from '../observe/log.ts';
+import { textOfReply } from '../jsonrpc/reply.ts';
 import { defaultRouter } from '../router/default.ts';
 import { tableOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
-import { logFault } from './worker-log.ts';
+import { createInlineKernel } from './inline-kernel.ts';
 
-let config: Config | undefined;
-let log: Log | undefined;
-const deadlines = new DeadlineSweep();
 const kernels = new WeakMap<AnyRouter, Kernel>();
 
 /**
@@ -25,33 +19,14 @@ export async function handleRequest(
   payload: unknown,
   router: AnyRouter = defaultRouter,
 ): Promise<unknown> {
-  const reply = await kernelOf(router).handlePayload(payload, new RequestScope());
-  return reply === undefined ? undefined : (JSON.parse(reply.toString()) as unknown);
+  const text = textOfReply(await kernelOf(router).handlePayload(payload, new RequestScope()));
+  return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
 function kernelOf(router: AnyRouter): Kernel {
   let kernel = kernels.get(router);
   if (kernel === undefined) {
-    config ??= resolveConfig();
-    const { checkResults, timeoutMs, maxReplyBytes, logLevel } = config;
-    const host = new InlineHost(
-      {
-        checkResults,
-        timeoutMs,
-        maxReplyBytes,
-        onFault: (fault) => {
-          log ??= createLog({ level: logLevel });
-          logFault(log)(fault);
-        },
-      },
-      deadlines,
-    );
-    const inline = new InlineExecutor(host);
-    kernel = new Kernel(config, () => ({
-      table: tableOf(router),
-      placesByLength: false,
-      executorFor: () => inline,
-    }));
+    kernel = createInlineKernel(() => tableOf(router));
     kernels.set(router, kernel);
   }
   return kernel;

@@ -97,4 +97,15 @@ describe('the package, as a project installs it', () => {
     writeFileSync(join(project, 'run.js'), script);
     assert.equal(run(['run.js'], project), 'true 5 math.add\n');
   });
+
+  it('has one class of errors, for callers in the same process too', () => {
+    const script = `
+      import { createCaller, procedure, Router, RpcError } from 'tandem-rpc';
+      import { hasCode, settle } from 'tandem-rpc/client';
+      const refuse = procedure({}, () => { throw new RpcError(404, 'Not found'); });
+      const { error } = await settle(createCaller(Router.from({ refuse })).refuse());
+      console.log(hasCode(error, 404));`;
+    writeFileSync(join(project, 'caller.js'), script);
+    assert.equal(run(['caller.js'], project), 'true\n');
+  });
 });

@@ -8,6 +8,7 @@ import { type Ended, type Middleware, reply } from '../../src/router/middleware/
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
 import type { AnyRouter } from '../../src/router/router-state.ts';
+import { createCaller } from '../../src/service/create-caller.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -229,3 +230,17 @@ root.merge(signedIn, 'admin.', {
 root.merge(app, 'x.', { authorize: () => true });
 // @ts-expect-error no such option
 root.merge(app, 'x.', { authorise: () => {} });
+
+// createCaller: typed by the contract and the environment.
+const api = createCaller(typed, { auth: { id: 'ann' } });
+same<Awaited<ReturnType<typeof api.users.get>>, string>(true);
+// @ts-expect-error id is a string
+void api.users.get({ id: 1 });
+const named = createCaller(app, { auth: { id: 'ann' }, state: { find: () => undefined } });
+void named.call('any.name', { a: 1 });
+// @ts-expect-error a user has an id
+createCaller(app, { auth: { name: 'ann' } });
+// @ts-expect-error no Db
+createCaller(app, { state: {} });
+// @ts-expect-error no such option
+createCaller(app, { user: 1 });

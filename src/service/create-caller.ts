@@ -1,0 +1,81 @@
+import { type Client, type Contract, type ContractOf, createClient } from '../client/index.ts';
+import { resolveConfig } from '../config/config.ts';
+import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
+import { textOfReply } from '../jsonrpc/reply.ts';
+import type { AuthOf, Env, StateOf } from '../router/env.ts';
+import type { FaultReporter } from '../router/invoke.ts';
+import { Router, tableOf, versionOf } from '../router/router.ts';
+import type { AnyRouter } from '../router/router-state.ts';
+import type { Procedure } from '../router/types.ts';
+import { createInlineKernel } from './inline-kernel.ts';
+import { createFetch } from './local-fetch.ts';
+import { runScope } from './run-scope.ts';
+
+/** @typeParam E the environment of the router that is called */
+export interface CallerOptions<E extends Env = Env>
+  extends Pick<CallerFacts, 'headers' | 'remoteAddress'> {
+  /** `context.auth` of each call, a JSON value. Each call gets a copy. Default: undefined. */
+  readonly auth?: AuthOf<E> | undefined;
+  /** `context.state` of each call, as it is. Default: what the `setup()` of a module that was loaded has returned. */
+  readonly state?: StateOf<E> | undefined;
+  /** Told of each -32603: what the caller sees as a reference only. Default: a line on stderr. */
+  readonly onFault?: FaultReporter | undefined;
+}
+
+/** The environment of a router. */
+type EnvOf<R> = R extends { readonly '~env'?: infer E extends Env } ? E : Env;
+
+/** The contract of a router that `Router.from` has made; of another one, any name by `call`. */
+type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
+
+/**
+ * A client of a router in this process, for tests and scripts: `await api.users.get({ id: 'x' })`. A call takes the way
+ * of a call over HTTP, JSON both ways, but for the socket: its params are validated, `authorize` and middleware are asked,
+ * its result is checked. Every procedure runs on this thread, one with `placement: 'worker'` too. Nothing is
+ * started, so there is nothing to close.
+ *
+ * @throws TypeError for what is no router, and for an option that can't be, such as an `auth` that is no JSON value
+ */
+export function createCaller<R extends AnyRouter>(
+  router: R,
+  options: CallerOptions<EnvOf<R>> = {},
+): Client<Callable<R>> {
+  if (!Router.is(router)) throw new TypeError('createCaller: the first argument must be a Router');
+  const { state, onFault, ...facts } = options;
+  createCallerScope(facts); // A mistake in the options is told now, not at the first call.
+  const { maxBodyBytes } = resolveConfig();
+  // Params of any size that a worker would take: there is none here.
+  const config = { maxInlineParamsBytes: maxBodyBytes };
+  const table = 'state' in options ? withState(router, state) : () => tableOf(router);
+  const kernel = createInlineKernel(table, { config, onFault });
+  const handle = async (body: string, said: CallerFacts & { signal?: AbortSignal | undefined }) => {
+    const { signal, timeoutMs } = said;
+    const reply = await runScope(createCallerScope({ ...facts, timeoutMs }), signal, (scope) =>
+      kernel.handle(body, scope),
+    );
+    return textOfReply(reply);
+  };
+  // Whoever tests a refusal wants to see it, not to wait until the client has tried again.
+  const settings = { url: 'http://local/rpc', fetch: createFetch(handle, []), retries: 0 };
+  // The contract exists only in the type.
+  return createClient(settings) as unknown as Client<Callable<R>>;
+}
+
+/** The procedures of a router with a state that no `setup()` has made. */
+function withState(router: AnyRouter, value: unknown): () => ReadonlyMap<string, Procedure> {
+  const moduleState = { value };
+  let version: number | undefined;
+  let table: ReadonlyMap<string, Procedure> = new Map();
+  return () => {
+    if (version !== versionOf(router)) {
+      version = versionOf(router);
+      table = new Map(
+        Array.from(tableOf(router), ([name, procedure]) => [
+          name,
+          Object.freeze({ ...procedure, moduleState }),
+        ]),
+      );
+    }
+    return table;
+  };
+}

@@ -1,0 +1,50 @@
+import { type Config, resolveConfig } from '../config/config.ts';
+import { DeadlineSweep } from '../dispatch/deadline.ts';
+import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
+import { Kernel } from '../dispatch/kernel.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import type { FaultReporter } from '../router/invoke.ts';
+import type { Procedure } from '../router/types.ts';
+import { logFault } from './worker-log.ts';
+
+let defaults: Config | undefined;
+let log: Log | undefined;
+const deadlines = new DeadlineSweep();
+
+/** The options that nobody has set, with what the environment says of them. */
+function defaultConfig(): Config {
+  defaults ??= resolveConfig();
+  return defaults;
+}
+
+/** Logs to stderr. The log is made when it has its first line. */
+function logAt(level: Config['logLevel']): FaultReporter {
+  return (fault) => {
+    log ??= createLog({ level });
+    logFault(log)(fault);
+  };
+}
+
+export interface InlineKernelOptions {
+  /** Given by whoever wants something else than the default. */
+  readonly config?: Partial<Config>;
+  /** Default: a line on stderr. */
+  readonly onFault?: FaultReporter | undefined;
+}
+
+/** A kernel without a service around it: it runs every call on this thread, wherever the procedures are placed. */
+export function createInlineKernel(
+  table: () => ReadonlyMap<string, Procedure>,
+  options: InlineKernelOptions = {},
+): Kernel {
+  const config = { ...defaultConfig(), ...options.config };
+  const { checkResults, timeoutMs, maxReplyBytes, logLevel } = config;
+  const onFault = options.onFault ?? logAt(logLevel);
+  const host = new InlineHost({ checkResults, timeoutMs, maxReplyBytes, onFault }, deadlines);
+  const inline = new InlineExecutor(host);
+  return new Kernel(config, () => ({
+    table: table(),
+    placesByLength: false,
+    executorFor: () => inline,
+  }));
+}

@@ -16,6 +16,7 @@ export type { CallEvent, OnCall } from './observe/call-event.ts';
 export type { LogEvent } from './observe/events.ts';
 export type { Log } from './observe/log.ts';
 export type { MetricsSnapshot } from './observe/snapshot.ts';
+export type { CallLog } from './router/call-log.ts';
 export type { CallContext } from './router/context.ts';
 export type { ErrorDeclaration } from './router/declared-errors.ts';
 export { defaultRouter, rpc } from './router/default.ts';

@@ -2,8 +2,9 @@ import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
+import { type CallLine, CallLines } from '../router/call-log.ts';
 import { type InvokeOptions, invoke } from '../router/invoke.ts';
-import { LazyContext, type RequestFacts } from '../router/lazy-context.ts';
+import { type CallHost, LazyContext, type RequestFacts } from '../router/lazy-context.ts';
 import { type Call, parsedParams } from './call.ts';
 import { CallEnding } from './call-ending.ts';
 import type { CallTrail } from './call-trail.ts';
@@ -17,14 +18,17 @@ import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
 export interface InlineOptions extends InvokeOptions {
   readonly timeoutMs: number;
   readonly maxReplyBytes: number;
+  /** Gets the lines of `context.log`; undefined: nobody does. */
+  readonly onLine?: ((line: CallLine) => void) | undefined;
 }
 
 /** What the inline executors of one service share. */
-export class InlineHost implements ExecutorFigures {
+export class InlineHost implements ExecutorFigures, CallHost {
   readonly place = inlinePlace;
   readonly options: InlineOptions;
   readonly deadlines: DeadlineSweep;
   readonly ending: CallEnding;
+  readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
   /** Calls that wait. */
@@ -40,6 +44,7 @@ export class InlineHost implements ExecutorFigures {
   ) {
     this.options = options;
     this.deadlines = deadlines;
+    this.lines = new CallLines(options.onLine ?? (() => {}));
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer);
   }
@@ -119,7 +124,7 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
     const isTraced = watch?.trail.isOn === true || this.#toFollow > 0;
     const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0 || isTraced;
     const limit = timeLimit(call, host.options.timeoutMs, began);
-    const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at);
+    const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at, host);
     const params = parsedParams(call);
     const lag = watch === undefined ? 0 : watch.lagAt(began);
     const claimed = watch === undefined ? 0 : watch.claimedMs;

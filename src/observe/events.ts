@@ -25,6 +25,7 @@ export const logEvents = {
   'call-failed': 'a call ended with -32603: its ref, and the stack',
   'result-mismatch':
     'a result that does not match returns was sent: once a minute for each procedure and thread',
+  'procedure-log': 'a procedure or a middleware wrote a line with context.log',
   'procedure-exit':
     'a procedure called process.exit in a worker: its call ended with -32603, the worker goes on',
   'hook-failed':

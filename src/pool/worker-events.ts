@@ -1,4 +1,5 @@
 import type { LossReason } from '../jsonrpc/errors.ts';
+import type { CallLine } from '../router/call-log.ts';
 import type { Fault } from '../router/invoke.ts';
 
 /**
@@ -8,6 +9,8 @@ import type { Fault } from '../router/invoke.ts';
 export interface WorkerEvents {
   /** A call ended with -32603: its ref and the stack. */
   onFault(fault: Fault): void;
+  /** A call in a worker has written a line. */
+  onLine(line: CallLine): void;
   /** A worker told what can't be; once for each worker. */
   onGarbled(detail: string): void;
   /** Something threw in a worker outside of any call. */

@@ -1,9 +1,18 @@
+import type { CallLog } from './call-log.ts';
 import type { ErrorMakers } from './declared-errors.ts';
 
 /** The second argument of a handler: the same inline and in a worker. */
 export interface CallContext<State = unknown, Errors = Record<never, never>, Auth = unknown> {
   /** Aborts when the caller has gone or the deadline has passed. */
   readonly signal: AbortSignal;
+  /**
+   * Whether the caller has gone, or was answered at the deadline. In a worker it is true within synchronous code too, where
+   * the signal can't abort: a loop may ask in each round, which costs some nanoseconds. Synchronous code on the main
+   * thread keeps it from learning of either: there compare `deadline`.
+   */
+  readonly cancelled: boolean;
+  /** Writes lines into the service's log: `context.log.info({ rows }, 'imported')`. They carry `method` and `id`. */
+  readonly log: CallLog;
   /**
    * When this call must have ended, in milliseconds since the Unix epoch. Read it anew each time you compare it with
    * Date.now(): when somebody sets the wall clock, the deadline moves with it.

@@ -1,4 +1,5 @@
 import { wallTimeOf } from '../base/clock.ts';
+import type { CallLines, CallLog } from './call-log.ts';
 import type { InvokeContext } from './context.ts';
 import type { ErrorMakers } from './declared-errors.ts';
 import type { Procedure } from './types.ts';
@@ -13,6 +14,16 @@ export interface RequestFacts {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
 }
+
+/** What the thread of a call has for all its calls. */
+export interface CallHost {
+  readonly lines: CallLines;
+  /** Whether the front end has told this thread, by shared memory, that nobody waits for the call of `ticket`. */
+  isCancelled?(ticket: number): boolean;
+}
+
+const silent = (): void => {};
+const noLog: CallLog = Object.freeze({ debug: silent, info: silent, warn: silent, error: silent });
 
 /** Two wall clock times that are computed from `clockMs` differ by up to so many milliseconds, though nobody set the clock. */
 const clocksDifferMs = 2;
@@ -36,21 +47,29 @@ export class LazyContext implements InvokeContext {
   #auth: unknown;
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
+  readonly #host: CallHost | undefined;
+  readonly #ticket: number;
+  #log: CallLog | undefined;
 
   /**
    * @param id JSON text of the request's id, undefined for a notification
    * @param endsAt when the call must have ended, by `clockMs`
+   * @param ticket the call's name in its worker
    */
   constructor(
     procedure: Procedure,
     id: string | undefined,
     facts: RequestFacts | undefined,
     endsAt: number,
+    host?: CallHost,
+    ticket = 0,
   ) {
     this.#procedure = procedure;
     this.#id = id;
     this.#facts = facts;
     this.#endsAt = endsAt;
+    this.#host = host;
+    this.#ticket = ticket;
   }
 
   /** Milliseconds that the handler held the thread, where it began after a wait for what runs in front of it. */
@@ -76,6 +95,15 @@ export class LazyContext implements InvokeContext {
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
     }
     return this.#controller.signal;
+  }
+
+  get cancelled(): boolean {
+    return this.#abortReason !== undefined || this.#host?.isCancelled?.(this.#ticket) === true;
+  }
+
+  get log(): CallLog {
+    this.#log ??= this.#host?.lines.of(this.#procedure.name, this.#id) ?? noLog;
+    return this.#log;
   }
 
   get id(): string | number | null | undefined {

@@ -5,7 +5,7 @@ import { Kernel } from '../dispatch/kernel.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 import type { Procedure } from '../router/types.ts';
-import { logFault } from './worker-log.ts';
+import { logFault, logLine } from './worker-log.ts';
 
 let defaults: Config | undefined;
 let log: Log | undefined;
@@ -17,12 +17,10 @@ function defaultConfig(): Config {
   return defaults;
 }
 
-/** Logs to stderr. The log is made when it has its first line. */
-function logAt(level: Config['logLevel']): FaultReporter {
-  return (fault) => {
-    log ??= createLog({ level });
-    logFault(log)(fault);
-  };
+/** A log on stderr. */
+function logAt(level: Config['logLevel']): Log {
+  log ??= createLog({ level });
+  return log;
 }
 
 export interface InlineKernelOptions {
@@ -39,8 +37,12 @@ export function createInlineKernel(
 ): Kernel {
   const config = { ...defaultConfig(), ...options.config };
   const { checkResults, timeoutMs, maxReplyBytes, logLevel } = config;
-  const onFault = options.onFault ?? logAt(logLevel);
-  const host = new InlineHost({ checkResults, timeoutMs, maxReplyBytes, onFault }, deadlines);
+  const own = logAt(logLevel);
+  const onFault = options.onFault ?? logFault(own);
+  const host = new InlineHost(
+    { checkResults, timeoutMs, maxReplyBytes, onFault, onLine: logLine(own) },
+    deadlines,
+  );
   const inline = new InlineExecutor(host);
   return new Kernel(config, () => ({
     table: table(),

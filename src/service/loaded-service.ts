@@ -31,7 +31,7 @@ import type { Observation } from './observation.ts';
 import type { RequestCounter } from './request.ts';
 import { assertRunsInline } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
-import { logFault } from './worker-log.ts';
+import { logFault, logLine } from './worker-log.ts';
 
 /** What all loadings of the modules share. */
 export interface ServiceContext {
@@ -110,6 +110,7 @@ export class LoadedService implements Routing, RequestCounter {
       timeoutMs,
       maxReplyBytes,
       onFault: logFault(log),
+      onLine: logLine(log),
     };
     this.#inline = new InlineHost(options, deadlines, observation, watch);
   }

@@ -1,5 +1,6 @@
 import type { Log } from '../observe/log.ts';
 import type { WorkerEvents } from '../pool/worker-events.ts';
+import type { CallLine } from '../router/call-log.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 
 /** Logs the stack of each -32603. The client got only the ref. */
@@ -19,6 +20,21 @@ export function logFault(log: Log): FaultReporter {
   };
 }
 
+/** Logs the lines of `context.log`. What a handler says stands below `fields`, so that it can't take the place of a fact. */
+export function logLine(log: Log): (line: CallLine) => void {
+  return ({ level, method, id, fields, text }) =>
+    log[level]({ event: 'procedure-log', method, id: parsed(id), fields: parsed(fields) }, text);
+}
+
+/** The text crossed from a worker, which may have sent any. */
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The same for a hook of the operator's. */
 export function logHookFault(
   log: Log,
@@ -32,6 +48,7 @@ export function logHookFault(
 export function workerLog(log: Log): Omit<WorkerEvents, 'onOutdated'> {
   return {
     onFault: logFault(log),
+    onLine: logLine(log),
     onUncaught: (detail) =>
       log.error({ event: 'worker-error', detail }, 'an error outside of any call in a worker'),
     onGarbled: (detail) =>

@@ -8,8 +8,13 @@ export interface Contract {
     params: {
       /** @minLength 1 */
       name: string;
+      language?: string;
     };
     result: string;
+    errors: {
+      /** No greeting in this language */
+      UnknownLanguage: { code: 404 };
+    };
   };
   /** Counts and averages. It burns CPU for long lists, in a worker thread. */
   'numbers.stats': {
@@ -20,5 +25,10 @@ export interface Contract {
       /** The arithmetic mean, 0 of an empty list. */
       mean: number;
     };
+  };
+  /** The name of the caller. */
+  whoAmI: {
+    params: Record<string, unknown>;
+    result: string;
   };
 }

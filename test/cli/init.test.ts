@@ -89,7 +89,7 @@ describe('tandem init, from the packed package', () => {
     ]);
     assert.deepEqual([checked.code, checked.stderr], [0, ''], checked.stdout);
     assert.equal(tested.code, 0, tested.stdout);
-    assert.match(tested.stdout, /pass 2\n/);
+    assert.match(tested.stdout, /pass 4\n/);
     const called = await npmRun('client', project, { RPC_URL: url });
     assert.deepEqual([called.code, called.stderr], [0, '']);
     assert.equal(called.stdout, 'Hello, Ada!\n{ count: 3, mean: 2 }\n');

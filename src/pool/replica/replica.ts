@@ -2,8 +2,9 @@ import { getHeapStatistics } from 'node:v8';
 import { clockMs } from '../../base/clock.ts';
 import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
 import { cappedOutcome, type Outcome, replyText } from '../../jsonrpc/reply.ts';
+import { CallLines } from '../../router/call-log.ts';
 import { type InvokeOptions, invoke, toErrorOutcome } from '../../router/invoke.ts';
-import { LazyContext } from '../../router/lazy-context.ts';
+import { type CallHost, LazyContext } from '../../router/lazy-context.ts';
 import type { Procedure } from '../../router/types.ts';
 import { type Frame, type FrameEntry, readFrame } from '../wire/frame.ts';
 import type { Ledger } from '../wire/ledger.ts';
@@ -28,6 +29,7 @@ export class Replica {
   readonly #table: ReadonlyMap<string, Procedure>;
   readonly #options: ReplicaOptions;
   readonly #invokeOptions: InvokeOptions;
+  readonly #host: CallHost;
   readonly #behindMs: number;
   readonly #runTraced: RunTraced | undefined;
   #memoryCheckedAt = 0;
@@ -49,6 +51,10 @@ export class Replica {
     this.#options = options;
     this.#behindMs = behindMs;
     this.#runTraced = runTraced;
+    this.#host = {
+      lines: new CallLines((line) => postbox.notify({ type: 'line', line })),
+      isCancelled: (ticket) => ledger.isCancelled(ticket),
+    };
     this.#invokeOptions = {
       checkResults: options.checkResults,
       onFault: (fault) => postbox.notify({ type: 'fault', fault }),
@@ -150,7 +156,7 @@ export class Replica {
     if (read.reply !== undefined) return { code: read.code, reply: read.reply };
     const { id, params } = read;
     const endsAt = Math.min(began + timeoutMs, expiresAt - this.#behindMs);
-    const context = new LazyContext(procedure, id, facts, endsAt);
+    const context = new LazyContext(procedure, id, facts, endsAt, this.#host, ticket);
     const outcome =
       this.#runTraced === undefined
         ? invoke(procedure, params, context, this.#invokeOptions)

@@ -1,5 +1,6 @@
 import type { LoadStage } from '../../modules/load-stage.ts';
 import type { Files } from '../../modules/modules.ts';
+import { type CallLine, maxLine } from '../../router/call-log.ts';
 import type { Fault } from '../../router/invoke.ts';
 import {
   type FromReplica,
@@ -56,6 +57,8 @@ function isNotice(notice: Fields): boolean {
       return Number.isSafeInteger(notice.ticket);
     case 'fault':
       return isFault(notice.fault);
+    case 'line':
+      return isLine(notice.line);
     case 'uncaught':
       return isText(notice.detail) && isText(notice.line);
     default:
@@ -84,6 +87,20 @@ function isFault(fault: unknown): fault is Fault {
   if (typeof fault !== 'object' || fault === null) return false;
   const { ref, method, detail, exit } = fault as Fields;
   return isText(ref) && isText(method) && isText(detail) && isTextOrNone(exit);
+}
+
+function isLine(line: unknown): line is CallLine {
+  if (typeof line !== 'object' || line === null) return false;
+  const { level, method, id, fields, text } = line as Fields;
+  return (
+    (level === 'debug' || level === 'info' || level === 'warn' || level === 'error') &&
+    isText(method) &&
+    isTextOrNone(id) &&
+    isText(fields) &&
+    fields.length <= maxLine &&
+    isText(text) &&
+    text.length <= maxLine
+  );
 }
 
 function isText(value: unknown): value is string {

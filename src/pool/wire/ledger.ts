@@ -8,6 +8,7 @@
  *     word 1     unused
  *     word 2+n   sequence (29 bits) | state (2 bits) of slot n         by both, see below
  *     then       start time of slot n, float64                         by the replica
+ *     then       word of the call of slot n that nobody waits for      by the front end
  *
  *     Free -> Sent (front end) -> Started (replica)
  *                  \-----------> Revoked (front end): the call will never start
@@ -23,20 +24,23 @@ const sequenceMask = 0x1fff_ffff;
 const runningIndex = 0;
 const headerWords = 2; // an even number, so that the start times behind the words stand on eight bytes
 const wordsBytes = (headerWords + slotCount) * Int32Array.BYTES_PER_ELEMENT;
+const timesBytes = slotCount * Float64Array.BYTES_PER_ELEMENT;
 
 export class Ledger {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
   readonly #startedAt: Float64Array;
+  readonly #cancelled: Int32Array;
 
   constructor(
     buffer: SharedArrayBuffer = new SharedArrayBuffer(
-      wordsBytes + slotCount * Float64Array.BYTES_PER_ELEMENT,
+      wordsBytes + timesBytes + slotCount * Int32Array.BYTES_PER_ELEMENT,
     ),
   ) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, 0, headerWords + slotCount);
     this.#startedAt = new Float64Array(buffer, wordsBytes, slotCount);
+    this.#cancelled = new Int32Array(buffer, wordsBytes + timesBytes, slotCount);
   }
 
   /** Front end: notes that the call of `ticket` is about to be posted. */
@@ -51,6 +55,16 @@ export class Ledger {
    */
   revoke(ticket: number): boolean {
     return this.#exchange(ticket, State.Sent, State.Revoked);
+  }
+
+  /** Front end: notes that nobody waits for a call that has started. Its synchronous code may look. */
+  cancel(ticket: number): void {
+    Atomics.store(this.#cancelled, ticket % slotCount, word(ticket, State.Started));
+  }
+
+  /** Replica: whether nobody waits for a call that runs here. */
+  isCancelled(ticket: number): boolean {
+    return Atomics.load(this.#cancelled, ticket % slotCount) === word(ticket, State.Started);
   }
 
   /** Front end: when the call began to run, by the front end's `clockMs`; undefined: it has not begun. */

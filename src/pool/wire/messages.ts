@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import type { Files } from '../../modules/modules.ts';
+import type { CallLine } from '../../router/call-log.ts';
 import type { CheckResults, Fault } from '../../router/invoke.ts';
 import type { Frame } from './frame.ts';
 
@@ -80,6 +81,8 @@ export type Notice =
   /** An abort was received, so the thread is not stuck. */
   | { readonly type: 'aborted'; readonly ticket: number }
   | { readonly type: 'fault'; readonly fault: Fault }
+  /** A line of `context.log`. */
+  | { readonly type: 'line'; readonly line: CallLine }
   /**
    * Something threw outside of any call, such as a timer or a rejection that nobody handled. `line` is its message
    * and place.

@@ -116,6 +116,7 @@ export class Expiry {
 
   #abort(item: GroupCall, reason: 'cancelled' | 'deadline', at: number): void {
     item.abortedAt = at;
+    this.#thread.ledger.cancel(item.ticket);
     this.#thread.post({ type: 'abort', ticket: item.ticket, reason });
   }
 }

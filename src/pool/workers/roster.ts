@@ -156,6 +156,9 @@ export class Roster implements Places {
       case 'fault':
         this.#events.onFault(notice.fault);
         break;
+      case 'line':
+        this.#events.onLine(notice.line);
+        break;
       case 'uncaught':
         if (this.probation.trial === undefined) this.#events.onUncaught(notice.detail);
         else this.probation.doom(new Error(`outside of any call ${notice.line}`));

@@ -77,6 +77,7 @@ export const pool: Subject = {
       { observer, onRun: nothing },
       {
         onFault: nothing,
+        onLine: nothing,
         onGarbled: nothing,
         onUncaught: nothing,
         onLost: nothing,

@@ -9,6 +9,22 @@ import { seed } from '../../seed.ts';
 
 const ticket = (sequence: number, slot: number) => sequence * slotCount + slot;
 
+test('a call that nobody waits for is known by its ticket', () => {
+  const main = new Ledger();
+  const replica = new Ledger(main.buffer);
+  const [one, next] = [ticket(1, 7), ticket(2, 7)];
+  for (const each of [one, next]) {
+    main.send(each);
+    assert.equal(replica.start(each, 5), true);
+    assert.equal(replica.isCancelled(each), false);
+    main.cancel(each);
+    assert.equal(replica.isCancelled(each), true);
+    assert.equal(main.startedAt(each), 5, 'it has started all the same');
+    replica.leave();
+  }
+  assert.equal(replica.isCancelled(one), false, 'the slot is that of another call now');
+});
+
 test('a call is sent, then started or taken back', () => {
   const main = new Ledger();
   const replica = new Ledger(main.buffer);

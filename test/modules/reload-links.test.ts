@@ -6,7 +6,7 @@ import { loadModules } from '../../src/modules/modules.ts';
 import { invoke } from '../../src/router/invoke.ts';
 import { LazyContext } from '../../src/router/lazy-context.ts';
 import type { Middleware } from '../../src/router/middleware/middleware.ts';
-import { Router } from '../../src/router/router.ts';
+import { createdAt, Router } from '../../src/router/router.ts';
 import type { AnyRouter } from '../../src/router/router-state.ts';
 import { ModuleFolder, packageUrl } from './module-folder.ts';
 
@@ -52,6 +52,7 @@ const moduleText = (value: number, role: string, more = '') => `
   ${more}`;
 const more = "router.rpc({ name: 'more' }, () => 'more');";
 
+/** Of a module that the program imports only its file's date says that it has changed: each edit gets a later one. */
 const ways = {
   'that was loaded with its files known': async (path: string) =>
     (await loadModules([path], { generation: 0 })).router,
@@ -80,6 +81,7 @@ for (const [way, load] of Object.entries(ways)) {
         for (let round = 0; round < 3; round++) {
           value++;
           folder.write('a.mjs', moduleText(value, 'admin user guest', more));
+          folder.date('a.mjs', createdAt(router), value);
           assert.equal(await router.reloadModule(path), true);
           assert.equal(await ask(router, 'value', 'admin'), value);
           assert.equal(await ask(router, 'more', 'admin'), 'more');
@@ -101,6 +103,7 @@ for (const [way, load] of Object.entries(ways)) {
       assert.equal(await ask(router, 'value', 'guest'), 4010);
       for (const [round, role] of ['guest', 'user', 'guest'].entries()) {
         folder.write('a.mjs', moduleText(round + 2, role));
+        folder.date('a.mjs', createdAt(router), round + 2);
         assert.equal(await router.reloadModule(path), true);
         assert.equal(await ask(router, 'value', role), round + 2);
         assert.equal(await ask(router, 'value', 'nobody'), 4010);
@@ -116,6 +119,7 @@ test("a module's own router takes over the module's middleware, for what it gets
   const { router } = (await import(path)) as { router: Router };
   for (const [round, role] of ['guest', 'user'].entries()) {
     folder.write('a.mjs', moduleText(round + 2, role));
+    folder.date('a.mjs', createdAt(router), round + 2);
     assert.equal(await router.reloadModule(path), true);
     assert.equal(await ask(router, 'value', role), round + 2);
     assert.equal(await ask(router, 'value', 'nobody'), 4010);
@@ -155,6 +159,7 @@ test('a router that has a middleware and no procedure yet puts it in front of al
   const { router: own } = (await import(empty)) as { router: Router };
   own.use(only('admin', 4031));
   folder.write('b.mjs', moduleText(1, 'admin user guest'));
+  folder.date('b.mjs', createdAt(own), 2);
   assert.equal(await own.reloadModule(empty), true);
   for (const router of [outer, own]) {
     assert.equal(await ask(router, 'value', 'user'), 4031);

@@ -39,6 +39,8 @@ export { Router } from './router/router.ts';
 export { type AnyRouter, DuplicateProcedureError } from './router/router-state.ts';
 export type { Base64Options, TBase64 } from './router/schema/bytes.ts';
 export { model } from './router/schema/model.ts';
+export type { Input } from './router/schema/sides.ts';
+export type { StandardSchema } from './router/schema/standard.ts';
 export { Type } from './router/schema/type.ts';
 export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
 export { type CallerOptions, createCaller } from './service/create-caller.ts';

@@ -47,7 +47,7 @@ text.rpc(
     }),
     returns: Stats,
   },
-  ({ text: content, top = 5 }) => {
+  ({ text: content, top }) => {
     const lines = content.split(/\r\n|\n|\r/);
     const counts = countWords(content);
     let words = 0;

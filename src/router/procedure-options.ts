@@ -3,6 +3,8 @@ import { shown } from './callable.ts';
 import { assertUseList } from './middleware/link.ts';
 import { assertName } from './names.ts';
 import { RegistrationError } from './registration-error.ts';
+import { paramsForms } from './schema/shape.ts';
+import { isStandard } from './schema/standard.ts';
 import type { ProcedureOptions } from './types.ts';
 
 type OptionName = keyof ProcedureOptions;
@@ -13,7 +15,9 @@ interface Rule {
 }
 
 const longestTimerMs = 2 ** 31 - 1;
-const isSchema = (value: unknown): boolean => typeof value === 'object' && value !== null;
+/** Types of arktype are functions. */
+const isSchema = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null) || isStandard(value);
 const isPlain = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1;
@@ -22,9 +26,12 @@ const rules: Readonly<Record<OptionName, Rule>> = {
   name: { valid: (value) => typeof value === 'string', expected: 'a string' },
   params: {
     valid: isSchema,
-    expected: 'a TypeBox object, made by Type.Object({...}) or model({...})',
+    expected: paramsForms,
   },
-  returns: { valid: isSchema, expected: 'a TypeBox schema, made by Type' },
+  returns: {
+    valid: isSchema,
+    expected: 'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
+  },
   errors: {
     valid: isPlain,
     expected: 'an object of errors: { NAME: { code, message, data? } }',

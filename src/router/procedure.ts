@@ -1,4 +1,3 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
 import { assertCallable, isAsyncFunction } from './callable.ts';
 import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
 import type { Env, StateOf } from './env.ts';
@@ -6,20 +5,20 @@ import { ignoresContext } from './ignores-context.ts';
 import { behind, distinct, frontOf, linksOf } from './middleware/link.ts';
 import type { Link, Middleware } from './middleware/middleware.ts';
 import { assertOptions } from './procedure-options.ts';
-import { type CompiledParams, compileParams, compileReturns } from './schema/schema.ts';
-import type {
-  Handler,
-  ParamsOf,
-  Procedure,
-  ProcedureEntry,
-  ProcedureOptions,
-  ResultOf,
-} from './types.ts';
+import {
+  type CompiledParams,
+  type CompiledReturns,
+  compileParams,
+  compileReturns,
+} from './schema/schema.ts';
+import type { ParamsSchema } from './schema/shape.ts';
+import type { ParamsOf, ResultOf, ResultSchema } from './schema/sides.ts';
+import type { Handler, Procedure, ProcedureEntry, ProcedureOptions } from './types.ts';
 
 /** Makes procedures whose handlers rely on the environment `E`. */
 export type MakeProcedure<E extends Env = Env> = <
-  Params extends TObject | undefined = undefined,
-  Returns extends TSchema | undefined = undefined,
+  Params extends ParamsSchema | undefined = undefined,
+  Returns extends ResultSchema | undefined = undefined,
   State = StateOf<E>,
   const Errors extends ErrorDeclarations = Record<never, never>,
   Xs extends readonly object[] = readonly object[],
@@ -52,7 +51,7 @@ export function createProcedure<E extends Env>(outer: () => readonly Link[]): Ma
 export interface CompiledOptions {
   readonly options: ProcedureOptions;
   readonly params: CompiledParams;
-  readonly result: Procedure['result'];
+  readonly returns: CompiledReturns;
   readonly errors: Procedure['errors'];
 }
 
@@ -61,15 +60,15 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
   assertOptions(options, where);
   return {
     options,
-    params: compileParams(options.params, where),
-    result: compileReturns(options.returns, where),
+    params: compileParams(options.params, where, options.placement),
+    returns: compileReturns(options.returns, where),
     errors: compileErrors(options.errors, where),
   };
 }
 
 /** @throws RegistrationError */
 export function buildProcedure(
-  { options, params, result, errors }: CompiledOptions,
+  { options, params, returns, errors }: CompiledOptions,
   handler: Handler,
   where: string,
 ): Procedure {
@@ -82,7 +81,8 @@ export function buildProcedure(
     handler,
     ...frontOf(links),
     params: params.schema,
-    returns: options.returns,
+    hasOrder: params.hasOrder,
+    returns: returns.schema,
     errors,
     doc: options.doc ?? null,
     isAsync: options.async === true || isAsyncFunction(handler),
@@ -91,7 +91,7 @@ export function buildProcedure(
     timeoutMs: options.timeoutMs,
     maxConcurrency: options.maxConcurrency,
     bindParams: params.bindParams,
-    result,
+    result: returns.result,
     moduleState: undefined,
   });
 }

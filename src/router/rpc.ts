@@ -1,10 +1,11 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
 import type { ErrorDeclarations } from './declared-errors.ts';
 import type { AnyAuth, Env, HandlerContext, StateOf } from './env.ts';
 import { assertName } from './names.ts';
 import { buildProcedure, type CompiledOptions, compileOptions } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
-import type { Handler, ParamsOf, Procedure, ProcedureOptions, ResultOf } from './types.ts';
+import type { ParamsSchema } from './schema/shape.ts';
+import type { ParamsOf, ResultOf, ResultSchema } from './schema/sides.ts';
+import type { Handler, Procedure, ProcedureOptions } from './types.ts';
 
 /** Any method that can be a procedure: `never` accepts every type of params, state and auth. */
 type Method<This, E extends Env> = (
@@ -21,8 +22,8 @@ export type MethodContext<This> = Pick<
 
 /** Decorates methods whose params and result have the declared types. */
 export type RpcDecorator<
-  Params extends TObject | undefined,
-  Returns extends TSchema | undefined,
+  Params extends ParamsSchema | undefined,
+  Returns extends ResultSchema | undefined,
   Errors extends ErrorDeclarations = Record<never, never>,
   E extends Env = Env,
   Xs extends readonly object[] = readonly object[],
@@ -49,8 +50,8 @@ export interface Rpc<E extends Env = Env> {
 
   /** `router.rpc({ params, returns, ... }, (params, context) => result)` */
   <
-    Params extends TObject | undefined = undefined,
-    Returns extends TSchema | undefined = undefined,
+    Params extends ParamsSchema | undefined = undefined,
+    Returns extends ResultSchema | undefined = undefined,
     State = StateOf<E>,
     const Errors extends ErrorDeclarations = Record<never, never>,
     Xs extends readonly object[] = readonly object[],
@@ -66,8 +67,8 @@ export interface Rpc<E extends Env = Env> {
 
   /** `@router.rpc({ params, returns, ... }) method(params, context) {...}` */
   <
-    Params extends TObject | undefined = undefined,
-    Returns extends TSchema | undefined = undefined,
+    Params extends ParamsSchema | undefined = undefined,
+    Returns extends ResultSchema | undefined = undefined,
     const Errors extends ErrorDeclarations = Record<never, never>,
     State = StateOf<E>,
     Xs extends readonly object[] = readonly object[],

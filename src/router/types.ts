@@ -3,6 +3,8 @@ import type { Authorize } from './authorize.ts';
 import type { CompiledErrors, ErrorDeclarations, ErrorTypes } from './declared-errors.ts';
 import type { Env, HandlerContext } from './env.ts';
 import type { Link, UseList } from './middleware/middleware.ts';
+import type { ParamsSchema } from './schema/shape.ts';
+import type { Input, ParamsOf, ResultOf, ResultSchema } from './schema/sides.ts';
 
 /** Where a procedure runs (docs/architecture.md, "Placement"). */
 export type Placement = 'inline' | 'worker' | 'auto';
@@ -22,8 +24,8 @@ export type Handler<
 
 /** The options of `rpc` and `procedure`. */
 export interface ProcedureOptions<
-  Params extends TObject | undefined = TObject | undefined,
-  Returns extends TSchema | undefined = TSchema | undefined,
+  Params extends ParamsSchema | undefined = ParamsSchema | undefined,
+  Returns extends ResultSchema | undefined = ResultSchema | undefined,
   Errors extends ErrorDeclarations = ErrorDeclarations,
   State = never,
   E extends Env = Env,
@@ -31,7 +33,10 @@ export interface ProcedureOptions<
 > {
   /** Default: the function's own name. */
   readonly name?: string | undefined;
-  /** The params' schema, `Type.Object({...})` or `model({...})`. Without it any object is taken. */
+  /**
+   * The params' schema: `Type.Object({...})`, `model({...})`, an object of schemas, or an object schema of zod, arktype or
+   * valibot. Without it any object is taken.
+   */
   readonly params?: Params;
   /** The result's schema. */
   readonly returns?: Returns;
@@ -98,6 +103,8 @@ export interface Procedure<Entry = unknown> {
   /** The links, where there are others than one `authorize`. */
   readonly chain: readonly Link[] | undefined;
   readonly params: TObject | undefined;
+  /** Whether positional params are taken. */
+  readonly hasOrder: boolean;
   readonly returns: TSchema | undefined;
   /** The declared errors; undefined: none. */
   readonly errors: CompiledErrors | undefined;
@@ -126,23 +133,13 @@ export interface Procedure<Entry = unknown> {
   readonly '~entry'?: Entry;
 }
 
-/** The type of a handler's params; any object where none are declared. */
-export type ParamsOf<Params extends TObject | undefined> = Params extends TObject
-  ? Static<Params>
-  : Record<string, unknown>;
-
-/** The type of a handler's result; any type where none is declared. */
-export type ResultOf<Returns extends TSchema | undefined> = Returns extends TSchema
-  ? Static<Returns>
-  : unknown;
-
 /** A procedure in a contract, as its caller sees it: a procedure that returns nothing has the result null. */
 export interface ProcedureEntry<
-  Params extends TObject | undefined,
-  Returns extends TSchema | undefined,
+  Params extends ParamsSchema | undefined,
+  Returns extends ResultSchema | undefined,
   Errors extends ErrorDeclarations,
 > {
-  readonly params: ParamsOf<Params>;
+  readonly params: Input<Params>;
   readonly result: OnWire<ResultOf<Returns>>;
   readonly errors: ErrorTypes<Errors>;
 }

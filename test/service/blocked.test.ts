@@ -67,6 +67,16 @@ test('a handler that holds the front end before its first await is named, and fr
   assert.deepEqual([move?.fields.method, move?.fields.reason], ['atOnce', decision.reason]);
 });
 
+test('a schema of another library that holds the front end is named by its procedure, and moves with it', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  for (let time = 1; time <= 3; time++) {
+    assert.equal(await threadOf(dispatcher, 'heavySchema'), threadId);
+    assert.equal(dispatcher.stats().blocked.heavySchema?.times, time);
+  }
+  assert.notEqual(await threadOf(dispatcher, 'heavySchema'), threadId);
+  assert.deepEqual(named(lines), ['heavySchema']);
+});
+
 test('after its awaits a handler is found among innocent ones, and moves as well', async (t) => {
   const running = await started(t);
   const { dispatcher, lines } = running;

@@ -44,6 +44,8 @@ interface Described {
   readonly schema: ProcedureSchema;
   /** The schema of params other than the named ones. */
   readonly rest: JsonSchema | undefined;
+  /** Whether the order of the members is that of positional params. */
+  readonly hasOrder: boolean;
 }
 
 /** The OpenRPC document of a router's procedures (`tableOf`). */
@@ -52,6 +54,7 @@ export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocumen
     [...table.values()].map((procedure) => ({
       schema: getProcedureSchema(procedure),
       rest: restOf(procedure),
+      hasOrder: procedure.params === undefined || procedure.hasOrder,
     })),
     Number.POSITIVE_INFINITY,
   );
@@ -65,7 +68,11 @@ export function openRpcOf(table: ReadonlyMap<string, Procedure>): OpenRpcDocumen
  * @throws RangeError for a registry that would take too long
  */
 export function openRpcOfRegistry(registry: RegistrySchema): OpenRpcDocument {
-  const described = Object.values(registry).map((schema) => ({ schema, rest: undefined }));
+  const described = Object.values(registry).map((schema) => ({
+    schema,
+    rest: undefined,
+    hasOrder: true,
+  }));
   return toDocument(described, 300);
 }
 
@@ -93,7 +100,7 @@ function versionOf(content: object): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 12);
 }
 
-function draft({ schema, rest }: Described, components: SchemaComponents): OpenRpcMethod {
+function draft({ schema, rest, hasOrder }: Described, components: SchemaComponents): OpenRpcMethod {
   const { name, namespace, parameters, return_schema, doc } = schema;
   const named = components.add(
     parameters.map((parameter) => [parameter.schema_, parameter.name] as const),
@@ -105,7 +112,7 @@ function draft({ schema, rest }: Described, components: SchemaComponents): OpenR
   const optional = params.filter((param) => !param.required);
   const sorted = [...required, ...optional];
   // The specification wants required params first. Where that moves one, the order no longer tells the positions.
-  const inOrder = sorted.every((param, index) => param === params[index]);
+  const inOrder = hasOrder && sorted.every((param, index) => param === params[index]);
   const errors = Object.entries(schema.errors ?? {});
   return {
     name,

@@ -8,7 +8,7 @@ import { escapePointer, kindOf, listOf } from './schema-tree.ts';
 import { typeText } from './type-text.ts';
 
 /** Limits that keep the data of a -32602 readable, and small whatever the caller sent. */
-const maxIssues = 8;
+export const maxIssues = 8;
 const maxSegment = 64;
 const maxExpected = 300;
 

@@ -1,21 +1,28 @@
-import type { TObject, TSchema } from '@sinclair/typebox';
+import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { messageOf } from '../../base/message-of.ts';
 import { ErrorCode, type RpcError, standardError } from '../../jsonrpc/errors.ts';
 import { RegistrationError } from '../registration-error.ts';
 import type { ParamIssue, Procedure, ResultRules } from '../types.ts';
+import { branchesWithin } from './branches.ts';
 import { createChecks, openAsUnknown, thisAsRef } from './checks.ts';
 import { compileDefaults } from './defaults.ts';
 import { expectedText, explain, receivedType } from './explain.ts';
 import { compileProjection } from './projection.ts';
 import { assertSchema } from './schema-rules.ts';
 import { kindOf, mapTree } from './schema-tree.ts';
+import { assertShape, isShape, type ParamsSchema, paramsForms } from './shape.ts';
+import { hasOrder, isStandard, type StandardSchema, sideOf } from './standard.ts';
+import { standardValidator } from './standard-params.ts';
 
 export interface CompiledParams {
   /**
    * The schema that calls are checked against: the declared one, except that unknown names are refused unless
-   * `additionalProperties` allows them, and that a member with a default is not required.
+   * `additionalProperties` allows them, and that a member with a default is not required. Of another library's schema,
+   * what callers send.
    */
   readonly schema: TObject | undefined;
+  /** Whether positional params are taken, in the order of the schema's members. */
+  readonly hasOrder: boolean;
   readonly bindParams: Procedure['bindParams'];
 }
 
@@ -28,31 +35,62 @@ type Named = Record<string, unknown>;
  * @param where begins each message, e.g. `procedure "add"`
  * @throws RegistrationError
  */
-export function compileParams(declared: TSchema | undefined, where: string): CompiledParams {
-  if (declared === undefined) return { schema: undefined, bindParams: bindAnything };
-  if (!isObjectSchema(declared)) {
-    throw new RegistrationError(
-      `${where}: params must be a TypeBox object, made by Type.Object({...}) or model({...})`,
-    );
-  }
+export function compileParams(
+  declared: TSchema | ParamsSchema | undefined,
+  where: string,
+  placement?: string,
+): CompiledParams {
+  if (declared === undefined)
+    return { schema: undefined, hasOrder: false, bindParams: bindAnything };
   const place = `${where}: params`;
-  assertSchema(declared, place);
+  if (isStandard(declared)) return compileStandard(declared, place, placement);
+  if (isShape(declared)) assertShape(declared, place);
+  const whole = isShape(declared) ? Type.Object({ ...declared }) : declared;
+  if (!isObjectSchema(whole)) throw new RegistrationError(`${place} must be ${paramsForms}`);
+  assertSchema(whole, place);
   // additionalProperties is added after `relax`, which would take the false for a schema.
-  const schema = {
-    ...relax(declared),
-    additionalProperties: declared.additionalProperties ?? false,
-  };
+  const schema = { ...relax(whole), additionalProperties: whole.additionalProperties ?? false };
   const checks = compiling(place, () => createChecks(schema, place));
   const { check } = checks;
   const fill = compiling(place, () => compileDefaults(schema, checks, place));
-  const names = Object.keys(schema.properties);
-
-  // The casts below are safe: the params have just been checked against the schema.
-  const bindNamed = (params: object): Named => {
+  // The cast is safe: the params have just been checked against the schema.
+  const validate = (params: object): Named => {
     if (!check(params)) throw invalidParams(explain(schema, params, checks));
     return (fill === undefined ? params : fill(params)) as Named;
   };
+  return { schema, hasOrder: true, bindParams: binder(schema, validate) };
+}
+
+/** Params that another library validates. */
+function compileStandard(
+  declared: StandardSchema,
+  place: string,
+  placement: string | undefined,
+): CompiledParams {
+  const schema = sideOf(declared, 'input', place);
+  if (!isObjectSchema(schema))
+    throw new RegistrationError(`${place} must be an object: its JSON Schema has another type`);
+  assertSchema(schema, place);
+  if (placement === undefined && branchesWithin(schema)) {
+    throw new RegistrationError(
+      `${place}: a union in a type that holds itself may take this library exponential time on what a caller sends: declare placement: 'worker', where a call can be stopped, or 'inline', where its callers are trusted`,
+    );
+  }
+  const checks = compiling(place, () => createChecks(schema, place));
+  const validate = standardValidator(declared, schema, checks);
+  const ordered = hasOrder(declared);
+  return { schema, hasOrder: ordered, bindParams: binder(schema, validate, ordered) };
+}
+
+/** Turns params of any form into named ones, which `validate` takes or refuses. */
+function binder(
+  schema: TObject,
+  validate: (params: object) => Named,
+  ordered = true,
+): Procedure['bindParams'] {
+  const names = Object.keys(schema.properties);
   const bindPositional = (args: readonly unknown[]): Named => {
+    if (!ordered && args.length > 0) throw invalidParams([notNamed(expectedText(schema), args)]);
     if (args.length > names.length) throw invalidParams([tooMany(schema, args.length)]);
     const params: Named = {};
     args.forEach((arg, index) => {
@@ -60,26 +98,32 @@ export function compileParams(declared: TSchema | undefined, where: string): Com
       // Safe: assertSchema refuses names that Object.prototype has.
       if (name !== undefined && arg !== undefined) params[name] = arg;
     });
-    return bindNamed(params);
+    return validate(params);
   };
-  const bindParams = (params: unknown): Named => {
-    if (params === undefined) return bindNamed({});
+  return (params) => {
+    if (params === undefined) return validate({});
     if (Array.isArray(params)) return bindPositional(params);
-    if (typeof params === 'object' && params !== null) return bindNamed(params);
+    if (typeof params === 'object' && params !== null) return validate(params);
     throw invalidParams([notNamed(expectedText(schema), params)]);
   };
-  return { schema, bindParams };
+}
+
+export interface CompiledReturns {
+  /** As declared; of another library's schema, what a handler returns. */
+  readonly schema: TSchema | undefined;
+  readonly result: ResultRules | undefined;
 }
 
 /** @throws RegistrationError */
 export function compileReturns(
-  declared: TSchema | undefined,
+  declared: TSchema | StandardSchema | undefined,
   where: string,
-): ResultRules | undefined {
-  if (declared === undefined) return undefined;
+): CompiledReturns {
+  if (declared === undefined) return { schema: undefined, result: undefined };
   const place = `${where}: returns`;
-  assertSchema(declared, place);
-  const schema = mapTree(declared, compilable);
+  const given = isStandard(declared) ? sideOf(declared, 'output', place) : declared;
+  assertSchema(given, place);
+  const schema = mapTree(given, compilable);
   const checks = compiling(place, () => createChecks(schema, place));
   const { project, isOpen } = compiling(place, () => compileProjection(schema, checks));
   const { check } = checks;
@@ -90,7 +134,7 @@ export function compileReturns(
     const { path, message, expected, received } = first;
     return `${path === '' ? 'it' : path} ${message} (expected ${expected}, received ${received})`;
   };
-  return { project, isOpen, mismatchOf };
+  return { schema: given, result: { project, isOpen, mismatchOf } };
 }
 
 function invalidParams(issues: readonly ParamIssue[]): RpcError {

@@ -8,7 +8,7 @@ import type { ResultRules } from '../../../src/router/types.ts';
 import { Counted } from '../../fixtures/counted.ts';
 
 const rulesOf = (schema: TSchema): ResultRules => {
-  const rules = compileReturns(schema, 'procedure "p"');
+  const { result: rules } = compileReturns(schema, 'procedure "p"');
   assert.ok(rules);
   return rules;
 };

@@ -73,7 +73,7 @@ describe('binding params', () => {
         issues(schema, {}).map(({ path, received }) => [path, received]),
         [['/a', 'undefined']],
       );
-      assert.notEqual(compileReturns(schema, 'p')?.mismatchOf({}), undefined);
+      assert.notEqual(compileReturns(schema, 'p').result?.mismatchOf({}), undefined);
     }
   });
 
@@ -398,12 +398,11 @@ describe('refused at registration', () => {
     for (const schema of [
       Type.String(),
       Type.Array(Type.Number()),
-      { type: 'object', properties: {} },
       Type.Union([pair, pair]),
       Type.Record(Type.String(), Type.Number()),
       'x',
     ]) {
-      refusesSchema(schema, /params must be a TypeBox object, made by Type\.Object/);
+      refusesSchema(schema, /params must be a TypeBox object \(Type\.Object/);
     }
   });
 
@@ -547,10 +546,8 @@ describe('modules and recursion', () => {
 
 describe('results', () => {
   test('are described where they do not match', () => {
-    const check = compileReturns(
-      Type.Object({ ids: Type.Array(Type.String()) }),
-      'procedure "p"',
-    )!.mismatchOf;
+    const check = compileReturns(Type.Object({ ids: Type.Array(Type.String()) }), 'procedure "p"')
+      .result!.mismatchOf;
     assert.equal(check({ ids: ['a'] }), undefined);
     assert.equal(
       check({ ids: ['a', 1] }),
@@ -560,11 +557,11 @@ describe('results', () => {
   });
 
   test('have no check where nothing is declared', () => {
-    assert.equal(compileReturns(undefined, 'p'), undefined);
+    assert.equal(compileReturns(undefined, 'p').result, undefined);
   });
 
   test('of nothing may be declared as void', () => {
-    const check = compileReturns(Type.Void(), 'p')!.mismatchOf;
+    const check = compileReturns(Type.Void(), 'p').result!.mismatchOf;
     assert.equal(check(undefined), undefined);
     assert.match(check(1)!, /must be null/);
   });

@@ -1,0 +1,418 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { z } from 'zod';
+import { RpcError } from '../../../src/jsonrpc/errors.ts';
+import { fingerprint, getProcedureSchema } from '../../../src/router/document/introspect.ts';
+import { openRpcOf } from '../../../src/router/document/openrpc.ts';
+import { procedure } from '../../../src/router/procedure.ts';
+import { RegistrationError } from '../../../src/router/registration-error.ts';
+import { Router } from '../../../src/router/router.ts';
+import type { ParamsSchema } from '../../../src/router/schema/shape.ts';
+import { Type } from '../../../src/router/schema/type.ts';
+import type { ParamIssue, ProcedureOptions } from '../../../src/router/types.ts';
+
+const build = (params: unknown, options: ProcedureOptions = {}) =>
+  procedure({ name: 'p', ...options, params: params as ParamsSchema }, () => 1);
+
+const bind = (params: unknown, given: unknown): unknown => build(params).bindParams(given);
+
+const issues = (params: unknown, given: unknown): ParamIssue[] => {
+  try {
+    bind(params, given);
+  } catch (error) {
+    assert.ok(error instanceof RpcError, String(error));
+    assert.equal(error.code, -32602);
+    return error.data as ParamIssue[];
+  }
+  return assert.fail('not refused');
+};
+
+const refuses = (options: object, message: RegExp): void => {
+  assert.throws(
+    () => procedure({ name: 'p', ...options } as ProcedureOptions, () => 1 as never),
+    (error) => {
+      assert.ok(error instanceof RegistrationError, String(error));
+      assert.match(error.message, /^procedure "p": /);
+      assert.match(error.message, message);
+      return true;
+    },
+  );
+};
+
+/** The same params, as each library writes them. */
+const libraries = {
+  typebox: Type.Object({
+    name: Type.String({ minLength: 2 }),
+    age: Type.Optional(Type.Integer({ minimum: 0 })),
+    tags: Type.Optional(Type.Array(Type.String())),
+  }),
+  'object of schemas': {
+    name: Type.String({ minLength: 2 }),
+    age: Type.Optional(Type.Integer({ minimum: 0 })),
+    tags: Type.Optional(Type.Array(Type.String())),
+  },
+  zod: z.strictObject({
+    name: z.string().min(2),
+    age: z.int().min(0).optional(),
+    tags: z.array(z.string()).optional(),
+  }),
+  arktype: type({
+    '+': 'reject',
+    name: 'string >= 2',
+    'age?': 'number.integer >= 0',
+    'tags?': 'string[]',
+  }),
+  valibot: toStandardJsonSchema(
+    v.strictObject({
+      name: v.pipe(v.string(), v.minLength(2)),
+      age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+      tags: v.optional(v.array(v.string())),
+    }),
+  ),
+};
+
+for (const [library, schema] of Object.entries(libraries)) {
+  describe(`params of ${library}`, () => {
+    test('are bound by name, and by position where their order is known', () => {
+      const params = { name: 'Ann', age: 3, tags: ['a'] };
+      assert.deepEqual(bind(schema, params), params);
+      if (library === 'arktype') {
+        assert.match(issues(schema, ['Ann'])[0]!.message, /must be named/);
+        assert.equal(issues(schema, [])[0]?.path, '/name');
+      } else assert.deepEqual(bind(schema, ['Ann', 3]), { name: 'Ann', age: 3 });
+    });
+
+    test('are refused in the same words', () => {
+      for (const [given, path, message, expected, received] of [
+        [{}, '/name', 'is required', 'string', 'undefined'],
+        [{ name: 5 }, '/name', 'must be string', 'string', 'number'],
+        [{ name: 'A' }, '/name', 'must be a string of a length of at least 2', 'string', 'string'],
+        [{ name: 'Ann', age: -1 }, '/age', 'must be at least 0', 'number', 'number'],
+        [{ name: 'Ann', age: null }, '/age', 'must be number', 'number', 'null'],
+        [{ name: 'Ann', tags: ['a', 7] }, '/tags/1', 'must be string', 'string', 'number'],
+        [
+          { name: 'Ann', nmae: 1 },
+          '/nmae',
+          'is not known here; did you mean name?',
+          'never',
+          'number',
+        ],
+      ] as const) {
+        assert.deepEqual(issues(schema, given), [{ path, message, expected, received }]);
+      }
+    });
+
+    test('are refused without the values, and with few issues', () => {
+      const secret = 'hunter2'.repeat(10);
+      const text = JSON.stringify(
+        issues(schema, { name: [secret], age: secret, tags: { secret } }),
+      );
+      assert.doesNotMatch(text, /hunter2/);
+      const many = issues(schema, { name: 'Ann', tags: Array.from({ length: 1000 }, (_, n) => n) });
+      assert.equal(many.length, 8);
+    });
+
+    test('are in the documents', () => {
+      const router = new Router();
+      router.register('p', build(schema));
+      const { parameters } = getProcedureSchema(router.get('p')!);
+      assert.deepEqual(
+        Object.fromEntries(
+          parameters.map(({ name, type: text, required }) => [name, [text, required]]),
+        ),
+        { name: ['string', true], age: ['number', false], tags: ['string[]', false] },
+      );
+      const [method] = openRpcOf(new Map([['p', router.get('p')!]])).methods;
+      assert.equal(method?.paramStructure, library === 'arktype' ? 'by-name' : 'either');
+      assert.match(fingerprint(router), /^[0-9a-f]{64}$/);
+    });
+  });
+}
+
+describe('a schema of another library', () => {
+  test('fills in and transforms', () => {
+    const schema = z.object({
+      a: z.number().default(1),
+      b: z.string().transform((text) => text.length),
+    });
+    assert.deepEqual(bind(schema, { b: 'abc' }), { a: 1, b: 3 });
+    assert.deepEqual(bind(schema, [7, 'abc']), { a: 7, b: 3 });
+    const { parameters } = getProcedureSchema(build(schema));
+    assert.deepEqual(
+      parameters.map(({ name, type: text, required, default: fallback }) => [
+        name,
+        text,
+        required,
+        fallback,
+      ]),
+      [
+        ['a', 'number', false, 1],
+        ['b', 'string', true, undefined],
+      ],
+    );
+  });
+
+  test('has its own rule for unknown names', () => {
+    assert.deepEqual(bind(z.object({ a: z.number() }), { a: 1, x: 2 }), { a: 1 });
+    assert.deepEqual(bind(z.looseObject({ a: z.number() }), { a: 1, x: 2 }), { a: 1, x: 2 });
+  });
+
+  test('has its own message for a check of its own, unless that holds a value', () => {
+    const told = z.object({ a: z.string().refine((text) => text !== 'secret', 'is taken') });
+    assert.deepEqual(issues(told, { a: 'secret' }), [
+      { path: '/a', message: 'is taken', expected: 'string', received: 'string' },
+    ]);
+    const leaks = z.object({
+      a: z.string().refine(() => false, { error: ({ input }) => `not ${String(input)}` }),
+    });
+    assert.equal(
+      issues(leaks, { a: 'secret' })[0]?.message,
+      'does not pass the check of its schema',
+    );
+    const ark = type({ n: type('number').narrow((n, ctx) => n > 5 || ctx.mustBe('lucky')) });
+    const [issue] = issues(ark, { n: 3 });
+    assert.deepEqual(issue, {
+      path: '/n',
+      message: 'does not pass the check of its schema',
+      expected: 'number',
+      received: 'number',
+    });
+    const own = toStandardJsonSchema(
+      v.object({
+        a: v.pipe(
+          v.string(),
+          v.check((text) => text.length > 2, 'too short'),
+        ),
+      }),
+    );
+    assert.equal(issues(own, { a: 'x' })[0]?.message, 'too short');
+    const between = z
+      .object({ a: z.string(), b: z.string() })
+      .refine(({ a, b }) => a === b, { path: ['b'], error: 'must be the same' });
+    assert.deepEqual(issues(between, { a: '1', b: '2' }), [
+      { path: '/b', message: 'must be the same', expected: 'string', received: 'string' },
+    ]);
+  });
+
+  test('results are projected onto what it declares, and checked', () => {
+    const { result } = procedure(
+      { returns: z.object({ id: z.number(), tags: z.array(z.string()) }) },
+      () => ({ id: 1, tags: [] }),
+    );
+    const row = { id: 1, tags: ['a'], password_hash: 'secret' };
+    assert.deepEqual(result?.project(row), { id: 1, tags: ['a'] });
+    assert.match(
+      result!.mismatchOf(result!.project({ id: 'x', tags: [] }))!,
+      /^\/id must be number/,
+    );
+    const record = procedure(
+      { returns: z.record(z.string(), z.object({ id: z.number() })) },
+      () => ({}),
+    );
+    assert.deepEqual(record.result?.project({ a: row }), { a: { id: 1 } });
+    const shapes = z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('a'), x: z.number() }),
+      z.object({ kind: z.literal('b'), y: z.number().nullable() }),
+    ]);
+    const either = procedure(
+      { returns: z.tuple([shapes]) },
+      () => [{ kind: 'b' as const, y: null }] as [{ kind: 'b'; y: null }],
+    );
+    assert.deepEqual(either.result?.project([{ kind: 'b', y: 1, x: 2 }]), [{ kind: 'b', y: 1 }]);
+  });
+
+  test('may hold itself', () => {
+    const Node = z.object({
+      v: z.number(),
+      get next() {
+        return z.union([Node, z.null()]).optional();
+      },
+    });
+    assert.deepEqual(bind(Node, { v: 1, next: { v: 2, next: null } }), {
+      v: 1,
+      next: { v: 2, next: null },
+    });
+    assert.deepEqual(issues(Node, { v: 1, next: { v: 'x' } }), [
+      { path: '/next/v', message: 'must be number', expected: 'number', received: 'string' },
+    ]);
+    const [, next] = getProcedureSchema(build(Node)).parameters;
+    assert.ok(next?.schema_.$defs !== undefined);
+  });
+});
+
+describe('at registration', () => {
+  test('what JSON does not have is refused with the words of the library', () => {
+    refuses(
+      { params: z.object({ d: z.date() }) },
+      /params: zod can't say what this is in JSON Schema: Date cannot/,
+    );
+    refuses({ params: z.object({ d: z.bigint() }) }, /BigInt cannot be represented/);
+    refuses(
+      { returns: z.object({ d: z.string().transform(Number) }) },
+      /returns: zod .*Transforms cannot.*declare returns as what is sent/,
+    );
+    const checked = v.object({
+      a: v.pipe(
+        v.string(),
+        v.check((text) => text !== ''),
+      ),
+    });
+    refuses({ returns: toStandardJsonSchema(checked) }, /returns: valibot .*cannot be converted/);
+  });
+
+  test('a schema that says nothing of JSON Schema is refused', () => {
+    refuses(
+      { params: v.object({ a: v.string() }) },
+      /does not say what it is in JSON Schema; take zod 4\.2/,
+    );
+    refuses({ params: z.string() }, /params must be an object: its JSON Schema has another type/);
+  });
+
+  test('a type that holds itself twice over needs a placement', () => {
+    const Tree = z.object({
+      op: z.string(),
+      get left() {
+        return z.union([Tree, z.object({ neg: Tree }), z.number()]);
+      },
+    });
+    refuses({ params: Tree }, /a union in a type that holds itself.*declare placement: 'worker'/);
+    assert.equal(build(Tree, { placement: 'worker' }).placement, 'worker');
+  });
+
+  test('names that every object inherits, and patterns that backtrack, are refused as in any schema', () => {
+    refuses(
+      { params: z.object({ constructor: z.string() }) },
+      /the member name "constructor" is one every object inherits/,
+    );
+    refuses({ params: z.object({ a: z.string().regex(/^(a+)+$/) }) }, /exponential time/);
+  });
+
+  test('the formats of zod are taken', () => {
+    const formats = z.object({
+      a: z.email(),
+      b: z.uuid(),
+      c: z.url(),
+      d: z.iso.datetime(),
+      e: z.cuid2(),
+      f: z.base64(),
+      g: z.ipv4(),
+      h: z.jwt(),
+    });
+    assert.equal(getProcedureSchema(build(formats)).parameters.length, 8);
+  });
+
+  const lying = (jsonSchema: unknown, validate: unknown = () => ({ value: {} })) => ({
+    '~standard': {
+      version: 1,
+      vendor: 'liar',
+      validate,
+      jsonSchema: { input: () => jsonSchema, output: () => jsonSchema },
+    },
+  });
+
+  test('a JSON Schema that is none is refused', () => {
+    const endless: Record<string, unknown> = { type: 'object', properties: {} };
+    endless.properties = { a: endless };
+    let deep: unknown = { type: 'string' };
+    for (let level = 0; level < 100; level++) deep = { type: 'array', items: deep };
+    refuses({ params: lying(undefined) }, /can't say what this is|no object/);
+    refuses({ params: lying(5) }, /its JSON Schema is no object/);
+    refuses({ params: lying(endless) }, /can't say what this is/);
+    refuses({ params: lying({ type: 'object', properties: { a: deep } }) }, /64 levels/);
+    refuses(
+      { params: lying({ type: 'object', properties: { a: { $ref: '#/$defs/gone' } } }) },
+      /refers to "#\/\$defs\/gone"/,
+    );
+    const doubling = Object.fromEntries(
+      Array.from({ length: 40 }, (_, n) => [
+        `d${n}`,
+        {
+          type: 'object',
+          properties: { a: { $ref: `#/$defs/d${n + 1}` }, b: { $ref: `#/$defs/d${n + 1}` } },
+        },
+      ]),
+    );
+    refuses(
+      {
+        params: lying({
+          type: 'object',
+          properties: { a: { $ref: '#/$defs/d0' } },
+          $defs: { ...doubling, d40: {} },
+        }),
+      },
+      /10000 parts/,
+    );
+  });
+
+  test('one that describes other values than it takes never refuses or lets in by that', () => {
+    const says = lying(
+      { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
+      (value: unknown) =>
+        typeof (value as { a: unknown }).a === 'string'
+          ? { value }
+          : { issues: [{ message: 'no', path: ['a'] }] },
+    );
+    assert.deepEqual(bind(says, { a: 'text' }), { a: 'text' });
+    assert.deepEqual(issues(says, { a: 5 }), [
+      { path: '/a', message: 'no', expected: 'number', received: 'number' },
+    ]);
+  });
+
+  test('one that throws, waits or returns nothing is a fault of the procedure', async () => {
+    const json = { type: 'object', properties: {} };
+    const faults: readonly (readonly [unknown, RegExp])[] = [
+      [
+        () => {
+          throw new Error('trap');
+        },
+        /trap/,
+      ],
+      [async () => ({ value: {} }), /liar\) validates asynchronously: use a middleware/],
+      [() => Promise.reject(new Error('late')), /use a middleware/],
+      [() => undefined, /returned no result/],
+      [() => ({}), /neither a value nor issues/],
+    ];
+    for (const [validate, message] of faults) {
+      assert.throws(
+        () => bind(lying(json, validate), {}),
+        (error) => {
+          assert.ok(!(error instanceof RpcError));
+          assert.match(String(error), message);
+          return true;
+        },
+      );
+    }
+    // A rejection that nobody handles would end the process here.
+    await new Promise(setImmediate);
+    assert.equal(
+      issues(
+        lying(json, () => ({ issues: [] })),
+        {},
+      )[0]?.message,
+      'does not pass the check of its schema',
+    );
+    assert.equal(
+      issues(
+        lying(json, () => ({ issues: [{ path: Array(1000).fill('x'.repeat(1000)) }] })),
+        {},
+      ).length,
+      1,
+    );
+  });
+
+  test('an object of schemas holds schemas of TypeBox only', () => {
+    refuses(
+      { params: { a: z.string() } },
+      /"a" is no TypeBox schema.*take the library's own object/,
+    );
+    refuses(
+      { params: { type: 'object', properties: {} } },
+      /"type" is no TypeBox schema.*build each with Type/,
+    );
+    refuses({ params: { toString: Type.String() } }, /one every object inherits/);
+    refuses({ params: Type.String() }, /params must be a TypeBox object/);
+  });
+});

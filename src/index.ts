@@ -28,6 +28,7 @@ export {
   type ProcedureSchema,
   type RegistrySchema,
 } from './router/document/introspect.ts';
+export type { Effects } from './router/effects.ts';
 export type { ContextOf, Env } from './router/env.ts';
 export type { ContractFrom } from './router/from.ts';
 export type { MergeOptions } from './router/merge-options.ts';

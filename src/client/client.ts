@@ -1,6 +1,7 @@
 import { collect } from './collect.ts';
 import type { Contract } from './contract.ts';
 import { type Call, createExchange, type Fetch, type HeadersSource } from './exchange.ts';
+import { decode, encode, type Hints } from './hints.ts';
 import type { Outcome } from './outcome.ts';
 import { createProxy } from './proxy.ts';
 import { run } from './run.ts';
@@ -17,6 +18,8 @@ export interface ClientOptions {
   readonly retries?: number | undefined;
   /** Used in place of the global fetch. */
   readonly fetch?: Fetch | undefined;
+  /** What `tandem codegen` writes beside the contract: which calls may be repeated, and where there are bytes. */
+  readonly hints?: Hints | undefined;
   /** Send the calls of one turn of the event loop together, as batches of up to `max`. Default: one request a call. */
   readonly batch?: { readonly max: number } | undefined;
 }
@@ -31,18 +34,30 @@ const defaultRetries = 2;
  * TypeError of params that JSON can't hold.
  */
 export function createClient<C extends Contract<C> = Contract>(options: ClientOptions): Client<C> {
-  const { batch: automatic, timeoutMs = Infinity, retries = defaultRetries } = options;
+  const { batch: automatic, timeoutMs = Infinity, retries = defaultRetries, hints } = options;
   const exchange = createExchange({ ...options, url: String(options.url) });
   const collected = automatic === undefined ? exchange : collect(exchange, automatic.max);
 
-  const send = (calls: readonly Call[], own: CallOptions = {}): Promise<Outcome[]> =>
+  // Without a prototype, so that only the names in it are found.
+  const known: Hints = Object.assign(Object.create(null) as object, hints);
+  /** Serialises the params at once: the caller may change them after the call. */
+  const toCall = (method: string, params: unknown): Call => {
+    return { method, params: encode(params, known[method]), notify: false };
+  };
+  const isRepeatable = ({ method }: Call) => known[method]?.readOnly || known[method]?.idempotent;
+  const send = async (calls: readonly Call[], own: CallOptions = {}): Promise<Outcome[]> => {
     // An explicit batch is sent as it is: it is not collected into another one.
-    run(calls.length === 1 ? collected : exchange, calls, {
+    const outcomes = await run(calls.length === 1 ? collected : exchange, calls, {
       signal: own.signal,
       timeoutMs: own.timeoutMs ?? timeoutMs,
       retries: own.retries ?? retries,
-      idempotent: own.idempotent === true,
+      idempotent: own.idempotent ?? calls.every(isRepeatable),
     });
+    return outcomes.map((outcome, index) => {
+      if (!outcome.ok) return outcome;
+      return { ok: true, result: decode(outcome.result, known[calls[index]?.method ?? '']) };
+    });
+  };
   const sendOne = async (call: Call, own?: CallOptions): Promise<unknown> => {
     const [outcome] = await send([call], own);
     if (outcome?.ok) return outcome.result;
@@ -66,9 +81,4 @@ export function createClient<C extends Contract<C> = Contract>(options: ClientOp
   return createProxy(methods, (name, [params, own]) =>
     methods.call(name, params, own as CallOptions | undefined),
   ) as Client<C>;
-}
-
-/** Serialises the params at once: the caller may change them after the call. */
-function toCall(method: string, params: unknown): Call {
-  return { method, params: JSON.stringify(params), notify: false };
 }

@@ -2,6 +2,7 @@ export { type ClientOptions, createClient } from './client.ts';
 export type { Contract, ContractEntry, ContractError, ContractOf } from './contract.ts';
 export { hasCode, RpcError, RpcTransportError } from './errors.ts';
 export type { Fetch, FetchResponse, HeadersSource } from './exchange.ts';
+export type { Hint, Hints } from './hints.ts';
 export {
   type CallError,
   type CallErrorOf,

@@ -42,9 +42,11 @@ export function retryDelay(
 
 function mayRepeat(error: Extract<Outcome, { ok: false }>['error'], idempotent: boolean): boolean {
   if (error instanceof RpcError) {
-    const { code } = error;
-    // An overloaded or cancelled call never ran. Nobody knows whether the call of a lost worker ran.
-    return code === overloaded || code === cancelled || (idempotent && code === workerLost);
+    const { code, data } = error;
+    if (code === overloaded || code === cancelled) return true; // it never ran
+    // Nobody knows whether the call of a lost worker ran. The server says where that makes no difference.
+    const allowed = idempotent || (data as { retry?: unknown } | null | undefined)?.retry === true;
+    return allowed && code === workerLost;
   }
   // A 404, a redirect or a garbled reply would come again.
   const { status = 0, cause } = error;

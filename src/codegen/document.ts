@@ -23,6 +23,8 @@ export interface Method {
   /** The schema of the result; undefined: not declared. */
   readonly result: unknown;
   readonly errors: readonly DeclaredError[];
+  /** What it does to the world, as the document says; undefined: nothing. */
+  readonly effects: unknown;
 }
 
 export interface Param {
@@ -81,6 +83,7 @@ function readMethod(one: unknown, path: string, references: References): Method 
     rest: own(value, 'x-additional-params'),
     result: isObject(result) ? own(result, 'schema') : undefined,
     errors: readErrors(value, path, references),
+    effects: own(value, 'x-effects'),
   };
 }
 

@@ -1,11 +1,12 @@
 import { type Api, type DeclaredError, type Method, readDocument } from './document.ts';
+import { hintsText } from './hints.ts';
 import { NamedTypes } from './named-types.ts';
 import { block, type Member, memberLines, objectText } from './piece.ts';
 import { indexMember, SchemaTypes } from './schema-type.ts';
 import { docComment, indented, labelName, memberName } from './text.ts';
 
 export interface Generated {
-  /** The text of the file. It has only types, so it compiles to nothing. */
+  /** The text of the file: types, and the hints, where there are any. */
   readonly text: string;
   readonly methods: number;
 }
@@ -24,8 +25,9 @@ export function generate(document: unknown): Generated {
   const api = readDocument(document);
   const named = new NamedTypes(api.references);
   const contract = contractText(api, new SchemaTypes(named));
+  const hints = hintsText(api);
   return {
-    text: [head, contract, ...named.declarations()].join('\n'),
+    text: [head, contract, ...(hints === '' ? [] : [hints]), ...named.declarations()].join('\n'),
     methods: api.methods.length,
   };
 }

@@ -1,5 +1,6 @@
 import { demandedOfReferences, either, type Names, requiredOf } from './demands.ts';
 import { schemaDoc } from './docs.ts';
+import { isBytes } from './hints.ts';
 import { isObject, type JsonObject, listOf, own, stringOf } from './json.ts';
 import {
   enclosed,
@@ -123,6 +124,7 @@ export class SchemaTypes {
   #writeType(type: unknown, schema: JsonObject, at: Place): Piece {
     switch (type) {
       case 'string':
+        return tight(isBytes(schema) ? 'Uint8Array' : withFormat(type, schema, at));
       case 'number':
       case 'boolean':
       case 'null':

@@ -372,6 +372,14 @@ export const table = {
     about: 'Calls of one batch that run at the same time',
     reason: 'one after another is what clients can rely on',
   }),
+  overlapReads: option({
+    group: 'Limits',
+    kind: onOff(),
+    fallback: false,
+    about: 'Neighbours in a batch whose procedures declare readOnly run at the same time',
+    reason:
+      'one after another is what clients can rely on, and what is readOnly is the word of its author',
+  }),
   maxDepth: option({
     group: 'Limits',
     // JSON.stringify recurses. It runs out of stack only well above this depth.

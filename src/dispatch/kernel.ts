@@ -162,10 +162,10 @@ export class Kernel {
         this.#onBatch?.(scope, body.entries.length);
         const plan = this.#plan(source, scope, routing);
         const steps = body.entries.map((entry) => plan.toStep(entry));
-        const { batchConcurrency } = this.#limits;
+        const { batchConcurrency, overlapReads } = this.#limits;
         const replies =
           batchConcurrency === 1
-            ? runInOrder(steps, this.#unplaced)
+            ? runInOrder(steps, this.#unplaced, overlapReads)
             : runConcurrently(steps, batchConcurrency, this.#unplaced);
         return replies instanceof Promise ? replies.then(joinReplies) : joinReplies(replies);
       }

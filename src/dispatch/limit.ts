@@ -1,5 +1,6 @@
-import { ErrorCode } from '../jsonrpc/errors.ts';
+import { ErrorCode, type LossReason } from '../jsonrpc/errors.ts';
 import { errorOutcome, errorReply, type Outcome, type Reply } from '../jsonrpc/reply.ts';
+import { mayRepeat } from '../router/effects.ts';
 import type { Call } from './call.ts';
 import type { RequestScope } from './scope.ts';
 
@@ -36,6 +37,12 @@ export function refusalBeforeStart(scope: RequestScope, now: number): Refusal | 
 /** A refusal as a call's reply; a notification gets none. */
 export function errorFor(call: Call, { code, data }: Refusal): Reply {
   return call.id === undefined ? undefined : errorReply(call.id, code, data);
+}
+
+/** A call that was lost with its thread. `retry`: running it twice does no harm. */
+export function lostCall({ procedure }: Call, reason: LossReason): Refusal {
+  const data = mayRepeat(procedure) ? { reason, retry: true } : { reason };
+  return { code: ErrorCode.WorkerLost, data };
 }
 
 /** When to try again with too many in flight: nobody knows how long those in flight will take. */

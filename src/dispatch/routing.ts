@@ -23,4 +23,6 @@ export interface KernelLimits extends ReadLimits {
   readonly introspection: boolean;
   /** Calls of one batch that run at a time; 1: strictly one after another. */
   readonly batchConcurrency: number;
+  /** Whether neighbours in a batch that are readOnly run at the same time. */
+  readonly overlapReads: boolean;
 }

@@ -19,12 +19,14 @@ export type Step =
  * @param unplaced its `maxReplyBytes` bounds all replies together. A result that exceeds it, and every call after
  *   that result, gets -32004. `unplaced` reports the calls that therefore do not run; a result that is left out was
  *   reported as a result
+ * @param overlapReads neighbours that are readOnly run at the same time
  */
 export function runInOrder(
   steps: readonly Step[],
   unplaced: CallEnding,
+  overlapReads = false,
 ): readonly Reply[] | Promise<readonly Reply[]> {
-  return new Sequence(steps, new ReplyBudget(unplaced)).run();
+  return new Sequence(steps, new ReplyBudget(unplaced), overlapReads).run();
 }
 
 /**
@@ -37,14 +39,23 @@ class Sequence {
   readonly #budget: ReplyBudget;
   readonly #replies: Reply[] = [];
   readonly #pace = new Pace();
+  readonly #overlapReads: boolean;
 
-  constructor(steps: readonly Step[], budget: ReplyBudget) {
+  constructor(steps: readonly Step[], budget: ReplyBudget, overlapReads: boolean) {
     this.#steps = steps;
     this.#budget = budget;
+    this.#overlapReads = overlapReads;
   }
 
   run(): readonly Reply[] | Promise<readonly Reply[]> {
     while (this.#replies.length < this.#steps.length) {
+      const reads = this.#overlapReads ? this.#readsFrom(this.#replies.length) : [];
+      if (reads.length > 1) {
+        return runTogether(reads, longestRun, this.#budget).then((replies) => {
+          this.#replies.push(...replies);
+          return this.run();
+        });
+      }
       const step = this.#steps[this.#replies.length] as Step;
       if (step.call === undefined) {
         this.#push(step.reply);
@@ -79,6 +90,13 @@ class Sequence {
       calls.push(step.call);
     }
     return calls;
+  }
+
+  /** The neighbours from `start` on that change nothing. */
+  #readsFrom(start: number): readonly Step[] {
+    let end = start;
+    while (this.#steps[end]?.call?.procedure.effects?.readOnly === true) end++;
+    return this.#steps.slice(start, end);
   }
 
   #pushAll(replies: readonly Reply[]): void {
@@ -151,13 +169,20 @@ function sizeOf(reply: string | Uint8Array): number {
  * Runs up to `concurrency` steps of a batch at a time, begun in order, and returns the replies in the order of the
  * steps. For operators who know that the calls of their batches do not depend on each other.
  */
-export async function runConcurrently(
+export function runConcurrently(
   steps: readonly Step[],
   concurrency: number,
   unplaced: CallEnding,
 ): Promise<readonly Reply[]> {
+  return runTogether(steps, concurrency, new ReplyBudget(unplaced));
+}
+
+async function runTogether(
+  steps: readonly Step[],
+  concurrency: number,
+  budget: ReplyBudget,
+): Promise<readonly Reply[]> {
   const replies: Reply[] = steps.map(() => undefined);
-  const budget = new ReplyBudget(unplaced);
   const pace = new Pace();
   let next = 0;
   const runNext = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import type { LazyContext } from '../router/lazy-context.ts';
 import type { Call } from './call.ts';
 import type { Deadline } from './deadline.ts';
-import type { Refusal, TimeLimit } from './limit.ts';
+import { lostCall, type Refusal, type TimeLimit } from './limit.ts';
 import type { CancelListener } from './scope.ts';
 
 /** The executor in which a call waits. */
@@ -67,7 +67,7 @@ export class WaitingCall implements Deadline, CancelListener {
   }
 
   shutdown(): void {
-    this.#giveUp({ code: ErrorCode.WorkerLost, data: { reason: 'shutdown' } });
+    this.#giveUp(lostCall(this.call, 'shutdown'));
   }
 
   onCancelled(): void {

@@ -36,6 +36,10 @@ const rules: Readonly<Record<OptionName, Rule>> = {
     valid: isPlain,
     expected: 'an object of errors: { NAME: { code, message, data? } }',
   },
+  effects: {
+    valid: isPlain,
+    expected: 'an object: { readOnly?, idempotent?, destructive?, openWorld? }',
+  },
   doc: { valid: (value) => typeof value === 'string', expected: 'a string' },
   placement: {
     valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',

@@ -1,5 +1,6 @@
 import { assertCallable, isAsyncFunction } from './callable.ts';
 import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
+import { compileEffects } from './effects.ts';
 import type { Env, StateOf } from './env.ts';
 import { ignoresContext } from './ignores-context.ts';
 import { behind, distinct, frontOf, linksOf } from './middleware/link.ts';
@@ -53,6 +54,7 @@ export interface CompiledOptions {
   readonly params: CompiledParams;
   readonly returns: CompiledReturns;
   readonly errors: Procedure['errors'];
+  readonly effects: Procedure['effects'];
 }
 
 /** @throws RegistrationError */
@@ -63,12 +65,13 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
     params: compileParams(options.params, where, options.placement),
     returns: compileReturns(options.returns, where),
     errors: compileErrors(options.errors, where),
+    effects: compileEffects(options.effects, where),
   };
 }
 
 /** @throws RegistrationError */
 export function buildProcedure(
-  { options, params, returns, errors }: CompiledOptions,
+  { options, params, returns, errors, effects }: CompiledOptions,
   handler: Handler,
   where: string,
 ): Procedure {
@@ -85,6 +88,7 @@ export function buildProcedure(
     returns: returns.schema,
     errors,
     doc: options.doc ?? null,
+    effects,
     isAsync: options.async === true || isAsyncFunction(handler),
     ignoresContext: links.length === 0 && ignoresContext(handler),
     placement: options.placement ?? 'auto',

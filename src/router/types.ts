@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema, TVoid } from '@sinclair/typebox';
 import type { Authorize } from './authorize.ts';
 import type { CompiledErrors, ErrorDeclarations, ErrorTypes } from './declared-errors.ts';
+import type { Effects } from './effects.ts';
 import type { Env, HandlerContext } from './env.ts';
 import type { Link, UseList } from './middleware/middleware.ts';
 import type { ParamsSchema } from './schema/shape.ts';
@@ -53,6 +54,8 @@ export interface ProcedureOptions<
   readonly authorize?: Authorize<ParamsOf<Params>, HandlerContext<E, State, Errors>> | undefined;
   /** Middleware for this procedure alone. It runs behind that of the router and behind `authorize`, in this order. */
   readonly use?: UseList<E, Xs> | undefined;
+  /** What the procedure does to the world: shown in the documents, used by clients. */
+  readonly effects?: Effects | undefined;
   /** Milliseconds that a call may run before it is stopped. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
@@ -109,6 +112,8 @@ export interface Procedure<Entry = unknown> {
   /** The declared errors; undefined: none. */
   readonly errors: CompiledErrors | undefined;
   readonly doc: string | null;
+  /** undefined: nothing is declared. */
+  readonly effects: Effects | undefined;
   readonly isAsync: boolean;
   /**
    * Nothing of this procedure can look at the context of a call, so what a context has of the caller stays where the request

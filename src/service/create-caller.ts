@@ -2,6 +2,7 @@ import { type Client, type Contract, type ContractOf, createClient } from '../cl
 import { resolveConfig } from '../config/config.ts';
 import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
 import { textOfReply } from '../jsonrpc/reply.ts';
+import { hintsOf } from '../router/document/hints.ts';
 import type { AuthOf, Env, StateOf } from '../router/env.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 import { Router, tableOf, versionOf } from '../router/router.ts';
@@ -56,7 +57,12 @@ export function createCaller<R extends AnyRouter>(
     return textOfReply(reply);
   };
   // Whoever tests a refusal wants to see it, not to wait until the client has tried again.
-  const settings = { url: 'http://local/rpc', fetch: createFetch(handle, []), retries: 0 };
+  const settings = {
+    url: 'http://local/rpc',
+    fetch: createFetch(handle, []),
+    retries: 0,
+    hints: hintsOf(tableOf(router)),
+  };
   // The contract exists only in the type.
   return createClient(settings) as unknown as Client<Callable<R>>;
 }

@@ -78,6 +78,7 @@ describe('defaults', () => {
       maxInlineParamsBytes: 256 * 1024,
       maxBatch: 1000,
       batchConcurrency: 1,
+      overlapReads: false,
       maxDepth: 64,
       maxQueue: 10_000,
       maxConnections: 10_000,

@@ -1,11 +1,12 @@
 import { clockMs } from '../../base/clock.ts';
 import type { BodyLease } from '../../dispatch/body-memory.ts';
 import type { RunObserver } from '../../dispatch/executor.ts';
+import { lostCall } from '../../dispatch/limit.ts';
 import { neverRan } from '../../dispatch/observer.ts';
 import { frameBudgetUs, type WorkerLoad } from '../../dispatch/queue/balance.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { shortBoundUs } from '../../dispatch/queue/cost.ts';
-import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
+import type { LossReason } from '../../jsonrpc/errors.ts';
 import { slotCount } from '../wire/ledger.ts';
 import type { WorkerEvents } from '../worker-events.ts';
 import { Expiry } from './expiry.ts';
@@ -232,6 +233,6 @@ export class WorkerState implements WorkerLoad {
   #answerLost(item: GroupCall, reason: LossReason): void {
     const { startedAt } = item;
     const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
-    item.refuse({ code: ErrorCode.WorkerLost, data: { reason } }, runUs);
+    item.refuse(lostCall(item.call, reason), runUs);
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TObject } from '@sinclair/typebox';
 import type { ErrorDeclarations } from '../declared-errors.ts';
+import type { Effects } from '../effects.ts';
 import type { Link } from '../middleware/middleware.ts';
 import { tableOf } from '../router.ts';
 import type { AnyRouter } from '../router-state.ts';
@@ -38,6 +39,8 @@ export interface ProcedureSchema {
   readonly return_schema: JsonSchema;
   readonly doc: string | null;
   readonly is_async: boolean;
+  /** Absent where none are declared. */
+  readonly effects?: Effects;
   /** By name; absent where none is declared. */
   readonly errors?: Readonly<Record<string, ErrorSchema>>;
 }
@@ -46,7 +49,7 @@ export interface ProcedureSchema {
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
-  const { name, params, returns, errors, doc, isAsync } = procedure;
+  const { name, params, returns, errors, doc, isAsync, effects } = procedure;
   const dot = name.lastIndexOf('.');
   const returnSchema = returns === undefined ? {} : plainSchema(returns);
   return {
@@ -57,6 +60,7 @@ export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
     return_schema: returnSchema,
     doc,
     is_async: isAsync,
+    ...(effects === undefined ? {} : { effects }),
     ...(errors === undefined ? {} : { errors: errorsOf(errors.declared) }),
   };
 }

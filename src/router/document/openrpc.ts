@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Effects } from '../effects.ts';
 import { type JsonSchema, plainSchema } from '../schema/plain-schema.ts';
 import type { Procedure } from '../types.ts';
 import {
@@ -28,6 +29,8 @@ export interface OpenRpcMethod {
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
   /** The declared errors with their names and the schemas of their data, for which an Error Object has no place. */
   readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>>;
+  /** What the procedure does to the world, where it says so. */
+  readonly 'x-effects'?: Effects;
   /** The schema of params other than the named ones; absent: no others are allowed. */
   readonly 'x-additional-params'?: JsonSchema;
 }
@@ -101,7 +104,7 @@ function versionOf(content: object): string {
 }
 
 function draft({ schema, rest, hasOrder }: Described, components: SchemaComponents): OpenRpcMethod {
-  const { name, namespace, parameters, return_schema, doc } = schema;
+  const { name, namespace, parameters, return_schema, doc, effects } = schema;
   const named = components.add(
     parameters.map((parameter) => [parameter.schema_, parameter.name] as const),
   );
@@ -129,6 +132,7 @@ function draft({ schema, rest, hasOrder }: Described, components: SchemaComponen
             errors.map(([key, error]) => [key, addError(error, `${name} ${key}`, components)]),
           ),
         }),
+    ...(effects === undefined ? {} : { 'x-effects': effects }),
     ...(additional === undefined ? {} : { 'x-additional-params': additional }),
   };
 }

@@ -1,0 +1,101 @@
+import type { Api, Method } from './document.ts';
+import { isObject, type JsonObject, listOf, own } from './json.ts';
+import type { Located, References } from './references.ts';
+import { memberName, quoted } from './text.ts';
+
+/** Most places of bytes in one result, most schemas that are looked at for them, and most levels. */
+const maxPlaces = 100;
+const maxDepth = 200;
+const maxVisited = 10_000;
+
+/**
+ * What the client is told beside the types: which calls may be repeated, and where there are bytes. The text of
+ * `export const hints`; '' where there is nothing to tell.
+ */
+export function hintsText({ methods, references }: Api): string {
+  const lines = methods.flatMap((method) => {
+    const parts = hintOf(method, references);
+    return parts.length === 0 ? [] : [`  ${memberName(method.name)}: { ${parts.join(', ')} },\n`];
+  });
+  if (lines.length === 0) return '';
+  return `/** For \`createClient<Contract>({ url, hints })\`: what may be sent again, and where there are bytes. */
+export const hints = {\n${lines.join('')}};\n`;
+}
+
+function hintOf({ effects, params, rest, result, path }: Method, references: References): string[] {
+  const parts = ['readOnly', 'idempotent']
+    .filter((name) => isObject(effects) && own(effects, name) === true)
+    .map((name) => `${name}: true`);
+  const places = (schema: unknown): readonly string[] =>
+    new Places(references).of({ schema, root: schema, path });
+  const sent = [...params.map(({ schema }) => schema), rest];
+  if (sent.some((schema) => places(schema).length > 0)) parts.push('sendsBytes: true');
+  const bytes = places(result);
+  if (bytes.length > 0) parts.push(`bytes: [${bytes.map(quoted).join(', ')}]`);
+  return parts;
+}
+
+/** Whether a schema is that of bytes, as `Type.Base64()` writes it. */
+export function isBytes(schema: JsonObject): boolean {
+  return own(schema, 'format') === 'byte' && own(schema, 'contentEncoding') === 'base64';
+}
+
+class Places {
+  readonly #references: References;
+  readonly #found = new Set<string>();
+  #visited = 0;
+  #depth = 0;
+
+  constructor(references: References) {
+    this.#references = references;
+  }
+
+  /** JSON Pointers to the bytes within a value of the schema; within a type that holds itself, those of its first level. */
+  of(at: Located): readonly string[] {
+    this.#visit(at, '', new Set());
+    return [...this.#found];
+  }
+
+  #visit(at: Located, pointer: string, open: ReadonlySet<string>): void {
+    this.#visited += 1;
+    const isFull = this.#visited > maxVisited || this.#found.size >= maxPlaces;
+    if (isFull || this.#depth >= maxDepth || !isObject(at.schema)) return;
+    this.#depth += 1;
+    this.#look(at.schema, at, pointer, open);
+    this.#depth -= 1;
+  }
+
+  #look(schema: JsonObject, at: Located, pointer: string, open: ReadonlySet<string>): void {
+    const { root, path } = at;
+    if (isBytes(schema)) {
+      this.#found.add(pointer);
+      return;
+    }
+    const $ref = own(schema, '$ref');
+    if (typeof $ref === 'string') {
+      const target = this.#references.resolve($ref, at);
+      if (!open.has(target.key)) this.#visit(target, pointer, new Set(open).add(target.key));
+    }
+    const inner = (part: unknown, step: string): void =>
+      this.#visit({ schema: part, root, path }, pointer + step, open);
+    for (const key of ['anyOf', 'oneOf', 'allOf']) {
+      for (const part of listOf(schema, key)) inner(part, '');
+    }
+    const properties = own(schema, 'properties');
+    if (isObject(properties)) {
+      for (const [name, part] of Object.entries(properties)) inner(part, `/${escaped(name)}`);
+    }
+    const items = own(schema, 'items');
+    for (const list of [items, own(schema, 'prefixItems')]) {
+      if (Array.isArray(list)) for (const [index, part] of list.entries()) inner(part, `/${index}`);
+    }
+    if (!Array.isArray(items)) inner(items, '/*');
+    inner(own(schema, 'additionalProperties'), '/*');
+    const patterns = own(schema, 'patternProperties');
+    if (isObject(patterns)) for (const part of Object.values(patterns)) inner(part, '/*');
+  }
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { fingerprint, getProcedureSchema } from '../../src/router/document/introspect.ts';
+import { openRpcOf } from '../../src/router/document/openrpc.ts';
+import type { Effects } from '../../src/router/effects.ts';
+import { procedure } from '../../src/router/procedure.ts';
+import { RegistrationError } from '../../src/router/registration-error.ts';
+import { Router, tableOf } from '../../src/router/router.ts';
+
+const serving = (effects?: Effects): Router => {
+  const router = new Router();
+  router.rpc({ name: 'p', effects }, () => 1);
+  return router;
+};
+
+describe('effects', () => {
+  test('are in both documents and in the fingerprint, where some are declared', () => {
+    const router = serving({ idempotent: true, readOnly: false });
+    const effects = { readOnly: false, idempotent: true };
+    assert.deepEqual(getProcedureSchema(router.get('p')!).effects, effects);
+    assert.deepEqual(openRpcOf(tableOf(router)).methods[0]?.['x-effects'], effects);
+    assert.notEqual(fingerprint(router), fingerprint(serving()));
+    const other = serving({ readOnly: false, idempotent: true });
+    assert.equal(fingerprint(router), fingerprint(other), 'their order says nothing');
+    for (const none of [undefined, {}]) {
+      const silent = serving(none);
+      assert.ok(!('effects' in getProcedureSchema(silent.get('p')!)));
+      assert.equal(fingerprint(silent), fingerprint(serving()));
+    }
+  });
+
+  test('that make no sense are refused at registration', () => {
+    for (const [effects, message] of [
+      [{ readonly: true }, /effects\.readonly is none of readOnly, idempotent/],
+      [{ readOnly: 1 }, /effects\.readOnly is none of .* each true or false/],
+      [{ readOnly: true, destructive: true }, /can't be readOnly and destructive/],
+      ['readOnly', /option effects must be an object/],
+      [JSON.parse('{"__proto__":true}'), /effects\.__proto__ is none of/],
+    ] as const) {
+      assert.throws(
+        () => procedure({ name: 'p', effects: effects as Effects }, () => 1),
+        (error) => error instanceof RegistrationError && message.test(error.message),
+      );
+    }
+  });
+});

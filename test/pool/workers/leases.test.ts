@@ -17,6 +17,7 @@ const called = procedure({ name: 'called' }, () => null);
 
 const never = (): never => assert.fail('nothing of it happens here');
 const events: WorkerEvents = {
+  onLine: never,
   onFault: never,
   onGarbled: never,
   onUncaught: never,

@@ -8,6 +8,7 @@ export const pages = [
   'CHANGELOG.md',
   'docs/protocol.md',
   'docs/architecture.md',
+  'docs/procedures.md',
   'docs/testing.md',
   'docs/client.md',
   'docs/codegen.md',

@@ -6,9 +6,13 @@ import { fixture, Running } from './harness.ts';
 
 describe('middleware', () => {
   const running = Running.suite({ modules: [fixture('middleware.ts')] });
-  const ask = async (place: string, user?: string): Promise<Record<string, unknown>> => {
+  const ask = async (
+    place: string,
+    user?: string,
+    name = 'greet',
+  ): Promise<Record<string, unknown>> => {
     const auth = user === undefined ? undefined : { user };
-    const text = await running.ask({ method: `${place}.greet`, id: 1 }, { auth });
+    const text = await running.ask({ method: `${place}.${name}`, id: 1 }, { auth });
     return JSON.parse(text ?? '') as Record<string, unknown>;
   };
 
@@ -20,7 +24,7 @@ describe('middleware', () => {
     });
 
     test(`that never settles ends with the deadline ${place}, and holds nobody up`, async () => {
-      const hangs = ask(place, 'hangs');
+      const hangs = ask(place, 'hangs', 'hang');
       assert.equal((await ask(place, 'ann')).result, `Hello ann ann ${place}.greet true`);
       assert.equal(((await hangs).error as { code: number }).code, -32001);
     });

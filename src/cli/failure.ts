@@ -30,12 +30,12 @@ export function failureOf(error: unknown): { message: string; stack: string | un
   return { message, stack: cause instanceof Error ? `${stack}\ncaused by: ${cause.stack}` : stack };
 }
 
-/** Ends the process with exit code 1 and one line that says why. */
-export function fail(error: unknown): never {
+/** Ends the process with one line that says why. */
+export function fail(error: unknown, code = 1): never {
   const { message, stack } = failureOf(error);
   printFailure(message);
   if (stack !== undefined) process.stderr.write(`${stack}\n`);
   // `process.exitCode` is not enough: workers that did start, or the module's own handles, would keep the process
   // alive.
-  process.exit(1);
+  process.exit(code);
 }

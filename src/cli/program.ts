@@ -20,12 +20,14 @@ Examples:
   tandem list http://127.0.0.1:8000/rpc
   tandem call http://127.0.0.1:8000/rpc math.add '{"a":1,"b":2}'
   tandem codegen ./procedures.ts --out src/api.ts
+  tandem diff ./released.json ./procedures.ts
   tandem top http://127.0.0.1:8000
 
 Exit codes:
   0    done; stopped by SIGINT or SIGTERM after draining
   1    a mistake, told in one line on stderr (TANDEM_DEBUG=1 adds the stack), or a crash; an error reply
-       to a call; a file that codegen --check finds out of date
+       to a call; a file that codegen --check finds out of date; a contract that diff finds broken
+  2    a mistake of tandem diff
   130  a second SIGINT while draining; 143: a second SIGTERM; 129: a second hang-up
 
 SIGHUP reloads the modules, unless the server was started from a terminal: then it stops it. SIGUSR2

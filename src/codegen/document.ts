@@ -17,6 +17,8 @@ export interface Method {
   readonly deprecated: boolean;
   /** The params must be sent as an array. */
   readonly byPosition: boolean;
+  /** The params may be sent as an array, in the order of `params`. */
+  readonly takesPositions: boolean;
   readonly params: readonly Param[];
   /** The schema of params other than the named ones; undefined: there are none. */
   readonly rest: unknown;
@@ -79,6 +81,7 @@ function readMethod(one: unknown, path: string, references: References): Method 
     doc: docOf(value),
     deprecated: own(value, 'deprecated') === true,
     byPosition: own(value, 'paramStructure') === 'by-position',
+    takesPositions: own(value, 'paramStructure') !== 'by-name',
     params: readParams(value, path, references),
     rest: own(value, 'x-additional-params'),
     result: isObject(result) ? own(result, 'schema') : undefined,

@@ -9,6 +9,7 @@ import { runCli } from './process.ts';
 const commands = [
   'serve',
   'codegen',
+  'diff',
   'schema',
   'call',
   'list',

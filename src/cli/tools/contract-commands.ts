@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { addRemoteOptions, parseDuration, remoteOptions } from './client-options.ts';
 
 const pollMs = 1000;
@@ -42,11 +42,22 @@ Examples:
   tandem list ./procedures.ts --names
 `;
 
+const diffExamples = `${sources}
+Params may take more and results may hold less; a procedure may be added. Whatever else differs is listed, each
+with its path. What the comparison can't tell (another pattern, say) counts too, unless --allow-unknown is given.
+Exit codes: 0 compatible, 1 not, 2 a mistake.
+
+Examples:
+  tandem diff ./openrpc.json ./procedures.ts                  # in CI: the released contract, and this one
+  tandem diff https://api.example.org/rpc ./procedures.ts --json
+`;
+
 // Loads each command's code when the command runs: help and version need none of it.
 
-/** `tandem codegen`, `schema`, `call` and `list` */
+/** `tandem codegen`, `diff`, `schema`, `call` and `list` */
 export function addContractCommands(program: Command): void {
   addCodegen(program);
+  addDiff(program);
   addSchema(program);
   addCall(program);
   addList(program);
@@ -80,13 +91,38 @@ function addCodegen(program: Command): void {
   });
 }
 
+function addDiff(program: Command): void {
+  const command = program
+    .command('diff')
+    .summary('tell whether a new contract breaks callers of the old one')
+    .description(
+      'Compares two contracts: what callers of the old one would find broken in the new one.',
+    )
+    .argument('<old>', 'a URL, a document or a module')
+    .argument('<new>', 'a URL, a document or a module')
+    .option('--json', 'the list as JSON')
+    .option('--allow-unknown', "exit with 0 where the only differences are ones that can't be told")
+    .addHelpText('after', diffExamples)
+    .exitOverride(({ exitCode, code, message }) => {
+      throw new CommanderError(exitCode === 0 ? 0 : 2, code, message);
+    });
+  addRemoteOptions(command).action(async (before: string, after: string) => {
+    const { json = false, allowUnknown = false } = command.opts<{
+      json?: true;
+      allowUnknown?: true;
+    }>();
+    const { diff } = await import('./diff.ts');
+    await diff(before, after, { ...remoteOptions(command), json, allowUnknown });
+  });
+}
+
 function addSchema(program: Command): void {
   const command = program
     .command('schema')
     .summary('print the document of a service')
     .description('Prints the introspection document of a module or a server, or the OpenRPC one.')
     .argument('<source>', 'a module or a URL')
-    .option('--openrpc', 'the OpenRPC 1.3 document')
+    .option('--openrpc', 'the OpenRPC 1.4 document')
     .addHelpText('after', schemaExamples);
   addRemoteOptions(command).action(async (source: string) => {
     const { openrpc = false } = command.opts<{ openrpc?: true }>();

@@ -10,9 +10,9 @@ import {
 } from './introspect.ts';
 import { SchemaComponents } from './openrpc-schemas.ts';
 
-/** An OpenRPC 1.3 document (https://spec.open-rpc.org): the members that this package writes. */
+/** An OpenRPC 1.4 document (https://spec.open-rpc.org): the members that this package writes. */
 export interface OpenRpcDocument {
-  readonly openrpc: '1.3.2';
+  readonly openrpc: '1.4.1';
   readonly info: { readonly title: string; readonly version: string };
   readonly methods: readonly OpenRpcMethod[];
   readonly components?: { readonly schemas: Readonly<Record<string, JsonSchema>> };
@@ -92,7 +92,7 @@ function toDocument(described: readonly Described[], maxIds: number): OpenRpcDoc
     ...(Object.keys(schemas).length === 0 ? {} : { components: { schemas } }),
   };
   return {
-    openrpc: '1.3.2',
+    openrpc: '1.4.1',
     info: { title: 'Tandem RPC', version: versionOf(content) },
     ...content,
   };

@@ -26,9 +26,9 @@ function methodOf(router: Router, name: string) {
 describe('the validator', () => {
   test('refuses what is no OpenRPC document', () => {
     assert.deepEqual(openRpcFaults(documentOf(new Router())), []);
-    assert.notDeepEqual(openRpcFaults({ openrpc: '1.3.2', methods: [] }), []);
+    assert.notDeepEqual(openRpcFaults({ openrpc: '1.4.1', methods: [] }), []);
     const wrong = {
-      openrpc: '1.3.2',
+      openrpc: '1.4.1',
       info: { title: 'x', version: '1' },
       methods: [{ name: 'a' }],
     };

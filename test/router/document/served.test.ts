@@ -63,7 +63,7 @@ for (const transport of ['uws', 'node'] as const) {
       }
       for (const query of ['?x=1&format=openrpc', '?format=%6fpenrpc&y']) {
         const document = (await (await fetch(url + query)).json()) as { openrpc?: string };
-        assert.equal(document.openrpc, '1.3.2', query);
+        assert.equal(document.openrpc, '1.4.1', query);
       }
       for (const query of ['?format=', '?format=openapi', '?format=openrpc&format=openrpc']) {
         const response = await fetch(url + query);
@@ -130,7 +130,7 @@ describe('the OpenRPC document behind a mount', () => {
     const { port } = server.address() as AddressInfo;
     for (const path of ['/under', '/at']) {
       const response = await fetch(`http://127.0.0.1:${port}${path}?format=openrpc`);
-      assert.equal(((await response.json()) as { openrpc: string }).openrpc, '1.3.2', path);
+      assert.equal(((await response.json()) as { openrpc: string }).openrpc, '1.4.1', path);
     }
   });
 });

@@ -2,10 +2,11 @@ import { collect } from './collect.ts';
 import type { Contract } from './contract.ts';
 import { type Call, createExchange, type Fetch, type HeadersSource } from './exchange.ts';
 import { decode, encode, type Hints } from './hints.ts';
+import type { CallOptions } from './method.ts';
 import type { Outcome } from './outcome.ts';
 import { createProxy } from './proxy.ts';
 import { run } from './run.ts';
-import type { CallOptions, Client } from './types.ts';
+import type { Client } from './types.ts';
 
 export interface ClientOptions {
   /** The URL of the JSON-RPC path, e.g. `https://example.com/rpc`; in browsers it may be relative. */

@@ -15,10 +15,24 @@ export interface ContractError {
   readonly data?: unknown;
 }
 
-/** Entries by the full names of the procedures. The constraint `C extends Contract<C>` accepts interfaces too. */
+/**
+ * Entries by the full names of the procedures. The constraint `C extends Contract<C>` accepts interfaces too.
+ *
+ * Beside them a contract may have one member under a symbol, whatever symbol: its procedures nested by the segments of their
+ * names, so that an editor finds them. A symbol, so that the string keys are the names; any symbol, so that a router's
+ * contract and a generated one need not share it.
+ */
 export type Contract<C = Record<string, ContractEntry>> = {
-  readonly [Name in keyof C]: ContractEntry;
+  readonly [Name in keyof C & string]: ContractEntry;
 };
+
+/** What a contract has under its symbol; `never`: nothing. */
+export type NestedIn<C> = NonNullable<C[keyof C & symbol]>;
+
+/** The tree that `Router.from` was given. A generated contract has methods in its place. */
+export interface TreeOfRouter<Tree> {
+  readonly '~tree': Tree;
+}
 
 /** The contract of a router made by `Router.from({...})`. */
 export type ContractOf<Router> = Router extends { readonly '~contract'?: infer C } ? C : never;
@@ -29,7 +43,13 @@ export type ParamsOf<Entry> = Entry extends { readonly params: infer Params } ? 
 
 export type ResultOf<Entry> = Entry extends { readonly result: infer Result } ? Result : never;
 
-/** The union of the errors that the procedure declares; `never` where it declares none. */
-export type ErrorOf<Entry> = Entry extends { readonly errors?: infer Errors }
-  ? Extract<Errors[keyof Errors], ContractError>
+/**
+ * The errors that the procedure declares, by name; `never` where it declares none. Written anew, so that the type of a
+ * call names no type of the server.
+ */
+export type ErrorsOf<Entry> = Entry extends { readonly errors?: infer Errors }
+  ? { [Name in keyof Errors]: Errors[Name] }
   : never;
+
+/** The union of errors by name. */
+export type ErrorIn<Errors> = Extract<Errors[keyof Errors], ContractError>;

@@ -3,7 +3,9 @@ export type { Contract, ContractEntry, ContractError, ContractOf } from './contr
 export { hasCode, RpcError, RpcTransportError } from './errors.ts';
 export type { Fetch, FetchResponse, HeadersSource } from './exchange.ts';
 export type { Hint, Hints } from './hints.ts';
+export type { CallOptions, Method } from './method.ts';
 export {
+  type Call,
   type CallError,
   type CallErrorOf,
   type Outcome,
@@ -11,4 +13,4 @@ export {
   type Pending,
   settle,
 } from './outcome.ts';
-export type { BatchCall, CallOptions, Client, ClientMethods, Method } from './types.ts';
+export type { BatchCall, Client, ClientMethods } from './types.ts';

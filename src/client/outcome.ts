@@ -1,4 +1,4 @@
-import type { ContractError, ErrorOf, ResultOf } from './contract.ts';
+import type { ContractError, ErrorIn, ErrorsOf, ResultOf } from './contract.ts';
 import { RpcError, RpcTransportError } from './errors.ts';
 
 /** How a call ended: its result, or its error. */
@@ -10,7 +10,7 @@ export type Outcome<Result = unknown, Failure = CallError> =
 export type CallError = RpcError | RpcTransportError;
 
 /** The errors that a call of this contract entry may end with: the declared ones and all others. */
-export type CallErrorOf<Entry> = Typed<ErrorOf<Entry>> | CallError;
+export type CallErrorOf<Entry> = Typed<ErrorIn<ErrorsOf<Entry>>> | CallError;
 
 type Typed<Declared> = Declared extends ContractError
   ? RpcError<Declared['code'], Declared extends { readonly data: infer Data } ? Data : undefined>
@@ -19,14 +19,19 @@ type Typed<Declared> = Declared extends ContractError
 /** How a call of this contract entry ended. */
 export type OutcomeOf<Entry> = Outcome<ResultOf<Entry>, CallErrorOf<Entry>>;
 
-/** A call that has not ended: a promise of its result whose type also names the contract entry, for {@link settle}. */
-export type Pending<Entry> = Promise<ResultOf<Entry>> & { readonly '~entry'?: Entry };
+/** A call that has not ended: a promise of its result. Its type has the declared errors by name too, for {@link settle}. */
+export type Call<Result, Errors = never> = Promise<Result> & { readonly '~errors'?: Errors };
+
+/** A call of this contract entry. */
+export type Pending<Entry> = Call<ResultOf<Entry>, ErrorsOf<Entry>>;
 
 /**
  * Waits for a call and returns its error instead of throwing it, with the types that the contract declares. An error
  * that is neither an RpcError nor an RpcTransportError (an abort, a fault in `headers`) is still thrown.
  */
-export async function settle<Entry>(call: Pending<Entry>): Promise<OutcomeOf<Entry>> {
+export async function settle<Result, Errors>(
+  call: Call<Result, Errors> & OfClient<Errors>,
+): Promise<Outcome<Result, Typed<ErrorIn<Errors>> | CallError>> {
   try {
     return { ok: true, result: await call };
   } catch (error) {
@@ -34,6 +39,9 @@ export async function settle<Entry>(call: Pending<Entry>): Promise<OutcomeOf<Ent
     return { ok: false, error };
   }
 }
+
+/** Nothing, for a promise that is no call: its type names no errors, not even that there are none. */
+type OfClient<Errors> = [unknown] extends [Errors] ? never : unknown;
 
 function isCallError(error: unknown): error is CallError {
   return error instanceof RpcError || error instanceof RpcTransportError;

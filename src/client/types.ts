@@ -1,20 +1,18 @@
-import type { NameOf, ParamsOf } from './contract.ts';
+import type { Api } from './api.ts';
+import type { NameOf, NestedIn, ParamsOf, TreeOfRouter } from './contract.ts';
+import type { CallOptions } from './method.ts';
+import type { Namespace } from './namespace.ts';
 import type { OutcomeOf, Pending } from './outcome.ts';
-
-export interface CallOptions {
-  /** Aborting it rejects the call with the signal's reason and closes the request, which cancels the call on the server. */
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds, retries included. Default: the client's. */
-  readonly timeoutMs?: number | undefined;
-  /** Default: the client's. */
-  readonly retries?: number | undefined;
-  /** Running the call twice does no harm, so it is also sent again after transport failures and lost workers. */
-  readonly idempotent?: boolean | undefined;
-}
 
 /** A client for the procedures of a contract. */
 export type Client<C> = ClientMethods<C> &
-  (string extends keyof C ? unknown : Namespace<C, NameOf<C>, '', keyof ClientMethods<C>>);
+  (string extends keyof C
+    ? unknown
+    : [NestedIn<C>] extends [never]
+      ? Namespace<C, NameOf<C>, '', keyof ClientMethods<C>>
+      : NestedIn<C> extends TreeOfRouter<infer Tree>
+        ? Api<C, Tree, keyof ClientMethods<C>>
+        : NestedIn<C>);
 
 export interface ClientMethods<C> {
   /** Calls a procedure by its full name, with named params, or with positional ones in the declared order. */
@@ -42,9 +40,6 @@ type Ended<C, Call> = Call extends readonly [infer Name extends keyof C, ...unkn
   ? OutcomeOf<C[Name]>
   : never;
 
-/** Calls one procedure with named params. */
-export type Method<Entry> = (...rest: Rest<Entry, never>) => Pending<Entry>;
-
 type Rest<Entry, Positional> = [...params: Params<Entry, Positional>, options?: CallOptions];
 
 /** The params argument; optional where all params are optional. */
@@ -52,31 +47,3 @@ type Params<Entry, Positional> =
   Record<never, never> extends ParamsOf<Entry>
     ? [params?: ParamsOf<Entry> | Positional]
     : [params: ParamsOf<Entry> | Positional];
-
-/** Names that the proxy leaves to JavaScript. Reach a procedure with such a name through `call`. */
-type Ordinary = 'then' | 'toJSON' | '__proto__' | keyof typeof Object.prototype;
-
-/**
- * The procedures of `Names` below `Prefix`. Names with the same next segment become one member: the `as` clause unites
- * them in one pass over the names.
- */
-type Namespace<C, Names extends NameOf<C>, Prefix extends string, Taken = never> = {
-  readonly [Name in Names as Exclude<Segment<Name, Prefix>, Taken | Ordinary>]: Node<
-    C,
-    Name,
-    `${Prefix}${Segment<Name, Prefix>}`
-  >;
-};
-
-type Segment<Name, Prefix extends string> = Name extends `${Prefix}${infer Rest}`
-  ? Rest extends `${infer First}.${string}`
-    ? First
-    : Rest
-  : never;
-
-/** A procedure, a namespace, or both. */
-type Node<C, Names extends NameOf<C>, Path extends string> = [Names] extends [Path]
-  ? Method<C[Names]>
-  : Path extends Names
-    ? Method<C[Path & NameOf<C>]> & Namespace<C, Exclude<Names, Path>, `${Path}.`>
-    : Namespace<C, Names, `${Path}.`>;

@@ -4,6 +4,7 @@ import { NamedTypes } from './named-types.ts';
 import { block, type Member, memberLines, objectText } from './piece.ts';
 import { indexMember, SchemaTypes } from './schema-type.ts';
 import { docComment, indented, labelName, memberName } from './text.ts';
+import { treeImport, treeMember, treeText } from './tree-text.ts';
 
 export interface Generated {
   /** The text of the file: types, and the hints, where there are any. */
@@ -25,9 +26,13 @@ export function generate(document: unknown): Generated {
   const api = readDocument(document);
   const named = new NamedTypes(api.references);
   const contract = contractText(api, new SchemaTypes(named));
+  const isEmpty = api.methods.length === 0;
+  const tree = isEmpty ? [] : [treeText(api.methods, docOf)];
+  const begin = isEmpty ? head : `${head}${treeImport}`;
   const hints = hintsText(api);
+  const constants = hints === '' ? [] : [hints];
   return {
-    text: [head, contract, ...(hints === '' ? [] : [hints]), ...named.declarations()].join('\n'),
+    text: [begin, contract, ...tree, ...constants, ...named.declarations()].join('\n'),
     methods: api.methods.length,
   };
 }
@@ -39,13 +44,15 @@ function contractText({ methods }: Api, types: SchemaTypes): string {
       name: memberName(method.name),
       optional: false,
       type: block(memberLines(methodMembers(method, types))),
-      doc: [
-        ...(method.doc === undefined ? [] : [method.doc]),
-        ...(method.deprecated ? ['@deprecated'] : []),
-      ],
+      doc: docOf(method),
     }),
   );
-  return `${doc}export interface Contract ${block(memberLines(members))}\n`;
+  const lines = memberLines(members);
+  return `${doc}export interface Contract ${block(lines === '' ? '' : `${lines}${treeMember}`)}\n`;
+}
+
+function docOf({ doc, deprecated }: Method): string[] {
+  return [...(doc === undefined ? [] : [doc]), ...(deprecated ? ['@deprecated'] : [])];
 }
 
 function methodMembers(method: Method, types: SchemaTypes): Member[] {

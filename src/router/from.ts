@@ -14,8 +14,13 @@ export interface RouterLike<C = unknown> {
   readonly '~contract'?: C;
 }
 
-/** The contract of a tree: entries by full names. */
-export type ContractFrom<Tree> = ByName<LeavesOf<Tree, ''>>;
+/** Exists only in types: the key of the tree in a contract. A client takes whatever symbol a contract has. */
+declare const tree: unique symbol;
+
+/** The contract of a tree: entries by full names, and the tree, in which an editor finds each procedure. */
+export type ContractFrom<Tree> = ByName<LeavesOf<Tree, ''>> & {
+  readonly [tree]?: { readonly '~tree': Tree };
+};
 
 type ByName<Leaves> = {
   readonly [Leaf in Leaves as Leaf extends readonly [infer Name extends string, unknown]

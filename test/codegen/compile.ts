@@ -27,6 +27,7 @@ const options = {
   rewriteRelativeImportExtensions: true,
   outDir: 'out',
   rootDir: '/',
+  paths: { 'tandem-rpc/client': [join(root, 'src/client/index.ts')] },
 };
 
 interface Stoppable {

@@ -185,7 +185,9 @@ const router = Router.from({
   lost: new Router().get('x') ?? procedure({}, () => 1),
 });
 type Inferred = ContractOf<typeof router>;
-same<keyof Inferred, 'math.add' | 'text.upper' | 'text.deep.er' | 'flat.name' | 'lost'>(true);
+same<keyof Inferred & string, 'math.add' | 'text.upper' | 'text.deep.er' | 'flat.name' | 'lost'>(
+  true,
+);
 same<Inferred['math.add']['params'], { a: number; b?: number }>(true);
 same<Inferred['text.deep.er']['params'], Record<string, unknown>>(true);
 same<Inferred['text.deep.er']['result'], null>(true);
@@ -198,6 +200,23 @@ void inferred.text.deep.er();
 void inferred.flat.name();
 // @ts-expect-error text is a string
 void inferred.text.upper({ text: 1 });
+
+// Routers within, keys with dots, names that the proxy leaves to JavaScript.
+const upper = procedure({ returns: Type.String() }, () => 'x');
+const within = Router.from({
+  plain: new Router(),
+  inner: router,
+  deep: { 'a.b': upper, toString: upper, toJSON: upper },
+  batch: upper,
+});
+const nested = createClient<ContractOf<typeof within>>({ url: '' });
+same<Awaited<ReturnType<typeof nested.inner.math.add>>, number>(true);
+void nested.inner.flat.name();
+same<Awaited<ReturnType<typeof nested.deep.a.b>>, string>(true);
+void nested.call('inner.text.deep.er');
+// @ts-expect-error toJSON is not followed
+void nested.deep.toJSON;
+same<Awaited<ReturnType<typeof nested.batch<[]>>>, []>(true);
 
 // Such a router is a Router like any other.
 router satisfies Router;

@@ -27,7 +27,6 @@ const events: WorkerEvents = {
   onRestartFailed: never,
   onOutdated: never,
   onNotNiced: never,
-  onLine: never,
 };
 
 /** A worker whose thread does what the test says, and a call of a large body that it was sent. */

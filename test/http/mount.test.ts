@@ -155,7 +155,7 @@ describe('mounted in Express', () => {
     assert.equal((await client.ask(post(rpc('echo', 'x'.repeat(100))))).status, 413);
     // 9 bytes of a number become 21: the text that is read is held to the limit too.
     const numbers = (count: number) =>
-      `{"id":1,"method":"echo","params":[${Array<string>(count).fill('1.5e20')}]}`;
+      `{"id":1,"method":"echo","params":[${Array<string>(count).fill('1.5e20').join()}]}`;
     const written = await client.ask(post(numbers(8)));
     assert.equal(written.status, 413);
     assert.deepEqual(json(written).error.data, { limit: 100 });

@@ -2,6 +2,7 @@ import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import { coresHere, oneCoreNote } from '../config/cores.ts';
+import { threadsOf } from '../config/groups-kind.ts';
 import { createAuthenticator } from '../dispatch/authenticate.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
@@ -238,11 +239,11 @@ function fittingConnections(config: Config): {
   readonly maxConnections: number;
   readonly note: readonly string[];
 } {
-  const { maxConnections, workers, spareWorkers, metricsPort } = config;
+  const { maxConnections, metricsPort } = config;
   const files = readOpenFiles();
   if (files === undefined) return { maxConnections, note: [] };
   const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
-  const room = roomFor(maxConnections, { ...files, open }, workers + spareWorkers);
+  const room = roomFor(maxConnections, { ...files, open }, threadsOf(config));
   const note = openFilesNote(maxConnections, files.limit, room);
   return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
 }

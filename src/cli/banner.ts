@@ -1,6 +1,7 @@
 import { escapeControls } from '../base/escape.ts';
 import type { Place } from '../base/place.ts';
 import { type Cores, coresText } from '../config/cores.ts';
+import { type Crew, threadsOf } from '../config/groups-kind.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import { asksWho, type ExampleCall, exampleCall } from './tools/example-call.ts';
@@ -19,6 +20,8 @@ export interface BannerFacts {
   /** Workers of each process. */
   readonly workers: number;
   readonly spareWorkers: number;
+  /** The groups of workers that are configured. */
+  readonly groups: Readonly<Record<string, Crew>>;
   /** Whether an `authenticate` hook decides who may call. */
   readonly authenticates: boolean;
   readonly cores: Cores;
@@ -46,7 +49,8 @@ function signature(schema: ProcedureSchema, hasParams: boolean): string {
 function procedureRows(app: Served): string[] {
   const rows = Object.entries(getRegistrySchema(app.router)).map(([name, schema]) => {
     const procedure = app.router.get(name);
-    const auto = procedure?.placement === 'auto' ? ' (auto)' : '';
+    const isOpen = procedure?.placement === 'auto' && procedure.group === undefined;
+    const auto = isOpen ? ' (auto)' : '';
     return {
       text: signature(schema, procedure?.params !== undefined),
       place: `${app.placementOf(name)}${auto}`,
@@ -90,20 +94,38 @@ function hookHint(app: Served, call: ExampleCall | undefined, authenticates: boo
   return [`  (${who} decides who may call: add what it asks for, -H 'authorization: ...' say)`];
 }
 
-function workersText({ workers, spareWorkers }: BannerFacts): string {
+function workersText({ workers, spareWorkers }: Pick<Crew, 'workers' | 'spareWorkers'>): string {
   const regular = workers === 1 ? '1 worker' : `${workers} workers`;
-  return spareWorkers === 0 ? regular : `${regular} and an express lane`;
+  return spareWorkers === 0
+    ? `${regular} without an express lane (no spare)`
+    : `${regular} and an express lane`;
+}
+
+/** The groups that have workers: those that a procedure names. */
+function servedGroups({ router }: Served, { groups }: BannerFacts): Record<string, Crew> {
+  const used = new Set(router.list().map((name) => router.get(name)?.group));
+  return Object.fromEntries(Object.entries(groups).filter(([group]) => used.has(group)));
+}
+
+function groupRow([name, crew]: [string, Crew]): string {
+  const { workerMemoryMb } = crew;
+  const memory = workerMemoryMb === 0 ? '' : `, ${workerMemoryMb} MB of heap each`;
+  return `  group ${name}: ${workersText(crew)}${memory}`;
 }
 
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
   const { url, version, processes, cores, authenticates } = facts;
+  const groups = servedGroups(app, facts);
   const call = exampleCall(app.router);
   const each = workersText(facts);
-  const threads = processes === 1 ? each : `${processes} processes with ${each} each`;
-  const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${threads} on ${coresText(cores)})`;
+  const workers = processes === 1 ? each : `${processes} processes with ${each} each`;
+  const threads = processes * threadsOf({ ...facts, groups });
+  const all = threads === 1 ? '1 thread' : `${threads} threads`;
+  const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${workers}, ${all} in all, on ${coresText(cores)})`;
   return [
     head,
+    ...Object.entries(groups).map(groupRow),
     '',
     ...procedureRows(app),
     '',

@@ -102,7 +102,9 @@ function tellFigures(): void {
 }
 
 function zombies(): number {
-  return app?.dispatcher.stats().pool?.zombies ?? 0;
+  if (app === undefined) return 0;
+  const { pool, groups } = app.dispatcher.stats();
+  return [pool, ...Object.values(groups)].reduce((sum, one) => sum + (one?.zombies ?? 0), 0);
 }
 
 async function stop(): Promise<void> {

@@ -1,5 +1,6 @@
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
+import { type Crew, completeGroups, type GivenGroups } from './groups-kind.ts';
 import { flagOf, type Option, variablesOf } from './option.ts';
 import { table } from './table.ts';
 
@@ -8,16 +9,19 @@ export type OptionName = keyof Table;
 type ValueOf<O> = O extends Option<infer T> ? T : never;
 
 /** The value of every option: complete, checked and frozen. */
-export type Config = { readonly [K in OptionName]: ValueOf<Table[K]> };
+export type Config = { readonly [K in Exclude<OptionName, 'groups'>]: ValueOf<Table[K]> } & {
+  readonly groups: Readonly<Record<string, Crew>>;
+};
 
 /** Options as code passes them. An option that is left out or undefined has its default. */
 export type ConfigOptions = {
-  readonly [K in Exclude<OptionName, Listed | 'rateLimit' | 'checkResults'>]?:
+  readonly [K in Exclude<OptionName, Listed | 'rateLimit' | 'checkResults' | 'groups'>]?:
     | Config[K]
     | undefined;
 } & { readonly [K in Listed]?: string | readonly string[] | undefined } & {
   readonly checkResults?: Config['checkResults'] | boolean | undefined;
   readonly rateLimit?: Partial<Config['rateLimit']> | 'none' | undefined;
+  readonly groups?: GivenGroups | 'none' | undefined;
 };
 
 /** Options that are lists. Code may pass a single entry instead of a list. */
@@ -35,7 +39,12 @@ function show(value: unknown): string {
 function settle<T>({ kind }: Option<T>, source: string, value: unknown, given: unknown): T {
   const settled = kind.check(value);
   if (settled !== undefined) return settled;
-  throw new StartupError(`${source}: expected ${kind.allowed}, got ${show(given)}`);
+  const fault = kind.faultOf?.(value);
+  const [allowed, wrong] =
+    fault === undefined
+      ? [kind.allowed, given]
+      : [`${fault.where} to be ${fault.allowed}`, fault.given];
+  throw new StartupError(`${source}: expected ${allowed}, got ${show(wrong)}`);
 }
 
 /** Flags by option name: text, true or false for a switch, a list for a flag that may be repeated. */
@@ -151,6 +160,7 @@ export function resolveConfig(
     const { fallback }: Option<unknown> = table[name];
     given[name] ??= 'from' in fallback ? fallback.from(given) : fallback.value;
   }
+  given.groups = completeGroups(given.groups as GivenGroups, given);
   // The cast is safe: the kind of each row has checked the value of its option.
   const config = Object.freeze(given) as Config;
   assertTogether(config);

@@ -13,8 +13,18 @@ export interface Kind<T> {
   readonly fromText: (text: string) => unknown;
   /** The value in the form that the configuration holds; undefined: the value is not allowed. */
   readonly check: (value: unknown) => T | undefined;
+  /** Which part of a value of several parts is not allowed. Without it the message shows the whole. */
+  readonly faultOf?: (value: unknown) => Fault | undefined;
   /** Writes a value as a flag takes it. */
   readonly toText: (value: never) => string;
+}
+
+/** A part of a value that is not allowed. */
+export interface Fault {
+  /** Which part, as text to follow "expected". */
+  readonly where: string;
+  readonly allowed: string;
+  readonly given: unknown;
 }
 
 export interface Range {

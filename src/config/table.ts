@@ -1,4 +1,5 @@
 import { coresHere } from './cores.ts';
+import { crewKinds, workerGroups } from './groups-kind.ts';
 import {
   addresses,
   bytes,
@@ -181,7 +182,7 @@ export const table = {
 
   workers: option({
     group: 'Workers',
-    kind: integer({ min: 1, max: 1024 }),
+    kind: crewKinds.workers,
     fallback: {
       text: 'cores / processes - 1, at least 1',
       from: ({ processes }) => Math.max(1, Math.floor(coresHere().count / Number(processes)) - 1),
@@ -192,15 +193,25 @@ export const table = {
   }),
   spareWorkers: option({
     group: 'Workers',
-    kind: integer({ min: 0, max: 64 }),
+    kind: crewKinds.spareWorkers,
     fallback: 1,
     about:
       'Loaded threads that wait to replace one that dies; meanwhile short calls run on one of them where long ones hold every worker',
     reason: 'loading modules takes 100 ms and more, taking a spare takes none',
   }),
+  groups: option({
+    group: 'Workers',
+    kind: workerGroups(),
+    fallback: Object.freeze({}),
+    flag: 'group',
+    about:
+      'Groups of workers beside those above, each for the procedures that name it: how many workers (1 where nothing is said) and what else differs from the options of the service; repeatable',
+    reason:
+      'only the operator knows which procedures must not meet the rest, and what memory they need',
+  }),
   maxOrphansPerWorker: option({
     group: 'Workers',
-    kind: integer({ min: 1, max: 1_000_000 }),
+    kind: crewKinds.maxOrphansPerWorker,
     fallback: 4096,
     about:
       'Calls that wait in a worker and that nobody waits for; beyond it no more calls of their procedures go there, or the worker is replaced',
@@ -209,14 +220,14 @@ export const table = {
   }),
   maxCallsPerWorker: option({
     group: 'Workers',
-    kind: integer({ min: 1, max: 1_000_000_000, orZero: true }),
+    kind: crewKinds.maxCallsPerWorker,
     fallback: 0,
     about: 'Calls after which a worker is replaced by a fresh one, one at a time; 0: never',
     reason: 'for modules that leak and cannot be mended; a fresh worker loads the modules again',
   }),
   maxWorkerMemory: option({
     group: 'Workers',
-    kind: bytes({ min: 16 * 1024 ** 2, max: 1024 ** 4, orZero: true }),
+    kind: crewKinds.maxWorkerMemory,
     fallback: 0,
     about: 'Memory, garbage included, above which a worker is replaced, one at a time; 0: never',
     reason:
@@ -224,7 +235,7 @@ export const table = {
   }),
   workerMemoryMb: option({
     group: 'Workers',
-    kind: integer({ min: 16, max: 1_048_576, orZero: true }, 'mb'),
+    kind: crewKinds.workerMemoryMb,
     fallback: 0,
     about: "Heap limit (old generation) of each worker in MB; 0 is V8's own",
     reason: 'V8 sizes it by the memory of the machine',
@@ -281,7 +292,7 @@ export const table = {
   }),
   maxQueueMs: option({
     group: 'Time',
-    kind: duration(1),
+    kind: crewKinds.maxQueueMs,
     fallback: 5000,
     about: 'How long a call may wait for a worker before it is refused',
     reason: 'a caller can retry elsewhere after a refusal, not after silence',
@@ -411,9 +422,9 @@ export const table = {
   }),
   maxQueue: option({
     group: 'Limits',
-    kind: integer({ min: 0, max: 10_000_000 }),
+    kind: crewKinds.maxQueue,
     fallback: 10_000,
-    about: 'Calls that wait for a worker; the next one is refused',
+    about: 'Calls that wait for a worker, of each group by itself; the next one is refused',
     reason: 'bounds the memory that overload takes; maxQueueMs bounds the wait',
   }),
   rateLimit: option({

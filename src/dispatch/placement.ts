@@ -1,4 +1,5 @@
 import { inlinePlace, type Place, workerPlace } from '../base/place.ts';
+import { placeOfGroup } from '../base/worker-group.ts';
 import type { Placement } from '../router/types.ts';
 
 export interface PlacementDecision {
@@ -10,16 +11,21 @@ export interface PlacementDecision {
 /** What is known of a procedure without running it. */
 export interface PlacementFacts {
   readonly placement: Placement;
+  readonly group: string | undefined;
   readonly isAsync: boolean;
   /** Whether there are worker replicas at all. */
   readonly hasWorkers: boolean;
 }
 
 /**
- * Where a procedure begins. An explicit placement is obeyed; of the others the asynchronous run inline,
+ * Where a procedure begins. An explicit placement is obeyed, and a group is one; of the others the asynchronous run inline,
  * where waiting costs nothing, and the synchronous in the pool, where they can hold up nobody.
  */
 export function decidePlacement(facts: PlacementFacts): PlacementDecision {
+  const { group } = facts;
+  if (group !== undefined) {
+    return { place: placeOfGroup(group), reason: `declared group: '${group}'` };
+  }
   if (facts.placement === 'inline') return { place: inlinePlace, reason: 'declared inline' };
   if (!facts.hasWorkers) {
     return { place: inlinePlace, reason: 'the router has no modules to replicate' };
@@ -32,10 +38,11 @@ export function decidePlacement(facts: PlacementFacts): PlacementDecision {
 
 /** Whether measurement may move the procedure: only where the operator has asked for it. */
 export function isMeasured(
-  { placement, isAsync, hasWorkers }: PlacementFacts,
+  { placement, group, isAsync, hasWorkers }: PlacementFacts,
   { inlineBelowUs }: PlacementLimits,
 ): boolean {
-  return inlineBelowUs > 0 && placement === 'auto' && !isAsync && hasWorkers;
+  const isOpen = placement === 'auto' && group === undefined;
+  return inlineBelowUs > 0 && isOpen && !isAsync && hasWorkers;
 }
 
 export interface PlacementLimits {

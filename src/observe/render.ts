@@ -73,11 +73,16 @@ function escaped(value: string | number | undefined): string {
 }
 
 function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
-  const { calls, counters, blocked } = addTotals(snapshots);
+  const { calls, counters, blocked, groups } = addTotals(snapshots);
   const names = Object.keys(counterTable) as CounterName[];
   const totals = names.map((name): [(typeof counterTable)[CounterName], Value[]] => {
     const row = counterTable[name];
-    return [row, [{ value: counters[name], labels: labelsOf(row) }]];
+    const values: Value[] = [{ value: counters[name], labels: labelsOf(row) }];
+    for (const { group, counters: own } of groups) {
+      const value = own[name];
+      if (value !== undefined) values.push({ value, labels: { ...labelsOf(row), group } });
+    }
+    return [row, values];
   });
   return [
     callCounts(calls),
@@ -157,20 +162,30 @@ function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] 
   );
   return (Object.keys(gaugeTable) as GaugeName[]).map((name) => {
     const row = gaugeTable[name];
-    const values = ordered.flatMap(({ process, gauges }) => {
-      const value = gauges?.[name];
-      if (value === undefined) return [];
-      if (typeof value === 'number') return [{ value, labels: { ...labelsOf(row), process } }];
-      return byLabel(row, value, process);
-    });
+    const values = ordered.flatMap(({ process, gauges, groups }) => [
+      ...gaugeValues(row, gauges?.[name], { process }),
+      ...groups.flatMap((one) =>
+        gaugeValues(row, one.gauges?.[name], { group: one.group, process }),
+      ),
+    ]);
     return [row, values];
   });
 }
 
-/** The series of a gauge that has one value for each value of a label. */
-function byLabel({ by }: Row, values: Readonly<Record<string, number>>, process: string): Value[] {
+/** The series of a gauge: one, or where it has a value for each value of a label, one for each. */
+function gaugeValues(
+  row: Row,
+  value: number | Readonly<Record<string, number>> | undefined,
+  labels: Labels,
+): Value[] {
+  if (value === undefined) return [];
+  if (typeof value === 'number') return [{ value, labels: { ...labelsOf(row), ...labels } }];
+  const { by } = row;
   if (by === undefined) return [];
-  return Object.entries(values).map(([key, value]) => ({ value, labels: { [by]: key, process } }));
+  return Object.entries(value).map(([key, one]) => ({
+    value: one,
+    labels: { [by]: key, ...labels },
+  }));
 }
 
 interface Row {

@@ -28,6 +28,17 @@ type GaugeValue = number | Readonly<Record<string, number>>;
 /** Values are undefined, and not shown, for what a process does not have (a port, workers). */
 export type Gauges = Readonly<Partial<Record<GaugeName, GaugeValue | undefined>>>;
 
+/** What the workers of one group have counted: the counters that each group of workers has for itself. */
+export interface GroupTotals {
+  readonly group: string;
+  readonly counters: Partial<Counters>;
+}
+
+/** And what is now; left out: the process has ended. */
+export interface GroupFigures extends GroupTotals {
+  readonly gauges?: Gauges | undefined;
+}
+
 /** The figures of one process at one moment. A JSON value: it is sent to the process that renders it. */
 export interface MetricsSnapshot {
   /** The name of the process within its service: the label `process` of its gauges. */
@@ -37,6 +48,8 @@ export interface MetricsSnapshot {
   readonly blocked: readonly BlockedTotals[];
   /** undefined: the process has ended, and only its counters are left. */
   readonly gauges: Gauges | undefined;
+  /** What `counters` and `gauges` say of workers is of those that have no group. */
+  readonly groups: readonly GroupFigures[];
 }
 
 /** The counters and call totals of several processes, summed. */
@@ -44,6 +57,7 @@ export interface Totals {
   readonly calls: readonly CallTotals[];
   readonly counters: Counters;
   readonly blocked: readonly BlockedTotals[];
+  readonly groups: readonly GroupTotals[];
 }
 
 /**
@@ -54,14 +68,18 @@ export function addTotals(all: readonly Totals[]): Totals {
   const calls = new Map<string, CallTotals>();
   const counters: Record<string, number> = {};
   const blocked = new Map<string, BlockedTotals>();
+  const groups = new Map<string, Record<string, number>>();
   for (const totals of all) {
     for (const one of totals.calls) {
       const key = `${one.place} ${one.procedure}`;
       const before = calls.get(key);
       calls.set(key, before === undefined ? one : addCalls(before, one));
     }
-    for (const [name, count] of Object.entries(totals.counters)) {
-      counters[name] = (counters[name] ?? 0) + count;
+    addCounters(counters, totals.counters);
+    for (const { group, counters: own } of totals.groups) {
+      const sums = groups.get(group) ?? {};
+      addCounters(sums, own);
+      groups.set(group, sums);
     }
     for (const one of totals.blocked) {
       const { times, seconds } = blocked.get(one.procedure) ?? { times: 0, seconds: 0 };
@@ -77,7 +95,12 @@ export function addTotals(all: readonly Totals[]): Totals {
     calls: [...calls.values()],
     counters: counters as Counters,
     blocked: [...blocked.values()],
+    groups: Array.from(groups, ([group, sums]) => ({ group, counters: sums })),
   };
+}
+
+function addCounters(sums: Record<string, number>, counters: Partial<Counters>): void {
+  for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
 }
 
 function addCalls(a: CallTotals, b: CallTotals): CallTotals {

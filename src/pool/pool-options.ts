@@ -28,6 +28,8 @@ export interface RosterOwner {
 }
 
 export interface PoolOptions extends RosterOptions {
+  /** The group that these workers are; undefined: those of all procedures without a group. */
+  readonly group: string | undefined;
   /** Calls that may wait for a worker. */
   readonly maxQueue: number;
   /** Milliseconds a call may wait for a worker. */

@@ -1,5 +1,6 @@
 import { clockMs } from '../base/clock.ts';
-import { workerPlace } from '../base/place.ts';
+import type { Place } from '../base/place.ts';
+import { placeOfGroup } from '../base/worker-group.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
 import { CallEnding } from '../dispatch/call-ending.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
@@ -26,7 +27,7 @@ const cancelled: Refusal = { code: ErrorCode.Cancelled };
  * message per worker; what finds no worker waits in a bounded queue of its own.
  */
 export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner {
-  readonly place = workerPlace;
+  readonly place: Place;
   readonly takesUnparsed = true;
   readonly ending: CallEnding;
   readonly roster: Roster;
@@ -40,6 +41,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   /** @param events told of what happens to the workers */
   constructor(options: PoolOptions, { observer, onRun }: CallListeners, events: WorkerEvents) {
+    this.place = placeOfGroup(options.group);
     this.ending = new CallEnding(this.place, options.replica.maxReplyBytes, observer);
     this.#options = options;
     this.#events = events;

@@ -28,6 +28,26 @@ export class PoolCounters {
   zombiesNow = 0;
 }
 
+/** The counters of a service, for each group of workers. */
+export class CountersByGroup {
+  readonly #byGroup = new Map<string | undefined, PoolCounters>();
+
+  /** @param group undefined: the workers that have none */
+  of(group: string | undefined): PoolCounters {
+    let counters = this.#byGroup.get(group);
+    if (counters === undefined) {
+      counters = new PoolCounters();
+      this.#byGroup.set(group, counters);
+    }
+    return counters;
+  }
+
+  /** The groups that have had workers. */
+  get groups(): string[] {
+    return [...this.#byGroup.keys()].filter((group) => group !== undefined);
+  }
+}
+
 export interface PoolStats {
   readonly workers: readonly WorkerStats[];
   /** The spare that takes short calls, too; undefined: the lane is closed. */

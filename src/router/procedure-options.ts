@@ -1,4 +1,5 @@
 import { suggest } from '../base/suggest.ts';
+import { groupNameAllowed, isGroupName } from '../base/worker-group.ts';
 import { shown } from './callable.ts';
 import { assertUseList } from './middleware/link.ts';
 import { assertName } from './names.ts';
@@ -45,6 +46,7 @@ const rules: Readonly<Record<OptionName, Rule>> = {
     valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',
     expected: "'inline', 'worker' or 'auto'",
   },
+  group: { valid: isGroupName, expected: `the name of a group of workers: ${groupNameAllowed}` },
   authorize: {
     valid: (value) => typeof value === 'function',
     expected: 'a function of context and params',
@@ -83,6 +85,12 @@ export function assertOptions(
   }
   if ('use' in options && options.use !== undefined) assertUseList(options.use, where);
   if ('name' in options && options.name !== undefined) assertName(options.name, where);
+  const { placement, group } = options as ProcedureOptions;
+  if (placement === 'inline' && group !== undefined) {
+    throw new RegistrationError(
+      `${where}: option group (${group}) is for workers, and placement is 'inline': leave one of the two out`,
+    );
+  }
 }
 
 function unknownOption(name: string): string {

@@ -92,6 +92,7 @@ export function buildProcedure(
     isAsync: options.async === true || isAsyncFunction(handler),
     ignoresContext: links.length === 0 && ignoresContext(handler),
     placement: options.placement ?? 'auto',
+    group: options.group,
     timeoutMs: options.timeoutMs,
     maxConcurrency: options.maxConcurrency,
     bindParams: params.bindParams,

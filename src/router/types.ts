@@ -48,6 +48,11 @@ export interface ProcedureOptions<
   /** Default `auto`. */
   readonly placement?: Placement | undefined;
   /**
+   * The workers that run the procedure, and nothing else: a group of the option `groups` of the service. A procedure with a
+   * group never runs inline. Default: the workers that all procedures without a group share.
+   */
+  readonly group?: string | undefined;
+  /**
    * Runs in the same place as the handler, after the params were validated and before the handler. An asynchronous
    * `authorize` makes the call asynchronous, but does not change where the procedure is placed.
    */
@@ -121,6 +126,8 @@ export interface Procedure<Entry = unknown> {
    */
   readonly ignoresContext: boolean;
   readonly placement: Placement;
+  /** The group of workers that runs it; undefined: those without a group, or this thread. */
+  readonly group: string | undefined;
   /** Milliseconds that a call may run; undefined: the server's `timeoutMs`. */
   readonly timeoutMs: number | undefined;
   /** Calls that may run at once in the pool, undefined: no bound of its own. */

@@ -35,8 +35,10 @@ export interface DispatcherStats {
   readonly state: ServiceState;
   /** Requests without an answer yet. */
   readonly inFlight: number;
-  /** undefined where a router without modules is served. */
+  /** The workers that have no group; undefined where a router without modules is served. */
   readonly pool: PoolStats | undefined;
+  /** The workers of each group that a procedure names. */
+  readonly groups: Readonly<Record<string, PoolStats>>;
   /** Bytes of all request bodies together. */
   readonly bodies: BodyMemoryStats;
   /** Bytes of all replies that wait for their clients, together. */

@@ -20,7 +20,7 @@ import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/re
 import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
-import { PoolCounters } from '../pool/stats.ts';
+import { CountersByGroup, type PoolStats } from '../pool/stats.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import { Admission } from './admission.ts';
 import { configOfCallers, createCallerGate } from './callers.ts';
@@ -101,7 +101,7 @@ export class Dispatcher implements Service {
       log: ownLog,
       deadlines: this.#deadlines,
       observation: this.#observation,
-      poolCounters: new PoolCounters(),
+      poolCounters: new CountersByGroup(),
       bodies: this.bodyMemory,
       replies: this.replyMemory,
       watch: this.#watch,
@@ -240,10 +240,15 @@ export class Dispatcher implements Service {
         placement[procedure.name] = loaded.placementOf(procedure);
       }
     }
+    const groups: Record<string, PoolStats> = Object.create(null);
+    for (const [group, pool] of loaded?.pools ?? []) {
+      if (group !== undefined) groups[group] = pool.stats();
+    }
     return {
       state: this.state,
       inFlight: loaded?.inFlight ?? 0,
-      pool: loaded?.pool?.stats(),
+      pool: loaded?.pools.get(undefined)?.stats(),
+      groups,
       bodies: this.bodyMemory.stats(),
       replies: this.replyMemory.stats(),
       placement,

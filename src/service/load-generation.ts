@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { aWorkerOf } from '../base/worker-group.ts';
+import type { Crew } from '../config/groups-kind.ts';
 import type { RunObserver } from '../dispatch/executor.ts';
 import { orAborted } from '../modules/load-stage.ts';
 import { locateModule } from '../modules/module-file.ts';
@@ -13,7 +15,7 @@ import type { Trial } from '../pool/workers/trial.ts';
 import { fingerprint } from '../router/document/introspect.ts';
 import { LoadLimit } from './load-limit.ts';
 import { LoadedService, type ServiceContext } from './loaded-service.ts';
-import { warnOfNoProcedures } from './servable.ts';
+import { usedGroups, warnOfNoProcedures } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
 import { workerLog } from './worker-log.ts';
 
@@ -34,7 +36,7 @@ export class GenerationLoad {
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
   #modules: LoadedModules | undefined;
-  #pool: Pool | undefined;
+  readonly #pools = new Map<string | undefined, Pool>();
   #loaded: LoadedService | undefined;
   #discarding: Promise<void> = Promise.resolve();
 
@@ -56,21 +58,23 @@ export class GenerationLoad {
     return this.#orDiscard(async () => {
       const modules = await this.#loadHere(0, undefined);
       const sources = new SourceFiles(modules.files);
-      const pool = this.#startPool({ fingerprint: fingerprint(modules.router), sources });
-      await this.#ofWorkers(pool.ready(), 'a worker could not start');
-      return this.#finish(modules, pool, sources);
+      const expected = { fingerprint: fingerprint(modules.router), sources };
+      for (const group of [undefined, ...this.#groupsOf(modules)]) this.#startPool(group, expected);
+      await this.#workersReady((aWorker) => `${aWorker} could not start`);
+      return this.#finish(modules, sources);
     });
   }
 
   /**
    * Loads the modules while an older loading serves: first in one worker. This thread and the other workers load only
-   * modules that loaded, registered and were set up in that worker, and threw nothing there.
+   * modules that loaded, registered and were set up in that worker, and threw nothing there. The workers of groups come
+   * last, since only the procedures say which groups there are.
    *
    * @throws StartupError, ChangedFileError, or the signal's reason
    */
   next(): Promise<LoadedService> {
     return this.#orDiscard(async () => {
-      const pool = this.#startPool(undefined);
+      const pool = this.#startPool(undefined, undefined);
       const { probation } = pool.roster;
       const { loaded, failure } = probation.trial as Trial;
       const inWorker = <T>(step: Promise<T>): Promise<T> =>
@@ -80,13 +84,15 @@ export class GenerationLoad {
       probation.expect(expected);
       await inWorker(probation.settle(settleMs));
       const modules = await Promise.race([this.#loadHere(1, expected), inWorker(failure)]);
-      await inWorker(pool.ready());
+      for (const group of this.#groupsOf(modules)) this.#startPool(group, expected);
+      const ready = this.#workersReady((aWorker) => `tried in ${aWorker}`);
+      await Promise.race([ready, inWorker(failure)]);
       await inWorker(probation.settle(0));
       const sources = new SourceFiles(new Map([...expected.sources.files, ...modules.files]));
       const changed = sources.changed();
       if (changed !== undefined) throw new ChangedFileError(changed);
       probation.pass();
-      return this.#finish(modules, pool, sources);
+      return this.#finish(modules, sources);
     });
   }
 
@@ -109,31 +115,55 @@ export class GenerationLoad {
     }
   }
 
-  #startPool(expected: Expected | undefined): Pool {
-    const { config, log, observation, poolCounters: counters, bodies, onOutdated } = this.#context;
+  #groupsOf({ router }: LoadedModules): string[] {
+    const { config, log } = this.#context;
+    return usedGroups(router, Object.keys(config.groups), log);
+  }
+
+  /**
+   * Every worker of every group is ready.
+   *
+   * @param what see `#ofWorkers`
+   */
+  async #workersReady(what: (aWorker: string) => string): Promise<void> {
+    const all = Array.from(this.#pools, ([group, pool]) =>
+      this.#ofWorkers(pool.ready(), what(aWorkerOf(group))),
+    );
+    await Promise.all(all);
+  }
+
+  #startPool(group: string | undefined, expected: Expected | undefined): Pool {
+    const { config, log, observation, poolCounters, bodies, onOutdated } = this.#context;
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
     const modules = this.#paths.map((path) => fileURLToPath(locateModule(path, process.cwd()).url));
+    const own = group === undefined ? config : (config.groups[group] as Crew);
     const options = {
       ...config,
+      ...own,
+      group,
       modules,
       expected,
       execArgv: workerExecArgv(modules),
-      replica: config,
-      counters,
+      replica: { ...config, maxWorkerMemory: own.maxWorkerMemory },
+      counters: poolCounters.of(group),
       bodies,
     };
     const onRun: RunObserver = (call, us) => this.#loaded?.recordRun(call, us);
     const calls = { observer: observation, onRun };
-    const events = { ...workerLog(log), onOutdated: () => onOutdated(this.#loaded) };
-    this.#pool = new Pool(options, calls, events);
-    return this.#pool;
+    const events = {
+      ...workerLog(log, group),
+      onOutdated: () => onOutdated(this.#loaded, pool),
+    };
+    const pool = new Pool(options, calls, events);
+    this.#pools.set(group, pool);
+    return pool;
   }
 
-  #finish(modules: LoadedModules, pool: Pool, sources: SourceFiles): LoadedService {
+  #finish(modules: LoadedModules, sources: SourceFiles): LoadedService {
     for (const given of modules.empty)
       warnOfNoProcedures(`the router of ${given}`, this.#context.log);
-    this.#loaded = LoadedService.ofModules(modules, pool, sources, this.#context);
+    this.#loaded = LoadedService.ofModules(modules, this.#pools, sources, this.#context);
     return this.#loaded;
   }
 
@@ -162,7 +192,9 @@ export class GenerationLoad {
 
   async #discard(): Promise<void> {
     const { startTimeoutMs } = this.#context.config;
-    await this.#pool?.close(0, startTimeoutMs, this.#givenUp.aborted);
+    const { aborted } = this.#givenUp;
+    const pools = [...this.#pools.values()];
+    await Promise.all(pools.map((pool) => pool.close(0, startTimeoutMs, aborted)));
     if (this.#modules === undefined) return;
     // The caller is told why the load failed, not that the teardown failed too.
     await teardownWithin(this.#modules, teardownMs).catch(() => undefined);

@@ -22,14 +22,14 @@ import type { LoadedModules } from '../modules/modules.ts';
 import type { SourceFiles } from '../modules/source-files.ts';
 import type { Log } from '../observe/log.ts';
 import type { Pool } from '../pool/pool.ts';
-import type { PoolCounters } from '../pool/stats.ts';
+import type { CountersByGroup } from '../pool/stats.ts';
 import { tableOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import type { Procedure } from '../router/types.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import type { RequestCounter } from './request.ts';
-import { assertRunsInline } from './servable.ts';
+import { assertRunsInline, usedGroups } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
 import { logFault, logLine } from './worker-log.ts';
 
@@ -39,16 +39,19 @@ export interface ServiceContext {
   readonly log: Log;
   readonly deadlines: DeadlineSweep;
   readonly observation: Observation;
-  readonly poolCounters: PoolCounters;
+  readonly poolCounters: CountersByGroup;
   readonly bodies: BodyMemory;
   readonly watch: FrontEndWatch;
   readonly blockers: FrontEndBlockers;
   /**
-   * Called when no worker of this loading is left and no replacement can be had, since the loading's files have
-   * changed.
+   * Called when no worker is left in one of the loading's pools and no replacement can be had, since the loading's files
+   * have changed.
    */
-  readonly onOutdated: (loaded: LoadedService | undefined) => void;
+  readonly onOutdated: (loaded: LoadedService | undefined, pool: Pool) => void;
 }
+
+/** The pools of one loading, by the group that their workers are; undefined: the workers of all other procedures. */
+export type Pools = ReadonlyMap<string | undefined, Pool>;
 
 /** How long a teardown may take even where there is no grace. Most teardowns only close what is open. */
 const shortestTeardownMs = 1000;
@@ -80,7 +83,8 @@ const advice = {
  */
 export class LoadedService implements Routing, RequestCounter {
   readonly router: AnyRouter;
-  readonly pool: Pool | undefined;
+  /** Empty where a router without modules is served. */
+  readonly pools: Pools;
   /** The files that the modules were loaded from, on this thread and in the workers. */
   readonly sources: SourceFiles | undefined;
   readonly #modules: LoadedModules | undefined;
@@ -94,12 +98,12 @@ export class LoadedService implements Routing, RequestCounter {
   private constructor(
     router: AnyRouter,
     context: ServiceContext,
+    pools: Pools,
     modules?: LoadedModules,
-    pool?: Pool,
     sources?: SourceFiles,
   ) {
     this.router = router;
-    this.pool = pool;
+    this.pools = pools;
     this.sources = sources;
     this.#modules = modules;
     this.#context = context;
@@ -118,17 +122,18 @@ export class LoadedService implements Routing, RequestCounter {
   /** Serves a router given as an object. Such a router exists on this thread only, so all its calls run inline. */
   static ofRouter(router: AnyRouter, context: ServiceContext): LoadedService {
     assertRunsInline(router, context.log);
-    return new LoadedService(router, context);
+    usedGroups(router, Object.keys(context.config.groups), context.log);
+    return new LoadedService(router, context, new Map());
   }
 
-  /** Serves modules that this thread and the workers of `pool` have loaded from `sources` and set up. */
+  /** Serves modules that this thread and the workers of `pools` have loaded from `sources` and set up. */
   static ofModules(
     modules: LoadedModules,
-    pool: Pool,
+    pools: Pools,
     sources: SourceFiles,
     context: ServiceContext,
   ): LoadedService {
-    return new LoadedService(modules.router, context, modules, pool, sources);
+    return new LoadedService(modules.router, context, pools, modules, sources);
   }
 
   /**
@@ -151,7 +156,7 @@ export class LoadedService implements Routing, RequestCounter {
 
   /** The executors of this loading, with how many calls each has. */
   get executors(): readonly ExecutorFigures[] {
-    return this.pool === undefined ? [this.#inline] : [this.#inline, this.pool];
+    return [this.#inline, ...this.pools.values()];
   }
 
   get table(): ReadonlyMap<string, Procedure> {
@@ -226,7 +231,7 @@ export class LoadedService implements Routing, RequestCounter {
     const until = performance.now() + Math.max(graceMs, loadingMs);
     this.#inline.close();
     for (const { inline } of this.#placed.values()) inline.close();
-    await this.pool?.close(graceMs, loadingMs);
+    await Promise.all(Array.from(this.pools.values(), (pool) => pool.close(graceMs, loadingMs)));
     if (this.#modules === undefined) return;
     const leftMs = Math.round(until - performance.now());
     const hung = await teardownWithin(this.#modules, Math.max(leftMs, shortestTeardownMs));
@@ -244,10 +249,10 @@ export class LoadedService implements Routing, RequestCounter {
     return placed;
   }
 
-  #place({ name, placement, isAsync }: Procedure): Placed {
-    const { pool } = this;
+  #place({ name, placement, group, isAsync }: Procedure): Placed {
+    const pool = this.pools.get(group);
     const { config, log } = this.#context;
-    const facts = { placement, isAsync, hasWorkers: pool !== undefined };
+    const facts = { placement, group, isAsync, hasWorkers: pool !== undefined };
     const fixed = decidePlacement(facts);
     const measured = isMeasured(facts, config)
       ? new LearnedPlacement(fixed, config, ({ place, reason }) =>
@@ -259,7 +264,7 @@ export class LoadedService implements Routing, RequestCounter {
       ((call: Call, us: number): void => measured.record(us, inlinePlace, paramsLength(call)));
     const onBlocked = (ms: number): void => this.#noteBlocked(name, placed, facts, ms);
     const inline = new InlineExecutor(this.#inline, { onRun, onBlocked });
-    const executor = fixed.place === workerPlace && pool !== undefined ? pool : inline;
+    const executor = pool?.place === fixed.place ? pool : inline;
     const placed: Placed = { fixed, executor, inline, measured, blocked: 0, longestMs: 0 };
     return placed;
   }
@@ -267,7 +272,7 @@ export class LoadedService implements Routing, RequestCounter {
   /** A procedure has held the front end for so long. */
   #noteBlocked(name: string, placed: Placed, facts: PlacementFacts, ms: number): void {
     const { blockers, log } = this.#context;
-    const { pool } = this;
+    const pool = this.pools.get(undefined);
     placed.blocked++;
     placed.longestMs = Math.max(placed.longestMs, ms);
     blockers.note(name, ms, adviceOf(placed, facts));

@@ -1,4 +1,5 @@
 import { StartupError } from '../base/startup-error.ts';
+import { suggest } from '../base/suggest.ts';
 import type { Log } from '../observe/log.ts';
 import { Router, tableOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
@@ -53,10 +54,13 @@ export function warnOfNoProcedures(what: string, log: Log): void {
 export function assertRunsInline(router: AnyRouter, log: Log): void {
   const procedures = [...tableOf(router).values()];
   if (procedures.length === 0) warnOfNoProcedures('the router', log);
-  const stuck = procedures.find(({ placement }) => placement === 'worker');
+  const stuck = procedures.find(
+    ({ placement, group }) => placement === 'worker' || group !== undefined,
+  );
   if (stuck !== undefined) {
+    const declared = stuck.group === undefined ? "placement: 'worker'" : `group: '${stuck.group}'`;
     throw new StartupError(
-      `procedure ${stuck.name} is declared placement: 'worker', but a router given as an object has no workers: put it in a module and serve that with the option modules`,
+      `procedure ${stuck.name} is declared ${declared}, but a router given as an object has no workers: put it in a module and serve that with the option modules`,
     );
   }
   const synchronous = procedures
@@ -68,4 +72,39 @@ export function assertRunsInline(router: AnyRouter, log: Log): void {
     { event: 'synchronous-inline', procedures: synchronous.length },
     `synchronous procedures (${some}) run on the main thread: serve them with the option modules to run them in workers, or declare placement: 'inline'`,
   );
+}
+
+/**
+ * The groups whose workers the procedures of a router need. Warns of groups that none of them names: a name may be
+ * misspelt, and no worker is started for nothing.
+ *
+ * @param configured the names of the groups there are
+ * @throws StartupError where a procedure names a group that is not among them
+ */
+export function usedGroups(router: AnyRouter, configured: readonly string[], log: Log): string[] {
+  const used = new Set<string>();
+  for (const { name, group } of tableOf(router).values()) {
+    if (group === undefined) continue;
+    if (!configured.includes(group)) throw new StartupError(unknownGroup(name, group, configured));
+    used.add(group);
+  }
+  for (const group of configured) {
+    if (used.has(group)) continue;
+    log.warn(
+      { event: 'group-unused', group },
+      `no procedure is declared group: '${group}', so that the group gets no workers: declare it, or take the group out of the option groups`,
+    );
+  }
+  return [...used];
+}
+
+function unknownGroup(name: string, group: string, configured: readonly string[]): string {
+  const guess = suggest(group, configured);
+  const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
+  return `procedure ${name} is declared group: '${group}', which is not configured${hint}: give the option groups: { ${keyText(group)}: { workers: 1 } }, or --group ${group}:workers=1`;
+}
+
+/** A name as the key of an object literal. */
+function keyText(name: string): string {
+  return name.includes('-') ? `'${name}'` : name;
 }

@@ -1,6 +1,7 @@
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { locateModule } from '../modules/module-file.ts';
+import type { Pool } from '../pool/pool.ts';
 import { Router, replaceTable, setOwner, sourcesOf, tableOf } from '../router/router.ts';
 import type { AnyRouter, RouterOwner } from '../router/router-state.ts';
 import { LoadAttempt } from './load-attempt.ts';
@@ -30,7 +31,7 @@ export class Serving implements RouterOwner {
 
   constructor(source: Servable, context: Omit<ServiceContext, 'onOutdated'>) {
     this.#modules = source.modules;
-    this.#context = { ...context, onOutdated: (loaded) => this.#onOutdated(loaded) };
+    this.#context = { ...context, onOutdated: (loaded, pool) => this.#onOutdated(loaded, pool) };
     this.router = source.router ?? new Router();
     if (source.modules !== undefined) setOwner(this.router, this);
   }
@@ -190,9 +191,9 @@ export class Serving implements RouterOwner {
    * Lets new code serve where no worker with the old code is left: other code is better than none. The service would
    * otherwise stand still until somebody asked for the same reload.
    */
-  #onOutdated(loaded: LoadedService | undefined): void {
+  #onOutdated(loaded: LoadedService | undefined, pool: Pool): void {
     if (loaded !== undefined && this.#retired.has(loaded)) {
-      loaded.pool?.takeOtherCode();
+      pool.takeOtherCode();
       return;
     }
     if (loaded !== this.#current || this.#underWay !== undefined) return;

@@ -5,7 +5,7 @@ import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import { lostOutput } from '../observe/lost-output.ts';
 import type { ProcessGauges } from '../observe/process-gauges.ts';
 import type { Counters, Gauges, MetricsSnapshot } from '../observe/snapshot.ts';
-import type { PoolCounters } from '../pool/stats.ts';
+import type { CountersByGroup, PoolCounters } from '../pool/stats.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import type { Serving } from './serving.ts';
@@ -19,7 +19,7 @@ export interface ConnectionFigures {
 
 export interface SnapshotSource {
   readonly observation: Observation;
-  readonly poolCounters: PoolCounters;
+  readonly poolCounters: CountersByGroup;
   readonly bodies: BodyMemory;
   readonly replies: ReplyMemory;
   readonly serving: Serving;
@@ -31,22 +31,41 @@ export interface SnapshotSource {
 
 /** The figures of this process as they are now. */
 export function snapshotOf(process: string, source: SnapshotSource): MetricsSnapshot {
+  const { observation, blockers, poolCounters } = source;
   return {
     process,
-    calls: source.observation.counters?.totals() ?? [],
+    calls: observation.counters?.totals() ?? [],
     counters: countersOf(source),
-    blocked: source.blockers.totals(),
+    blocked: blockers.totals(),
     gauges: gaugesOf(source),
+    groups: poolCounters.groups.map((group) => ({
+      group,
+      counters: poolCountersOf(poolCounters.of(group)),
+      gauges: poolGaugesOf(source, group),
+    })),
   };
 }
 
 function countersOf(source: SnapshotSource): Counters {
   const { observation, poolCounters, bodies, replies, connections } = source;
   const { shed, reloads, failedReloads } = observation;
-  const { frames, framedCalls, laneCalls, deaths, kills, retirements, restarts, zombies } =
-    poolCounters;
   return {
     shed,
+    ...poolCountersOf(poolCounters.of(undefined)),
+    reloads,
+    failedReloads,
+    refusedConnections: connections?.refused ?? 0,
+    lostOutput: lostOutput(),
+    refusedBodies: bodies.refused,
+    cutReplies: replies.cut,
+  };
+}
+
+/** What the workers of a group have counted for themselves. */
+function poolCountersOf(counters: PoolCounters) {
+  const { frames, framedCalls, laneCalls, deaths, kills, retirements, restarts, zombies } =
+    counters;
+  return {
     frames,
     framedCalls,
     laneCalls,
@@ -57,25 +76,32 @@ function countersOf(source: SnapshotSource): Counters {
     retirements,
     restarts,
     zombies,
-    reloads,
-    failedReloads,
-    refusedConnections: connections?.refused ?? 0,
-    lostOutput: lostOutput(),
-    refusedBodies: bodies.refused,
-    cutReplies: replies.cut,
+  } satisfies Partial<Counters>;
+}
+
+function gaugesOf(source: SnapshotSource): Gauges {
+  const { serving, bodies, replies, processGauges, connections } = source;
+  return {
+    requestsInFlight: serving.inFlight,
+    callsInFlight: inFlightByPlace(serving.generations.flatMap(({ executors }) => executors)),
+    ...poolGaugesOf(source, undefined),
+    bodyMemoryInUse: bodies.stats().inUse,
+    bodyMemoryKept: bodies.stats().kept,
+    replyMemory: replies.stats().waiting,
+    connections: connections?.open,
+    ...processGauges.read(),
   };
 }
 
-/** All loadings together: an older one that finishes its calls counts too. */
-function gaugesOf(source: SnapshotSource): Gauges {
-  const { serving, poolCounters, processGauges, connections } = source;
-  const { generations } = serving;
-  const pools = generations.flatMap(({ pool }) => pool?.stats() ?? []);
+/** The workers of a group in all loadings together: an older one that finishes its calls counts too. */
+function poolGaugesOf(
+  { serving, poolCounters }: SnapshotSource,
+  group: string | undefined,
+): Gauges {
+  const pools = serving.generations.flatMap((loaded) => loaded.pools.get(group)?.stats() ?? []);
   const lanes = pools.flatMap(({ lane }) => lane ?? []);
   const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
   return {
-    requestsInFlight: serving.inFlight,
-    callsInFlight: inFlightByPlace(generations.flatMap(({ executors }) => executors)),
     leftCalls: sum(workers.map(({ left }) => left)),
     overdueCalls: sum(workers.map(({ overdue }) => overdue)),
     laneCallsInFlight: sum(lanes.map(({ inFlight }) => inFlight)),
@@ -83,12 +109,7 @@ function gaugesOf(source: SnapshotSource): Gauges {
     activeWorkers: sum(pools.map((pool) => pool.workers.length)),
     spareWorkers: sum(pools.map(({ spares }) => spares)),
     startingWorkers: sum(pools.map(({ starting }) => starting)),
-    zombieWorkers: poolCounters.zombiesNow,
-    bodyMemoryInUse: source.bodies.stats().inUse,
-    bodyMemoryKept: source.bodies.stats().kept,
-    replyMemory: source.replies.stats().waiting,
-    connections: connections?.open,
-    ...processGauges.read(),
+    zombieWorkers: poolCounters.of(group).zombiesNow,
   };
 }
 

@@ -44,8 +44,13 @@ export function logHookFault(
     log.error({ event: 'hook-failed', ref, hook, detail }, 'a hook failed');
 }
 
-/** Logs what happens to the workers. `onOutdated` has no log line: it makes the service reload. */
-export function workerLog(log: Log): Omit<WorkerEvents, 'onOutdated'> {
+/**
+ * Logs what happens to the workers. `onOutdated` has no log line: it makes the service reload.
+ *
+ * @param group a field of each line; undefined: the workers have no group
+ */
+export function workerLog(given: Log, group: string | undefined): Omit<WorkerEvents, 'onOutdated'> {
+  const log = group === undefined ? given : withFields(given, { group });
   return {
     onFault: logFault(log),
     onLine: logLine(log),
@@ -69,5 +74,15 @@ export function workerLog(log: Log): Omit<WorkerEvents, 'onOutdated'> {
         { event: 'not-niced' },
         'the workers run at the priority of the main thread: niceIncrement did not take',
       ),
+  };
+}
+
+/** Writes to `log`, with further fields in each line. */
+function withFields(log: Log, more: Readonly<Record<string, string>>): Log {
+  return {
+    debug: (fields, message) => log.debug({ ...fields, ...more }, message),
+    info: (fields, message) => log.info({ ...fields, ...more }, message),
+    warn: (fields, message) => log.warn({ ...fields, ...more }, message),
+    error: (fields, message) => log.error({ ...fields, ...more }, message),
   };
 }

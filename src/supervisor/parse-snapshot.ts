@@ -4,6 +4,7 @@ import type {
   CallTotals,
   Counters,
   Gauges,
+  GroupFigures,
   MetricsSnapshot,
 } from '../observe/snapshot.ts';
 
@@ -24,7 +25,7 @@ export function isAmount(value: unknown): value is number {
  */
 export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   if (!isFields(value)) return undefined;
-  const { process, calls, counters, blocked, gauges } = value;
+  const { process, calls, counters, blocked, gauges, groups } = value;
   if (typeof process !== 'string' || !isFields(counters)) return undefined;
   if (!Array.isArray(calls) || !calls.every(isCallTotals)) return undefined;
   if (gauges !== undefined && !isFields(gauges)) return undefined;
@@ -36,7 +37,14 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
     // A process with an older version of this package has none.
     blocked: Array.isArray(blocked) ? blocked.filter(isBlockedTotals) : [],
     gauges: gauges && gaugesOf(gauges),
+    groups: Array.isArray(groups) ? groups.filter(isFields).flatMap(groupOf) : [],
   };
+}
+
+function groupOf({ group, counters, gauges }: Fields): GroupFigures[] {
+  if (typeof group !== 'string' || !isFields(counters)) return [];
+  const now = isFields(gauges) ? gaugesOf(gauges) : undefined;
+  return [{ group, counters: amountsOf(counters), gauges: now }];
 }
 
 export function parseSnapshots(value: unknown): readonly MetricsSnapshot[] | undefined {

@@ -18,7 +18,7 @@ export class Tally {
       const last = snapshot ?? this.#last.get(server);
       this.#last.delete(server);
       if (last === undefined) return;
-      this.#ended = this.#ended === undefined ? last : addTotals([this.#ended, last]);
+      this.#ended = addTotals(this.#ended === undefined ? [last] : [this.#ended, last]);
     });
   }
 
@@ -39,19 +39,18 @@ export class Tally {
     );
     // Read without a wait in between: each process is then either in #last or in #ended, and counts once.
     const snapshots: MetricsSnapshot[] = [];
-    for (const [server, { calls, counters, blocked, gauges }] of this.#last) {
+    for (const [server, { gauges, groups, ...totals }] of this.#last) {
       const process = String(server.number);
+      const isServing = serving.has(server);
       snapshots.push({
+        ...totals,
         process,
-        calls,
-        counters,
-        blocked,
-        gauges: serving.has(server) ? gauges : undefined,
+        gauges: isServing ? gauges : undefined,
+        groups: isServing ? groups : groups.map(({ group, counters }) => ({ group, counters })),
       });
     }
     if (this.#ended !== undefined) {
-      const { calls, counters, blocked } = this.#ended;
-      snapshots.push({ process: 'ended', calls, counters, blocked, gauges: undefined });
+      snapshots.push({ ...this.#ended, process: 'ended', gauges: undefined });
     }
     return snapshots;
   }

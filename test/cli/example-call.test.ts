@@ -91,6 +91,7 @@ describe('the banner', () => {
     workers: 1,
     cores: { count: 2, quota: undefined },
     spareWorkers: 0,
+    groups: {},
   };
   const linesOf = (router: Router, authenticates: boolean): string[] => {
     const app: Served = { router, transport: 'node', placementOf: () => 'inline' };

@@ -64,6 +64,16 @@ const mistakes: Mistake[] = [
     says: [/demoteAboveUs \(10\)/],
   },
   {
+    what: 'a group of workers with a member that there is not',
+    args: ['serve', good, '--group', 'gpu:threads=2'],
+    says: [/--group: expected the members of the group gpu to be workers, .*got "threads"/],
+  },
+  {
+    what: 'a group of workers that is not configured',
+    args: ['serve', fixture('service/groups.ts'), '--port', '0'],
+    says: [/group: 'heavy', which is not configured: .*--group heavy:workers=1$/m],
+  },
+  {
     what: 'a module that is not there',
     args: ['serve', './no-such-module.ts', '--port', '0'],
     says: [/no-such-module\.ts/, /not found|no such|does not exist/i],

@@ -62,10 +62,11 @@ describe('the banner of tandem serve', () => {
 
   it('says how many workers there are, and on which cores', () => {
     const workers =
-      /\((?:uWebSockets\.js|node:http), \d+ workers? and an express lane on (.+)\)$/m.exec(
+      /\((?:uWebSockets\.js|node:http), (\d+) workers? and an express lane, (\d+) threads in all, on (.+)\)$/m.exec(
         server.stdout,
       );
-    assert.equal(workers?.[1], coresText(coresHere()));
+    assert.equal(workers?.[3], coresText(coresHere()));
+    assert.equal(Number(workers?.[2]), Number(workers?.[1]) + 1);
   });
 
   it('lists every procedure with its types and its place, aligned', () => {
@@ -99,6 +100,30 @@ describe('the banner of tandem serve', () => {
     for (const line of server.stderr.split('\n').filter((text) => text !== '')) {
       assert.doesNotThrow(() => JSON.parse(line), line);
     }
+  });
+});
+
+describe('tandem serve with a group of workers', () => {
+  it('names it in the banner, serves it, and ends with its calls at a signal', async (t) => {
+    const groups = ['--group', 'heavy:workers=2,spareWorkers=0,workerMemoryMb=256'];
+    const { server, url } = await startServer([
+      fixture('service/groups.ts'),
+      ...groups,
+      '--workers',
+      '1',
+    ]);
+    t.after(() => server.child.kill('SIGTERM'));
+    const { stdout } = server;
+    assert.match(stdout, /, 1 worker and an express lane, 4 threads in all, on /);
+    const row = '  group heavy: 2 workers without an express lane (no spare), 256 MB of heap each';
+    assert.ok(stdout.split('\n').includes(row), stdout);
+    assert.match(stdout, /^ {2}heavy\.thread\(\.\.\.\) -> unknown +worker:heavy$/m);
+    const reply = await post(url, { id: 1, method: 'heavy.fill', params: { mb: 1 } });
+    assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: 1 });
+    const metrics = await (await fetch(new URL('/metrics', url))).text();
+    assert.match(metrics, /^tandem_workers\{state="active",group="heavy",process="\d+"\} 2$/m);
+    server.child.kill('SIGTERM');
+    assert.equal((await server.exit).code, 0);
   });
 });
 

@@ -150,6 +150,23 @@ tandem_front_end_blocked_seconds_total{procedure="(authenticate)"} 2.5
     assert.ok(!linesOf(text).some((other) => other.startsWith('front end held')));
   });
 
+  it('have a line for each group of workers, whose calls wait in a queue of their own', () => {
+    const groups = `tandem_workers{state="active",process="1"} 3
+tandem_workers{state="active",group="gpu",process="1"} 2
+tandem_workers{state="spare",group="gpu",process="1"} 1
+tandem_queue_calls{group="gpu",process="1"} 4
+tandem_worker_kills_total{group="gpu"} 6
+`;
+    const scrape = readScrape(`${text}${groups}`, 0);
+    assert.ok(scrape !== undefined);
+    const lines = view('title', scrape, undefined, { rows: undefined, columns: undefined });
+    assert.match(lines[1] ?? '', / queue 11 /);
+    assert.match(lines[2] ?? '', /^workers 3 active, 0 spare, /);
+    const line =
+      'group gpu  2 active, 1 spare, 0 starting  lane 0  deaths 0  kills 6  zombies 0  restarts 0  queue 4';
+    assert.ok(lines.includes(line), lines.join('\n'));
+  });
+
   it("are none of another service's metrics", () => {
     assert.equal(readScrape('# TYPE x counter\nx 1\n', 0), undefined);
   });

@@ -53,6 +53,7 @@ describe('defaults', () => {
       maxProcessMb: 0,
       watchdogTimeoutMs: 30_000,
       spareWorkers: 1,
+      groups: {},
       maxOrphansPerWorker: 4096,
       maxCallsPerWorker: 0,
       maxWorkerMemory: 0,
@@ -455,4 +456,86 @@ describe('README.md', () => {
   it('has a row for every option', () => {
     for (const name of optionNames) assert.ok(configTable().includes(`| \`${name}\` |`), name);
   });
+});
+
+describe('groups of workers', () => {
+  const own = { workers: 3, spareWorkers: 2, workerMemoryMb: 64, maxQueue: 7 };
+  const rest = {
+    maxCallsPerWorker: 0,
+    maxWorkerMemory: 0,
+    maxOrphansPerWorker: 4096,
+    maxQueueMs: 5000,
+  };
+
+  it('have one worker where they do not say, and all else from the service', () => {
+    const { groups } = resolveConfig({
+      ...own,
+      groups: { gpu: {}, b: { workers: 2, maxQueue: 0 } },
+    });
+    assert.deepEqual(groups, {
+      gpu: { ...own, ...rest, workers: 1 },
+      b: { ...own, ...rest, workers: 2, maxQueue: 0 },
+    });
+    assert.ok(Object.isFrozen(groups) && Object.isFrozen(groups.gpu));
+    assert.deepEqual(
+      resolveConfig(resolveConfig({ groups })).groups,
+      resolveConfig({ groups }).groups,
+    );
+  });
+
+  it('are written as flags and variables, one or several at a time', () => {
+    const read = (...texts: string[]) => optionsFromFlags({ groups: texts }).groups;
+    assert.deepEqual(read('gpu:workers=2,workerMemoryMb=64'), {
+      gpu: { workers: 2, workerMemoryMb: 64 },
+    });
+    const two = { a: { maxWorkerMemory: 1024 ** 3, maxQueueMs: 2000 }, b: {} };
+    assert.deepEqual(read('a:maxWorkerMemory=1gb,maxQueueMs=2s', 'b'), two);
+    assert.deepEqual(read('a:maxWorkerMemory=1gb,maxQueueMs=2s,b'), two);
+    assert.deepEqual(read('a:workers=1', 'a:maxQueue=0'), { a: { workers: 1, maxQueue: 0 } });
+    assert.deepEqual(read('none'), {});
+    const { groups } = resolveConfig({}, { TANDEM_GROUP: 'gpu:workers=2' });
+    assert.equal(groups.gpu?.workers, 2);
+  });
+
+  for (const [what, groups, says] of [
+    [
+      'no worker',
+      { gpu: { workers: 0 } },
+      'workers of the group gpu to be a whole number, 1 to 1024, got 0',
+    ],
+    [
+      'a text',
+      { gpu: { maxQueue: '5' } },
+      'maxQueue of the group gpu to be a whole number, 0 to 10000000, got "5"',
+    ],
+    [
+      'an unknown member',
+      { gpu: { worker: 1 } },
+      'maxQueueMs (did you mean workers?), got "worker"',
+    ],
+    ['no object', { gpu: 4 }, 'the group gpu to be an object of workers, '],
+    ['a bad name', { '9 lives': {} }, 'the name of a group to be 1 to 32 letters, '],
+    ['a name from the prototype', JSON.parse('{"__proto__":{}}'), 'got "__proto__"'],
+    ['the name of those that have none', { default: {} }, 'other than default, got "default"'],
+    ['a list', [], 'expected none, or groups of workers by name with workers, '],
+  ] as const) {
+    it(`refuse ${what}`, () => {
+      const message = refusal(() => resolveConfig({ groups: groups as never }));
+      assert.ok(message.startsWith('option groups: expected '), message);
+      assert.ok(message.includes(says), message);
+    });
+  }
+
+  for (const text of [
+    'gpu:workers',
+    'workers=1',
+    ':workers=1',
+    'a:workers=1=2x',
+    'a:b:workers=1',
+  ]) {
+    it(`refuse ${text} as a flag`, () => {
+      const message = refusal(() => resolveConfig(optionsFromFlags({ groups: [text] })));
+      assert.match(message, /^--group: expected [^\n]+$/);
+    });
+  }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decidePlacement } from '../../src/dispatch/placement.ts';
+import { decidePlacement, isMeasured } from '../../src/dispatch/placement.ts';
 
 test('where a procedure begins', () => {
   // placement, asynchronous, workers there: place, a word of the reason
@@ -16,9 +16,21 @@ test('where a procedure begins', () => {
     ['auto', false, false, 'inline', 'modules'],
     ['auto', true, false, 'inline', ''],
   ] as const) {
-    const decision = decidePlacement({ placement, isAsync, hasWorkers });
+    const decision = decidePlacement({ placement, group: undefined, isAsync, hasWorkers });
     const facts = `${placement} ${isAsync ? 'async' : 'sync'} ${hasWorkers ? 'workers' : 'alone'}`;
     assert.equal(decision.place, place, facts);
     assert.ok(decision.reason.includes(reason), `${facts}: ${decision.reason}`);
+  }
+});
+
+test('a group is a place of its own, whatever the procedure is', () => {
+  for (const placement of ['auto', 'worker'] as const) {
+    for (const isAsync of [true, false]) {
+      const facts = { placement, group: 'gpu', isAsync, hasWorkers: true };
+      const { place, reason } = decidePlacement(facts);
+      assert.equal(place, 'worker:gpu');
+      assert.match(reason, /group: 'gpu'/);
+      assert.equal(isMeasured(facts, { inlineBelowUs: 100, demoteAboveUs: 1000 }), false);
+    }
   }
 });

@@ -24,6 +24,7 @@ function snapshot(process: string, fill: (counters: CallCounters) => void): Metr
     counters: countersOf(2),
     blocked: [],
     gauges: { queued: 3, activeWorkers: 4, spareWorkers: 1 },
+    groups: [],
   };
 }
 
@@ -166,6 +167,27 @@ describe('rendered metrics', () => {
     assert.equal(exposition.value('tandem_workers', { process: '2', state: 'active' }), 4);
     const processes = exposition.samples('tandem_queue_calls').map(({ labels }) => labels?.process);
     assert.deepEqual(processes, ['1', '2']);
+  });
+
+  it('show what each group of workers has for itself, and sum that too', async () => {
+    const one = snapshot('1', () => {});
+    const group = (kills: number) => ({
+      group: 'gpu',
+      counters: { kills },
+      gauges: { queued: 5, activeWorkers: 2 },
+    });
+    const first = { ...one, groups: [group(3)] };
+    const ended = { process: 'ended', ...addTotals([crossed({ ...first, groups: [group(4)] })]) };
+    const crossing = parseSnapshot(crossed(first));
+    assert.ok(crossing !== undefined);
+    const all = [crossing, { ...ended, gauges: undefined }];
+    const exposition = new Exposition(await renderMetrics(all));
+    assert.equal(exposition.value('tandem_worker_kills_total', { group: 'gpu' }), 7);
+    assert.equal(exposition.samples('tandem_worker_kills_total').length, 2);
+    const queued = exposition.samples('tandem_queue_calls').map(({ labels }) => labels);
+    assert.deepEqual(queued, [{ process: '1' }, { group: 'gpu', process: '1' }]);
+    const active = { group: 'gpu', process: '1', state: 'active' };
+    assert.equal(exposition.value('tandem_workers', active), 2);
   });
 
   it('escape what a label may hold', async () => {

@@ -145,6 +145,15 @@ describe('procedure', () => {
     ]) {
       refuses({ timeoutMs }, noop, /option timeoutMs must be a whole number of milliseconds/);
     }
+    for (const group of ['', 'a b', 'default', '9', 7, 'x'.repeat(33)]) {
+      refuses({ group }, noop, /option group must be the name of a group of workers: 1 to 32 /);
+    }
+    const both = { group: 'gpu', placement: 'inline' };
+    refuses(
+      both,
+      noop,
+      /option group \(gpu\) is for workers, and placement is 'inline': leave one/,
+    );
     for (const maxConcurrency of [0, 1.5, '2']) {
       refuses({ maxConcurrency }, noop, /option maxConcurrency must be a whole number/);
     }

@@ -72,14 +72,14 @@ describe('piscina', () => {
     const { GenerationLoad } = await import('../../src/service/load-generation.ts');
     const { Kernel } = await import('../../src/dispatch/kernel.ts');
     const { Observation } = await import('../../src/service/observation.ts');
-    const { PoolCounters } = await import('../../src/pool/stats.ts');
+    const { CountersByGroup } = await import('../../src/pool/stats.ts');
     const { RequestScope } = await import('../../src/dispatch/scope.ts');
     const { fixture, recorder } = await import('./harness.ts');
     const config = resolveConfig({ workers: 2, spareWorkers: 0 });
     const deadlines = new DeadlineSweep();
     const { log } = recorder();
     const observation = new Observation({ ...config, log, onCall: [] });
-    const poolCounters = new PoolCounters();
+    const poolCounters = new CountersByGroup();
     const { BodyMemory } = await import('../../src/dispatch/body-memory.ts');
     const bodies = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
     const onOutdated = (): void => {};
@@ -94,7 +94,7 @@ describe('piscina', () => {
       new AbortController().signal,
     ).first();
     t.after(() => generation.close(0));
-    const workers = generation.pool!.roster.threads.piscina.threads;
+    const workers = generation.pools.get(undefined)!.roster.threads.piscina.threads;
     assert.equal(workers.length, 2);
     const kernel = new Kernel(config, () => generation);
     const seen = new Set<unknown>();

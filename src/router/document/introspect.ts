@@ -41,6 +41,8 @@ export interface ProcedureSchema {
   readonly is_async: boolean;
   /** Absent where none are declared. */
   readonly effects?: Effects;
+  /** The group of workers that runs it; absent where it has none. */
+  readonly group?: string;
   /** By name; absent where none is declared. */
   readonly errors?: Readonly<Record<string, ErrorSchema>>;
 }
@@ -49,7 +51,7 @@ export interface ProcedureSchema {
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
-  const { name, params, returns, errors, doc, isAsync, effects } = procedure;
+  const { name, params, returns, errors, doc, isAsync, effects, group } = procedure;
   const dot = name.lastIndexOf('.');
   const returnSchema = returns === undefined ? {} : plainSchema(returns);
   return {
@@ -61,6 +63,7 @@ export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
     doc,
     is_async: isAsync,
     ...(effects === undefined ? {} : { effects }),
+    ...(group === undefined ? {} : { group }),
     ...(errors === undefined ? {} : { errors: errorsOf(errors.declared) }),
   };
 }

@@ -47,51 +47,58 @@ export const inline: Subject = {
 
 const nothing = (): void => {};
 
-export const pool: Subject = {
-  name: 'pool',
-  abilities: { runs: true, stopsThreads: true },
-  cases: { mixes: 12, closes: 3 },
-  open: async ({ observer, maxReplyBytes }) => {
-    const modules = [fixture('executors/procedures.ts')];
-    const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
-    const opened = new Pool(
-      {
-        ...patience,
-        modules,
-        execArgv: workerExecArgv(modules),
-        expected: { fingerprint: fingerprint(router), sources: new SourceFiles(new Map()) },
-        // One: what it tells is heard in the order in which it happened.
-        workers: 1,
-        spareWorkers: 0,
-        niceIncrement: 0,
-        workerMemoryMb: 0,
-        maxQueue: 10_000,
-        timeoutMs,
-        maxOrphansPerWorker: 10_000,
-        maxCallsPerWorker: 0,
-        maxWorkerMemory: 0,
-        counters: new PoolCounters(),
-        bodies: new BodyMemory(2 ** 26, 2 ** 24),
-        replica: { ...limits, maxWorkerMemory: 0, tracing: false },
-      },
-      { observer, onRun: nothing },
-      {
-        onFault: nothing,
-        onLine: nothing,
-        onGarbled: nothing,
-        onUncaught: nothing,
-        onLost: nothing,
-        onKilled: nothing,
-        onRetired: nothing,
-        onRestartFailed: nothing,
-        onOutdated: nothing,
-        onNotNiced: nothing,
-      },
-    );
-    await opened.ready();
-    return { executor: opened, close: (graceMs) => opened.close(graceMs) };
-  },
-};
+export const pool = poolSubject('pool', undefined);
+/** The workers of a group are a pool of their own, which tells of its calls under the group's place. */
+export const group = poolSubject('group', 'heavy');
+
+function poolSubject(name: string, ofGroup: string | undefined): Subject {
+  return {
+    name,
+    abilities: { runs: true, stopsThreads: true },
+    cases: { mixes: 12, closes: 3 },
+    open: async ({ observer, maxReplyBytes }) => {
+      const modules = [fixture('executors/procedures.ts')];
+      const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
+      const opened = new Pool(
+        {
+          ...patience,
+          group: ofGroup,
+          modules,
+          execArgv: workerExecArgv(modules),
+          expected: { fingerprint: fingerprint(router), sources: new SourceFiles(new Map()) },
+          // One: what it tells is heard in the order in which it happened.
+          workers: 1,
+          spareWorkers: 0,
+          niceIncrement: 0,
+          workerMemoryMb: 0,
+          maxQueue: 10_000,
+          timeoutMs,
+          maxOrphansPerWorker: 10_000,
+          maxCallsPerWorker: 0,
+          maxWorkerMemory: 0,
+          counters: new PoolCounters(),
+          bodies: new BodyMemory(2 ** 26, 2 ** 24),
+          replica: { ...limits, maxWorkerMemory: 0, tracing: false },
+        },
+        { observer, onRun: nothing },
+        {
+          onFault: nothing,
+          onLine: nothing,
+          onGarbled: nothing,
+          onUncaught: nothing,
+          onLost: nothing,
+          onKilled: nothing,
+          onRetired: nothing,
+          onRestartFailed: nothing,
+          onOutdated: nothing,
+          onNotNiced: nothing,
+        },
+      );
+      await opened.ready();
+      return { executor: opened, close: (graceMs) => opened.close(graceMs) };
+    },
+  };
+}
 
 /** The same, as transports use it: each call alone in its request, its reply into a sink. */
 export const poolIntoSinks: Subject = {

@@ -193,6 +193,8 @@ describe('fingerprint', () => {
       ['p', { async: true }],
       ['p', { placement: 'worker' }],
       ['p', { placement: 'inline' }],
+      ['p', { group: 'g' }],
+      ['p', { group: 'h' }],
       ['p', { timeoutMs: 1 }],
       ['p', { maxConcurrency: 1 }],
       ['p', { returns: Type.Number() }],

@@ -24,6 +24,8 @@ export interface Scrape {
   readonly procedures: ReadonlyMap<string, ProcedureFigures>;
   /** Sums of all other samples, by their name and the label that tells them apart. */
   readonly sums: ReadonlyMap<string, number>;
+  /** The same of the samples that tell of one group of workers, by group; they are not in `sums`. */
+  readonly groups: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Calls that have not ended, by place. */
   readonly inFlight: ReadonlyMap<string, number>;
   /** The largest delay among the processes. */
@@ -46,6 +48,7 @@ export function readScrape(text: string, at: number): Scrape | undefined {
   const samples = readSamples(text);
   if (!samples.some(({ name }) => name.startsWith('tandem_'))) return undefined;
   const sums = new Map<string, number>();
+  const groups = new Map<string, Map<string, number>>();
   const inFlight = new Map<string, number>();
   const delays = new Map<string, number>();
   const processes = new Set<string>();
@@ -58,14 +61,18 @@ export function readScrape(text: string, at: number): Scrape | undefined {
       const place = labels.place ?? '';
       inFlight.set(place, (inFlight.get(place) ?? 0) + value);
     } else if (labels.procedure === undefined) {
-      const sumKey = keyOf(name, labels.state);
-      sums.set(sumKey, (sums.get(sumKey) ?? 0) + value);
+      const { group, state } = labels;
+      const own = group === undefined ? sums : (groups.get(group) ?? new Map<string, number>());
+      if (group !== undefined) groups.set(group, own);
+      const sumKey = keyOf(name, state);
+      own.set(sumKey, (own.get(sumKey) ?? 0) + value);
     }
   }
   return {
     at,
     procedures: proceduresOf(samples),
     sums,
+    groups,
     inFlight,
     delays,
     processes: processes.size,

@@ -22,7 +22,7 @@ export function view(title: string, now: Scrape, before: Scrape | undefined, roo
 }
 
 function summary(now: Scrape, before: Scrape | undefined): string[] {
-  const sum = (name: string, label?: string): number => now.sums.get(keyOf(name, label)) ?? 0;
+  const sum = (name: string): number => sumIn(now.sums, name);
   const rate = (name: string): string => rateOf(sum(name), before?.sums.get(name), now, before);
   const total = totalOf(now);
   const earlier = before && totalOf(before);
@@ -31,12 +31,45 @@ function summary(now: Scrape, before: Scrape | undefined): string[] {
   const frames = sum('tandem_frames_total');
   const perFrame = frames === 0 ? 0 : sum('tandem_frame_calls_total') / frames;
   return [
-    `calls ${rateOf(total.calls, earlier?.calls, now, before)}  errors ${rateOf(total.errors, earlier?.errors, now, before)}  shed ${rate('tandem_calls_shed_total')}  queue ${whole(sum('tandem_queue_calls'))}  in flight ${inFlight(now)}`,
-    `workers ${whole(sum('tandem_workers', 'active'))} active, ${whole(sum('tandem_workers', 'spare'))} spare, ${whole(sum('tandem_workers', 'starting'))} starting  lane ${rate('tandem_lane_calls_total')}  deaths ${whole(sum('tandem_worker_deaths_total'))}  kills ${whole(sum('tandem_worker_kills_total'))}  zombies ${whole(sum('tandem_workers', 'zombie'))}  restarts ${whole(sum('tandem_worker_restarts_total'))}`,
+    `calls ${rateOf(total.calls, earlier?.calls, now, before)}  errors ${rateOf(total.errors, earlier?.errors, now, before)}  shed ${rate('tandem_calls_shed_total')}  queue ${whole(queued(now))}  in flight ${inFlight(now)}`,
+    `workers ${crew(now.sums, before?.sums, now, before)}`,
+    ...Array.from(now.groups, ([group, sums]) => {
+      const waiting = whole(sumIn(sums, 'tandem_queue_calls'));
+      const figures = crew(sums, before && (before.groups.get(group) ?? none), now, before);
+      return `group ${escapeControls(group)}  ${figures}  queue ${waiting}`;
+    }),
     `frames ${rate('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${whole(sum('tandem_connections'))}  reloads ${whole(sum('tandem_reloads_total'))}`,
     `event loop late by ${p50} p50, ${p99} p99, ${worst} at most`,
     `memory ${showBytes(sum('tandem_process_resident_memory_bytes'))}, heap ${showBytes(sum('tandem_process_heap_used_bytes'))}  processes ${now.processes}  up ${showSpan(Date.now() / 1000 - started)}`,
   ];
+}
+
+type Sums = ReadonlyMap<string, number>;
+
+const none: Sums = new Map();
+
+function sumIn(sums: Sums, name: string, label?: string): number {
+  return sums.get(keyOf(name, label)) ?? 0;
+}
+
+/** The workers of a group, or those that have none. */
+function crew(
+  sums: Sums,
+  earlier: Sums | undefined,
+  now: Scrape,
+  before: Scrape | undefined,
+): string {
+  const laneCalls = 'tandem_lane_calls_total';
+  const lane = rateOf(sumIn(sums, laneCalls), earlier?.get(laneCalls), now, before);
+  const inState = (state: string): string => whole(sumIn(sums, 'tandem_workers', state));
+  const count = (name: string): string => whole(sumIn(sums, name));
+  return `${inState('active')} active, ${inState('spare')} spare, ${inState('starting')} starting  lane ${lane}  deaths ${count('tandem_worker_deaths_total')}  kills ${count('tandem_worker_kills_total')}  zombies ${inState('zombie')}  restarts ${count('tandem_worker_restarts_total')}`;
+}
+
+/** Calls that wait for a worker of whatever group. */
+function queued({ sums, groups }: Scrape): number {
+  const all = [sums, ...groups.values()];
+  return all.reduce((total, own) => total + sumIn(own, 'tandem_queue_calls'), 0);
 }
 
 /** What has held the front end longest since the start; nothing where nothing has. */

@@ -14,6 +14,7 @@ export const pages = [
   'docs/codegen.md',
   'docs/mounting.md',
   'docs/operations.md',
+  'docs/where-code-runs.md',
   'docs/reliability.md',
   'docs/benchmark.md',
   'examples/README.md',

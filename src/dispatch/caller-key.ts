@@ -13,6 +13,9 @@ export interface Caller {
 /** A function of the operator's in place of `fairBy`'s text; undefined: the caller's address. */
 export type CallerKeyOf = (caller: Caller) => string | undefined;
 
+/** A function of the operator's: the share that a caller gets of the workers while others wait too, where theirs is 1. */
+export type CallerWeightOf = (caller: Caller) => number;
+
 /** Longer keys are told apart by a hash of theirs: what a caller sends must not decide how much is kept. */
 const longestKey = 128;
 
@@ -61,10 +64,8 @@ function keyBy(
   scope: RequestScope,
   onFault: (error: unknown) => void,
 ): string | undefined {
-  const { authText, remoteAddress, headers } = scope;
   try {
-    const auth: unknown = authText === undefined ? undefined : JSON.parse(authText);
-    const key: unknown = of({ auth, remoteAddress, headers });
+    const key: unknown = of(callerOf(scope));
     if (key === undefined) return undefined;
     if (typeof key === 'string') return `f${key}`;
     throw new TypeError(`fairBy must return a string or undefined, not ${typeof key}`);
@@ -72,6 +73,27 @@ function keyBy(
     onFault(error);
     return undefined;
   }
+}
+
+/** The weight that a function gives a caller; 1 where the function fails. */
+export function weightBy(
+  of: CallerWeightOf,
+  scope: RequestScope,
+  onFault: (error: unknown) => void,
+): number {
+  try {
+    const weight: unknown = of(callerOf(scope));
+    if (typeof weight === 'number' && weight > 0) return weight;
+    throw new TypeError(`weightOf must return a number above 0, not ${String(weight)}`);
+  } catch (error) {
+    onFault(error);
+    return 1;
+  }
+}
+
+function callerOf({ authText, remoteAddress, headers }: RequestScope): Caller {
+  const auth: unknown = authText === undefined ? undefined : JSON.parse(authText);
+  return { auth, remoteAddress, headers };
 }
 
 function subjectKey(authText: string | undefined): string | undefined {

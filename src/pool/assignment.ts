@@ -6,7 +6,8 @@ import type { WorkerState } from './workers/worker-state.ts';
 
 /** What the choice of a worker is made from, of a group. */
 export interface WaitingGroup {
-  readonly expectedUs: number;
+  /** Expected work of what it sends next, microseconds. */
+  readonly nextUs: number;
   /** Calls of it that are with no worker. */
   readonly waiting: number;
 }
@@ -55,7 +56,7 @@ function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>
   if (!workers.every(({ freeSlots, isHeldByLong }) => freeSlots === 0 || isHeldByLong)) {
     return undefined;
   }
-  if (chooseWorker([lane], group.expectedUs, group.waiting) === undefined) return undefined;
+  if (chooseWorker([lane], group.nextUs, group.waiting) === undefined) return undefined;
   return lane.isHeldByLong || lane.isCrowdedBy(group) ? undefined : { group, worker: lane };
 }
 
@@ -65,12 +66,12 @@ function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   workers: readonly Worker[],
 ): Assignment<Group, Worker> | undefined {
   if (group === undefined) return undefined;
-  const { expectedUs, waiting } = group;
-  const worker = chooseWorker(workers, expectedUs, waiting);
+  const { nextUs, waiting } = group;
+  const worker = chooseWorker(workers, nextUs, waiting);
   if (worker === undefined) return undefined;
   if (!worker.isCrowdedBy(group)) return { group, worker };
   const others = workers.filter((other) => !other.isCrowdedBy(group));
-  return { group, worker: chooseWorker(others, expectedUs, waiting) ?? 'crowded' };
+  return { group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
 }
 
 function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]): Worker[] {
@@ -87,7 +88,11 @@ export function refusalOfCrowded(workers: readonly WorkerState[], now: number): 
   return overloaded(Math.min(...workers.map((worker) => worker.crowdedForMs(now))));
 }
 
-/** Says how long the work that is here will take the workers, as far as their past tells. */
+/**
+ * Says how long the work that is here will take the workers, as far as their past tells.
+ *
+ * @param queuedUs of what waits, what comes before a call of this caller
+ */
 export function refusalOfBusy(
   workers: readonly WorkerState[],
   queuedUs: number,

@@ -1,6 +1,7 @@
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CallGroup } from '../dispatch/queue/call-group.ts';
+import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import type { Expected } from './workers/loading.ts';
 import type { RetirementLimits } from './workers/retirement.ts';
 import type { ThreadOptions } from './workers/threads.ts';
@@ -34,6 +35,8 @@ export interface PoolOptions extends RosterOptions {
   readonly maxQueue: number;
   /** Milliseconds a call may wait for a worker. */
   readonly maxQueueMs: number;
+  /** How the workers are shared out among callers whose calls wait. */
+  readonly shares: CallerShares;
 }
 
 /** Who is told of the calls of a pool. */

@@ -60,8 +60,9 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   execute(call: Call): Reply | Promise<Reply> {
     const now = clockMs();
-    const refusal = this.#refusal(call.scope, 1, now);
+    const refusal = this.#refusal(call.scope, now);
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
+    this.#waiting.expect(1);
     return new Promise((resolve) => {
       this.#enqueue([call], now, (group) => resolve(group.calls[0]?.reply));
     });
@@ -69,8 +70,9 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   executeInto(call: Call, sink: ReplySink): Reply | GoesToSink {
     const now = clockMs();
-    const refusal = this.#refusal(call.scope, 1, now);
+    const refusal = this.#refusal(call.scope, now);
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
+    this.#waiting.expect(1);
     this.#enqueue([call], now, (group) => sink.onReply(group.calls[0]?.reply));
     return goesToSink;
   }
@@ -83,8 +85,9 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       return this.#executeOneByOne(calls);
     }
     const now = clockMs();
-    const refusal = this.#refusal(first.scope, calls.length, now);
+    const refusal = this.#refusal(first.scope, now);
     if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
+    this.#waiting.expect(calls.length);
     return new Promise((resolve) => {
       this.#enqueue(calls, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
     });
@@ -183,9 +186,8 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   }
 
   /** Why calls of a request are not taken in at all. */
-  #refusal(scope: RequestScope, count: number, now: number): Refusal | undefined {
-    if (this.#closing) return cancelled;
-    return this.#waiting.refusalOfFlood(count) ?? refusalBeforeStart(scope, now);
+  #refusal(scope: RequestScope, now: number): Refusal | undefined {
+    return this.#closing ? cancelled : refusalBeforeStart(scope, now);
   }
 
   #enqueue(calls: readonly Call[], now: number, resolve: (group: CallGroup) => void): void {

@@ -4,6 +4,7 @@ import { neverRan } from '../dispatch/observer.ts';
 import { passUs } from '../dispatch/queue/ageing.ts';
 import type { CallGroup, GroupCall } from '../dispatch/queue/call-group.ts';
 import { Intake } from '../dispatch/queue/intake.ts';
+import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
 import type { Places } from './workers/roster.ts';
 
@@ -13,6 +14,8 @@ export interface WaitingLimits {
   readonly maxQueue: number;
   /** Milliseconds a call may wait for a worker. */
   readonly maxQueueMs: number;
+  /** How the workers are shared out among callers whose calls wait. */
+  readonly shares: CallerShares;
 }
 
 /**
@@ -34,7 +37,7 @@ export class WaitingGroups {
     this.#limits = limits;
     this.#places = places;
     this.#onSent = onSent;
-    this.#intake = new Intake(limits.maxQueue);
+    this.#intake = new Intake(limits.maxQueue, limits.shares);
   }
 
   /** Calls that wait. */
@@ -47,9 +50,9 @@ export class WaitingGroups {
     return this.#intake.hasNext;
   }
 
-  /** Why so many more calls may not even come in to see whether a worker takes them at once. */
-  refusalOfFlood(calls: number): Refusal | undefined {
-    return this.#intake.isFlooded(calls) ? this.#overload() : undefined;
+  /** So many calls come. Where one turn of the event loop brings far too many, who has most of them gives room at once. */
+  expect(calls: number): void {
+    if (this.#intake.isFlooded(calls)) this.#refuseExcess();
   }
 
   add(group: CallGroup): void {
@@ -57,14 +60,14 @@ export class WaitingGroups {
     this.plan();
   }
 
-  /** Back to the front of the queue, in the order they had; a batch when its running call has ended. */
+  /** Back to where they stood, by their age; a batch when its running call has ended. */
   addBack(groups: readonly CallGroup[]): void {
     for (const group of groups.toReversed()) {
       // The answers of a lost worker's calls may have brought it back already.
       if (group.state !== 'held' || group.isDone || !group.mayGoOn) continue;
       group.state = 'queued';
       group.waitingSince = clockMs();
-      this.#intake.addFirst(group);
+      this.#intake.addBack(group);
       this.plan();
     }
   }
@@ -94,7 +97,7 @@ export class WaitingGroups {
       const expired = refusalBeforeStart(group.scope, now);
       if (expired !== undefined) this.refuse(group, expired);
       else if (now - group.waitingSince > this.#limits.maxQueueMs) {
-        this.refuse(group, this.#overload());
+        this.refuse(group, this.#overload(group));
       }
     }
   }
@@ -127,7 +130,7 @@ export class WaitingGroups {
       // Then no worker is idle: there is none for a long group either.
       if (worker.holdsBack(this.#intake.sizeBeside(group))) break;
       const isIdle = worker.loadUs === 0;
-      this.#intake.take(group, worker === lane ? 0 : passUs(group.expectedUs, isIdle));
+      this.#intake.take(group, worker === lane ? 0 : passUs(group.nextUs, isIdle));
       worker.add(group);
     }
     for (const worker of active) worker.flush();
@@ -136,16 +139,16 @@ export class WaitingGroups {
     this.#onSent();
   }
 
-  /** What no worker could take and may not wait either is refused, the newest first. */
+  /** What no worker could take and may not wait either is refused: of who has most of it, the newest first. */
   #refuseExcess(): void {
     for (;;) {
       const group = this.#intake.excess();
       if (group === undefined) return;
-      this.refuse(group, this.#overload());
+      this.refuse(group, this.#overload(group));
     }
   }
 
-  #overload(): Refusal {
-    return refusalOfBusy(this.#places.active, this.#intake.workUs, this.#limits.workers);
+  #overload(group: CallGroup): Refusal {
+    return refusalOfBusy(this.#places.active, this.#intake.waitUsOf(group), this.#limits.workers);
   }
 }

@@ -1,9 +1,17 @@
 import { stackOf } from '../base/message-of.ts';
+import { StartupError } from '../base/startup-error.ts';
 import type { Config, ConfigOptions } from '../config/config.ts';
-import { type CallerKeyOf, CallerKeys } from '../dispatch/caller-key.ts';
+import {
+  type CallerKeyOf,
+  CallerKeys,
+  type CallerWeightOf,
+  weightBy,
+} from '../dispatch/caller-key.ts';
+import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import { CallerGate } from '../dispatch/quota/caller-gate.ts';
 import { isLimited, type RateLimit, type RateLimitStore } from '../dispatch/quota/rate-limit.ts';
 import { TokenBuckets } from '../dispatch/quota/token-buckets.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 
@@ -16,6 +24,11 @@ export interface CallerOptions {
     | (Partial<RateLimit> & { readonly store?: RateLimitStore | undefined })
     | 'none'
     | undefined;
+  /**
+   * The share that a caller gets of the workers while others wait for them too: a number between 1/64 and 64, where 1 is the share of
+   * everybody else. Asked when a caller comes to wait, so it must be quick. Without it all are equal.
+   */
+  readonly weightOf?: CallerWeightOf | undefined;
 }
 
 /** The part of these options that the table of options knows: text and numbers, no functions or stores. */
@@ -34,17 +47,49 @@ export function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOpt
 /** Faults less than this apart are one outage, which is logged once. */
 const quietMs = 5000;
 
-/** @returns undefined where no option asks for callers to be told apart */
-export function createCallerGate(
+/** What tells callers apart, and what is shared out among them. */
+export interface Callers {
+  readonly shares: CallerShares;
+  /** undefined where no option bounds what one caller may take. */
+  readonly gate: CallerGate | undefined;
+}
+
+/** @throws StartupError where `weightOf` is no function */
+export function createCallers(
   config: Config,
-  { fairBy = config.fairBy, rateLimit }: CallerOptions,
+  { fairBy = config.fairBy, rateLimit, weightOf }: CallerOptions,
+  log: Log,
+): Callers {
+  const keys = new CallerKeys(fairBy, faultOf('fairBy', log));
+  const gate = createGate(config, keys, rateLimit, log);
+  return { shares: createShares(keys, weightOf, log), gate };
+}
+
+function createShares(
+  keys: CallerKeys,
+  weightOf: CallerWeightOf | undefined,
+  log: Log,
+): CallerShares {
+  const keyOf = (scope: RequestScope): string => keys.keyOf(scope);
+  if (weightOf === undefined) return { keyOf, weightOf: () => 1 };
+  if (typeof weightOf !== 'function') {
+    throw new StartupError(`option weightOf: expected a function, not ${typeof weightOf}`);
+  }
+  const onFault = faultOf('weightOf', log);
+  return { keyOf, weightOf: (scope) => weightBy(weightOf, scope, onFault) };
+}
+
+function createGate(
+  config: Config,
+  keys: CallerKeys,
+  rateLimit: CallerOptions['rateLimit'],
   log: Log,
 ): CallerGate | undefined {
   const isRated = isLimited(config.rateLimit);
   if (!isRated && config.maxInFlightPerCaller === 0) return undefined;
   const store = typeof rateLimit === 'object' ? rateLimit.store : undefined;
   return new CallerGate({
-    keys: new CallerKeys(fairBy, faultOf('fairBy', log)),
+    keys,
     maxInFlight: config.maxInFlightPerCaller,
     limit: config.rateLimit,
     store: isRated ? (store ?? new TokenBuckets(config.rateLimit)) : undefined,

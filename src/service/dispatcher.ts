@@ -23,7 +23,7 @@ import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { CountersByGroup, type PoolStats } from '../pool/stats.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import { Admission } from './admission.ts';
-import { configOfCallers, createCallerGate } from './callers.ts';
+import { configOfCallers, createCallers } from './callers.ts';
 import type { DispatcherOptions, DispatcherStats, DispatchOptions } from './dispatcher-options.ts';
 import { Documents } from './documents.ts';
 import { FrontEndBlockers } from './front-end-blockers.ts';
@@ -36,6 +36,9 @@ import { runScope } from './run-scope.ts';
 import { toServable } from './servable.ts';
 import { Serving } from './serving.ts';
 import { loadTracing, type Tracing } from './tracing.ts';
+
+/** Options that are not in the table. */
+const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -73,10 +76,10 @@ export class Dispatcher implements Service {
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(options: DispatcherOptions = {}) {
-    const { modules, router, log, onCall, fairBy, rateLimit, ...rest } = options;
+    const { modules, router, log, onCall, fairBy, rateLimit, weightOf, ...rest } = options;
     const source = toServable(modules, router);
     const own = configOfCallers({ fairBy, rateLimit });
-    this.config = resolveConfig({ ...rest, ...own }, {}, ['modules', 'router', 'log', 'onCall']);
+    this.config = resolveConfig({ ...rest, ...own }, {}, otherOptions);
     if (this.config.hooks !== '') {
       throw new StartupError(
         'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
@@ -86,7 +89,7 @@ export class Dispatcher implements Service {
     this.log = log ?? (this.#ownLog as Log);
     const { config, log: ownLog } = this;
     const observers = toObservers(onCall, 'option onCall');
-    const gate = createCallerGate(config, { fairBy, rateLimit }, ownLog);
+    const { shares, gate } = createCallers(config, { fairBy, rateLimit, weightOf }, ownLog);
     const onRun =
       config.rateLimit.costMs === 0
         ? undefined
@@ -106,6 +109,7 @@ export class Dispatcher implements Service {
       replies: this.replyMemory,
       watch: this.#watch,
       blockers: this.#blockers,
+      shares,
     };
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),

@@ -133,7 +133,7 @@ export class GenerationLoad {
   }
 
   #startPool(group: string | undefined, expected: Expected | undefined): Pool {
-    const { config, log, observation, poolCounters, bodies, onOutdated } = this.#context;
+    const { config, log, observation, poolCounters, bodies, shares, onOutdated } = this.#context;
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
     const modules = this.#paths.map((path) => fileURLToPath(locateModule(path, process.cwd()).url));
@@ -148,6 +148,7 @@ export class GenerationLoad {
       replica: { ...config, maxWorkerMemory: own.maxWorkerMemory },
       counters: poolCounters.of(group),
       bodies,
+      shares,
     };
     const onRun: RunObserver = (call, us) => this.#loaded?.recordRun(call, us);
     const calls = { observer: observation, onRun };

@@ -16,6 +16,7 @@ import {
   type PlacementDecision,
   type PlacementFacts,
 } from '../dispatch/placement.ts';
+import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import type { Routing } from '../dispatch/routing.ts';
 import { locateModule } from '../modules/module-file.ts';
 import type { LoadedModules } from '../modules/modules.ts';
@@ -43,6 +44,8 @@ export interface ServiceContext {
   readonly bodies: BodyMemory;
   readonly watch: FrontEndWatch;
   readonly blockers: FrontEndBlockers;
+  /** How the workers are shared out among callers whose calls wait. */
+  readonly shares: CallerShares;
   /**
    * Called when no worker is left in one of the loading's pools and no replacement can be had, since the loading's files
    * have changed.

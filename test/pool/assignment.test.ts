@@ -9,7 +9,7 @@ import { seed } from '../seed.ts';
 interface Group {
   readonly name: string;
   readonly isShort: boolean;
-  readonly expectedUs: number;
+  readonly nextUs: number;
   readonly waiting: number;
 }
 
@@ -21,8 +21,8 @@ interface Seat {
   isCrowdedBy(group: Group): boolean;
 }
 
-const short = { name: 'short', isShort: true, expectedUs: 200, waiting: 1 };
-const long = { name: 'long', isShort: false, expectedUs: 300_000, waiting: 1 };
+const short = { name: 'short', isShort: true, nextUs: 200, waiting: 1 };
+const long = { name: 'long', isShort: false, nextUs: 300_000, waiting: 1 };
 
 function seat(name: string, facts: Partial<Seat> = {}): Seat {
   const isCrowdedBy = () => false;
@@ -116,13 +116,13 @@ class Model {
   arrive(expectedUs: number): void {
     const isShort = expectedUs <= shortUs;
     const name = `${isShort ? 's' : 'l'}${this.#names++}`;
-    (isShort ? this.shorts : this.longs).push({ name, isShort, expectedUs, waiting: 1 });
+    (isShort ? this.shorts : this.longs).push({ name, isShort, nextUs: expectedUs, waiting: 1 });
   }
 
   get #seats(): Seat[] {
     return this.workers.map(({ name, queue }) =>
       seat(name, {
-        loadUs: queue.reduce((sum, { group }) => sum + group.expectedUs, 0),
+        loadUs: queue.reduce((sum, { group }) => sum + group.nextUs, 0),
         isHeldByLong: queue.some(({ group }) => !group.isShort),
       }),
     );
@@ -136,7 +136,7 @@ class Model {
       const [short] = this.shorts;
       const [long] = this.longs;
       if (long === undefined) this.passedUs = 0;
-      const isLongDue = long !== undefined && isDue(long.expectedUs, this.passedUs);
+      const isLongDue = long !== undefined && isDue(long.nextUs, this.passedUs);
       const next = assign<Group, Seat>({ short, long, isLongDue }, regular, lane);
       if (next === undefined) {
         this.#checkWaiting(regular, lane, isLongDue);
@@ -147,13 +147,13 @@ class Model {
       assert.ok(group === short || group === long, 'the oldest of its line');
       assert.ok(group.isShort || worker !== lane, 'no long one on the lane');
       if (!group.isShort) this.passedUs = 0;
-      else if (worker !== lane) this.passedUs += passUs(group.expectedUs, worker.loadUs === 0);
+      else if (worker !== lane) this.passedUs += passUs(group.nextUs, worker.loadUs === 0);
       (group.isShort ? this.shorts : this.longs).shift();
       this.workers
         .find(({ name }) => name === worker.name)
         ?.queue.push({
           group,
-          leftUs: group.expectedUs,
+          leftUs: group.nextUs,
         });
     }
   }
@@ -163,13 +163,13 @@ class Model {
     const fits = ({ loadUs }: Seat, us: number) => loadUs === 0 || loadUs + us <= frameBudgetUs;
     const [short] = this.shorts;
     const [long] = this.longs;
-    if (long !== undefined) assert.ok(!regular.some((worker) => fits(worker, long.expectedUs)));
+    if (long !== undefined) assert.ok(!regular.some((worker) => fits(worker, long.nextUs)));
     if (short === undefined) return;
     // One worker is kept for a long group that is due.
-    const free = regular.filter((worker) => fits(worker, short.expectedUs)).length;
+    const free = regular.filter((worker) => fits(worker, short.nextUs)).length;
     assert.ok(free <= (isLongDue ? 1 : 0));
     const mayUseLane = regular.every(({ isHeldByLong }) => isHeldByLong);
-    if (mayUseLane && lane !== undefined) assert.ok(!fits(lane, short.expectedUs));
+    if (mayUseLane && lane !== undefined) assert.ok(!fits(lane, short.nextUs));
   }
 
   /** Until the first worker has nothing to do. */

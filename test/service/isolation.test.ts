@@ -87,7 +87,8 @@ describe('piscina', () => {
     const { FrontEndBlockers } = await import('../../src/service/front-end-blockers.ts');
     const found = { watch: new FrontEndWatch(), blockers: new FrontEndBlockers(log) };
     const shared = { config, log, deadlines, observation, poolCounters, bodies, onOutdated };
-    const context = { ...shared, ...found };
+    const shares = { keyOf: () => '', weightOf: () => 1 };
+    const context = { ...shared, ...found, shares };
     const generation = await new GenerationLoad(
       [fixture('procedures.ts')],
       context,

@@ -93,8 +93,19 @@ export type GroupState = 'queued' | 'sent' | 'held';
 
 /** Where groups wait for a worker. */
 export interface WaitingRoom {
-  /** A group that waits here is about to be answered: it is passed over when its turn comes. */
+  /** A group that waits here is about to be answered, or goes elsewhere: it has no turn here any more. */
   drop(group: CallGroup): void;
+}
+
+/**
+ * What a group sends at a time, expected microseconds, and one call at least. A batch of many calls must not hold a worker until
+ * all of them have run, while other callers wait.
+ */
+const stretchUs = 8000;
+
+/** Whether a call is sent together with those before it, which are expected to take `sumUs`. */
+export function fitsBehind(item: GroupCall, sumUs: number): boolean {
+  return sumUs === 0 || sumUs + item.expectedUs <= stretchUs;
 }
 
 /** Whom a group tells of what happens to it. */
@@ -128,9 +139,12 @@ export class CallGroup implements CancelListener {
   isShort = false;
   /** Index of the first call that is not with a worker. */
   next = 0;
+  /** Calls before this index were sent away at least once. */
+  sentUntil = 0;
+  /** By `clockMs`. */
+  readonly arrivedAt: number;
   readonly resolve: (group: CallGroup) => void;
   readonly #owner: GroupOwner;
-  readonly #arrivedAt: number;
   #answered = 0;
   #replyLength = 0;
 
@@ -151,7 +165,7 @@ export class CallGroup implements CancelListener {
       item.index = index;
     }
     this.waitingSince = arrivedAt;
-    this.#arrivedAt = arrivedAt;
+    this.arrivedAt = arrivedAt;
     this.#owner = owner;
     this.resolve = resolve;
   }
@@ -169,10 +183,17 @@ export class CallGroup implements CancelListener {
 
   /** Expected microseconds of what has still to be sent. */
   get expectedUs(): number {
-    let sum = 0;
-    for (let i = this.next; i < this.calls.length; i++)
-      sum += (this.calls[i] as GroupCall).expectedUs;
-    return sum;
+    return this.#costUs(this.calls.length);
+  }
+
+  /** Expected microseconds of what it sends next. */
+  get nextUs(): number {
+    return this.calls.length === 1 ? this.expectedUs : this.#costUs(this.#stretchEnd());
+  }
+
+  /** Expected microseconds of what was sent and came back. */
+  get returnedUs(): number {
+    return this.#costUs(this.sentUntil);
   }
 
   /** What of it has still to be sent takes at least so long, microseconds. */
@@ -191,9 +212,11 @@ export class CallGroup implements CancelListener {
     return this.#answered === this.calls.length;
   }
 
-  /** Whether the next call may begin: it does when the previous has ended. */
+  /** Whether the next call may begin: it does when those before it have ended. */
   get mayGoOn(): boolean {
-    return this.calls[this.next - 1]?.isAnswered !== false;
+    // The last one ends last, but for one that could not be sent.
+    for (let i = this.next - 1; i >= 0; i--) if (this.calls[i]?.isAnswered === false) return false;
+    return true;
   }
 
   get ending(): CallEnding {
@@ -203,13 +226,30 @@ export class CallGroup implements CancelListener {
   /** Microseconds since the arrival that a call which ends now did not run; 0 where nobody wants to know. */
   waitUs(runUs: number): number {
     if (this.ending.timing === 'none') return 0;
-    const waitUs = (clockMs() - this.#arrivedAt) * 1000 - Math.max(runUs, 0);
+    const waitUs = (clockMs() - this.arrivedAt) * 1000 - Math.max(runUs, 0);
     // What a lost call ran is known in whole milliseconds only.
     return Math.max(waitUs, 0);
   }
 
   onCancelled(): void {
     this.#owner.onCancelled(this);
+  }
+
+  #stretchEnd(): number {
+    let sum = 0;
+    let end = this.next;
+    for (; end < this.calls.length; end++) {
+      const item = this.calls[end] as GroupCall;
+      if (!fitsBehind(item, sum)) break;
+      sum += item.expectedUs;
+    }
+    return end;
+  }
+
+  #costUs(end: number): number {
+    let sum = 0;
+    for (let i = this.next; i < end; i++) sum += (this.calls[i] as GroupCall).expectedUs;
+    return sum;
   }
 
   /** One of its calls has got its answer. */

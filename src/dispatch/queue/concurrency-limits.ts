@@ -1,30 +1,22 @@
 import type { CallGroup } from './call-group.ts';
-import { GroupQueue } from './group-queue.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { QueuedCallers } from './queued-callers.ts';
 
 interface Gate {
   running: number;
-  readonly waiting: GroupQueue;
+  readonly waiting: FairQueue;
 }
 
 /**
  * Bounds how many calls of one procedure the workers hold at a time (`maxConcurrency`), so that a heavy
- * one can't take them all. What exceeds it waits here and lets others pass.
+ * one can't take them all. What exceeds it waits here, shared out among its callers, and lets others pass.
  */
 export class ConcurrencyLimits {
   readonly #gates = new Map<string, Gate>();
+  readonly #callers: QueuedCallers;
 
-  /** Calls that wait at a gate. */
-  get size(): number {
-    let size = 0;
-    for (const { waiting } of this.#gates.values()) size += waiting.size;
-    return size;
-  }
-
-  /** What they are expected to cost a worker, microseconds. */
-  get workUs(): number {
-    let workUs = 0;
-    for (const { waiting } of this.#gates.values()) workUs += waiting.workUs;
-    return workUs;
+  constructor(callers: QueuedCallers) {
+    this.#callers = callers;
   }
 
   /** Whether a group may go to a worker now. */
@@ -39,37 +31,25 @@ export class ConcurrencyLimits {
     if (group.limited !== undefined) this.#gateOf(group.limited.name).waiting.push(group);
   }
 
-  /** A group goes to a worker. */
+  /** A group goes to a worker, or is the next that may. */
   enter(group: CallGroup): void {
     if (group.limited === undefined || group.isInside) return;
     group.isInside = true;
     this.#gateOf(group.limited.name).running++;
   }
 
-  /** A group has its answer. Gives the one that may go on in its place. */
+  /**
+   * A group has its answers. Gives the one that may go on in its place: what the other one held is kept for it, so that nobody who
+   * comes later goes before it.
+   */
   leave(group: CallGroup): CallGroup | undefined {
-    const { limited } = group;
-    if (limited === undefined) return undefined;
-    const gate = this.#gateOf(limited.name);
-    if (group.isInside) gate.running--;
+    if (!group.isInside || group.limited === undefined) return undefined;
     group.isInside = false;
-    // One that was let go and then given up, in the queue, has another behind it all the same.
-    return gate.running < limited.maxConcurrency ? gate.waiting.shift() : undefined;
-  }
-
-  /** The last to come of those that wait at a gate. */
-  newest(): CallGroup | undefined {
-    let newest: CallGroup | undefined;
-    for (const { waiting } of this.#gates.values()) {
-      const group = waiting.newest();
-      if (
-        group !== undefined &&
-        (newest === undefined || group.waitingSince >= newest.waitingSince)
-      ) {
-        newest = group;
-      }
-    }
-    return newest;
+    const gate = this.#gateOf(group.limited.name);
+    gate.running--;
+    const next = gate.waiting.shift();
+    if (next !== undefined) this.enter(next);
+    return next;
   }
 
   *[Symbol.iterator](): Generator<CallGroup> {
@@ -79,7 +59,7 @@ export class ConcurrencyLimits {
   #gateOf(name: string): Gate {
     let gate = this.#gates.get(name);
     if (gate === undefined) {
-      gate = { running: 0, waiting: new GroupQueue() };
+      gate = { running: 0, waiting: new FairQueue(this.#callers) };
       this.#gates.set(name, gate);
     }
     return gate;

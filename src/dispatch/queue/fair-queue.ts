@@ -1,14 +1,10 @@
 import type { CallGroup, WaitingRoom } from './call-group.ts';
-import { type Length, Longest } from './longest.ts';
+import type { CallerLine, QueuedCaller, QueuedCallers } from './queued-callers.ts';
 
-/** What a key of weight 1 is given at its turn, expected microseconds. */
+/** What a caller of weight 1 is given at its turn, expected microseconds. */
 export const quantumUs = 1000;
 
-/** Weights are held within these: below, a key would need many rounds for one call; above, it would be alone. */
-const leastWeight = 1 / 64;
-const mostWeight = 64;
-
-/** A group in a line of its key. Linked both ways, so that what is answered meanwhile leaves at once. */
+/** A group in the line of its caller. Linked both ways, so that what is answered meanwhile leaves at once. */
 interface Place {
   readonly group: CallGroup;
   readonly line: Line;
@@ -16,21 +12,40 @@ interface Place {
   behind: Place | undefined;
   /** Calls and microseconds as they were counted: what is taken off again is what was put on. */
   readonly calls: number;
+  readonly workUs: number;
+  /** What the turn is charged for it. */
   readonly costUs: number;
 }
 
-/** What one key has queued: oldest first. */
-interface Line extends Length {
-  readonly key: string;
-  readonly weight: number;
-  first: Place | undefined;
-  last: Place | undefined;
-  workUs: number;
+/** What one caller has here: oldest first. A line is made as a round of its own. */
+class Line implements CallerLine {
+  readonly caller: QueuedCaller;
+  first: Place | undefined = undefined;
+  last: Place | undefined = undefined;
   /** What it may still send away at its turn, microseconds. */
-  deficitUs: number;
-  /** Its neighbours in the round of keys. */
-  previous: Line;
-  next: Line;
+  deficitUs = 0;
+  /** Its neighbours in the round of callers. */
+  previous: Line = this;
+  next: Line = this;
+
+  constructor(caller: QueuedCaller) {
+    this.caller = caller;
+  }
+
+  get newest(): CallGroup | undefined {
+    return this.last?.group;
+  }
+
+  /** How many more turns the caller needs to send its oldest group away. */
+  get rounds(): number {
+    const lacksUs = (this.first?.costUs ?? 0) - this.deficitUs;
+    return lacksUs <= 0 ? 0 : Math.max(1, Math.ceil(lacksUs / (quantumUs * this.caller.weight)));
+  }
+
+  /** Gives it what so many turns bring. */
+  grant(rounds: number): void {
+    this.deficitUs += rounds * quantumUs * this.caller.weight;
+  }
 }
 
 /**
@@ -39,24 +54,18 @@ interface Line extends Length {
  *     round:  [ann: 3 groups] -> [bob: 200 groups] -> [eve: 1 group] -> back to ann
  *              ^ turn, deficit 1000 us
  *
- * At its turn a key is given a quantum and sends groups away, oldest first, as long as they fit into what it was given; what is
- * left it keeps for its next turn, as long as it has something queued. So each key that waits gets the same share of time,
+ * At its turn a caller is given a quantum and sends groups away, oldest first, as long as they fit into what it was given; what is
+ * left it keeps for its next turn, as long as it has something queued. So each caller that waits gets the same share of time,
  * within one quantum and its largest group, however many groups the others have; a share of `weight` in place of one.
- * A key lives while it has something queued: the memory is bounded by what bounds the groups.
  *
- * What comes back from a lost worker had its turn, and goes ahead of everything, on nobody's account.
+ * A group that comes back, with calls that did not run, stands in its caller's line where it stood, by its age. What it had paid
+ * for those calls its caller is given back. So a batch that is sent in stretches pays for each, and others go in between.
  */
 export class FairQueue implements WaitingRoom {
-  readonly #keyOf: (group: CallGroup) => string;
-  readonly #weightOf: (key: string) => number;
-  readonly #lines = new Map<string, Line>();
+  readonly #callers: QueuedCallers;
+  readonly #lines = new Map<QueuedCaller, Line>();
   readonly #places = new Map<CallGroup, Place>();
-  readonly #returned = newLine('', 1);
-  /** Kept from the first time that somebody must be refused until nothing waits: nobody else asks for it. */
-  #longest: Longest<Line> | undefined;
-  /** Of all keys that wait together. */
-  #weights = 0;
-  /** Whose turn it is; undefined: no key waits. */
+  /** Whose turn it is; undefined: nobody waits. */
   #turn: Line | undefined;
 
   /** Calls that wait. */
@@ -64,37 +73,24 @@ export class FairQueue implements WaitingRoom {
   /** What they are expected to cost a worker, microseconds. */
   workUs = 0;
 
-  /**
-   * @param keyOf who a group is of; asked once, when it comes
-   * @param weightOf the share of a key beside others' 1; asked when the key comes to life
-   */
-  constructor(keyOf: (group: CallGroup) => string, weightOf: (key: string) => number = () => 1) {
-    this.#keyOf = keyOf;
-    this.#weightOf = weightOf;
-  }
-
-  /** Keys that have something queued; what came back has none. */
-  get keys(): number {
-    return this.#lines.size;
+  /** @param callers the accounts that this queue shares with others */
+  constructor(callers: QueuedCallers) {
+    this.#callers = callers;
   }
 
   push(group: CallGroup): void {
-    const key = this.#keyOf(group);
-    const line = this.#lines.get(key) ?? this.#open(key);
-    const place = this.#enter(group, line);
-    place.before = line.last;
-    if (line.last === undefined) line.first = place;
-    else line.last.behind = place;
-    line.last = place;
-  }
-
-  pushFront(group: CallGroup): void {
-    const line = this.#returned;
-    const place = this.#enter(group, line);
-    place.behind = line.first;
-    if (line.first === undefined) line.last = place;
-    else line.first.before = place;
-    line.first = place;
+    const caller = this.#callers.of(group);
+    const line = this.#lines.get(caller) ?? this.#open(caller);
+    line.deficitUs += group.returnedUs;
+    // It is the youngest nearly always; what comes back is the oldest, or nearly.
+    let behind: Place | undefined;
+    if (line.last !== undefined && line.last.group.arrivedAt > group.arrivedAt) {
+      behind = line.first;
+      while (behind !== undefined && behind.group.arrivedAt <= group.arrivedAt) {
+        behind = behind.behind;
+      }
+    }
+    this.#enter(group, line, behind);
   }
 
   /** The group that goes next; it stays here until `shift`. */
@@ -105,122 +101,82 @@ export class FairQueue implements WaitingRoom {
   shift(): CallGroup | undefined {
     const place = this.#next();
     if (place === undefined) return undefined;
-    if (place.line !== this.#returned) place.line.deficitUs -= place.costUs;
+    place.line.deficitUs -= place.costUs;
     this.#leave(place);
     return place.group;
   }
 
-  /** A group that waits here is about to be answered. */
   drop(group: CallGroup): void {
     const place = this.#places.get(group);
     if (place !== undefined) this.#leave(place);
   }
 
-  /** The newest group of the key that has the most calls queued; of what came back only where nothing else waits. */
-  newestOfLongest(): CallGroup | undefined {
-    this.#longest ??= new Longest(this.#lines.values());
-    return (this.#longest.longest() ?? this.#returned).last?.group;
-  }
-
-  /**
-   * How long until all that the key of a group has queued was sent, microseconds of one worker: by its share of the time, and no longer
-   * than all that waits takes.
-   */
-  waitUsOf(group: CallGroup): number {
-    const line = this.#places.get(group)?.line;
-    if (line === undefined) return 0;
-    if (line === this.#returned) return line.workUs;
-    const own = (line.workUs * this.#weights) / line.weight;
-    return Math.min(this.workUs, this.#returned.workUs + own);
-  }
-
-  /** Since when the oldest of all has waited, by `clockMs`; undefined: nothing waits. */
-  get oldestSince(): number | undefined {
-    let oldest: number | undefined;
-    // In the order in which they came, but for what came back.
-    for (const { group, line } of this.#places.values()) {
-      if (oldest === undefined || group.waitingSince < oldest) oldest = group.waitingSince;
-      if (line !== this.#returned) break;
-    }
-    for (let at = this.#returned.first; at !== undefined; at = at.behind) {
-      if (oldest === undefined || at.group.waitingSince < oldest) oldest = at.group.waitingSince;
-    }
-    return oldest;
-  }
-
-  /** What came back first, then line by line, each oldest first. Whoever looks may answer what is shown. */
+  /** Caller by caller, each oldest first. Whoever looks may answer what is shown. */
   *[Symbol.iterator](): Generator<CallGroup> {
-    for (const line of [this.#returned, ...this.#lines.values()]) {
+    for (const line of this.#lines.values()) {
       for (let place = line.first; place !== undefined; place = place.behind) yield place.group;
     }
   }
 
   /** Gives turns until one suffices. */
   #next(): Place | undefined {
-    if (this.#returned.first !== undefined) return this.#returned.first;
     let line = this.#turn;
     if (line === undefined) return undefined;
-    let rounds = roundsFor(line);
+    let { rounds } = line;
     for (let passed = 1; rounds > 0; passed++) {
       line = line.next;
-      line.deficitUs += quantumUs * line.weight;
+      line.grant(1);
       this.#turn = line;
-      const own = roundsFor(line);
+      const own = line.rounds;
       if (own === 0) break;
       rounds = Math.min(rounds, own);
-      // No key has enough after a whole round: rounds in which nothing would happen are given at once.
+      // Nobody has enough after a whole round: rounds in which nothing would happen are given at once.
       if (passed % this.#lines.size === 0) {
-        this.#grant(rounds - 1);
+        for (const each of this.#lines.values()) each.grant(rounds - 1);
         rounds = Number.POSITIVE_INFINITY;
       }
     }
     return line.first;
   }
 
-  #grant(rounds: number): void {
-    for (const line of this.#lines.values()) line.deficitUs += rounds * quantumUs * line.weight;
-  }
-
-  #enter(group: CallGroup, line: Line): Place {
-    const calls = group.waiting;
-    const costUs = group.expectedUs;
-    const place = { group, line, before: undefined, behind: undefined, calls, costUs };
+  /** @param behind the place that comes after it; undefined: it is the last */
+  #enter(group: CallGroup, line: Line, behind: Place | undefined): void {
+    const before = behind === undefined ? line.last : behind.before;
+    const { waiting: calls, expectedUs: workUs, nextUs: costUs } = group;
+    const place = { group, line, before, behind, calls, workUs, costUs };
+    if (before === undefined) line.first = place;
+    else before.behind = place;
+    if (behind === undefined) line.last = place;
+    else behind.before = place;
     this.#places.set(group, place);
     group.queue = this;
-    if (line !== this.#returned) this.#longest?.change(line, line.calls + calls);
-    line.calls += calls;
-    line.workUs += costUs;
     this.size += calls;
-    this.workUs += costUs;
-    return place;
+    this.workUs += workUs;
+    this.#callers.count(line.caller, calls, workUs);
   }
 
-  #leave(place: Place): void {
-    const { group, line, before, behind } = place;
+  #leave({ group, line, before, behind, calls, workUs }: Place): void {
     this.#places.delete(group);
     group.queue = undefined;
     if (before === undefined) line.first = behind;
     else before.behind = behind;
     if (behind === undefined) line.last = before;
     else behind.before = before;
-    if (line !== this.#returned) this.#longest?.change(line, line.calls - place.calls);
-    line.calls -= place.calls;
-    line.workUs -= place.costUs;
-    this.size -= place.calls;
+    this.size -= calls;
     // Sums of floats drift: an empty queue's work is exactly nothing.
-    this.workUs = this.size === 0 ? 0 : this.workUs - place.costUs;
-    if (line.first === undefined && line !== this.#returned) this.#close(line);
+    this.workUs = this.size === 0 ? 0 : this.workUs - workUs;
+    if (line.first === undefined) this.#close(line);
+    this.#callers.count(line.caller, -calls, -workUs);
   }
 
-  /** A key comes to life behind all others; its first turn brings its first quantum. */
-  #open(key: string): Line {
-    const weight = Math.min(mostWeight, Math.max(leastWeight, this.#weightOf(key)));
-    const line = newLine(key, Number.isNaN(weight) ? 1 : weight);
-    this.#lines.set(key, line);
-    this.#weights += line.weight;
+  /** A caller comes behind all others; its first turn brings its first quantum. */
+  #open(caller: QueuedCaller): Line {
+    const line = new Line(caller);
+    this.#lines.set(caller, line);
+    caller.lines.add(line);
     if (this.#turn === undefined) {
       this.#turn = line;
-      line.deficitUs = quantumUs * line.weight;
+      line.grant(1);
       return line;
     }
     line.next = this.#turn;
@@ -231,41 +187,16 @@ export class FairQueue implements WaitingRoom {
   }
 
   #close(line: Line): void {
-    this.#lines.delete(line.key);
-    this.#weights -= line.weight;
+    this.#lines.delete(line.caller);
+    line.caller.lines.delete(line);
     if (line.next === line) {
       this.#turn = undefined;
-      this.#weights = 0;
-      this.#longest = undefined;
       return;
     }
     line.previous.next = line.next;
     line.next.previous = line.previous;
     if (this.#turn !== line) return;
     this.#turn = line.next;
-    line.next.deficitUs += quantumUs * line.next.weight;
+    line.next.grant(1);
   }
-}
-
-/** How many more turns a key needs to send its oldest group away. */
-function roundsFor({ first, deficitUs, weight }: Line): number {
-  const lacksUs = (first?.costUs ?? 0) - deficitUs;
-  return lacksUs <= 0 ? 0 : Math.max(1, Math.ceil(lacksUs / (quantumUs * weight)));
-}
-
-/** A line of its own round. */
-function newLine(key: string, weight: number): Line {
-  const line: Omit<Line, 'previous' | 'next'> & { previous?: Line; next?: Line } = {
-    key,
-    weight,
-    first: undefined,
-    last: undefined,
-    calls: 0,
-    workUs: 0,
-    deficitUs: 0,
-  };
-  const whole = line as Line;
-  whole.previous = whole;
-  whole.next = whole;
-  return whole;
 }

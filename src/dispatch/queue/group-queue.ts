@@ -1,13 +1,9 @@
 import type { CallGroup, WaitingRoom } from './call-group.ts';
 
-/**
- * Groups that wait for a worker, oldest first. A ring over two arrays: what comes back from a lost worker
- * goes to the front, all else to the back; taking from the front copies nothing.
- */
+/** Groups in the order in which they came. Taking the oldest copies nothing. */
 export class GroupQueue implements WaitingRoom {
   #items: (CallGroup | undefined)[] = [];
   #head = 0;
-  #returned: CallGroup[] = []; // the newest return is the last item
 
   /** Calls that wait. */
   size = 0;
@@ -20,29 +16,15 @@ export class GroupQueue implements WaitingRoom {
     this.#items.push(group);
   }
 
-  pushFront(group: CallGroup): void {
-    this.#count(group, 1);
-    group.queue = this;
-    this.#returned.push(group);
-  }
-
-  /** The oldest group that still has something to run. */
+  /** The oldest. */
   peek(): CallGroup | undefined {
-    for (;;) {
-      const group = this.#returned.at(-1) ?? this.#items[this.#head];
-      if (group === undefined || !group.isDone) return group;
+    while (this.#head < this.#items.length) {
+      const group = this.#items[this.#head];
+      // What was dropped is let go here.
+      if (group?.queue === this) return group;
       this.#advance();
     }
-  }
-
-  /** The one that came last of those that still have something to run. */
-  newest(): CallGroup | undefined {
-    while (this.#items.length > this.#head) {
-      const group = this.#items.at(-1);
-      if (group !== undefined && !group.isDone) return group;
-      this.#items.pop();
-    }
-    return this.#returned.find((group) => !group.isDone);
+    return undefined;
   }
 
   shift(): CallGroup | undefined {
@@ -65,7 +47,6 @@ export class GroupQueue implements WaitingRoom {
   }
 
   #advance(): void {
-    if (this.#returned.pop() !== undefined) return;
     this.#items[this.#head++] = undefined;
     if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
@@ -75,13 +56,9 @@ export class GroupQueue implements WaitingRoom {
 
   *[Symbol.iterator](): Generator<CallGroup> {
     // Whoever looks at them may answer one, and with it let another go.
-    for (let i = this.#returned.length - 1; i >= 0; i--) {
-      const group = this.#returned[i];
-      if (group !== undefined) yield group;
-    }
     for (let i = this.#head; i < this.#items.length; i++) {
       const group = this.#items[i];
-      if (group !== undefined) yield group;
+      if (group?.queue === this) yield group;
     }
   }
 }

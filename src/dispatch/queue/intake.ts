@@ -2,7 +2,8 @@ import { isDue } from './ageing.ts';
 import type { CallGroup } from './call-group.ts';
 import { ConcurrencyLimits } from './concurrency-limits.ts';
 import { shortBoundUs } from './cost.ts';
-import { GroupQueue } from './group-queue.ts';
+import { type CallerShares, QueuedCallers } from './queued-callers.ts';
+import { WaitingLine } from './waiting-line.ts';
 
 /** Calls that one turn of the event loop may bring on top of those that wait, before frames leave. */
 const turnAllowance = 4096;
@@ -17,24 +18,32 @@ export interface Heads<Group> {
 
 /**
  * What waits for a worker: in the line of the short groups, in that of all others, or at the gate of a procedure whose
- * concurrency is bounded.
+ * concurrency is bounded. Each of these is fair to callers, and each caller has one account for all.
  */
 export class Intake {
   readonly #maxQueue: number;
-  readonly #short = new GroupQueue();
-  readonly #long = new GroupQueue();
-  readonly #gates = new ConcurrencyLimits();
+  readonly #callers: QueuedCallers;
+  readonly #short: WaitingLine;
+  readonly #long: WaitingLine;
+  readonly #gates: ConcurrencyLimits;
   /** What the short groups that went past the first long one count for, microseconds. */
   #passedUs = 0;
 
-  /** @param maxQueue calls that may wait for a worker */
-  constructor(maxQueue: number) {
+  /**
+   * @param maxQueue calls that may wait for a worker
+   * @param shares what each caller gets of the workers
+   */
+  constructor(maxQueue: number, shares: CallerShares) {
     this.#maxQueue = maxQueue;
+    this.#callers = new QueuedCallers(shares);
+    this.#short = new WaitingLine(this.#callers);
+    this.#long = new WaitingLine(this.#callers);
+    this.#gates = new ConcurrencyLimits(this.#callers);
   }
 
   /** Calls that wait. */
   get size(): number {
-    return this.#short.size + this.#long.size + this.#gates.size;
+    return this.#callers.calls + this.#short.unsharedCalls + this.#long.unsharedCalls;
   }
 
   /** Calls that wait in the line of a group. */
@@ -47,9 +56,9 @@ export class Intake {
     return this.#short.size > 0 || this.#long.size > 0;
   }
 
-  /** What they are expected to cost a worker, microseconds. */
-  get workUs(): number {
-    return this.#short.workUs + this.#long.workUs + this.#gates.workUs;
+  /** How long until a group that waits here has had its turn, and all others of its caller, microseconds of one worker. */
+  waitUsOf(group: CallGroup): number {
+    return this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
   }
 
   /** Whether so many more calls may not even come in to see whether a worker takes them at once. */
@@ -57,27 +66,29 @@ export class Intake {
     return this.size + calls > this.#maxQueue + turnAllowance;
   }
 
-  /** The newest group that waits, where more wait than may. */
+  /** Where more wait than may: the newest group of the caller that has most of them. */
   excess(): CallGroup | undefined {
     if (this.size <= this.#maxQueue) return undefined;
-    return newerOf(this.#short.newest(), this.#long.newest()) ?? this.#gates.newest();
+    this.#short.share();
+    this.#long.share();
+    return this.#callers.newestOfLongest();
   }
 
   add(group: CallGroup): void {
-    this.#classify(group).push(group);
+    this.#classify(group).add(group);
   }
 
-  /** For what comes back: it has waited already. */
-  addFirst(group: CallGroup): void {
-    this.#classify(group).pushFront(group);
+  /** For what has waited before. */
+  addBack(group: CallGroup): void {
+    this.#classify(group).addBack(group);
   }
 
-  /** The oldest of each line that may go to a worker now; they stay here until they are taken. */
+  /** The next of each line that may go to a worker now; they stay here until they are taken. */
   heads(): Heads<CallGroup> {
     const short = this.#peek(this.#short);
     const long = this.#peek(this.#long);
     if (long === undefined) this.#passedUs = 0;
-    const isLongDue = long !== undefined && isDue(long.expectedUs, this.#passedUs);
+    const isLongDue = long !== undefined && isDue(long.nextUs, this.#passedUs);
     return { short, long, isLongDue };
   }
 
@@ -97,7 +108,7 @@ export class Intake {
   leave(group: CallGroup): boolean {
     const next = this.#gates.leave(group);
     if (next === undefined) return false;
-    this.addFirst(next);
+    this.addBack(next);
     return true;
   }
 
@@ -108,27 +119,22 @@ export class Intake {
   }
 
   /** By what is known of its procedures now: a group that comes back may be shorter, or turn out to be long. */
-  #classify(group: CallGroup): GroupQueue {
+  #classify(group: CallGroup): WaitingLine {
     group.isShort = group.leastUs <= shortBoundUs;
     return this.#lineOf(group);
   }
 
-  #lineOf({ isShort }: CallGroup): GroupQueue {
+  #lineOf({ isShort }: CallGroup): WaitingLine {
     return isShort ? this.#short : this.#long;
   }
 
-  /** The oldest that may go; the others before it go to their gates. */
-  #peek(line: GroupQueue): CallGroup | undefined {
+  /** The next that may go; the others before it go to their gates. */
+  #peek(line: WaitingLine): CallGroup | undefined {
     for (;;) {
       const group = line.peek();
       if (group === undefined || this.#gates.mayPass(group)) return group;
-      line.shift();
+      group.queue?.drop(group);
       this.#gates.keep(group);
     }
   }
-}
-
-function newerOf(a: CallGroup | undefined, b: CallGroup | undefined): CallGroup | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return a.waitingSince > b.waitingSince ? a : b;
 }

@@ -1,5 +1,5 @@
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
-import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
+import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../../router/invoke.ts';
 import type { PoolCounters } from '../stats.ts';
 import { FrameBuilder } from '../wire/frame.ts';
@@ -50,13 +50,21 @@ export class Outgoing {
     return call.procedure.timeoutMs ?? this.#options.timeoutMs;
   }
 
-  /** Puts a group's waiting calls into the next frame. What can't be put there is answered with -32603. */
+  /**
+   * Puts what a group sends next into the next frame; the rest is held until that has ended. What can't be put there is
+   * answered with -32603.
+   */
   add(group: CallGroup): void {
     let follows = false;
+    let sumUs = 0;
     group.state = 'sent';
     for (; group.next < group.calls.length; group.next++) {
       const item = group.calls[group.next] as GroupCall;
       if (item.isAnswered) continue;
+      if (!fitsBehind(item, sumUs)) {
+        group.state = 'held';
+        break;
+      }
       this.#slots.take(item);
       try {
         const isShort = item.expectedUs <= shortUs;
@@ -69,7 +77,9 @@ export class Outgoing {
       }
       this.#thread.ledger.send(item.ticket);
       follows = true;
+      sumUs += item.expectedUs;
     }
+    group.sentUntil = Math.max(group.sentUntil, group.next);
   }
 
   /** Posts the frame that `add` has filled. */

@@ -78,6 +78,7 @@ function poolSubject(name: string, ofGroup: string | undefined): Subject {
           maxWorkerMemory: 0,
           counters: new PoolCounters(),
           bodies: new BodyMemory(2 ** 26, 2 ** 24),
+          shares: { keyOf: () => '', weightOf: () => 1 },
           replica: { ...limits, maxWorkerMemory: 0, tracing: false },
         },
         { observer, onRun: nothing },

@@ -1,0 +1,111 @@
+import type { RequestScope } from '../scope.ts';
+import type { CallGroup } from './call-group.ts';
+import { type Length, Longest } from './longest.ts';
+
+/** What is shared out among callers: asked only about calls that have to wait. */
+export interface CallerShares {
+  /** Who a request is of. */
+  keyOf(scope: RequestScope): string;
+  /** The share of a caller beside others' 1; asked when the caller comes to wait. */
+  weightOf(scope: RequestScope): number;
+}
+
+/** Weights are held within these: below, a caller would need many rounds for one call; above, it would be alone. */
+const leastWeight = 1 / 64;
+const mostWeight = 64;
+
+/** What one caller has in one queue. */
+export interface CallerLine {
+  /** The one that came last. */
+  readonly newest: CallGroup | undefined;
+}
+
+/** One who has calls waiting, in whatever queues. */
+export interface QueuedCaller extends Length {
+  readonly key: string;
+  readonly weight: number;
+  workUs: number;
+  readonly lines: Set<CallerLine>;
+}
+
+/**
+ * Who has calls waiting, and how many: one account for all queues of a pool, so that nobody gets more room by calling several
+ * procedures. A caller lives while it has something queued: the memory is bounded by what bounds the calls.
+ */
+export class QueuedCallers {
+  readonly #shares: CallerShares;
+  readonly #callers = new Map<string, QueuedCaller>();
+  /** Kept from the first time that somebody must be refused until nothing waits: nobody else asks for it. */
+  #longest: Longest<QueuedCaller> | undefined;
+  #weights = 0;
+
+  /** Calls that wait. */
+  calls = 0;
+  /** What they are expected to cost a worker, microseconds. */
+  workUs = 0;
+
+  constructor(shares: CallerShares) {
+    this.#shares = shares;
+  }
+
+  /** Callers that have something queued. */
+  get size(): number {
+    return this.#callers.size;
+  }
+
+  /** The one that a group is of; it comes to life here, and ends when the last call of it that was counted has left. */
+  of({ scope }: CallGroup): QueuedCaller {
+    const key = this.#shares.keyOf(scope);
+    const known = this.#callers.get(key);
+    if (known !== undefined) return known;
+    const weight = Math.min(mostWeight, Math.max(leastWeight, this.#shares.weightOf(scope)));
+    const caller = {
+      key,
+      weight: Number.isNaN(weight) ? 1 : weight,
+      calls: 0,
+      workUs: 0,
+      lines: new Set<CallerLine>(),
+    };
+    this.#callers.set(key, caller);
+    this.#weights += caller.weight;
+    return caller;
+  }
+
+  /** A caller has so much more queued, or less. */
+  count(caller: QueuedCaller, calls: number, workUs: number): void {
+    this.#longest?.change(caller, caller.calls + calls);
+    caller.calls += calls;
+    caller.workUs += workUs;
+    this.calls += calls;
+    this.workUs += workUs;
+    if (caller.calls > 0) return;
+    this.#callers.delete(caller.key);
+    this.#weights -= caller.weight;
+    if (this.calls > 0) return;
+    // Sums of floats drift: nothing is exactly nothing.
+    this.workUs = 0;
+    this.#weights = 0;
+    this.#longest = undefined;
+  }
+
+  /** The newest group of the caller that has the most calls queued; undefined: nobody has any. */
+  newestOfLongest(): CallGroup | undefined {
+    this.#longest ??= new Longest(this.#callers.values());
+    let newest: CallGroup | undefined;
+    for (const { newest: last } of this.#longest.longest()?.lines ?? []) {
+      if (last === undefined) continue;
+      if (newest === undefined || last.arrivedAt >= newest.arrivedAt) newest = last;
+    }
+    return newest;
+  }
+
+  /**
+   * How long until all that the caller of a group has queued was sent, microseconds of one worker: by its share of the time, and no longer
+   * than all that waits takes.
+   */
+  waitUsOf({ scope }: CallGroup): number {
+    const caller = this.#callers.get(this.#shares.keyOf(scope));
+    if (caller === undefined) return this.workUs;
+    return Math.min(this.workUs, (caller.workUs * this.#weights) / caller.weight);
+  }
+}

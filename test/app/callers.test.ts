@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { type AppOptions, type RateLimitStore, Router } from '../../src/index.ts';
 import { header, json, post, rpc } from '../http/raw-client.ts';
-import { fixture } from '../service/harness.ts';
-import { Journal, until } from '../service/journal.ts';
 import { carriers, deferred, serve } from './hooks/harness.ts';
 
 /** What one caller may take: `rateLimit` and `maxInFlightPerCaller`, over every way in. */
@@ -233,46 +230,3 @@ describe('dispatch and dispatchText', () => {
     assert.deepEqual(again, { jsonrpc: '2.0', id: 1, result: null });
   });
 });
-
-/** What runs where workers are shared out among callers, whoever carries the requests. */
-const shared = { modules: [fixture('procedures.ts')], ...byName };
-
-for (const [title, options, greedy, polite] of [
-  ['by who has logged in', {}, as('ann'), as('bob')],
-  [
-    'by a header of a trusted proxy',
-    { trustedProxies: '127.0.0.1', fairBy: 'header:x-tenant' },
-    { 'x-tenant': 'a' },
-    { 'x-tenant': 'b' },
-  ],
-  [
-    'by address',
-    { trustedProxies: '127.0.0.1', fairBy: 'address' },
-    { 'x-forwarded-for': '192.0.2.1' },
-    { 'x-forwarded-for': '192.0.2.2' },
-  ],
-] as const) {
-  test(`a polite caller goes before the third next call of one with 200 that wait, ${title}`, async (t) => {
-    const journal = new Journal();
-    t.after(() => journal.remove());
-    const { app, client } = await serve(t, 'uws', { ...shared, ...options });
-    const { file } = journal;
-    const ask = (method: string, text: string, headers: Record<string, string>) => {
-      const params = { file, text };
-      return client().write(post(rpc(method, params, text), headers));
-    };
-    const queued = (count: number) =>
-      until(() => (app.dispatcher.stats().pool?.queued ?? 0) === count);
-    await ask('hold', 'first', greedy);
-    await until(() => journal.lines().some((line) => line.startsWith('first begins')));
-    for (let n = 0; n < 200; n++) await ask('hold', `greedy ${n}`, greedy);
-    await queued(200);
-    await ask('hold', 'polite', polite);
-    await queued(201);
-    writeFileSync(`${file}.go`, '');
-    await until(() => journal.lines().some((line) => line.startsWith('polite begins')));
-    const begun = journal.lines().filter((line) => line.includes(' begins '));
-    const at = begun.findIndex((line) => line.startsWith('polite begins'));
-    assert.ok(at <= 3, begun.slice(0, at + 1).join('\n'));
-  });
-}

@@ -384,7 +384,7 @@ export const table = {
     reason: 'one after another is what clients can rely on',
   }),
   overlapReads: option({
-    group: 'Limits',
+    group: 'Protocol',
     kind: onOff(),
     fallback: false,
     about: 'Neighbours in a batch whose procedures declare readOnly run at the same time',

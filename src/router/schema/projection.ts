@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox';
+import { PatternStringExact, type TSchema } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
 import { RefusedPart, ResultFault } from '../result-fault.ts';
 import { bytesKind } from './bytes.ts';
@@ -236,7 +236,7 @@ return o;`;
     const { additionalProperties: additional } = schema;
     const rest =
       additional === true || isSchema(additional) ? this.#restOf(additional) : 'undefined';
-    const record = this.#helper('record', recordOf(new RegExp(first[0])));
+    const record = this.#helper('record', recordOf(namesOf(first[0])));
     const member = this.#expression(first[1], 'x');
     return `${head}\n${notArray}\nreturn ${record}(v, (x) => ${member}, ${rest});`;
   }
@@ -296,4 +296,9 @@ function unnamed(schema: TSchema): TSchema {
   const copy = { ...schema };
   delete copy.$id;
   return copy;
+}
+
+/** The pattern of `Type.Record(Type.String(), ...)` means all names, and leaves out those with a line break. */
+function namesOf(pattern: string): RegExp {
+  return new RegExp(pattern, pattern === PatternStringExact ? 's' : '');
 }

@@ -29,6 +29,8 @@ const long = [
   'test/cli/stack-traces.test.ts',
   'test/client/thousand.test.ts',
   'test/codegen/hostile.test.ts',
+  'test/docs/mounting.test.ts',
+  'test/docs/procedures.test.ts',
   'test/docs/readme.test.ts',
   'test/examples.test.ts',
   'test/faults/admission.test.ts',
@@ -39,6 +41,7 @@ const long = [
   'test/faults/neighbours.test.ts',
   'test/faults/reload.test.ts',
   'test/faults/reload-edits.test.ts',
+  'test/faults/reload-groups.test.ts',
   'test/faults/reload-leaks.test.ts',
   'test/faults/reload-memory.test.ts',
   'test/faults/soak.test.ts',
@@ -98,6 +101,9 @@ function compile(): string {
   }
 }
 
+/** Not for all runs: a process or a worker thread that reads the maps takes twice the time to start. */
+const sourceMaps = '--enable-source-maps';
+
 const copy = compile();
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
@@ -107,7 +113,6 @@ const counting = asked.has('--times')
   ? ['--import', pathToFileURL(compiled('scripts/count-cpu.ts')).href]
   : [];
 const runner = [
-  ...(isMeasured ? [] : ['--enable-source-maps']),
   ...counting,
   '--test',
   '--test-reporter=spec',
@@ -143,6 +148,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => child.kill(signal));
 }
 child.on('exit', (code, signal) => {
+  if (code !== 0 && !flags.includes(sourceMaps)) {
+    console.error(`\nFor the lines of the sources: npm test -- ${sourceMaps} FILE`);
+  }
   if (counting.length > 0) printTimes();
   process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
 });

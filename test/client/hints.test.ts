@@ -138,9 +138,11 @@ describe('hints', () => {
 
 describe('a caller in this process', () => {
   it('has the hints of its router: bytes are bytes', async () => {
-    const call = createCaller(router).call as (name: string, params: unknown) => Promise<unknown>;
+    const caller = createCaller(router) as {
+      call(name: string, params: unknown): Promise<unknown>;
+    };
     const data = new Uint8Array([1, 2]);
-    assert.deepEqual(await call('images.invert', { data, extra: [data] }), {
+    assert.deepEqual(await caller.call('images.invert', { data, extra: [data] }), {
       data: new Uint8Array([254, 253]),
       'odd/~name': [null, data],
     });

@@ -61,7 +61,7 @@ describe('onCall', () => {
       while (logged() === undefined) await new Promise((resolve) => setImmediate(resolve));
       const line = logged();
       assert.equal(line?.fields.ref, ref);
-      assert.match(String(line?.fields.detail), /^TypeError: .*\n +at .*procedures\.ts/s);
+      assert.match(String(line?.fields.detail), /^TypeError: .*\n +at .*procedures\.[jt]s/s);
     });
   }
 });

@@ -41,7 +41,7 @@ describe('a bad edit is refused where it can do no harm: the old code serves on,
     [
       'other procedures on the main thread',
       onlyMain('router.rpc(function extra() {});'),
-      [/other procedures in the main thread than in a worker/],
+      [/other procedures, or other middleware, in the main thread than in a worker/],
     ],
   ];
 

@@ -28,7 +28,9 @@ const snapshot = {
     },
   ],
   counters: { shed: 1 },
+  blocked: [],
   gauges: { queued: 0 },
+  groups: [],
 };
 
 const fromServer = [

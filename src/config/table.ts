@@ -420,6 +420,20 @@ export const table = {
     about: 'Requests that wait for their reply; the next one is refused',
     reason: 'bounds the memory of those that wait for other services, as maxQueue does for workers',
   }),
+  maxStreams: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 10_000_000 }),
+    fallback: 10_000,
+    about: 'Streams that are open at the same time; the next one is refused',
+    reason: 'bounds the memory of those that wait for their readers; one for each connection',
+  }),
+  maxStreamMs: option({
+    group: 'Limits',
+    kind: duration(1, { orZero: true }),
+    fallback: 0,
+    about: 'Time that a stream may be open, milliseconds; 0: no limit',
+    reason: 'subscriptions are long',
+  }),
   maxQueue: option({
     group: 'Limits',
     kind: crewKinds.maxQueue,

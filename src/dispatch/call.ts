@@ -1,6 +1,7 @@
 import { verified } from '../jsonrpc/envelope.ts';
 import type { Procedure } from '../router/types.ts';
 import type { RequestScope } from './scope.ts';
+import type { StreamSink } from './streams/contract.ts';
 import type { CallTrace } from './trace.ts';
 
 /**
@@ -24,6 +25,8 @@ export interface Call {
   readonly scope: RequestScope;
   /** Its span, where the request is traced. */
   readonly trace?: CallTrace | undefined;
+  /** Who reads the values, where the procedure streams. */
+  readonly sink?: StreamSink | undefined;
 }
 
 /** Characters or bytes of the params as they came; 0 where they did not come as text. */

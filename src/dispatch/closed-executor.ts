@@ -7,6 +7,7 @@ import { CallEnding } from './call-ending.ts';
 import type { Executor } from './executor.ts';
 import type { CallObserver } from './observer.ts';
 import type { Routing } from './routing.ts';
+import type { OpenStreams } from './streams/open-streams.ts';
 
 /** The executor of a service that has ended: nothing runs, each call is answered as cancelled before it ran. */
 export class ClosedExecutor implements Executor {
@@ -27,8 +28,9 @@ export class ClosedExecutor implements Executor {
 /** What a service serves after its end. */
 export function closedRouting(
   table: ReadonlyMap<string, Procedure>,
+  streams: OpenStreams,
   observer: CallObserver | undefined,
 ): Routing {
   const executor = new ClosedExecutor(observer);
-  return { table, placesByLength: false, executorFor: () => executor };
+  return { table, placesByLength: false, streams, executorFor: () => executor };
 }

@@ -1,9 +1,9 @@
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
+import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import { type CallLine, CallLines } from '../router/call-log.ts';
-import { type InvokeOptions, invoke } from '../router/invoke.ts';
+import { type InvokeOptions, invoke, sourceOf } from '../router/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../router/lazy-context.ts';
 import { type Call, parsedParams } from './call.ts';
 import { CallEnding } from './call-ending.ts';
@@ -13,6 +13,10 @@ import type { Executor, ExecutorFigures, RunObserver } from './executor.ts';
 import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
 import { type Refusal, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
 import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
+import type { StreamSink } from './streams/contract.ts';
+import { type OpenStreams, tooManyStreams } from './streams/open-streams.ts';
+import { RunQueue } from './streams/run-queue.ts';
+import { StreamRun } from './streams/stream-run.ts';
 import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
 
 export interface InlineOptions extends InvokeOptions {
@@ -31,6 +35,9 @@ export class InlineHost implements ExecutorFigures, CallHost {
   readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
+  readonly streams: OpenStreams;
+  /** Of the generators on this thread. */
+  readonly generators = new RunQueue();
   /** Calls that wait. */
   inFlight = 0;
   isClosed = false;
@@ -39,11 +46,13 @@ export class InlineHost implements ExecutorFigures, CallHost {
   constructor(
     options: InlineOptions,
     deadlines: DeadlineSweep,
+    streams: OpenStreams,
     observer?: CallObserver,
     watch?: FrontEndWatch,
   ) {
     this.options = options;
     this.deadlines = deadlines;
+    this.streams = streams;
     this.lines = new CallLines(options.onLine ?? (() => {}));
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer);
@@ -140,7 +149,9 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
     const runUs = isTimed ? this.#timeSince(began) : notTimed;
     if (runUs >= blockedMs * 1000) watch?.claim(this, began, began + runUs / 1000, lag, claimed);
     if (isTimed && outcome.ok) this.#onRun?.(call, runUs);
-    return this.#ending.finish(call, outcome, runUs, waitUs);
+    return call.sink === undefined
+      ? this.#ending.finish(call, outcome, runUs, waitUs)
+      : this.#open(call, call.sink, context, outcome, runUs, waitUs);
   }
 
   /** See {@link Suspect}. */
@@ -211,8 +222,12 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
 
   /** See {@link WaitingOwner}. */
   finish(waiting: WaitingCall, outcome: Outcome): Reply {
-    const { call } = waiting;
-    return this.#ending.finish(call, outcome, this.#leave(waiting), waitOf(call, waiting.began));
+    const { call, context } = waiting;
+    const runUs = this.#leave(waiting);
+    const waitUs = waitOf(call, waiting.began);
+    return call.sink === undefined
+      ? this.#ending.finish(call, outcome, runUs, waitUs)
+      : this.#open(call, call.sink, context, outcome, runUs, waitUs);
   }
 
   /** See {@link WaitingOwner}. */
@@ -222,6 +237,35 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
     const { call, began } = waiting;
     return this.#ending.refuse(call, refusal, runUs, waitOf(call, began));
+  }
+
+  /** The handler of a call that streams has given an iterator, or failed. */
+  #open(
+    call: Call,
+    sink: StreamSink,
+    context: LazyContext,
+    outcome: Outcome,
+    runUs: number,
+    waitUs: number,
+  ): Reply {
+    const source = sourceOf(outcome);
+    if (source === undefined) return this.#ending.finish(call, outcome, runUs, waitUs);
+    const { streams, generators, isClosed } = this.#host;
+    const refusal = isClosed || call.scope.cancelled ? closed : streams.isFull && tooManyStreams;
+    if (refusal !== false) {
+      context.abort(standardError(refusal.code, refusal.data));
+      void source.close();
+      return this.#ending.refuse(call, refusal, runUs, waitUs);
+    }
+    const stream = streams.add(call, sink, this.place);
+    stream.producer = new StreamRun(
+      source,
+      context,
+      stream,
+      this.#ending.maxReplyBytes,
+      generators,
+    );
+    return this.#ending.pass(call, sink.opened(stream), 0, runUs, waitUs);
   }
 
   /** How long it ran, microseconds. */

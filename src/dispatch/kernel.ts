@@ -82,7 +82,7 @@ export class Kernel {
   ): Reply | Promise<Reply> | GoesToSink {
     const quick = scanLargeBody(body, this.#limits.strict);
     const procedure = quick && routing.table.get(quick.method);
-    if (quick?.id !== undefined && procedure !== undefined) {
+    if (quick?.id !== undefined && procedure !== undefined && procedure.stream === undefined) {
       const executor = routing.executorFor(procedure, quick.end - quick.start);
       if (executor.takesUnparsed) {
         return execute(executor, unparsedCall(procedure, quick, body, scope), sink);
@@ -105,7 +105,7 @@ export class Kernel {
     const quick = scanEnvelope(text, text, 0, this.#limits.strict);
     if (quick !== undefined) {
       const procedure = routing.table.get(quick.method);
-      if (procedure !== undefined) {
+      if (procedure !== undefined && procedure.stream === undefined) {
         const executor = routing.executorFor(procedure, quick.end - quick.start);
         if (executor.takesUnparsed && idIsKnown(quick, text)) {
           return execute(executor, unparsedCall(procedure, quick, text, scope), sink);
@@ -155,12 +155,12 @@ export class Kernel {
         this.#observer?.onRefused(body.code, undefined, undefined, scope);
         return body.reply;
       case 'single': {
-        const step = this.#plan(source, scope, routing).toStep(body.entry);
+        const step = this.#plan(source, scope, routing, true).toStep(body.entry);
         return step.call === undefined ? step.reply : step.executor.execute(step.call);
       }
       case 'batch': {
         this.#onBatch?.(scope, body.entries.length);
-        const plan = this.#plan(source, scope, routing);
+        const plan = this.#plan(source, scope, routing, false);
         const steps = body.entries.map((entry) => plan.toStep(entry));
         const { batchConcurrency, overlapReads } = this.#limits;
         const replies =
@@ -172,8 +172,13 @@ export class Kernel {
     }
   }
 
-  #plan(source: string | Uint8Array | undefined, scope: RequestScope, routing: Routing): Plan {
-    return new Plan(source, scope, routing, this.#limits, this.#unplaced);
+  #plan(
+    source: string | Uint8Array | undefined,
+    scope: RequestScope,
+    routing: Routing,
+    isAlone: boolean,
+  ): Plan {
+    return new Plan(source, scope, routing, this.#limits, this.#unplaced, isAlone);
   }
 }
 

@@ -32,6 +32,21 @@ export interface CallObserver {
    */
   onCall(call: Call, code: number, place: Place, waitUs: number, runUs: number, reply: Reply): void;
   /**
+   * A stream has ended. Once for each that has opened: its call was reported when it opened.
+   *
+   * @param code of the error that ended it; 0: its generator returned
+   * @param values how many it gave, of so many `characters` of JSON
+   * @param ms since it opened
+   */
+  onStreamEnd?(
+    call: Call,
+    code: number,
+    place: Place,
+    values: number,
+    characters: number,
+    ms: number,
+  ): void;
+  /**
    * What is no call of a procedure was refused: a body, an entry of a batch, a method nobody has.
    *
    * @param method as it was sent, undefined where none could be read

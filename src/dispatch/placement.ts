@@ -13,6 +13,8 @@ export interface PlacementFacts {
   readonly placement: Placement;
   readonly group: string | undefined;
   readonly isAsync: boolean;
+  /** Whether it yields values before its result. */
+  readonly isStream: boolean;
   /** Whether there are worker replicas at all. */
   readonly hasWorkers: boolean;
 }
@@ -38,10 +40,10 @@ export function decidePlacement(facts: PlacementFacts): PlacementDecision {
 
 /** Whether measurement may move the procedure: only where the operator has asked for it. */
 export function isMeasured(
-  { placement, group, isAsync, hasWorkers }: PlacementFacts,
+  { placement, group, isAsync, isStream, hasWorkers }: PlacementFacts,
   { inlineBelowUs }: PlacementLimits,
 ): boolean {
-  const isOpen = placement === 'auto' && group === undefined;
+  const isOpen = placement === 'auto' && group === undefined && !isStream;
   return inlineBelowUs > 0 && isOpen && !isAsync && hasWorkers;
 }
 
@@ -96,6 +98,6 @@ export function movedForBlocking(times: number, longestMs: number): PlacementDec
 }
 
 /** Whether a procedure that blocks the front end may move: not where that was declared, and not without replicas. */
-export function mayMove({ placement, isAsync, hasWorkers }: PlacementFacts): boolean {
-  return placement === 'auto' && isAsync && hasWorkers;
+export function mayMove({ placement, isAsync, isStream, hasWorkers }: PlacementFacts): boolean {
+  return placement === 'auto' && isAsync && !isStream && hasWorkers;
 }

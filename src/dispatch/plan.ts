@@ -11,6 +11,8 @@ import { roughLength } from './rough-length.ts';
 import type { KernelLimits, Routing } from './routing.ts';
 import type { RequestScope } from './scope.ts';
 import type { Step } from './sequence.ts';
+import { toStreamStep } from './streams/stream-step.ts';
+import { unsubscribing } from './streams/unsubscribe.ts';
 
 /** Characters compared for all suggestions of one request: about half a millisecond. */
 const suggestionSteps = 50_000;
@@ -28,12 +30,14 @@ export class Plan {
   readonly #routing: Routing;
   readonly #limits: KernelLimits;
   readonly #unplaced: CallEnding;
+  readonly #isAlone: boolean;
   readonly #suggestions = { left: suggestionSteps };
   readonly #lengths = { left: lengthSteps };
 
   /**
    * @param source the body; undefined for a payload that came parsed
    * @param unplaced ends the calls that come to no executor
+   * @param isAlone the request is no batch
    */
   constructor(
     source: string | Uint8Array | undefined,
@@ -41,7 +45,9 @@ export class Plan {
     routing: Routing,
     limits: KernelLimits,
     unplaced: CallEnding,
+    isAlone: boolean,
   ) {
+    this.#isAlone = isAlone;
     this.#source = source;
     this.#scope = scope;
     this.#routing = routing;
@@ -70,9 +76,9 @@ export class Plan {
     const { table } = this.#routing;
     const scope = this.#scope;
     const { maxReplyBytes, observer } = this.#unplaced;
-    const found = this.#limits.introspection
-      ? builtIn(method, table, maxReplyBytes, observer)
-      : undefined;
+    const found =
+      unsubscribing(method, table, scope, this.#unplaced) ??
+      (this.#limits.introspection ? builtIn(method, table, maxReplyBytes, observer) : undefined);
     if (found !== undefined) {
       const { procedure, executor } = found;
       const trace = scope.trace?.call(method, id);
@@ -87,6 +93,13 @@ export class Plan {
   }
 
   #place(call: Call, executor: Executor): Step {
+    const step = this.#withParams(call, executor);
+    if (call.procedure.stream === undefined || step.call === undefined) return step;
+    const { streams } = this.#routing;
+    return toStreamStep(step, call.procedure.stream, streams, this.#isAlone, this.#unplaced);
+  }
+
+  #withParams(call: Call, executor: Executor): Step {
     if (this.#source === undefined) {
       return call.params !== undefined && executor.takesUnparsed
         ? this.#withText(call, executor)

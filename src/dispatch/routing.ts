@@ -1,12 +1,15 @@
 import type { ReadLimits } from '../jsonrpc/body.ts';
 import type { Procedure } from '../router/types.ts';
 import type { Executor } from './executor.ts';
+import type { OpenStreams } from './streams/open-streams.ts';
 
 /** The procedures and executors one request uses from its first call to its last. */
 export interface Routing {
   readonly table: ReadonlyMap<string, Procedure>;
   /** Whether the length of params has a say in where a call runs. */
   readonly placesByLength: boolean;
+  /** The streams that calls of this routing have opened. */
+  readonly streams: OpenStreams;
   /**
    * Where a call runs now.
    *

@@ -3,6 +3,7 @@ import type { RequestFacts } from '../router/lazy-context.ts';
 import type { Verdict } from './authenticate.ts';
 import type { BodyLease } from './body-memory.ts';
 import type { RateNotice } from './quota/rate-limit.ts';
+import type { StreamHost } from './streams/contract.ts';
 import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
 
 /** What a transport knows of one request. Every call of the request shares these facts. */
@@ -52,6 +53,8 @@ export class RequestScope implements RequestFacts {
   place: 'held' | 'left' | undefined;
   /** What the reply tells the caller of its rate limit; undefined: nothing. */
   rateNotice: RateNotice | undefined;
+  /** Who reads the streams of the request; undefined: nobody can. Set by the transport. */
+  streams: StreamHost | undefined;
   /** The buffer of a large body; undefined: the body is small, or lies in its caller's own memory. */
   body: BodyLease | undefined;
   /** Most requests have one call, so most have one listener. */
@@ -120,6 +123,11 @@ export class RequestScope implements RequestFacts {
   /** Milliseconds from receipt for the whole request; undefined: no limit. */
   get timeoutMs(): number | undefined {
     return this.#timeoutMs;
+  }
+
+  /** Milliseconds from receipt that the caller itself gives the request; undefined: it did not say. */
+  get callerTimeoutMs(): number | undefined {
+    return this.#facts.timeoutMs;
   }
 
   /** Lowers the limit of the whole request, never raises it. */

@@ -1,6 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
+import { sourceOf } from '../router/invoke.ts';
 import type { LazyContext } from '../router/lazy-context.ts';
 import type { Call } from './call.ts';
 import type { Deadline } from './deadline.ts';
@@ -24,7 +25,7 @@ export class WaitingCall implements Deadline, CancelListener {
   readonly at: number;
   /** When the call began, by `clockMs`; undefined: the call is not timed. */
   readonly began: number | undefined;
-  readonly #context: LazyContext;
+  readonly context: LazyContext;
   readonly #timeoutMs: number;
   readonly #owner: WaitingOwner;
   readonly #resolve: (reply: Reply) => void;
@@ -41,7 +42,7 @@ export class WaitingCall implements Deadline, CancelListener {
     this.call = call;
     this.at = limit.at;
     this.began = began;
-    this.#context = context;
+    this.context = context;
     this.#timeoutMs = limit.timeoutMs;
     this.#owner = owner;
     this.#resolve = resolve;
@@ -54,7 +55,11 @@ export class WaitingCall implements Deadline, CancelListener {
 
   /** Ends the call with what its handler came to. Does nothing where the call was answered at its deadline. */
   end(outcome: Outcome): void {
-    if (this.#isAnswered) return;
+    if (this.#isAnswered) {
+      // A stream that nobody waits for any more.
+      void sourceOf(outcome)?.close();
+      return;
+    }
     this.#isAnswered = true;
     this.#resolve(this.#owner.finish(this, outcome));
   }
@@ -71,11 +76,11 @@ export class WaitingCall implements Deadline, CancelListener {
   }
 
   onCancelled(): void {
-    this.#context.abort(standardError(ErrorCode.Cancelled));
+    this.context.abort(standardError(ErrorCode.Cancelled));
   }
 
   #giveUp(refusal: Refusal): void {
-    this.#context.abort(standardError(refusal.code, refusal.data));
+    this.context.abort(standardError(refusal.code, refusal.data));
     if (this.#isAnswered) return;
     this.#isAnswered = true;
     this.#resolve(this.#owner.giveUp(this, refusal));

@@ -2,6 +2,7 @@ import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CallGroup } from '../dispatch/queue/call-group.ts';
 import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
+import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { Expected } from './workers/loading.ts';
 import type { RetirementLimits } from './workers/retirement.ts';
 import type { ThreadOptions } from './workers/threads.ts';
@@ -37,6 +38,8 @@ export interface PoolOptions extends RosterOptions {
   readonly maxQueueMs: number;
   /** How the workers are shared out among callers whose calls wait. */
   readonly shares: CallerShares;
+  /** The streams of the loading that the workers belong to. */
+  readonly streams: OpenStreams;
 }
 
 /** Who is told of the calls of a pool. */

@@ -2,25 +2,32 @@ import { RegistrationError } from './registration-error.ts';
 
 /**
  * @param what is called: `the handler`, `a middleware`
- * @throws RegistrationError for what can't be called, or gives no single value
+ * @throws RegistrationError for what can't be called, and for a generator function where one value is needed
  */
 export function assertCallable(value: unknown, where: string, what: string): void {
   if (typeof value !== 'function') {
     throw new RegistrationError(`${where}: ${what} must be a function, got ${shown(value)}`);
   }
-  const kind = functionKind(value);
-  if (kind === 'GeneratorFunction' || kind === 'AsyncGeneratorFunction') {
-    throw new RegistrationError(
-      `${where}: a generator function has no single result to answer with; return an array instead`,
-    );
+  if (isGeneratorFunction(value) && what !== theHandler) {
+    throw new RegistrationError(`${where}: ${what} can't be a generator function`);
   }
   if (/^class\b/.test(Function.prototype.toString.call(value))) {
     throw new RegistrationError(`${where}: a class can't be called; give one of its methods`);
   }
 }
 
+/** What `assertCallable` calls the handler of a procedure, which may be a generator function: a stream. */
+export const theHandler = 'the handler';
+
+/** Whether its calls wait: an `async` function, or an `async` generator function. */
 export function isAsyncFunction(value: object): boolean {
-  return functionKind(value) === 'AsyncFunction';
+  const kind = functionKind(value);
+  return kind === 'AsyncFunction' || kind === 'AsyncGeneratorFunction';
+}
+
+export function isGeneratorFunction(value: object): boolean {
+  const kind = functionKind(value);
+  return kind === 'GeneratorFunction' || kind === 'AsyncGeneratorFunction';
 }
 
 /** The function's tag. A function inherits it from its prototype, so a bound function has the tag of its target. */

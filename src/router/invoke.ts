@@ -9,8 +9,9 @@ import type { Passed } from './middleware/passed.ts';
 import { runChain } from './middleware/run.ts';
 import { ResultFault } from './result-fault.ts';
 import { jsonText, keptText, toJson } from './result-text.ts';
+import { iteratorOf, type StreamStep, ValueSource } from './stream/value-source.ts';
 import { isThenable } from './thenable.ts';
-import type { Procedure } from './types.ts';
+import type { Procedure, ResultRules, StreamRules } from './types.ts';
 
 /** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
 export type FaultReporter = (fault: Fault) => void;
@@ -33,6 +34,18 @@ export interface InvokeOptions {
   readonly checkResults: CheckResults;
   readonly onFault: FaultReporter;
 }
+
+/** The outcome of a call that has opened a stream: its reply is up to whoever reads the stream. */
+export interface OpenedOutcome extends Outcome {
+  readonly source: ValueSource;
+}
+
+/** What a stream's values come from, where the outcome is that of a call that has opened one. */
+export function sourceOf(outcome: Outcome): ValueSource | undefined {
+  return (outcome as Partial<OpenedOutcome>).source;
+}
+
+const opened: Outcome = resultOutcome('null');
 
 /**
  * Runs a call: validates the params, authorizes, runs middleware, calls the handler and serialises its result. Every
@@ -118,14 +131,60 @@ async function settle(
 
 /** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */
 function finish(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
-  const { result: rules, name } = procedure;
+  return procedure.stream === undefined
+    ? toOutcome(procedure, procedure.result, 'the result does not match returns', result, options)
+    : open(procedure, procedure.stream, result, options);
+}
+
+/** A handler gave what the values of a stream come from. */
+function open(
+  procedure: Procedure,
+  { value: rules }: StreamRules,
+  result: unknown,
+  options: InvokeOptions,
+): Outcome {
+  const { name } = procedure;
+  const iterator = iteratorOf(result);
+  if (iterator === undefined) {
+    return faultOutcome('the handler of a stream gave no iterator', name, options.onFault);
+  }
+  const toError = (error: unknown): Outcome => toErrorOutcome(error, name, options.onFault);
+  const attempt = (rule: ResultRules | undefined, mismatch: string, value: unknown): Outcome => {
+    try {
+      return toOutcome(procedure, rule, mismatch, value, options);
+    } catch (error) {
+      return toError(error);
+    }
+  };
+  const toStep = (value: unknown): StreamStep => {
+    const outcome = attempt(rules, 'a value does not match yields', value);
+    return outcome.ok ? outcome.text : outcome;
+  };
+  const toEnd = (value: unknown): Outcome =>
+    attempt(procedure.result, 'what it returned does not match returns', value);
+  const outcome: OpenedOutcome = {
+    ...opened,
+    source: new ValueSource(iterator, { toStep, toEnd, toError }),
+  };
+  return outcome;
+}
+
+/** @throws TypeError for a value that JSON can't hold; whatever a `toJSON` throws */
+function toOutcome(
+  procedure: Procedure,
+  rules: ResultRules | undefined,
+  mismatchText: string,
+  result: unknown,
+  options: InvokeOptions,
+): Outcome {
+  const { name } = procedure;
   try {
     if (rules === undefined) return resultOutcome(keptText(result));
     const projected = rules.project(result);
     if (options.checkResults !== 'off') {
       const mismatch = rules.mismatchOf(projected);
       if (mismatch !== undefined) {
-        const detail = `the result does not match returns: ${mismatch}`;
+        const detail = `${mismatchText}: ${mismatch}`;
         if (options.checkResults === 'refuse') return faultOutcome(detail, name, options.onFault);
         reportMismatch(procedure, detail, options.onFault);
       }

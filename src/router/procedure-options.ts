@@ -57,6 +57,14 @@ const rules: Readonly<Record<OptionName, Rule>> = {
     expected: `a whole number of milliseconds, 1 to ${longestTimerMs}`,
   },
   maxConcurrency: { valid: isCount, expected: 'a whole number of calls, 1 or more' },
+  yields: {
+    valid: isSchema,
+    expected: 'a TypeBox schema, made by Type, or one of zod, arktype or valibot',
+  },
+  stream: {
+    valid: (value) => value === true || isPlain(value),
+    expected: 'true, or an object: { notification?, unsubscribe?, collect?, drain? }',
+  },
   async: { valid: (value) => typeof value === 'boolean', expected: 'true or false' },
 };
 

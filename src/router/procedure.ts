@@ -1,4 +1,4 @@
-import { assertCallable, isAsyncFunction } from './callable.ts';
+import { assertCallable, isAsyncFunction, theHandler } from './callable.ts';
 import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
 import { compileEffects } from './effects.ts';
 import type { Env, StateOf } from './env.ts';
@@ -14,6 +14,7 @@ import {
 } from './schema/schema.ts';
 import type { ParamsSchema } from './schema/shape.ts';
 import type { ParamsOf, ResultOf, ResultSchema } from './schema/sides.ts';
+import { type CompiledYields, compileYields, streamRules } from './stream/stream-rules.ts';
 import type { Handler, Procedure, ProcedureEntry, ProcedureOptions } from './types.ts';
 
 /** Makes procedures whose handlers rely on the environment `E`. */
@@ -53,6 +54,7 @@ export interface CompiledOptions {
   readonly options: ProcedureOptions;
   readonly params: CompiledParams;
   readonly returns: CompiledReturns;
+  readonly yields: CompiledYields;
   readonly errors: Procedure['errors'];
   readonly effects: Procedure['effects'];
 }
@@ -64,6 +66,7 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
     options,
     params: compileParams(options.params, where, options.placement),
     returns: compileReturns(options.returns, where),
+    yields: compileYields(options, where),
     errors: compileErrors(options.errors, where),
     effects: compileEffects(options.effects, where),
   };
@@ -71,11 +74,11 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
 
 /** @throws RegistrationError */
 export function buildProcedure(
-  { options, params, returns, errors, effects }: CompiledOptions,
+  { options, params, returns, yields, errors, effects }: CompiledOptions,
   handler: Handler,
   where: string,
 ): Procedure {
-  assertCallable(handler, where, 'the handler');
+  assertCallable(handler, where, theHandler);
   const links = distinct(
     linksOf(options.authorize, options.use as readonly Middleware[] | undefined),
   );
@@ -97,6 +100,7 @@ export function buildProcedure(
     maxConcurrency: options.maxConcurrency,
     bindParams: params.bindParams,
     result: returns.result,
+    stream: streamRules(yields, handler),
     moduleState: undefined,
   });
 }

@@ -39,8 +39,15 @@ export interface ProcedureOptions<
    * valibot. Without it any object is taken.
    */
   readonly params?: Params;
-  /** The result's schema. */
+  /** The result's schema. Of a stream: the schema of the value that its generator returns. */
   readonly returns?: Returns;
+  /** The schema of each value that a stream yields. */
+  readonly yields?: ResultSchema | undefined;
+  /**
+   * What a stream does beyond its values. A generator function is a stream without it; `true`, or an object, marks a plain
+   * function that returns an iterator.
+   */
+  readonly stream?: true | StreamOptions | undefined;
   /** Errors that are part of the procedure's contract. The handler may throw any other as well. */
   readonly errors?: Errors | undefined;
   /** One paragraph for callers, shown in the introspection document. */
@@ -67,6 +74,40 @@ export interface ProcedureOptions<
   readonly maxConcurrency?: number | undefined;
   /** True for a function that returns a promise without being an `async` function. */
   readonly async?: boolean | undefined;
+}
+
+/** See {@link ProcedureOptions.stream}. */
+export interface StreamOptions {
+  /**
+   * The method of the notifications that bring its values over WebSocket. Default: a name that ends in `subscribe` notifies
+   * as `...subscription`, any other under its own name.
+   */
+  readonly notification?: string | undefined;
+  /**
+   * A method that ends a subscription, beside `rpc.unsubscribe`. Default: a name that ends in `subscribe` has
+   * `...unsubscribe`, any other has none.
+   */
+  readonly unsubscribe?: string | undefined;
+  /** A caller that can't read a stream gets the array of all values instead of an error. Default false. */
+  readonly collect?: boolean | undefined;
+  /**
+   * What happens when the service reloads, recycles the worker or drains. `end`, the default: the signal aborts, and the
+   * stream ends at its next yield. `finish`: it goes on until it has ended by itself, or the time is over.
+   */
+  readonly drain?: 'end' | 'finish' | undefined;
+}
+
+/** A stream, compiled. */
+export interface StreamRules {
+  /** See {@link StreamOptions}; undefined: the default. */
+  readonly notification: string | undefined;
+  readonly unsubscribe: string | undefined;
+  readonly collect: boolean;
+  readonly drain: 'end' | 'finish';
+  /** The schema of each value; undefined: nothing is declared. */
+  readonly yields: TSchema | undefined;
+  /** What is done with a value before it is sent; undefined: nothing is declared. */
+  readonly value: ResultRules | undefined;
 }
 
 /** One refused argument: the `data` of a -32602 is a list of these. */
@@ -139,6 +180,8 @@ export interface Procedure<Entry = unknown> {
   readonly bindParams: (params: unknown) => Record<string, unknown>;
   /** What is done with a result before it is sent; undefined: nothing is declared. */
   readonly result: ResultRules | undefined;
+  /** It yields values before its result; undefined: it has a result alone. */
+  readonly stream: StreamRules | undefined;
   /** The state of the module that the procedure was loaded from. */
   readonly moduleState: ModuleState | undefined;
   /** The procedure's entry in a contract. Exists only in the type. */

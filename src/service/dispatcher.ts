@@ -15,6 +15,7 @@ import type { GoesToSink, ReplySink } from '../dispatch/reply-sink.ts';
 import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
+import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
 import { toObservers } from '../observe/call-event.ts';
@@ -29,6 +30,7 @@ import { Documents } from './documents.ts';
 import { FrontEndBlockers } from './front-end-blockers.ts';
 import type { LoadedService } from './loaded-service.ts';
 import { createFetch, type LocalFetch } from './local-fetch.ts';
+import { readStream } from './local-stream.ts';
 import { Metrics } from './metrics.ts';
 import { Observation } from './observation.ts';
 import { BodyRequest, PayloadRequest } from './request.ts';
@@ -110,6 +112,7 @@ export class Dispatcher implements Service {
       watch: this.#watch,
       blockers: this.#blockers,
       shares,
+      streamCount: { open: 0 },
     };
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),
@@ -183,6 +186,29 @@ export class Dispatcher implements Service {
       this.#admission.enter(new BodyRequest(this.#kernel, this.config, body, scope)),
     );
     return textOfReply(reply);
+  }
+
+  /**
+   * Handles one request of a streaming procedure: yields its values, and returns what the procedure returned. Leaving the
+   * loop ends the stream. A procedure that does not stream yields nothing.
+   *
+   * @param payload a request with an id; values of a notification would have no reader
+   * @throws RpcError (rejects) where the call fails or the stream ends with an error
+   */
+  stream(
+    payload: unknown,
+    options: DispatchOptions = {},
+  ): AsyncGenerator<unknown, unknown, undefined> {
+    return readStream(
+      (reader) =>
+        this.#withScope(options, (scope) => {
+          scope.streams = reader;
+          return this.#admission.enter(
+            new PayloadRequest(this.#kernel, this.config, payload, scope),
+          );
+        }),
+      options.signal,
+    );
   }
 
   handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
@@ -328,7 +354,12 @@ export class Dispatcher implements Service {
   }
 
   #routing(): Routing {
-    return this.#serving.current ?? this.#ended ?? closedRouting(new Map(), this.#observation);
+    return this.#serving.current ?? this.#ended ?? this.#closedRouting(new Map());
+  }
+
+  #closedRouting(table: LoadedService['table']): Routing {
+    const streams = new OpenStreams(this.config, this.#deadlines, { open: 0 }, this.#observation);
+    return closedRouting(table, streams, this.#observation);
   }
 
   #running(): LoadedService {
@@ -354,7 +385,7 @@ export class Dispatcher implements Service {
     this.#isDraining = true;
     if (loaded !== undefined) {
       await this.#serving.idle(graceMs);
-      this.#ended = closedRouting(loaded.table, this.#observation);
+      this.#ended = this.#closedRouting(loaded.table);
     }
     const ended = this.#serving.close(Math.max(0, until - clockMs()));
     this.#deadlines.close();

@@ -2,6 +2,7 @@ import { type Config, resolveConfig } from '../config/config.ts';
 import { DeadlineSweep } from '../dispatch/deadline.ts';
 import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
 import { Kernel } from '../dispatch/kernel.ts';
+import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 import type { Procedure } from '../router/types.ts';
@@ -39,14 +40,17 @@ export function createInlineKernel(
   const { checkResults, timeoutMs, maxReplyBytes, logLevel } = config;
   const own = logAt(logLevel);
   const onFault = options.onFault ?? logFault(own);
+  const streams = new OpenStreams(config, deadlines, { open: 0 }, undefined);
   const host = new InlineHost(
     { checkResults, timeoutMs, maxReplyBytes, onFault, onLine: logLine(own) },
     deadlines,
+    streams,
   );
   const inline = new InlineExecutor(host);
   return new Kernel(config, () => ({
     table: table(),
     placesByLength: false,
+    streams,
     executorFor: () => inline,
   }));
 }

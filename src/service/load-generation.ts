@@ -4,6 +4,7 @@ import { StartupError } from '../base/startup-error.ts';
 import { aWorkerOf } from '../base/worker-group.ts';
 import type { Crew } from '../config/groups-kind.ts';
 import type { RunObserver } from '../dispatch/executor.ts';
+import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { orAborted } from '../modules/load-stage.ts';
 import { locateModule } from '../modules/module-file.ts';
 import { type LoadedModules, loadModules } from '../modules/modules.ts';
@@ -14,7 +15,7 @@ import { ChangedFileError, type Expected } from '../pool/workers/loading.ts';
 import type { Trial } from '../pool/workers/trial.ts';
 import { fingerprint } from '../router/document/introspect.ts';
 import { LoadLimit } from './load-limit.ts';
-import { LoadedService, type ServiceContext } from './loaded-service.ts';
+import { createStreams, LoadedService, type ServiceContext } from './loaded-service.ts';
 import { usedGroups, warnOfNoProcedures } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
 import { workerLog } from './worker-log.ts';
@@ -32,6 +33,7 @@ const teardownMs = 1000;
 export class GenerationLoad {
   readonly #paths: readonly string[];
   readonly #context: ServiceContext;
+  readonly #streams: OpenStreams;
   readonly #givenUp: AbortSignal;
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
@@ -44,6 +46,7 @@ export class GenerationLoad {
   constructor(paths: readonly string[], context: ServiceContext, givenUp: AbortSignal) {
     this.#paths = paths;
     this.#context = context;
+    this.#streams = createStreams(context);
     this.#givenUp = givenUp;
     this.#signal = AbortSignal.any([givenUp, this.#failed.signal]);
   }
@@ -149,6 +152,7 @@ export class GenerationLoad {
       counters: poolCounters.of(group),
       bodies,
       shares,
+      streams: this.#streams,
     };
     const onRun: RunObserver = (call, us) => this.#loaded?.recordRun(call, us);
     const calls = { observer: observation, onRun };
@@ -164,7 +168,13 @@ export class GenerationLoad {
   #finish(modules: LoadedModules, sources: SourceFiles): LoadedService {
     for (const given of modules.empty)
       warnOfNoProcedures(`the router of ${given}`, this.#context.log);
-    this.#loaded = LoadedService.ofModules(modules, this.#pools, sources, this.#context);
+    this.#loaded = LoadedService.ofModules(
+      modules,
+      this.#pools,
+      this.#streams,
+      sources,
+      this.#context,
+    );
     return this.#loaded;
   }
 

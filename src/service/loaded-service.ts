@@ -18,6 +18,7 @@ import {
 } from '../dispatch/placement.ts';
 import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import type { Routing } from '../dispatch/routing.ts';
+import { OpenStreams, type StreamCount } from '../dispatch/streams/open-streams.ts';
 import { locateModule } from '../modules/module-file.ts';
 import type { LoadedModules } from '../modules/modules.ts';
 import type { SourceFiles } from '../modules/source-files.ts';
@@ -44,6 +45,7 @@ export interface ServiceContext {
   readonly bodies: BodyMemory;
   readonly watch: FrontEndWatch;
   readonly blockers: FrontEndBlockers;
+  readonly streamCount: StreamCount;
   /** How the workers are shared out among callers whose calls wait. */
   readonly shares: CallerShares;
   /**
@@ -72,6 +74,12 @@ interface Placed {
   longestMs: number;
 }
 
+/** The streams of one loading. */
+export function createStreams(context: ServiceContext): OpenStreams {
+  const { config, deadlines, streamCount, observation } = context;
+  return new OpenStreams(config, deadlines, streamCount, observation);
+}
+
 /** What to do about a procedure that blocks the front end. */
 const advice = {
   moves: `async does not make CPU work harmless; it moves to the workers at the ${blockedToMove}rd time, or declare placement: 'worker'`,
@@ -90,6 +98,7 @@ export class LoadedService implements Routing, RequestCounter {
   readonly pools: Pools;
   /** The files that the modules were loaded from, on this thread and in the workers. */
   readonly sources: SourceFiles | undefined;
+  readonly streams: OpenStreams;
   readonly #modules: LoadedModules | undefined;
   readonly #context: ServiceContext;
   readonly #inline: InlineHost;
@@ -102,6 +111,7 @@ export class LoadedService implements Routing, RequestCounter {
     router: AnyRouter,
     context: ServiceContext,
     pools: Pools,
+    streams: OpenStreams,
     modules?: LoadedModules,
     sources?: SourceFiles,
   ) {
@@ -119,24 +129,26 @@ export class LoadedService implements Routing, RequestCounter {
       onFault: logFault(log),
       onLine: logLine(log),
     };
-    this.#inline = new InlineHost(options, deadlines, observation, watch);
+    this.streams = streams;
+    this.#inline = new InlineHost(options, deadlines, streams, observation, watch);
   }
 
   /** Serves a router given as an object. Such a router exists on this thread only, so all its calls run inline. */
   static ofRouter(router: AnyRouter, context: ServiceContext): LoadedService {
     assertRunsInline(router, context.log);
     usedGroups(router, Object.keys(context.config.groups), context.log);
-    return new LoadedService(router, context, new Map());
+    return new LoadedService(router, context, new Map(), createStreams(context));
   }
 
   /** Serves modules that this thread and the workers of `pools` have loaded from `sources` and set up. */
   static ofModules(
     modules: LoadedModules,
     pools: Pools,
+    streams: OpenStreams,
     sources: SourceFiles,
     context: ServiceContext,
   ): LoadedService {
-    return new LoadedService(modules.router, context, pools, modules, sources);
+    return new LoadedService(modules.router, context, pools, streams, modules, sources);
   }
 
   /**
@@ -219,7 +231,7 @@ export class LoadedService implements Routing, RequestCounter {
 
   /** Finishes the requests in flight and ends. Another loading takes new requests. */
   async retire(graceMs: number): Promise<void> {
-    await this.idle(graceMs);
+    await Promise.all([this.idle(graceMs), this.streams.drain('reload', graceMs)]);
     // Nobody waits for this close, so a spare worker that still loads gets the time to finish loading.
     await this.close(0, this.#context.config.startTimeoutMs);
   }
@@ -233,8 +245,10 @@ export class LoadedService implements Routing, RequestCounter {
   async #close(graceMs: number, loadingMs: number): Promise<void> {
     const until = performance.now() + Math.max(graceMs, loadingMs);
     this.#inline.close();
+    const streamsEnded = this.streams.drain('shutdown', graceMs, 0);
     for (const { inline } of this.#placed.values()) inline.close();
-    await Promise.all(Array.from(this.pools.values(), (pool) => pool.close(graceMs, loadingMs)));
+    const poolsClosed = Array.from(this.pools.values(), (pool) => pool.close(graceMs, loadingMs));
+    await Promise.all([streamsEnded, ...poolsClosed]);
     if (this.#modules === undefined) return;
     const leftMs = Math.round(until - performance.now());
     const hung = await teardownWithin(this.#modules, Math.max(leftMs, shortestTeardownMs));
@@ -252,10 +266,11 @@ export class LoadedService implements Routing, RequestCounter {
     return placed;
   }
 
-  #place({ name, placement, group, isAsync }: Procedure): Placed {
+  #place({ name, placement, group, isAsync, stream }: Procedure): Placed {
     const pool = this.pools.get(group);
     const { config, log } = this.#context;
-    const facts = { placement, group, isAsync, hasWorkers: pool !== undefined };
+    const isStream = stream !== undefined;
+    const facts = { placement, group, isAsync, isStream, hasWorkers: pool !== undefined };
     const fixed = decidePlacement(facts);
     const measured = isMeasured(facts, config)
       ? new LearnedPlacement(fixed, config, ({ place, reason }) =>

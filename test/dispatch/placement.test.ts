@@ -16,7 +16,8 @@ test('where a procedure begins', () => {
     ['auto', false, false, 'inline', 'modules'],
     ['auto', true, false, 'inline', ''],
   ] as const) {
-    const decision = decidePlacement({ placement, group: undefined, isAsync, hasWorkers });
+    const rest = { group: undefined, isStream: false };
+    const decision = decidePlacement({ ...rest, placement, isAsync, hasWorkers });
     const facts = `${placement} ${isAsync ? 'async' : 'sync'} ${hasWorkers ? 'workers' : 'alone'}`;
     assert.equal(decision.place, place, facts);
     assert.ok(decision.reason.includes(reason), `${facts}: ${decision.reason}`);
@@ -26,7 +27,7 @@ test('where a procedure begins', () => {
 test('a group is a place of its own, whatever the procedure is', () => {
   for (const placement of ['auto', 'worker'] as const) {
     for (const isAsync of [true, false]) {
-      const facts = { placement, group: 'gpu', isAsync, hasWorkers: true };
+      const facts = { placement, group: 'gpu', isAsync, isStream: false, hasWorkers: true };
       const { place, reason } = decidePlacement(facts);
       assert.equal(place, 'worker:gpu');
       assert.match(reason, /group: 'gpu'/);

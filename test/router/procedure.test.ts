@@ -84,21 +84,41 @@ describe('procedure', () => {
       /^procedure "p": the handler must be a function, got a value of type undefined/,
     );
     refuses({}, 'x', /the handler must be a function, got "x"/);
-    refuses(
-      {},
-      function* numbers() {
-        yield 1;
-      },
-      /^procedure "numbers": a generator function/,
-    );
-    refuses(
-      {},
-      async function* numbers() {
-        yield 1;
-      },
-      /a generator function/,
-    );
     refuses({}, class Thing {}, /a class can't be called/);
+  });
+
+  test('streams when its function is a generator, or when it says so', () => {
+    const { stream, isAsync } = procedure({}, function* numbers() {
+      yield 1;
+    });
+    const plain = { notification: undefined, unsubscribe: undefined, collect: false };
+    const undeclared = { yields: undefined, value: undefined };
+    assert.deepEqual({ ...stream }, { ...plain, drain: 'end', ...undeclared });
+    assert.equal(isAsync, false);
+    const waits = procedure({ stream: { collect: true, drain: 'finish' } }, async function* () {
+      yield 1;
+    });
+    assert.equal(waits.isAsync, true);
+    assert.equal(waits.stream?.collect, true);
+    assert.equal(waits.stream?.drain, 'finish');
+    assert.equal(procedure({ stream: true }, () => [1]).stream?.collect, false);
+    assert.equal(procedure({ yields: Type.Number() }, () => [1]).stream?.yields?.type, 'number');
+    assert.equal(procedure({}, () => [1]).stream, undefined);
+  });
+
+  test('refuses options of a stream that can not be', () => {
+    const given = { name: 'p' };
+    const handler = (): number[] => [];
+    const wrong = (stream: unknown) => ({ ...given, stream });
+    refuses(wrong(false), handler, /option stream must be true, or an object/);
+    refuses(
+      wrong({ colect: true }),
+      handler,
+      /stream has no member "colect"\. Known: notification/,
+    );
+    refuses(wrong({ drain: 'now' }), handler, /option stream\.drain must be 'end' or 'finish'/);
+    refuses(wrong({ notification: 'rpc.x' }), handler, /stream\.notification: .* reserved/);
+    refuses({ ...given, yields: 1 }, handler, /option yields must be/);
   });
 
   test('refuses options in the wrong place or of no object', () => {

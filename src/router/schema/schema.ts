@@ -118,9 +118,10 @@ export interface CompiledReturns {
 export function compileReturns(
   declared: TSchema | StandardSchema | undefined,
   where: string,
+  option: 'returns' | 'yields' = 'returns',
 ): CompiledReturns {
   if (declared === undefined) return { schema: undefined, result: undefined };
-  const place = `${where}: returns`;
+  const place = `${where}: ${option}`;
   const given = isStandard(declared) ? sideOf(declared, 'output', place) : declared;
   assertSchema(given, place);
   const schema = mapTree(given, compilable);

@@ -5,6 +5,7 @@ import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
 import type { Executor } from '../../../src/dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../../../src/dispatch/inline.ts';
 import { type GoesToSink, goesToSink } from '../../../src/dispatch/reply-sink.ts';
+import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
 import type { Reply } from '../../../src/jsonrpc/reply.ts';
 import { SourceFiles } from '../../../src/modules/source-files.ts';
 import { workerExecArgv } from '../../../src/modules/typescript.ts';
@@ -32,7 +33,7 @@ export const inline: Subject = {
       checkResults: 'refuse' as const,
       onFault: () => {},
     };
-    const host = new InlineHost(options, deadlines, observer);
+    const host = new InlineHost(options, deadlines, createStreams(deadlines), observer);
     return {
       executor: new InlineExecutor(host),
       // The service stops new calls, waits for those it has, and then ends the deadlines.
@@ -44,6 +45,11 @@ export const inline: Subject = {
     };
   },
 };
+
+function createStreams(deadlines: DeadlineSweep): OpenStreams {
+  const limits = { timeoutMs, maxStreamMs: 0, maxStreams: 10_000 };
+  return new OpenStreams(limits, deadlines, { open: 0 }, undefined);
+}
 
 const nothing = (): void => {};
 
@@ -78,6 +84,7 @@ function poolSubject(name: string, ofGroup: string | undefined): Subject {
           maxWorkerMemory: 0,
           counters: new PoolCounters(),
           bodies: new BodyMemory(2 ** 26, 2 ** 24),
+          streams: createStreams(new DeadlineSweep()),
           shares: { keyOf: () => '', weightOf: () => 1 },
           replica: { ...limits, maxWorkerMemory: 0, tracing: false },
         },

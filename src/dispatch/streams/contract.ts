@@ -1,0 +1,90 @@
+import type { RpcError } from '../../jsonrpc/errors.ts';
+import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
+import type { Procedure } from '../../router/types.ts';
+
+/**
+ * Streams: calls that give values before their result. Three parties take part:
+ *
+ *     reader                     OpenStream                  producer
+ *     (a transport's host,  <--  one a stream, on the   <--  (a generator on this thread, or the
+ *      a collector)         -->  front end: counts,     -->   way to one in a worker)
+ *                                limits, ends once
+ *           value, end  <--                          <--  value, end
+ *           grant, cancel -->                        -->  grant, cancel, drain
+ *
+ * The call of a streaming procedure is a call like any other until its handler has given an iterator: it is placed,
+ * queued, limited, timed, reported, and may fail. Then the stream has **opened**, and the call is answered: its reply is
+ * what the reader says. What comes later belongs to the stream. A producer gives values only against credit, and a stream
+ * opens without any: nothing is produced before its reader asks.
+ */
+
+/** Takes the values of one stream. Made by the reader when the call comes. None of the methods may throw. */
+export interface StreamSink {
+  /** Whether the stream is read as part of its call: the call's own deadlines then hold for all of it. */
+  readonly isCollected?: boolean;
+  /**
+   * The stream has opened. Nothing is produced before the reader grants something.
+   *
+   * @returns the reply of the call, such as the subscription's id. What is given back goes the way of any other reply
+   */
+  opened(flow: StreamFlow): Reply;
+  /**
+   * @param text JSON text of a value. In the order in which the values were yielded
+   */
+  value(text: string): void;
+  /**
+   * The stream has ended: its return value, or why it ended. Once for each stream that has opened, and nothing follows.
+   * Never called where the reader itself has cancelled.
+   */
+  end(outcome: Outcome): void;
+}
+
+/** The reader's hold on its stream. */
+export interface StreamFlow {
+  /**
+   * Lets the stream yield so many values more, and so many characters of their texts. The stream pauses when either is
+   * used up: the last value may exceed the characters.
+   */
+  grant(values: number, characters: number): void;
+  /** Nobody reads any more: nothing follows, no end either. Idempotent; does nothing after the end. */
+  cancel(): void;
+}
+
+/** What a reader is told of the call that asks for a stream. */
+export interface StreamCall {
+  readonly procedure: Procedure;
+  /** JSON text of the id, exactly as it was written. A call without an id opens no stream. */
+  readonly id: string | undefined;
+}
+
+/** Who reads the streams of a request. A transport puts one on the scope (`RequestScope.streams`). */
+export interface StreamHost {
+  /**
+   * A call of a streaming procedure is about to be placed.
+   *
+   * @param isAlone it is the only call of its request
+   * @returns the sink; the error of a refusal, where there are too many streams; undefined: this host can't read this one,
+   *   which is collected then where its procedure allows that, and refused where not
+   */
+  accept(call: StreamCall, isAlone: boolean): StreamSink | Outcome | undefined;
+  /**
+   * Ends a subscription; undefined: this host has none, and `rpc.unsubscribe` is an unknown method.
+   *
+   * @param id as the reply of the subscribing call named it
+   * @returns false where there is no such subscription
+   */
+  readonly unsubscribe?: ((id: string) => boolean) | undefined;
+}
+
+/** What makes the values of one stream, seen from the front end. */
+export interface StreamProducer {
+  /** See {@link StreamFlow.grant}. */
+  grant(values: number, characters: number): void;
+  /** Nobody reads any more: the handler's signal aborts with `reason`, then the generator is closed. */
+  cancel(reason: RpcError): void;
+  /** The stream is to end: the handler's signal aborts with `reason`, and the stream ends with it at its next yield. */
+  drain(reason: RpcError): void;
+}
+
+/** The window that readers give a stream: so many values, or so many characters, whichever comes first. */
+export const streamWindow = { values: 32, characters: 64 * 1024 } as const;

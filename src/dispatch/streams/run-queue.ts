@@ -1,0 +1,71 @@
+import { clockMs } from '../../base/clock.ts';
+
+/** How long generators may hold their thread before others get a turn: messages, requests, timers. */
+const sliceMs = 1;
+
+/** A generator that can go on. */
+export interface Runnable {
+  /** Names it to the thread's watch. */
+  readonly ticket: number;
+  /** Runs it until it yields or waits. Never throws. */
+  resume(): void;
+}
+
+/** Told of each stretch in which a generator holds the thread. */
+export interface StretchWatch {
+  enter(run: Runnable): void;
+  leave(run: Runnable): void;
+}
+
+/**
+ * The generators of one thread that can go on, first come first served, one value at a time. All of them together hold the
+ * thread for a slice, then whatever else waits has its turn. One `setImmediate` per value and generator instead would let
+ * a light call wait behind every generator there is.
+ */
+export class RunQueue {
+  readonly #watch: StretchWatch | undefined;
+  readonly #onTurnEnd: (() => void) | undefined;
+  #ready: Runnable[] = [];
+  #isScheduled = false;
+
+  /** @param onTurnEnd called after each slice: what the values of many streams go into is sent once */
+  constructor(watch?: StretchWatch, onTurnEnd?: () => void) {
+    this.#watch = watch;
+    this.#onTurnEnd = onTurnEnd;
+  }
+
+  add(run: Runnable): void {
+    this.#ready.push(run);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => this.#turn());
+  }
+
+  /** Runs a part of a generator outside of its turn. */
+  guarded<T>(run: Runnable, part: () => T): T {
+    this.#watch?.enter(run);
+    try {
+      return part();
+    } finally {
+      this.#watch?.leave(run);
+    }
+  }
+
+  #turn(): void {
+    const until = clockMs() + sliceMs;
+    const ready = this.#ready;
+    let at = 0;
+    // What is resumed comes back at the end.
+    while (at < ready.length) {
+      const run = ready[at++] as Runnable;
+      this.#watch?.enter(run);
+      run.resume();
+      this.#watch?.leave(run);
+      if (clockMs() >= until) break;
+    }
+    this.#ready = ready.slice(at);
+    this.#onTurnEnd?.();
+    if (this.#ready.length === 0) this.#isScheduled = false;
+    else setImmediate(() => this.#turn());
+  }
+}

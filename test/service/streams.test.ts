@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Type } from '@sinclair/typebox';
+import { Router } from '../../src/router/router.ts';
+import { Dispatcher } from '../../src/service/dispatcher.ts';
+import { recorder } from './harness.ts';
+
+/** A service of streams on this thread. `ended` tells of the `finally` blocks that ran. */
+function createService(options: object = {}) {
+  const router = new Router();
+  const ended: string[] = [];
+  const n = Type.Object({ n: Type.Integer() });
+  router.rpc(
+    { name: 'count', params: n, yields: Type.Number() } as never,
+    async function* ({ n: last }: { n: number }) {
+      try {
+        for (let i = 0; i < last; i++) yield i;
+        return 'all';
+      } finally {
+        ended.push('count');
+      }
+    } as never,
+  );
+  router.rpc({ name: 'list', stream: { collect: true } }, function* list() {
+    try {
+      for (let i = 0; ; i++) yield 'x'.repeat(i);
+    } finally {
+      ended.push('list');
+    }
+  } as never);
+  router.rpc({ name: 'few', stream: { collect: true } }, function* few() {
+    yield* [1, 2, 3];
+  } as never);
+  router.rpc(
+    { name: 'bad', yields: Type.Number() } as never,
+    function* bad() {
+      yield 1;
+      yield 'two';
+    } as never,
+  );
+  router.rpc({ name: 'none', stream: true }, () => 7);
+  router.rpc({ name: 'plain' }, () => 7);
+  const { log } = recorder();
+  return { service: new Dispatcher({ router, log, maxReplyBytes: 10_000, ...options }), ended };
+}
+
+const call = (method: string, params?: object) => ({ jsonrpc: '2.0', id: 1, method, params });
+
+async function drained(stream: AsyncGenerator<unknown, unknown>) {
+  const values: unknown[] = [];
+  for (;;) {
+    const { done, value } = await stream.next();
+    if (done === true) return { values, returned: value };
+    values.push(value);
+  }
+}
+
+describe('streams of the same process', () => {
+  test('give every value in order, then what was returned', async () => {
+    const { service, ended } = createService();
+    const { values, returned } = await drained(service.stream(call('count', { n: 1000 })));
+    assert.deepEqual(
+      values,
+      Array.from({ length: 1000 }, (_, i) => i),
+    );
+    assert.equal(returned, 'all');
+    assert.deepEqual(ended, ['count']);
+    await service.close();
+  });
+
+  test('end when the loop is left: the generator runs its finally block', async () => {
+    const { service, ended } = createService();
+    for await (const value of service.stream(call('count', { n: 1e9 }))) if (value === 40) break;
+    while (ended.length === 0) await new Promise(setImmediate);
+    assert.deepEqual(ended, ['count']);
+    await service.close();
+  });
+
+  test('a value that does not match yields ends the stream; what came before was given', async () => {
+    const { service } = createService();
+    const stream = service.stream(call('bad'));
+    assert.deepEqual(await stream.next(), { done: false, value: 1 });
+    await assert.rejects(stream.next(), { code: -32603 });
+    await service.close();
+  });
+
+  test('fail before they open as any call does', async () => {
+    const { service } = createService();
+    await assert.rejects(service.stream(call('nobody')).next(), { code: -32601 });
+    await assert.rejects(service.stream(call('count', { n: 'x' })).next(), { code: -32602 });
+    await assert.rejects(service.stream(call('none')).next(), { code: -32603 });
+    assert.deepEqual(await service.stream(call('plain')).next(), { done: true, value: 7 });
+    await service.close();
+  });
+
+  test('a signal ends the stream for its reader', async () => {
+    const { service, ended } = createService();
+    const stop = new AbortController();
+    const stream = service.stream(call('count', { n: 1e9 }), { signal: stop.signal });
+    await stream.next();
+    stop.abort();
+    await assert.rejects(drained(stream), { code: -32003 });
+    while (ended.length === 0) await new Promise(setImmediate);
+    await service.close();
+  });
+
+  test('the close of the service ends the stream, and says why', async () => {
+    const { service } = createService();
+    const stream = service.stream(call('count', { n: 1e9 }));
+    await stream.next();
+    const ended = assert.rejects(drained(stream), (error: { code: number; data: object }) => {
+      assert.equal(error.code, -32003);
+      assert.equal((error.data as { reason: string }).reason, 'shutdown');
+      return true;
+    });
+    await service.close();
+    await ended;
+  });
+
+  test('a stream too many is refused', async () => {
+    const { service } = createService({ maxStreams: 1 });
+    const first = service.stream(call('count', { n: 1e9 }));
+    await first.next();
+    await assert.rejects(service.stream(call('count', { n: 1 })).next(), { code: -32000 });
+    await first.return(undefined);
+    assert.equal((await drained(service.stream(call('count', { n: 1 })))).values.length, 1);
+    await service.close();
+  });
+});
+
+describe('a stream that nobody can read', () => {
+  test('is collected where its procedure says so, in a batch too, within maxReplyBytes', async () => {
+    const { service, ended } = createService();
+    const one = (await service.dispatch(call('few'))) as { result: unknown };
+    assert.deepEqual(one.result, [1, 2, 3]);
+    const batch = (await service.dispatch([call('few'), call('plain'), call('few')])) as object[];
+    assert.deepEqual(
+      batch.map((reply) => (reply as { result: unknown }).result),
+      [[1, 2, 3], 7, [1, 2, 3]],
+    );
+    const large = (await service.dispatch(call('list'))) as { error: { code: number } };
+    assert.equal(large.error.code, -32004);
+    assert.deepEqual(ended, ['list']);
+    await service.close();
+  });
+
+  test('is refused where its procedure does not; without an id nothing runs', async () => {
+    const { service, ended } = createService();
+    assert.deepEqual(await service.dispatch(call('count', { n: 1 })), {
+      jsonrpc: '2.0',
+      id: 1,
+      error: {
+        code: -32601,
+        message: 'Method not found',
+        data: {
+          method: 'count',
+          reason: 'it streams: accept text/event-stream, or use WebSocket',
+        },
+      },
+    });
+    const silent = { jsonrpc: '2.0', method: 'few' };
+    assert.equal(await service.dispatch(silent), undefined);
+    assert.deepEqual(ended, []);
+    await service.close();
+  });
+});

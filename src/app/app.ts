@@ -203,8 +203,10 @@ export class RpcApp {
     const began = performance.now();
     const { inFlight } = dispatcher.stats();
     this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
+    const { shutdownGraceMs } = dispatcher.config;
+    void dispatcher.endStreams(shutdownGraceMs);
     const answered = listening.calls.close();
-    await within(answered, dispatcher.config.shutdownGraceMs);
+    await within(answered, shutdownGraceMs);
     await dispatcher.close(0);
     await answered;
     await listening.closeOperations();

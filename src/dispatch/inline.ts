@@ -14,7 +14,7 @@ import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.t
 import { type Refusal, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
 import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
 import type { StreamSink } from './streams/contract.ts';
-import { type OpenStreams, tooManyStreams } from './streams/open-streams.ts';
+import type { OpenStreams } from './streams/open-streams.ts';
 import { RunQueue } from './streams/run-queue.ts';
 import { StreamRun } from './streams/stream-run.ts';
 import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
@@ -251,8 +251,8 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
     const source = sourceOf(outcome);
     if (source === undefined) return this.#ending.finish(call, outcome, runUs, waitUs);
     const { streams, generators, isClosed } = this.#host;
-    const refusal = isClosed || call.scope.cancelled ? closed : streams.isFull && tooManyStreams;
-    if (refusal !== false) {
+    const refusal = isClosed || call.scope.cancelled ? closed : streams.refusal;
+    if (refusal !== undefined) {
       context.abort(standardError(refusal.code, refusal.data));
       void source.close();
       return this.#ending.refuse(call, refusal, runUs, waitUs);

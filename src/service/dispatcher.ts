@@ -334,6 +334,14 @@ export class Dispatcher implements Service {
   }
 
   /**
+   * Ends the streams, for whoever closes its transports before the dispatcher: each ends at its next yield, and those that
+   * may finish have `graceMs`. No stream opens from here on.
+   */
+  endStreams(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
+    return this.#serving.endStreams(graceMs);
+  }
+
+  /**
    * Finishes the requests in flight, for `graceMs` at most (default: the option `shutdownGraceMs`), and ends the
    * workers. After the grace, a call that never started is answered -32003, and a call that still runs -32002. Later
    * calls of `close` return the first one's promise.
@@ -384,7 +392,7 @@ export class Dispatcher implements Service {
     const loaded = this.#serving.current;
     this.#isDraining = true;
     if (loaded !== undefined) {
-      await this.#serving.idle(graceMs);
+      await Promise.all([this.#serving.idle(graceMs), this.#serving.endStreams(graceMs)]);
       this.#ended = this.#closedRouting(loaded.table);
     }
     const ended = this.#serving.close(Math.max(0, until - clockMs()));

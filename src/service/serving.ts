@@ -92,6 +92,13 @@ export class Serving implements RouterOwner {
     await Promise.all(this.#generations().map((one) => one.idle(graceMs)));
   }
 
+  /** Lets the streams of all loadings come to their end, for `graceMs` at most. No more may open. */
+  async endStreams(graceMs: number): Promise<void> {
+    await Promise.all(
+      this.#generations().map(({ streams }) => streams.drain('shutdown', graceMs, 0)),
+    );
+  }
+
   /** Gives up the start or reload that is in progress, and ends every loading. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;

@@ -4,7 +4,7 @@ import { ErrorCode, type LossReason, type RpcError, standardError } from '../../
 import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
 import type { Call } from '../call.ts';
 import type { Deadline } from '../deadline.ts';
-import { lostCall, type TimeLimit } from '../limit.ts';
+import { lostCall, type Refusal, type TimeLimit } from '../limit.ts';
 import type { CallObserver } from '../observer.ts';
 import type { CancelListener } from '../scope.ts';
 import type { StreamFlow, StreamProducer, StreamSink } from './contract.ts';
@@ -146,7 +146,12 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener {
 }
 
 /** A stream that could go on ends, and its client is told when to come back: all of them at once would be a stampede. */
-function drainError(reason: DrainReason): RpcError {
+export function drainRefusal(reason: DrainReason): Refusal {
   const retryAfterMs = Math.floor(Math.random() * comeBackWithinMs);
-  return standardError(ErrorCode.Cancelled, { reason, retryAfterMs });
+  return { code: ErrorCode.Cancelled, data: { reason, retryAfterMs } };
+}
+
+function drainError(reason: DrainReason): RpcError {
+  const { code, data } = drainRefusal(reason);
+  return standardError(code, data);
 }

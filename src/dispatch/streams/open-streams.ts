@@ -6,7 +6,7 @@ import type { DeadlineSweep } from '../deadline.ts';
 import { type Refusal, type TimeLimit, timeLimit } from '../limit.ts';
 import type { CallObserver } from '../observer.ts';
 import type { StreamSink } from './contract.ts';
-import { type DrainReason, OpenStream, type StreamKeeper } from './open-stream.ts';
+import { type DrainReason, drainRefusal, OpenStream, type StreamKeeper } from './open-stream.ts';
 
 export interface StreamLimits {
   /** Most streams at the same time, of all loadings together. */
@@ -26,7 +26,7 @@ export interface StreamCount {
 const retryStreamMs = 1000;
 
 /** Why a call is refused beside which too many streams are open. */
-export const tooManyStreams: Refusal = {
+const tooManyStreams: Refusal = {
   code: ErrorCode.Overloaded,
   data: { retryAfterMs: retryStreamMs },
 };
@@ -41,6 +41,7 @@ export class OpenStreams implements StreamKeeper {
   readonly #deadlines: DeadlineSweep;
   readonly #count: StreamCount;
   readonly #streams = new Set<OpenStream>();
+  #draining: DrainReason | undefined;
   readonly #onEmpty = new Set<() => void>();
 
   constructor(
@@ -55,9 +56,10 @@ export class OpenStreams implements StreamKeeper {
     this.observer = observer;
   }
 
-  /** Whether no more may open now. */
-  get isFull(): boolean {
-    return this.#count.open >= this.#limits.maxStreams;
+  /** Why no more may open now: there are too many, or those that are open end. undefined: one may. */
+  get refusal(): Refusal | undefined {
+    if (this.#draining !== undefined) return drainRefusal(this.#draining);
+    return this.#count.open >= this.#limits.maxStreams ? tooManyStreams : undefined;
   }
 
   get size(): number {
@@ -89,11 +91,12 @@ export class OpenStreams implements StreamKeeper {
 
   /**
    * Lets all streams come to their end, those that may finish by themselves, the others at their next yield; what is left
-   * after `graceMs` is ended. Resolves when none is left.
+   * after `graceMs` is ended. No more may open. Resolves when none is left.
    *
    * @param spreadMs the streams are told within this time
    */
   async drain(reason: DrainReason, graceMs: number, spreadMs = drainWithinMs): Promise<void> {
+    this.#draining = reason;
     const within = Math.min(spreadMs, graceMs);
     const timers = new Set<NodeJS.Timeout>();
     for (const stream of this.#streams) {

@@ -8,7 +8,7 @@ import { neverRan } from '../observer.ts';
 import type { Step } from '../sequence.ts';
 import { CollectingExecutor } from './collector.ts';
 import type { StreamSink } from './contract.ts';
-import { type OpenStreams, tooManyStreams } from './open-streams.ts';
+import type { OpenStreams } from './open-streams.ts';
 
 /** Why a stream is not given to a caller that reads replies only. */
 const reason = 'it streams: accept text/event-stream, or use WebSocket';
@@ -32,7 +32,8 @@ export function toStreamStep(
   if (call.id === undefined) {
     return { call: undefined, reply: unplaced.refuse(call, { code: ErrorCode.MethodNotFound }) };
   }
-  if (streams.isFull) return { call: undefined, reply: unplaced.refuse(call, tooManyStreams) };
+  const { refusal } = streams;
+  if (refusal !== undefined) return { call: undefined, reply: unplaced.refuse(call, refusal) };
   const accepted = call.scope.streams?.accept(call, isAlone);
   if (accepted === undefined) {
     if (collect) {

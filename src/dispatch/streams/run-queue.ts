@@ -11,8 +11,8 @@ export interface Runnable {
   resume(): void;
 }
 
-/** Told of each stretch in which a generator holds the thread. */
-export interface StretchWatch {
+/** Told of each time a generator holds the thread, from one yield or wait to the next. */
+export interface RunWatch {
   enter(run: Runnable): void;
   leave(run: Runnable): void;
 }
@@ -23,13 +23,13 @@ export interface StretchWatch {
  * a light call wait behind every generator there is.
  */
 export class RunQueue {
-  readonly #watch: StretchWatch | undefined;
+  readonly #watch: RunWatch | undefined;
   readonly #onTurnEnd: (() => void) | undefined;
   #ready: Runnable[] = [];
   #isScheduled = false;
 
   /** @param onTurnEnd called after each slice: what the values of many streams go into is sent once */
-  constructor(watch?: StretchWatch, onTurnEnd?: () => void) {
+  constructor(watch?: RunWatch, onTurnEnd?: () => void) {
     this.#watch = watch;
     this.#onTurnEnd = onTurnEnd;
   }

@@ -1,6 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
-import { ErrorCode, standardError } from '../jsonrpc/errors.ts';
+import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import { type CallLine, CallLines } from '../router/call-log.ts';
 import { type InvokeOptions, invoke, sourceOf } from '../router/invoke.ts';
@@ -14,9 +14,8 @@ import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.t
 import { type Refusal, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
 import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
 import type { StreamSink } from './streams/contract.ts';
+import { Generators } from './streams/generators.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
-import { RunQueue } from './streams/run-queue.ts';
-import { StreamRun } from './streams/stream-run.ts';
 import { WaitingCall, type WaitingOwner } from './waiting-call.ts';
 
 export interface InlineOptions extends InvokeOptions {
@@ -35,9 +34,7 @@ export class InlineHost implements ExecutorFigures, CallHost {
   readonly lines: CallLines;
   /** undefined: nobody wants to know what blocks this thread. */
   readonly watch: FrontEndWatch | undefined;
-  readonly streams: OpenStreams;
-  /** Of the generators on this thread. */
-  readonly generators = new RunQueue();
+  readonly generators: Generators;
   /** Calls that wait. */
   inFlight = 0;
   isClosed = false;
@@ -52,7 +49,7 @@ export class InlineHost implements ExecutorFigures, CallHost {
   ) {
     this.options = options;
     this.deadlines = deadlines;
-    this.streams = streams;
+    this.generators = new Generators(streams, this.place, options.maxReplyBytes);
     this.lines = new CallLines(options.onLine ?? (() => {}));
     this.watch = watch;
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer);
@@ -250,22 +247,11 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
   ): Reply {
     const source = sourceOf(outcome);
     if (source === undefined) return this.#ending.finish(call, outcome, runUs, waitUs);
-    const { streams, generators, isClosed } = this.#host;
-    const refusal = isClosed || call.scope.cancelled ? closed : streams.refusal;
-    if (refusal !== undefined) {
-      context.abort(standardError(refusal.code, refusal.data));
-      void source.close();
-      return this.#ending.refuse(call, refusal, runUs, waitUs);
-    }
-    const stream = streams.add(call, sink, this.place);
-    stream.producer = new StreamRun(
-      source,
-      context,
-      stream,
-      this.#ending.maxReplyBytes,
-      generators,
-    );
-    return this.#ending.pass(call, sink.opened(stream), 0, runUs, waitUs);
+    const { generators, isClosed } = this.#host;
+    const opening = generators.open(call, sink, context, source, isClosed);
+    return 'refusal' in opening
+      ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
+      : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
   }
 
   /** How long it ran, microseconds. */

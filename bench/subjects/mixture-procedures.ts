@@ -5,7 +5,7 @@ import { burn, burnParams } from './work.ts';
 const router = new Router();
 const options = { params: burnParams, returns: Type.Number() };
 
-for (const name of ['short', 'medium', 'heavy', 'polite', 'greedy'])
+for (const name of ['short', 'medium', 'heavy', 'polite', 'greedy', 'either'])
   router.rpc({ name, ...options }, burn);
 
 router.rpc({ name: 'inlineLight', ...options, placement: 'inline' }, burn);

@@ -1,4 +1,5 @@
-import type { ClosedLoad, MixedJob, MixedResult, PacedLoad } from '../load/mixed.ts';
+import type { MixedJob, MixedResult } from '../load/mixed.ts';
+import type { Goal } from '../load/request.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
 import { milliseconds, type Reading, rate } from '../readings.ts';
@@ -6,22 +7,56 @@ import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
 import { stepsFor } from '../subjects/calibrate.ts';
 import { burnCalls } from '../subjects/questions.ts';
-import { RunningServer, tandemByDefault } from '../subjects/servers.ts';
+import {
+  type RunningServer,
+  type ServerSubject,
+  startServers,
+  stopServers,
+  tandemByDefault,
+  tandemWithoutLane,
+} from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Target } from '../targets.ts';
 
-const subjects = [tandemByDefault];
+const subjects = [tandemByDefault, tandemWithoutLane];
 
 const politeMs = 2;
 const politePerSecond = 10;
 const greedyMs = 10;
 const greedyCalls = 200;
 
-const politeAlone = 'polite alone';
-const greedyAlone = 'greedy alone';
-const oneCaller = 'both from one address';
-const twoCallers = 'each from its own address';
-const cases = [politeAlone, greedyAlone, oneCaller, twoCallers];
+interface Mixture {
+  readonly name: string;
+  readonly server: ServerSubject;
+  /** The polite caller's procedure, and its address. */
+  readonly polite?: { readonly method: string; readonly from?: string };
+  /** The greedy caller's procedure. */
+  readonly greedy?: string;
+}
+
+const politeAlone: Mixture = {
+  name: 'polite alone',
+  server: tandemByDefault,
+  polite: { method: 'polite' },
+};
+const greedyAlone: Mixture = { name: 'greedy alone', server: tandemByDefault, greedy: 'greedy' };
+/**
+ * The same work where nothing tells the polite call from the others: one caller, one procedure, so that all are of one class, and no
+ * spare that could be the lane. The calls go in the order in which they came.
+ */
+const oneQueue: Mixture = {
+  name: 'all in one queue',
+  server: tandemWithoutLane,
+  polite: { method: 'either' },
+  greedy: 'either',
+};
+const twoCallers: Mixture = {
+  name: 'each from its own address',
+  server: tandemByDefault,
+  polite: { method: 'polite', from: '127.0.0.2' },
+  greedy: 'greedy',
+};
+const mixtures = [politeAlone, greedyAlone, oneQueue, twoCallers];
 
 const tool = 'paced client';
 
@@ -29,52 +64,66 @@ function plan({ full, duration, rounds }: Options): Plan {
   const seconds = duration ?? (full ? 8 : 4);
   return {
     subjects,
-    cases: cases.map((name) => ({ name, subjects: ['tandem'], seconds })),
+    cases: mixtures.map(({ name, server }) => ({ name, subjects: [server.id], seconds })),
     rounds: rounds ?? (full ? 10 : 5),
-    openSeconds: 3,
+    openSeconds: 4,
   };
 }
 
-async function open(): Promise<Session> {
-  const stepsOfOneMs = stepsFor(20) / 20;
-  const load = await Child.start('load/mixed-process');
-  const server = await RunningServer.start(tandemByDefault);
-  const goal = (method: string, ms: number): ReturnType<RunningServer['goal']> =>
-    server.goal(burnCalls('json-rpc', Math.round(ms * stepsOfOneMs), method));
-  const paced: PacedLoad = { goal: await goal('polite', politeMs), perSecond: politePerSecond };
-  const greedy: ClosedLoad = { goal: await goal('greedy', greedyMs), connections: greedyCalls };
-  const jobs: Readonly<Record<string, Omit<MixedJob, 'seconds'>>> = {
-    [politeAlone]: { paced },
-    [greedyAlone]: { closed: greedy },
-    [oneCaller]: { paced, closed: greedy },
-    [twoCallers]: { paced: { ...paced, from: '127.0.0.2' }, closed: greedy },
-  };
-  return {
-    measure: async (_subject, name, seconds): Promise<Reading[]> => {
-      const result = await load.call<MixedResult>('run', {
-        ...jobs[name],
-        seconds,
-        refusals: [-32000],
-      });
-      return [
-        ...(result.paced === undefined ? [] : [milliseconds('polite p50', tool, result.paced.p50)]),
-        ...(result.closed === undefined ? [] : [rate('greedy', tool, result.closed.perSecond)]),
-      ];
-    },
-    close: async () => {
-      await server.stop();
-      await load.stop();
-    },
-  };
+class FairnessSession implements Session {
+  readonly #load: Child;
+  readonly #servers: ReadonlyMap<string, RunningServer>;
+  readonly #stepsOfOneMs: number;
+
+  constructor(load: Child, servers: ReadonlyMap<string, RunningServer>, stepsOfOneMs: number) {
+    this.#load = load;
+    this.#servers = servers;
+    this.#stepsOfOneMs = stepsOfOneMs;
+  }
+
+  async measure(subject: string, name: string, seconds: number): Promise<Reading[]> {
+    const server = this.#servers.get(subject);
+    const mixture = mixtures.find((one) => one.name === name);
+    if (server === undefined || mixture === undefined) throw new Error(`no ${name} of ${subject}`);
+    const { polite, greedy } = mixture;
+    const job: MixedJob = {
+      seconds,
+      refusals: [-32000],
+      ...(polite && {
+        paced: {
+          goal: await this.#goal(server, polite.method, politeMs),
+          perSecond: politePerSecond,
+          ...(polite.from && { from: polite.from }),
+        },
+      }),
+      ...(greedy && {
+        closed: { goal: await this.#goal(server, greedy, greedyMs), connections: greedyCalls },
+      }),
+    };
+    const { paced, closed } = await this.#load.call<MixedResult>('run', job);
+    return [
+      ...(paced === undefined ? [] : [milliseconds('polite p50', tool, paced.p50)]),
+      ...(closed === undefined ? [] : [rate('greedy', tool, closed.perSecond)]),
+    ];
+  }
+
+  async close(): Promise<void> {
+    await stopServers(this.#servers);
+    await this.#load.stop();
+  }
+
+  #goal(server: RunningServer, method: string, ms: number): Promise<Goal> {
+    return server.goal(burnCalls('json-rpc', Math.round(ms * this.#stepsOfOneMs), method));
+  }
 }
 
 function report(series: SeriesSet): readonly Target[] {
-  const polite = (name: string): number[] | undefined =>
-    series.samples(name, 'tandem', 'polite p50');
-  const apart = polite(twoCallers);
-  const together = polite(oneCaller);
-  const only = series.samples(greedyAlone, 'tandem', 'greedy');
-  const beside = series.samples(twoCallers, 'tandem', 'greedy');
+  const of = ({ name, server }: Mixture, metric: string): number[] | undefined =>
+    series.samples(name, server.id, metric);
+  const apart = of(twoCallers, 'polite p50');
+  const together = of(oneQueue, 'polite p50');
+  const only = of(greedyAlone, 'greedy');
+  const beside = of(twoCallers, 'greedy');
   const what = `a polite caller's ${politeMs} ms call beside ${greedyCalls} calls of ${greedyMs} ms`;
   return given(
     [`${what}, p50`, atMost(120, 'ms'), tool, apart],
@@ -95,8 +144,12 @@ function report(series: SeriesSet): readonly Target[] {
 
 export const fairness: Suite = {
   name: 'fairness',
-  about: `${politePerSecond} calls/s of a polite caller beside ${greedyCalls} calls of another one that always wait or run.`,
+  about: `${politePerSecond} calls/s of a polite caller beside ${greedyCalls} calls of another one that always wait or run, everything by default. In one queue: the same calls as one caller's, of one procedure, without a spare.`,
   plan,
-  open,
+  open: async () => {
+    const stepsOfOneMs = stepsFor(20) / 20;
+    const load = await Child.start('load/mixed-process');
+    return new FairnessSession(load, await startServers(subjects), stepsOfOneMs);
+  },
   report,
 };

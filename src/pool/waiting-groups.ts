@@ -88,12 +88,13 @@ export class WaitingGroups {
   }
 
   refuseAll(refusal: Refusal): void {
-    for (const group of this.#intake) this.refuse(group, refusal);
+    for (const group of this.#intake.all) this.refuse(group, refusal);
   }
 
   /** Answers groups whose request has no time left, and those that have waited too long. */
   expire(now: number): void {
-    for (const group of this.#intake) {
+    for (const group of this.#intake.all) {
+      if (group.queue === undefined) continue;
       const expired = refusalBeforeStart(group.scope, now);
       if (expired !== undefined) this.refuse(group, expired);
       else if (now - group.waitingSince > this.#limits.maxQueueMs) {

@@ -178,6 +178,23 @@ describe('maxQueue: 0', () => {
     assertOk([await service.send(plan())]);
     assert.equal(board.runs(refused.params.n), 0);
   });
+
+  test('what a worker gives back that is held up was let in: it waits, and runs once', async () => {
+    const first = plan('holdAfterReturn', { gate: gate() });
+    assertOk([await service.send(first)]);
+    await until(() => board.marks(first.params.n) === 1);
+    // The worker seems to be idle, but its thread begins nothing, as on a machine that is too busy to let it.
+    const letIn = plan();
+    const answer = service.send(letIn);
+    await until(() => service.pool.workers[0]?.inFlight === 1);
+    await Promise.race([answer, until(() => service.pool.queued === 1)]);
+    const refused = plan();
+    assertOverloaded(await service.send(refused));
+    board.open(first.params.gate);
+    assertOk([await answer, await service.send(plan())]);
+    assertRanOnce([letIn]);
+    assert.equal(board.runs(refused.params.n), 0);
+  });
 });
 
 describe('a bounded wait', () => {

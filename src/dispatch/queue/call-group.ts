@@ -91,9 +91,9 @@ export class GroupCall {
 /** `queued`: waits for a worker; `sent`: all of it is with one; `held`: taken back, and a call before is not over. */
 export type GroupState = 'queued' | 'sent' | 'held';
 
-/** Where groups wait for a worker. */
+/** Where a group waits for a worker. */
 export interface WaitingRoom {
-  /** A group that waits here is about to be answered, or goes elsewhere: it has no turn here any more. */
+  /** The group is about to be answered, or goes elsewhere: it has no turn here any more. */
   drop(group: CallGroup): void;
 }
 
@@ -206,6 +206,11 @@ export class CallGroup implements CancelListener {
   /** Calls that are not with a worker. */
   get waiting(): number {
     return this.calls.length - this.next;
+  }
+
+  /** A worker that was lost, or held up, gave calls of it back. */
+  get isReturned(): boolean {
+    return this.sentUntil > this.next;
   }
 
   get isDone(): boolean {

@@ -52,8 +52,8 @@ export class ConcurrencyLimits {
     return next;
   }
 
-  *[Symbol.iterator](): Generator<CallGroup> {
-    for (const { waiting } of this.#gates.values()) yield* waiting;
+  get all(): CallGroup[] {
+    return [...this.#gates.values()].flatMap(({ waiting }) => waiting.all);
   }
 
   #gateOf(name: string): Gate {

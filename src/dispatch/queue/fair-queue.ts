@@ -1,24 +1,44 @@
 import type { CallGroup, WaitingRoom } from './call-group.ts';
-import type { CallerLine, QueuedCaller, QueuedCallers } from './queued-callers.ts';
+import type { CallerLine, QueuedCaller, QueuedCallers, QueuedWork } from './queued-callers.ts';
 
 /** What a caller of weight 1 is given at its turn, expected microseconds. */
 export const quantumUs = 1000;
 
-/** A group in the line of its caller. Linked both ways, so that what is answered meanwhile leaves at once. */
-interface Place {
+/**
+ * A group in the line of its caller. Linked both ways, so that what is answered meanwhile leaves at once; the group holds its
+ * place, so that nobody searches for it.
+ */
+class Place implements WaitingRoom, QueuedWork {
   readonly group: CallGroup;
   readonly line: Line;
   before: Place | undefined;
   behind: Place | undefined;
-  /** Calls and microseconds as they were counted: what is taken off again is what was put on. */
+  /** As they were counted: what is taken off again is what was put on. */
   readonly calls: number;
   readonly workUs: number;
+  readonly isReturned: boolean;
   /** What the turn is charged for it. */
   readonly costUs: number;
+
+  constructor(group: CallGroup, line: Line, before: Place | undefined, behind: Place | undefined) {
+    this.group = group;
+    this.line = line;
+    this.before = before;
+    this.behind = behind;
+    this.calls = group.waiting;
+    this.workUs = group.expectedUs;
+    this.isReturned = group.isReturned;
+    this.costUs = group.nextUs;
+  }
+
+  drop(): void {
+    this.line.queue.leave(this);
+  }
 }
 
 /** What one caller has here: oldest first. A line is made as a round of its own. */
 class Line implements CallerLine {
+  readonly queue: FairQueue;
   readonly caller: QueuedCaller;
   first: Place | undefined = undefined;
   last: Place | undefined = undefined;
@@ -28,12 +48,15 @@ class Line implements CallerLine {
   previous: Line = this;
   next: Line = this;
 
-  constructor(caller: QueuedCaller) {
+  constructor(queue: FairQueue, caller: QueuedCaller) {
+    this.queue = queue;
     this.caller = caller;
   }
 
   get newest(): CallGroup | undefined {
-    return this.last?.group;
+    let place = this.last;
+    while (place?.isReturned) place = place.before;
+    return place?.group;
   }
 
   /** How many more turns the caller needs to send its oldest group away. */
@@ -61,10 +84,9 @@ class Line implements CallerLine {
  * A group that comes back, with calls that did not run, stands in its caller's line where it stood, by its age. What it had paid
  * for those calls its caller is given back. So a batch that is sent in stretches pays for each, and others go in between.
  */
-export class FairQueue implements WaitingRoom {
+export class FairQueue {
   readonly #callers: QueuedCallers;
   readonly #lines = new Map<QueuedCaller, Line>();
-  readonly #places = new Map<CallGroup, Place>();
   /** Whose turn it is; undefined: nobody waits. */
   #turn: Line | undefined;
 
@@ -102,20 +124,37 @@ export class FairQueue implements WaitingRoom {
     const place = this.#next();
     if (place === undefined) return undefined;
     place.line.deficitUs -= place.costUs;
-    this.#leave(place);
+    this.leave(place);
     return place.group;
   }
 
-  drop(group: CallGroup): void {
-    const place = this.#places.get(group);
-    if (place !== undefined) this.#leave(place);
+  /** A group has no turn here any more. */
+  leave(place: Place): void {
+    const { group, line, before, behind } = place;
+    group.queue = undefined;
+    if (before === undefined) line.first = behind;
+    else before.behind = behind;
+    if (behind === undefined) line.last = before;
+    else behind.before = before;
+    // Left as they are, the links of a place that is old garbage would make the collector keep all that came behind it.
+    place.before = undefined;
+    place.behind = undefined;
+    this.size -= place.calls;
+    // Sums of floats drift: an empty queue's work is exactly nothing.
+    this.workUs = this.size === 0 ? 0 : this.workUs - place.workUs;
+    if (line.first === undefined) this.#close(line);
+    this.#callers.leave(line.caller, place);
   }
 
-  /** Caller by caller, each oldest first. Whoever looks may answer what is shown. */
-  *[Symbol.iterator](): Generator<CallGroup> {
+  /** Caller by caller, each oldest first. */
+  get all(): CallGroup[] {
+    const groups: CallGroup[] = [];
     for (const line of this.#lines.values()) {
-      for (let place = line.first; place !== undefined; place = place.behind) yield place.group;
+      for (let place = line.first; place !== undefined; place = place.behind) {
+        groups.push(place.group);
+      }
     }
+    return groups;
   }
 
   /** Gives turns until one suffices. */
@@ -142,36 +181,20 @@ export class FairQueue implements WaitingRoom {
   /** @param behind the place that comes after it; undefined: it is the last */
   #enter(group: CallGroup, line: Line, behind: Place | undefined): void {
     const before = behind === undefined ? line.last : behind.before;
-    const { waiting: calls, expectedUs: workUs, nextUs: costUs } = group;
-    const place = { group, line, before, behind, calls, workUs, costUs };
+    const place = new Place(group, line, before, behind);
     if (before === undefined) line.first = place;
     else before.behind = place;
     if (behind === undefined) line.last = place;
     else behind.before = place;
-    this.#places.set(group, place);
-    group.queue = this;
-    this.size += calls;
-    this.workUs += workUs;
-    this.#callers.count(line.caller, calls, workUs);
-  }
-
-  #leave({ group, line, before, behind, calls, workUs }: Place): void {
-    this.#places.delete(group);
-    group.queue = undefined;
-    if (before === undefined) line.first = behind;
-    else before.behind = behind;
-    if (behind === undefined) line.last = before;
-    else behind.before = before;
-    this.size -= calls;
-    // Sums of floats drift: an empty queue's work is exactly nothing.
-    this.workUs = this.size === 0 ? 0 : this.workUs - workUs;
-    if (line.first === undefined) this.#close(line);
-    this.#callers.count(line.caller, -calls, -workUs);
+    group.queue = place;
+    this.size += place.calls;
+    this.workUs += place.workUs;
+    this.#callers.enter(line.caller, place);
   }
 
   /** A caller comes behind all others; its first turn brings its first quantum. */
   #open(caller: QueuedCaller): Line {
-    const line = new Line(caller);
+    const line = new Line(this, caller);
     this.#lines.set(caller, line);
     caller.lines.add(line);
     if (this.#turn === undefined) {

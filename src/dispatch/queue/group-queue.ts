@@ -40,6 +40,16 @@ export class GroupQueue implements WaitingRoom {
     group.queue = undefined;
   }
 
+  /** Oldest first. */
+  get all(): CallGroup[] {
+    const groups: CallGroup[] = [];
+    for (let i = this.#head; i < this.#items.length; i++) {
+      const group = this.#items[i];
+      if (group?.queue === this) groups.push(group);
+    }
+    return groups;
+  }
+
   #count(group: CallGroup, sign: 1 | -1): void {
     this.size += sign * group.waiting;
     // Sums of floats drift: an empty queue's work is exactly nothing.
@@ -51,14 +61,6 @@ export class GroupQueue implements WaitingRoom {
     if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
-    }
-  }
-
-  *[Symbol.iterator](): Generator<CallGroup> {
-    // Whoever looks at them may answer one, and with it let another go.
-    for (let i = this.#head; i < this.#items.length; i++) {
-      const group = this.#items[i];
-      if (group?.queue === this) yield group;
     }
   }
 }

@@ -63,12 +63,12 @@ export class Intake {
 
   /** Whether so many more calls may not even come in to see whether a worker takes them at once. */
   isFlooded(calls: number): boolean {
-    return this.size + calls > this.#maxQueue + turnAllowance;
+    return this.#newcomers + calls > this.#maxQueue + turnAllowance;
   }
 
   /** Where more wait than may: the newest group of the caller that has most of them. */
   excess(): CallGroup | undefined {
-    if (this.size <= this.#maxQueue) return undefined;
+    if (this.#newcomers <= this.#maxQueue) return undefined;
     this.#short.share();
     this.#long.share();
     return this.#callers.newestOfLongest();
@@ -112,10 +112,14 @@ export class Intake {
     return true;
   }
 
-  *[Symbol.iterator](): Generator<CallGroup> {
-    for (const waiting of [this.#short, this.#long, this.#gates]) {
-      for (const group of waiting) if (!group.isDone) yield group;
-    }
+  /** As they are now: whoever answers one may let another go with it, which then waits nowhere. */
+  get all(): CallGroup[] {
+    return [...this.#short.all, ...this.#long.all, ...this.#gates.all];
+  }
+
+  /** Calls that `maxQueue` bounds. What a worker gave back was let in already: it waits for another one, or for this one. */
+  get #newcomers(): number {
+    return this.size - this.#callers.returned;
   }
 
   /** By what is known of its procedures now: a group that comes back may be shorter, or turn out to be long. */

@@ -15,12 +15,12 @@ export class Longest<Line extends Length> {
     for (const line of lines) this.#add(line, line.calls);
   }
 
-  /** @param calls that it has from now on; its own member says what it had. 0: it is gone */
+  /** @param calls that it has from now on; its own member says what it had. 0: it is none any more */
   change(line: Line, calls: number): void {
     const before = this.#byLength.get(line.calls);
     before?.delete(line);
     if (before?.size === 0) this.#byLength.delete(line.calls);
-    if (calls > 0) this.#add(line, calls);
+    this.#add(line, calls);
     while (this.#most > 0 && !this.#byLength.has(this.#most)) this.#most--;
   }
 
@@ -30,6 +30,7 @@ export class Longest<Line extends Length> {
   }
 
   #add(line: Line, calls: number): void {
+    if (calls === 0) return;
     const lines = this.#byLength.get(calls);
     if (lines === undefined) this.#byLength.set(calls, new Set([line]));
     else lines.add(line);

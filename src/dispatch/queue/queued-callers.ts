@@ -14,16 +14,26 @@ export interface CallerShares {
 const leastWeight = 1 / 64;
 const mostWeight = 64;
 
+/** What one group counts for. */
+export interface QueuedWork {
+  readonly calls: number;
+  /** What it is expected to cost a worker, microseconds. */
+  readonly workUs: number;
+  /** See {@link CallGroup.isReturned}. */
+  readonly isReturned: boolean;
+}
+
 /** What one caller has in one queue. */
 export interface CallerLine {
-  /** The one that came last. */
+  /** The one that came last, of those that no worker gave back. */
   readonly newest: CallGroup | undefined;
 }
 
-/** One who has calls waiting, in whatever queues. */
+/** One who has calls waiting, in whatever queues. `calls` leaves out what workers gave back. */
 export interface QueuedCaller extends Length {
   readonly key: string;
   readonly weight: number;
+  groups: number;
   workUs: number;
   readonly lines: Set<CallerLine>;
 }
@@ -39,9 +49,10 @@ export class QueuedCallers {
   #longest: Longest<QueuedCaller> | undefined;
   #weights = 0;
 
-  /** Calls that wait. */
+  /** Calls that wait, and those of them that a worker gave back. */
   calls = 0;
-  /** What they are expected to cost a worker, microseconds. */
+  returned = 0;
+  /** What all of them are expected to cost a worker, microseconds. */
   workUs = 0;
 
   constructor(shares: CallerShares) {
@@ -53,7 +64,7 @@ export class QueuedCallers {
     return this.#callers.size;
   }
 
-  /** The one that a group is of; it comes to life here, and ends when the last call of it that was counted has left. */
+  /** The one that a group is of; it comes to life here. */
   of({ scope }: CallGroup): QueuedCaller {
     const key = this.#shares.keyOf(scope);
     const known = this.#callers.get(key);
@@ -63,6 +74,7 @@ export class QueuedCallers {
       key,
       weight: Number.isNaN(weight) ? 1 : weight,
       calls: 0,
+      groups: 0,
       workUs: 0,
       lines: new Set<CallerLine>(),
     };
@@ -71,14 +83,25 @@ export class QueuedCallers {
     return caller;
   }
 
-  /** A caller has so much more queued, or less. */
-  count(caller: QueuedCaller, calls: number, workUs: number): void {
-    this.#longest?.change(caller, caller.calls + calls);
-    caller.calls += calls;
+  /** A caller has one more group queued. */
+  enter(caller: QueuedCaller, { calls, workUs, isReturned }: QueuedWork): void {
+    caller.groups++;
     caller.workUs += workUs;
     this.calls += calls;
     this.workUs += workUs;
-    if (caller.calls > 0) return;
+    if (isReturned) this.returned += calls;
+    else this.#count(caller, calls);
+  }
+
+  /** And one less: it ends with the last of them. */
+  leave(caller: QueuedCaller, { calls, workUs, isReturned }: QueuedWork): void {
+    caller.groups--;
+    caller.workUs -= workUs;
+    this.calls -= calls;
+    this.workUs -= workUs;
+    if (isReturned) this.returned -= calls;
+    else this.#count(caller, -calls);
+    if (caller.groups > 0) return;
     this.#callers.delete(caller.key);
     this.#weights -= caller.weight;
     if (this.calls > 0) return;
@@ -88,7 +111,7 @@ export class QueuedCallers {
     this.#longest = undefined;
   }
 
-  /** The newest group of the caller that has the most calls queued; undefined: nobody has any. */
+  /** The newest group of the caller that has the most calls queued, what workers gave back aside; undefined: there is none. */
   newestOfLongest(): CallGroup | undefined {
     this.#longest ??= new Longest(this.#callers.values());
     let newest: CallGroup | undefined;
@@ -107,5 +130,10 @@ export class QueuedCallers {
     const caller = this.#callers.get(this.#shares.keyOf(scope));
     if (caller === undefined) return this.workUs;
     return Math.min(this.workUs, (caller.workUs * this.#weights) / caller.weight);
+  }
+
+  #count(caller: QueuedCaller, calls: number): void {
+    this.#longest?.change(caller, caller.calls + calls);
+    caller.calls += calls;
   }
 }

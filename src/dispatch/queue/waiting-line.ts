@@ -63,8 +63,7 @@ export class WaitingLine {
     }
   }
 
-  *[Symbol.iterator](): Generator<CallGroup> {
-    yield* this.#shared;
-    yield* this.#arrivals;
+  get all(): CallGroup[] {
+    return [...this.#shared.all, ...this.#arrivals.all];
   }
 }

@@ -57,7 +57,7 @@ class Pair {
       this.queue.workUs,
       this.model.reduce((sum, group) => sum + group.expectedUs, 0),
     );
-    const listed = [...this.queue];
+    const listed = this.queue.all;
     assert.deepEqual(
       (listed as unknown as FakeUnit[]).map(({ name }) => name),
       this.model.map(({ name }) => name),

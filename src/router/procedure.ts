@@ -13,9 +13,16 @@ import {
   compileReturns,
 } from './schema/schema.ts';
 import type { ParamsSchema } from './schema/shape.ts';
-import type { ParamsOf, ResultOf, ResultSchema } from './schema/sides.ts';
+import type { ParamsOf, ResultSchema } from './schema/sides.ts';
 import { type CompiledYields, compileYields, streamRules } from './stream/stream-rules.ts';
-import type { Handler, Procedure, ProcedureEntry, ProcedureOptions } from './types.ts';
+import type {
+  EntryFor,
+  Handler,
+  Procedure,
+  ProcedureOptions,
+  Produced,
+  StreamOptions,
+} from './types.ts';
 
 /** Makes procedures whose handlers rely on the environment `E`. */
 export type MakeProcedure<E extends Env = Env> = <
@@ -24,14 +31,16 @@ export type MakeProcedure<E extends Env = Env> = <
   State = StateOf<E>,
   const Errors extends ErrorDeclarations = Record<never, never>,
   Xs extends readonly object[] = readonly object[],
+  Yields extends ResultSchema | undefined = undefined,
+  Stream extends true | StreamOptions | undefined = undefined,
 >(
-  options: ProcedureOptions<Params, Returns, Errors, State, E, Xs>,
-  handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors, E, Xs>,
-) => Procedure<ProcedureEntry<Params, Returns, Errors>>;
+  options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
+  handler: Handler<ParamsOf<Params>, Produced<Returns, Yields, Stream>, State, Errors, E, Xs>,
+) => Procedure<EntryFor<Params, Returns, Errors, Yields, Stream>>;
 
 /**
  * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`. Its options declare
- * it; the types of `params`, `returns` and `errors` constrain the handler.
+ * it; the types of `params`, `returns`, `yields` and `errors` constrain the handler.
  *
  * Throws RegistrationError for an option or a schema that can't work.
  */

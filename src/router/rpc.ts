@@ -4,8 +4,8 @@ import { assertName } from './names.ts';
 import { buildProcedure, type CompiledOptions, compileOptions } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
 import type { ParamsSchema } from './schema/shape.ts';
-import type { ParamsOf, ResultOf, ResultSchema } from './schema/sides.ts';
-import type { Handler, Procedure, ProcedureOptions } from './types.ts';
+import type { ParamsOf, ResultSchema } from './schema/sides.ts';
+import type { Handler, Procedure, ProcedureOptions, Produced, StreamOptions } from './types.ts';
 
 /** Any method that can be a procedure: `never` accepts every type of params, state and auth. */
 type Method<This, E extends Env> = (
@@ -27,12 +27,14 @@ export type RpcDecorator<
   Errors extends ErrorDeclarations = Record<never, never>,
   E extends Env = Env,
   Xs extends readonly object[] = readonly object[],
+  Yields extends ResultSchema | undefined = undefined,
+  Stream extends true | StreamOptions | undefined = undefined,
 > = <This, State = StateOf<E>>(
   method: (
     this: This,
     params: ParamsOf<Params>,
     context: HandlerContext<E, State, Errors, Xs>,
-  ) => ResultOf<Returns> | Promise<ResultOf<Returns>>,
+  ) => Produced<Returns, Yields, Stream> | Promise<Produced<Returns, Yields, Stream>>,
   context: ClassMethodDecoratorContext<This>,
 ) => void;
 
@@ -55,10 +57,12 @@ export interface Rpc<E extends Env = Env> {
     State = StateOf<E>,
     const Errors extends ErrorDeclarations = Record<never, never>,
     Xs extends readonly object[] = readonly object[],
+    Yields extends ResultSchema | undefined = undefined,
+    Stream extends true | StreamOptions | undefined = undefined,
   >(
-    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs>,
-    handler: Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors, E, Xs>,
-  ): Handler<ParamsOf<Params>, ResultOf<Returns>, State, Errors, E, Xs>;
+    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
+    handler: Handler<ParamsOf<Params>, Produced<Returns, Yields, Stream>, State, Errors, E, Xs>,
+  ): Handler<ParamsOf<Params>, Produced<Returns, Yields, Stream>, State, Errors, E, Xs>;
 
   /** `router.rpc(function add(params, context) {...})`: no schema, takes any object */
   <Params extends object = Record<string, unknown>, Result = unknown, State = StateOf<E>>(
@@ -72,9 +76,11 @@ export interface Rpc<E extends Env = Env> {
     const Errors extends ErrorDeclarations = Record<never, never>,
     State = StateOf<E>,
     Xs extends readonly object[] = readonly object[],
+    Yields extends ResultSchema | undefined = undefined,
+    Stream extends true | StreamOptions | undefined = undefined,
   >(
-    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs>,
-  ): RpcDecorator<Params, Returns, Errors, E, Xs>;
+    options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
+  ): RpcDecorator<Params, Returns, Errors, E, Xs, Yields, Stream>;
 }
 
 type Register = (name: string, procedure: Procedure) => void;

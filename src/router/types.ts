@@ -31,6 +31,8 @@ export interface ProcedureOptions<
   State = never,
   E extends Env = Env,
   Xs extends readonly object[] = readonly object[],
+  Yields extends ResultSchema | undefined = ResultSchema | undefined,
+  Stream extends true | StreamOptions | undefined = true | StreamOptions | undefined,
 > {
   /** Default: the function's own name. */
   readonly name?: string | undefined;
@@ -42,12 +44,12 @@ export interface ProcedureOptions<
   /** The result's schema. Of a stream: the schema of the value that its generator returns. */
   readonly returns?: Returns;
   /** The schema of each value that a stream yields. */
-  readonly yields?: ResultSchema | undefined;
+  readonly yields?: Yields;
   /**
    * What a stream does beyond its values. A generator function is a stream without it; `true`, or an object, marks a plain
    * function that returns an iterator.
    */
-  readonly stream?: true | StreamOptions | undefined;
+  readonly stream?: Stream;
   /** Errors that are part of the procedure's contract. The handler may throw any other as well. */
   readonly errors?: Errors | undefined;
   /** One paragraph for callers, shown in the introspection document. */
@@ -96,6 +98,20 @@ export interface StreamOptions {
    */
   readonly drain?: 'end' | 'finish' | undefined;
 }
+
+/**
+ * What a handler returns, or promises: a result of `returns`. That of a stream: something to iterate, whose values are
+ * those of `yields` and whose return value is that of `returns`. A generator is such a thing.
+ */
+export type Produced<Returns, Yields, Stream> = [Yields, Stream] extends [undefined, undefined]
+  ? ResultOf<Returns>
+  : [undefined, undefined] extends [Yields, Stream]
+    ? ResultOf<Returns> // options whose type says no more than that they are options
+    : Values<ResultOf<Yields>, ResultOf<Returns>>;
+
+type Values<Value, Return> =
+  | (object & { [Symbol.iterator](): Iterator<Value, Return, undefined> })
+  | { [Symbol.asyncIterator](): AsyncIterator<Value, Return, undefined> };
 
 /** A stream, compiled. */
 export interface StreamRules {
@@ -198,6 +214,27 @@ export interface ProcedureEntry<
   readonly result: OnWire<ResultOf<Returns>>;
   readonly errors: ErrorTypes<Errors>;
 }
+
+/** A stream in a contract. Its `result` is what it returns at its end. */
+export interface StreamEntry<
+  Params extends ParamsSchema | undefined,
+  Returns extends ResultSchema | undefined,
+  Errors extends ErrorDeclarations,
+  Yields,
+> extends ProcedureEntry<Params, Returns, Errors> {
+  readonly yields: OnWire<ResultOf<Yields>>;
+}
+
+/** The entry of a procedure with these options. */
+export type EntryFor<
+  Params extends ParamsSchema | undefined,
+  Returns extends ResultSchema | undefined,
+  Errors extends ErrorDeclarations,
+  Yields,
+  Stream,
+> = [Yields, Stream] extends [undefined, undefined]
+  ? ProcedureEntry<Params, Returns, Errors>
+  : StreamEntry<Params, Returns, Errors, Yields>;
 
 type OnWire<Result> = [Result] extends [Static<TVoid>]
   ? null

@@ -10,35 +10,29 @@ function createService(options: object = {}) {
   const router = new Router();
   const ended: string[] = [];
   const n = Type.Object({ n: Type.Integer() });
-  router.rpc(
-    { name: 'count', params: n, yields: Type.Number() } as never,
-    async function* ({ n: last }: { n: number }) {
-      try {
-        for (let i = 0; i < last; i++) yield i;
-        return 'all';
-      } finally {
-        ended.push('count');
-      }
-    } as never,
-  );
+  router.rpc({ name: 'count', params: n, yields: Type.Number() }, async function* ({ n: last }) {
+    try {
+      for (let i = 0; i < last; i++) yield i;
+      return 'all';
+    } finally {
+      ended.push('count');
+    }
+  });
   router.rpc({ name: 'list', stream: { collect: true } }, function* list() {
     try {
       for (let i = 0; ; i++) yield 'x'.repeat(i);
     } finally {
       ended.push('list');
     }
-  } as never);
+  });
   router.rpc({ name: 'few', stream: { collect: true } }, function* few() {
     yield* [1, 2, 3];
-  } as never);
-  router.rpc(
-    { name: 'bad', yields: Type.Number() } as never,
-    function* bad() {
-      yield 1;
-      yield 'two';
-    } as never,
-  );
-  router.rpc({ name: 'none', stream: true }, () => 7);
+  });
+  router.rpc({ name: 'bad', yields: Type.Number() }, function* bad() {
+    yield 1;
+    yield JSON.parse('"two"');
+  });
+  router.rpc({ name: 'none', stream: true }, (() => 7) as never);
   router.rpc({ name: 'plain' }, () => 7);
   const { log } = recorder();
   return { service: new Dispatcher({ router, log, maxReplyBytes: 10_000, ...options }), ended };

@@ -7,7 +7,7 @@ export { rpcApp } from './app/rpc-app.ts';
 export { StartupError } from './base/startup-error.ts';
 export type { ConfigOptions } from './config/config.ts';
 export type { Caller, CallerKeyOf, CallerWeightOf } from './dispatch/caller-key.ts';
-export type { PlacementDecision } from './dispatch/placement.ts';
+export type { PlacementCause, PlacementDecision } from './dispatch/placement.ts';
 export type { RateLimit, RateLimitStore, RateState } from './dispatch/quota/rate-limit.ts';
 export type { Authenticate, AuthRequest } from './http/edge/auth-request.ts';
 export type { NodeHandler } from './http/node/handler.ts';

@@ -2,10 +2,20 @@ import { inlinePlace, type Place, workerPlace } from '../base/place.ts';
 import { placeOfGroup } from '../base/worker-group.ts';
 import type { Placement } from '../router/types.ts';
 
+/** Why a procedure runs where it does, as one of few words: a label of /metrics, and a column of `tandem top`. */
+export type PlacementCause =
+  | 'declared'
+  | 'asynchronous'
+  | 'synchronous'
+  | 'no modules'
+  | 'measured'
+  | 'held the front end';
+
 export interface PlacementDecision {
   readonly place: Place;
   /** One clause for people: the log and stats() show it. */
   readonly reason: string;
+  readonly cause: PlacementCause;
 }
 
 /** What is known of a procedure without running it. */
@@ -26,16 +36,22 @@ export interface PlacementFacts {
 export function decidePlacement(facts: PlacementFacts): PlacementDecision {
   const { group } = facts;
   if (group !== undefined) {
-    return { place: placeOfGroup(group), reason: `declared group: '${group}'` };
+    const reason = `declared group: '${group}'`;
+    return { place: placeOfGroup(group), reason, cause: 'declared' };
   }
-  if (facts.placement === 'inline') return { place: inlinePlace, reason: 'declared inline' };
+  if (facts.placement === 'inline') {
+    return { place: inlinePlace, reason: 'declared inline', cause: 'declared' };
+  }
   if (!facts.hasWorkers) {
-    return { place: inlinePlace, reason: 'the router has no modules to replicate' };
+    const reason = 'the router has no modules to replicate';
+    return { place: inlinePlace, reason, cause: 'no modules' };
   }
-  if (facts.placement === 'worker') return { place: workerPlace, reason: 'declared worker' };
+  if (facts.placement === 'worker') {
+    return { place: workerPlace, reason: 'declared worker', cause: 'declared' };
+  }
   return facts.isAsync
-    ? { place: inlinePlace, reason: 'asynchronous' }
-    : { place: workerPlace, reason: 'synchronous' };
+    ? { place: inlinePlace, reason: 'asynchronous', cause: 'asynchronous' }
+    : { place: workerPlace, reason: 'synchronous', cause: 'synchronous' };
 }
 
 /** Whether measurement may move the procedure: only where the operator has asked for it. */
@@ -76,11 +92,12 @@ export function movePlacement(
   if (place === inlinePlace) {
     if (lastUs <= demoteAboveUs) return undefined;
     const reason = `measured: an inline run took ${Math.round(lastUs)} us; needs ${runsNeeded(demotions + 1)} good runs to come back`;
-    return { place: workerPlace, reason };
+    return { place: workerPlace, reason, cause: 'measured' };
   }
   const needed = runsNeeded(demotions);
   if (runs < needed || slowRuns * 100 >= runs) return undefined;
-  return { place: inlinePlace, reason: `measured: p99 of ${runs} runs below ${inlineBelowUs} us` };
+  const reason = `measured: p99 of ${runs} runs below ${inlineBelowUs} us`;
+  return { place: inlinePlace, reason, cause: 'measured' };
 }
 
 /** Runs a procedure must show before it moves inline, after it was moved back so many times. */
@@ -94,7 +111,7 @@ export const blockedToMove = 3;
 /** Why a procedure that blocked the front end runs in the workers from now on. */
 export function movedForBlocking(times: number, longestMs: number): PlacementDecision {
   const reason = `it held the front end ${times} times, the longest ${Math.round(longestMs)} ms`;
-  return { place: workerPlace, reason };
+  return { place: workerPlace, reason, cause: 'held the front end' };
 }
 
 /** Whether a procedure that blocks the front end may move: not where that was declared, and not without replicas. */

@@ -37,6 +37,12 @@ export const blockedMetrics = {
   },
 } as const satisfies Record<string, Row>;
 
+/** Where procedures run: a series for each one that was called, of each process, with the value 1. */
+export const placeMetric = {
+  name: 'tandem_procedure_place',
+  help: 'Where the calls of a procedure run now, and why: 1 for each procedure that was called, by place and reason.',
+} as const satisfies Row;
+
 const deaths = {
   name: 'tandem_worker_deaths_total',
   help: 'Worker threads that ended by themselves, by reason.',

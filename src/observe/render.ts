@@ -6,6 +6,7 @@ import {
   counterTable,
   type GaugeName,
   gaugeTable,
+  placeMetric,
 } from './metric-table.ts';
 import {
   addTotals,
@@ -90,9 +91,20 @@ function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
     histogram(callMetrics.run, calls, ({ run }) => run),
     histogram(callMetrics.duration, calls, ({ duration }) => duration),
     ...blockedCounts(blocked),
+    ...places(snapshots),
     ...grouped(totals, 'counter'),
     ...grouped(gaugesOf(snapshots), 'gauge'),
   ];
+}
+
+/** Nothing where nothing was called. */
+function places(snapshots: readonly MetricsSnapshot[]): Metric[] {
+  const values = inOrder(snapshots).flatMap(({ process, places: own }) =>
+    own.map(({ procedure, place, cause: reason }) => {
+      return { value: 1, labels: { procedure, place, reason, process } };
+    }),
+  );
+  return values.length === 0 ? [] : [metric(placeMetric, 'gauge', values)];
 }
 
 function callCounts(calls: readonly CallTotals[]): Metric {
@@ -155,11 +167,13 @@ function histogram(
 
 type GaugeRow = (typeof gaugeTable)[GaugeName];
 
-/** The gauges of all processes, ordered by the number of the process: 10 follows 9. */
+/** By the number of the process: 10 follows 9. */
+function inOrder(snapshots: readonly MetricsSnapshot[]): MetricsSnapshot[] {
+  return snapshots.toSorted((a, b) => a.process.localeCompare(b.process, 'en', { numeric: true }));
+}
+
 function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] {
-  const ordered = snapshots.toSorted((a, b) =>
-    a.process.localeCompare(b.process, 'en', { numeric: true }),
-  );
+  const ordered = inOrder(snapshots);
   return (Object.keys(gaugeTable) as GaugeName[]).map((name) => {
     const row = gaugeTable[name];
     const values = ordered.flatMap(({ process, gauges, groups }) => [

@@ -20,6 +20,13 @@ export interface BlockedTotals {
   readonly seconds: number;
 }
 
+/** Where the calls of a procedure run now, and why, in few words. */
+export interface PlacedProcedure {
+  readonly procedure: string;
+  readonly place: string;
+  readonly cause: string;
+}
+
 export type Counters = Readonly<Record<CounterName, number>>;
 
 /** One value, or one for each value of the label that the gauge's row names in `by`. */
@@ -48,6 +55,8 @@ export interface MetricsSnapshot {
   readonly blocked: readonly BlockedTotals[];
   /** undefined: the process has ended, and only its counters are left. */
   readonly gauges: Gauges | undefined;
+  /** Of each procedure that was called; of none where the process has ended. */
+  readonly places: readonly PlacedProcedure[];
   /** What `counters` and `gauges` say of workers is of those that have no group. */
   readonly groups: readonly GroupFigures[];
 }

@@ -4,7 +4,13 @@ import type { ExecutorFigures } from '../dispatch/executor.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import { lostOutput } from '../observe/lost-output.ts';
 import type { ProcessGauges } from '../observe/process-gauges.ts';
-import type { Counters, Gauges, MetricsSnapshot } from '../observe/snapshot.ts';
+import type {
+  CallTotals,
+  Counters,
+  Gauges,
+  MetricsSnapshot,
+  PlacedProcedure,
+} from '../observe/snapshot.ts';
 import type { CountersByGroup, PoolCounters } from '../pool/stats.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
@@ -32,18 +38,31 @@ export interface SnapshotSource {
 /** The figures of this process as they are now. */
 export function snapshotOf(process: string, source: SnapshotSource): MetricsSnapshot {
   const { observation, blockers, poolCounters } = source;
+  const calls = observation.counters?.totals() ?? [];
   return {
     process,
-    calls: observation.counters?.totals() ?? [],
+    calls,
     counters: countersOf(source),
     blocked: blockers.totals(),
     gauges: gaugesOf(source),
+    places: placesOf(calls, source),
     groups: poolCounters.groups.map((group) => ({
       group,
       counters: poolCountersOf(poolCounters.of(group)),
       gauges: poolGaugesOf(source, group),
     })),
   };
+}
+
+function placesOf(calls: readonly CallTotals[], { serving }: SnapshotSource): PlacedProcedure[] {
+  const { current } = serving;
+  const called = new Set(calls.map(({ procedure }) => procedure));
+  return [...called].flatMap((procedure) => {
+    const known = current?.table.get(procedure);
+    if (current === undefined || known === undefined) return [];
+    const { place, cause } = current.placementOf(known);
+    return [{ procedure, place, cause }];
+  });
 }
 
 function countersOf(source: SnapshotSource): Counters {

@@ -6,6 +6,7 @@ import type {
   Gauges,
   GroupFigures,
   MetricsSnapshot,
+  PlacedProcedure,
 } from '../observe/snapshot.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -25,7 +26,7 @@ export function isAmount(value: unknown): value is number {
  */
 export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   if (!isFields(value)) return undefined;
-  const { process, calls, counters, blocked, gauges, groups } = value;
+  const { process, calls, counters, blocked, gauges, places, groups } = value;
   if (typeof process !== 'string' || !isFields(counters)) return undefined;
   if (!Array.isArray(calls) || !calls.every(isCallTotals)) return undefined;
   if (gauges !== undefined && !isFields(gauges)) return undefined;
@@ -37,6 +38,7 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
     // A process with an older version of this package has none.
     blocked: Array.isArray(blocked) ? blocked.filter(isBlockedTotals) : [],
     gauges: gauges && gaugesOf(gauges),
+    places: Array.isArray(places) ? places.filter(isPlacedProcedure) : [],
     groups: Array.isArray(groups) ? groups.filter(isFields).flatMap(groupOf) : [],
   };
 }
@@ -83,6 +85,11 @@ function isBlockedTotals(value: unknown): value is BlockedTotals {
   if (!isFields(value)) return false;
   const { procedure, times, seconds } = value;
   return typeof procedure === 'string' && isAmount(times) && isAmount(seconds);
+}
+
+function isPlacedProcedure(value: unknown): value is PlacedProcedure {
+  if (!isFields(value)) return false;
+  return [value.procedure, value.place, value.cause].every((text) => typeof text === 'string');
 }
 
 function isHistogram(value: unknown): value is HistogramTotals {

@@ -39,18 +39,19 @@ export class Tally {
     );
     // Read without a wait in between: each process is then either in #last or in #ended, and counts once.
     const snapshots: MetricsSnapshot[] = [];
-    for (const [server, { gauges, groups, ...totals }] of this.#last) {
+    for (const [server, { gauges, places, groups, ...totals }] of this.#last) {
       const process = String(server.number);
       const isServing = serving.has(server);
       snapshots.push({
         ...totals,
         process,
         gauges: isServing ? gauges : undefined,
+        places: isServing ? places : [],
         groups: isServing ? groups : groups.map(({ group, counters }) => ({ group, counters })),
       });
     }
     if (this.#ended !== undefined) {
-      snapshots.push({ ...this.#ended, process: 'ended', gauges: undefined });
+      snapshots.push({ ...this.#ended, process: 'ended', gauges: undefined, places: [] });
     }
     return snapshots;
   }

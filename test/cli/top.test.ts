@@ -50,8 +50,8 @@ describe('tandem top', () => {
       );
       assert.match(stdout, /^event loop late by .* p50, .* p99, .* at most$/m);
       assert.match(stdout, /^memory \d+ MB, heap \d+ MB {2}processes 1 {2}up \d+s$/m);
-      assert.match(stdout, /^math\.add +worker +4 +1 +\S+ (us|ms|s) +\S+ (us|ms|s) /m);
-      assert.match(stdout, /^\(unknown\) +none +1 +1 +- +- +-$/m);
+      assert.match(stdout, /^math\.add +worker +synchronous +4 +1 +\S+ (us|ms|s) +\S+ (us|ms|s) /m);
+      assert.match(stdout, /^\(unknown\) +none +- +1 +1 +- +- +-$/m);
       assert.doesNotMatch(stdout, /[^\P{Cc}\n]/u);
     }
   });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { decidePlacement, isMeasured } from '../../src/dispatch/placement.ts';
 
 test('where a procedure begins', () => {
-  // placement, asynchronous, workers there: place, a word of the reason
+  // placement, asynchronous, workers there: place, the cause, which is in the reason's words
   for (const [placement, isAsync, hasWorkers, place, reason] of [
     ['inline', false, false, 'inline', 'declared'],
     ['inline', false, true, 'inline', 'declared'],
@@ -14,13 +14,14 @@ test('where a procedure begins', () => {
     ['auto', false, true, 'worker', 'synchronous'],
     ['auto', true, true, 'inline', 'asynchronous'],
     ['auto', false, false, 'inline', 'modules'],
-    ['auto', true, false, 'inline', ''],
+    ['auto', true, false, 'inline', 'modules'],
   ] as const) {
     const rest = { group: undefined, isStream: false };
     const decision = decidePlacement({ ...rest, placement, isAsync, hasWorkers });
     const facts = `${placement} ${isAsync ? 'async' : 'sync'} ${hasWorkers ? 'workers' : 'alone'}`;
     assert.equal(decision.place, place, facts);
     assert.ok(decision.reason.includes(reason), `${facts}: ${decision.reason}`);
+    assert.ok(decision.cause.includes(reason), `${facts}: ${decision.cause}`);
   }
 });
 
@@ -28,8 +29,8 @@ test('a group is a place of its own, whatever the procedure is', () => {
   for (const placement of ['auto', 'worker'] as const) {
     for (const isAsync of [true, false]) {
       const facts = { placement, group: 'gpu', isAsync, isStream: false, hasWorkers: true };
-      const { place, reason } = decidePlacement(facts);
-      assert.equal(place, 'worker:gpu');
+      const { place, reason, cause } = decidePlacement(facts);
+      assert.deepEqual([place, cause], ['worker:gpu', 'declared']);
       assert.match(reason, /group: 'gpu'/);
       assert.equal(isMeasured(facts, { inlineBelowUs: 100, demoteAboveUs: 1000 }), false);
     }

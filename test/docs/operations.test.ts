@@ -6,6 +6,7 @@ import {
   callMetrics,
   counterTable,
   gaugeTable,
+  placeMetric,
 } from '../../src/observe/metric-table.ts';
 import { read } from './pages.ts';
 
@@ -22,7 +23,8 @@ describe('docs/operations.md', () => {
   const page = read('docs/operations.md');
 
   it('lists every metric there is, and no other', () => {
-    const names = [callMetrics, blockedMetrics, counterTable, gaugeTable].flatMap((table) =>
+    const tables = [callMetrics, blockedMetrics, { placeMetric }, counterTable, gaugeTable];
+    const names = tables.flatMap((table) =>
       Object.values<{ readonly name: string }>(table).map(({ name }) => name),
     );
     assert.deepEqual(firstColumn(page, 'Metrics').sort(), [...new Set(names)].sort());

@@ -5,7 +5,12 @@ import { view } from '../../src/cli/tools/top/view.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { CallCounters } from '../../src/observe/call-counters.ts';
 import { bucketBounds, LatencyHistogram } from '../../src/observe/histogram.ts';
-import { callMetrics, counterTable, gaugeTable } from '../../src/observe/metric-table.ts';
+import {
+  callMetrics,
+  counterTable,
+  gaugeTable,
+  placeMetric,
+} from '../../src/observe/metric-table.ts';
 import { renderMetrics } from '../../src/observe/render.ts';
 import { addTotals, type Counters, type MetricsSnapshot } from '../../src/observe/snapshot.ts';
 import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
@@ -24,6 +29,7 @@ function snapshot(process: string, fill: (counters: CallCounters) => void): Metr
     counters: countersOf(2),
     blocked: [],
     gauges: { queued: 3, activeWorkers: 4, spareWorkers: 1 },
+    places: [],
     groups: [],
   };
 }
@@ -102,19 +108,20 @@ describe('a place that no table knows', () => {
     assert.ok(scrape !== undefined);
     const lines = view('top', scrape, undefined, { rows: undefined, columns: undefined });
     assert.match(lines.join('\n'), /in flight 0 inline, 7 elsewhere$/m);
-    assert.match(lines.join('\n'), /^a +elsewhere +2 +1 /m);
+    assert.match(lines.join('\n'), /^a +elsewhere +- +2 +1 /m);
   });
 });
 
 describe('rendered metrics', () => {
   it('have a help text and a type for every name of the table, and are what a scraper reads', async () => {
-    const rows = [callMetrics, counterTable, gaugeTable].flatMap((table) =>
+    const rows = [callMetrics, { placeMetric }, counterTable, gaugeTable].flatMap((table) =>
       Object.values<{ name: string; help: string; type?: string }>(table),
     );
     const gauges = Object.fromEntries(Object.keys(gaugeTable).map((name) => [name, 1.5]));
     const full = {
       ...snapshot('0', (counters) => counters.record('a', 0, 'worker', 5, 5)),
       gauges,
+      places: [{ procedure: 'a', place: 'worker', cause: 'declared' }],
     };
     const exposition = new Exposition(await renderMetrics([full]));
     const names = new Set(rows.map(({ name }) => name));
@@ -140,7 +147,7 @@ describe('rendered metrics', () => {
     const three = snapshot('3', (counters) => counters.record('a', 0, 'inline', 0, 70e6));
     const ended = { process: 'ended', ...addTotals([crossed(three), crossed(three)]) };
     // In whichever order they answered.
-    const all = [crossed(two), { ...ended, gauges: undefined }, crossed(one)];
+    const all = [crossed(two), { ...ended, gauges: undefined, places: [] }, crossed(one)];
     const exposition = new Exposition(await renderMetrics(all));
     assert.deepEqual(exposition.calls(), {
       'a 0 worker': 2,
@@ -180,7 +187,7 @@ describe('rendered metrics', () => {
     const ended = { process: 'ended', ...addTotals([crossed({ ...first, groups: [group(4)] })]) };
     const crossing = parseSnapshot(crossed(first));
     assert.ok(crossing !== undefined);
-    const all = [crossing, { ...ended, gauges: undefined }];
+    const all = [crossing, { ...ended, gauges: undefined, places: [] }];
     const exposition = new Exposition(await renderMetrics(all));
     assert.equal(exposition.value('tandem_worker_kills_total', { group: 'gpu' }), 7);
     assert.equal(exposition.samples('tandem_worker_kills_total').length, 2);
@@ -188,6 +195,33 @@ describe('rendered metrics', () => {
     assert.deepEqual(queued, [{ process: '1' }, { group: 'gpu', process: '1' }]);
     const active = { group: 'gpu', process: '1', state: 'active' };
     assert.equal(exposition.value('tandem_workers', active), 2);
+  });
+
+  it('say where each procedure runs and why, in each process that runs', async () => {
+    const placed = (process: string, place: string, cause: string): MetricsSnapshot => {
+      const one = snapshot(process, (counters) => counters.record('a', 0, 'inline', 0, 5));
+      const odd = [{ procedure: 'a', place: 7, cause }, 'a', null] as unknown as [];
+      const parsed = parseSnapshot(
+        crossed({ ...one, places: [{ procedure: 'a', place, cause }, ...odd] }),
+      );
+      assert.ok(parsed !== undefined);
+      return parsed;
+    };
+    const ended = { process: 'ended', ...addTotals([placed('3', 'inline', 'declared')]) };
+    const text = await renderMetrics([
+      placed('10', 'inline', 'asynchronous'),
+      { ...ended, gauges: undefined, places: [] },
+      placed('9', 'worker', 'held the front end'),
+    ]);
+    const series = new Exposition(text).samples(placeMetric.name).map(({ labels }) => labels);
+    assert.deepEqual(series, [
+      { procedure: 'a', place: 'worker', reason: 'held the front end', process: '9' },
+      { procedure: 'a', place: 'inline', reason: 'asynchronous', process: '10' },
+    ]);
+    const scrape = readScrape(text.toString(), 0);
+    assert.ok(scrape !== undefined);
+    const lines = view('top', scrape, undefined, { rows: undefined, columns: undefined });
+    assert.match(lines.join('\n'), /^a +inline +held the front end, asynchronous +3 +0 /m);
   });
 
   it('escape what a label may hold', async () => {

@@ -65,6 +65,11 @@ test('a handler that holds the front end before its first await is named, and fr
   const move = lines.find(({ fields }) => fields.event === 'placement');
   assert.match(move?.message ?? '', /no longer shares the memory of its module/);
   assert.deepEqual([move?.fields.method, move?.fields.reason], ['atOnce', decision.reason]);
+  // One word of few, however often it was and however long: a label must not grow with either.
+  const text = await dispatcher.metrics?.text();
+  const series = 'procedure="atOnce",place="worker",reason="held the front end",process="0"';
+  assert.ok(text?.includes(`\ntandem_procedure_place{${series}} 1\n`), text);
+  assert.equal(decision.cause, 'held the front end');
 });
 
 test('a schema of another library that holds the front end is named by its procedure, and moves with it', async (t) => {
@@ -112,6 +117,7 @@ test('what is declared inline is named and stays', async (t) => {
     assert.deepEqual(dispatcher.placementOf(method), {
       place: 'inline',
       reason: 'declared inline',
+      cause: 'declared',
     });
     assert.equal(await threadOf(dispatcher, method), threadId);
   }

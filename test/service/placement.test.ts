@@ -16,7 +16,9 @@ test('by default a synchronous procedure stays in the workers, however cheap its
     const replies = (await dispatcher.dispatch(calls)) as { result: number }[];
     assert.ok(replies.every(({ result }) => result !== threadId));
   }
-  assert.deepEqual(dispatcher.placementOf('thread'), { place: 'worker', reason: 'synchronous' });
+  const why = 'synchronous';
+  const expected = { place: 'worker', reason: why, cause: why };
+  assert.deepEqual(dispatcher.placementOf('thread'), expected);
 });
 
 test('with inlineBelowUs it is moved by what it took', async (t) => {
@@ -24,7 +26,9 @@ test('with inlineBelowUs it is moved by what it took', async (t) => {
   const dispatcher = await startDispatcher('auto', limits);
   t.after(() => dispatcher.close());
   await dispatcher.dispatch(calls);
-  assert.equal(dispatcher.placementOf('thread')?.place, 'inline');
+  const { place, reason, cause } = dispatcher.placementOf('thread') ?? {};
+  assert.deepEqual([place, cause], ['inline', 'measured']);
+  assert.match(reason ?? '', /^measured: p99 of \d+ runs below 1000000 us$/);
   const [reply] = (await dispatcher.dispatch(calls.slice(0, 1))) as { result: number }[];
   assert.equal(reply?.result, threadId);
 });

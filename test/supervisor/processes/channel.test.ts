@@ -30,6 +30,7 @@ const snapshot = {
   counters: { shed: 1 },
   blocked: [],
   gauges: { queued: 0 },
+  places: [{ procedure: 'one', place: 'inline', cause: 'declared' }],
   groups: [],
 };
 

@@ -7,7 +7,10 @@ export interface Buckets {
 }
 
 export interface ProcedureFigures {
+  /** Where its calls ran. */
   readonly places: ReadonlySet<string>;
+  /** Why they run where they run now. */
+  readonly reasons: ReadonlySet<string>;
   readonly calls: number;
   readonly errors: number;
   readonly duration: Buckets;
@@ -34,6 +37,7 @@ export interface Scrape {
 }
 
 const callCounter = 'tandem_calls_total';
+const placeGauge = 'tandem_procedure_place';
 const inFlightGauge = 'tandem_calls_in_flight';
 const delayGauge = /^tandem_event_loop_delay_(\w+)_seconds$/;
 const blockedCounter = 'tandem_front_end_blocked_total';
@@ -101,6 +105,9 @@ function figuresOf(samples: readonly Sample[]): ProcedureFigures {
     list.reduce((total, { value }) => total + value, 0);
   return {
     places: new Set(counts.map(({ labels }) => labels.place ?? '')),
+    reasons: new Set(
+      samples.filter(({ name }) => name === placeGauge).map(({ labels }) => labels.reason ?? ''),
+    ),
     calls: sum(counts),
     errors: sum(counts.filter(({ labels }) => labels.code !== '0')),
     duration: bucketsOf(samples, histograms.duration),

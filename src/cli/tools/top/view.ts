@@ -99,7 +99,7 @@ function totalOf({ procedures }: Scrape): { readonly calls: number; readonly err
   };
 }
 
-const headings = ['PROCEDURE', 'PLACE', 'CALLS', 'ERRORS', 'P50', 'P99', 'WAIT P99'];
+const headings = ['PROCEDURE', 'PLACE', 'WHY', 'CALLS', 'ERRORS', 'P50', 'P99', 'WAIT P99'];
 
 function procedureRows(now: Scrape, before: Scrape | undefined): string[][] {
   // A hook that has held the front end has no calls.
@@ -126,6 +126,7 @@ function rowOf(
   return [
     name,
     [...figures.places].join('+'),
+    [...figures.reasons].join(', ') || '-',
     rateOf(figures.calls, from?.calls, now, before),
     rateOf(figures.errors, from?.errors, now, before),
     showSeconds(quantile(duration, 0.5)),

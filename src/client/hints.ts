@@ -7,6 +7,8 @@ export interface Hint {
   readonly sendsBytes?: boolean;
   /** Where the result has bytes: JSON Pointers, `*` for each item or member. They become a Uint8Array. */
   readonly bytes?: readonly string[];
+  /** The same within each value of a stream. */
+  readonly yields?: readonly string[];
 }
 
 /** By the full names of the procedures. */

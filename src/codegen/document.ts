@@ -24,9 +24,22 @@ export interface Method {
   readonly rest: unknown;
   /** The schema of the result; undefined: not declared. */
   readonly result: unknown;
+  /** What makes it a stream; undefined: it is none. */
+  readonly stream: Stream | undefined;
   readonly errors: readonly DeclaredError[];
   /** What it does to the world, as the document says; undefined: nothing. */
   readonly effects: unknown;
+}
+
+export interface Stream {
+  /** The schema of each value; undefined: not declared. */
+  readonly yields: unknown;
+  /** The method of the notifications that bring the values. */
+  readonly notification: string | undefined;
+  /** The method that ends a subscription, beside `rpc.unsubscribe`. */
+  readonly unsubscribe: string | undefined;
+  /** Whether a caller that can't read a stream gets an array of all values. */
+  readonly collects: boolean;
 }
 
 export interface Param {
@@ -85,8 +98,19 @@ function readMethod(one: unknown, path: string, references: References): Method 
     params: readParams(value, path, references),
     rest: own(value, 'x-additional-params'),
     result: isObject(result) ? own(result, 'schema') : undefined,
+    stream: readStream(own(value, 'x-stream')),
     errors: readErrors(value, path, references),
     effects: own(value, 'x-effects'),
+  };
+}
+
+function readStream(value: unknown): Stream | undefined {
+  if (!isObject(value)) return undefined;
+  return {
+    yields: own(value, 'yields'),
+    notification: stringOf(value, 'notification'),
+    unsubscribe: stringOf(value, 'unsubscribe'),
+    collects: own(value, 'collect') === true,
   };
 }
 

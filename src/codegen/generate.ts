@@ -56,11 +56,15 @@ function docOf({ doc, deprecated }: Method): string[] {
 }
 
 function methodMembers(method: Method, types: SchemaTypes): Member[] {
-  const { result, errors, path } = method;
+  const { result, stream, errors, path } = method;
   const members: Member[] = [
     { name: 'params', optional: false, type: paramsText(method, types), doc: [] },
     types.member('result', result, true, { schema: result, root: result, path }),
   ];
+  if (stream !== undefined) {
+    const { yields } = stream;
+    members.push(types.member('yields', yields, true, { schema: yields, root: yields, path }));
+  }
   if (errors.length === 0) return members;
   const type = block(memberLines(errors.map((error) => errorMember(error, path, types))));
   return [...members, { name: 'errors', optional: false, type, doc: [] }];

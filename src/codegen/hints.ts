@@ -22,7 +22,10 @@ export function hintsText({ methods, references }: Api): string {
 export const hints = {\n${lines.join('')}};\n`;
 }
 
-function hintOf({ effects, params, rest, result, path }: Method, references: References): string[] {
+function hintOf(
+  { effects, params, rest, result, stream, path }: Method,
+  references: References,
+): string[] {
   const parts = ['readOnly', 'idempotent']
     .filter((name) => isObject(effects) && own(effects, name) === true)
     .map((name) => `${name}: true`);
@@ -32,6 +35,8 @@ function hintOf({ effects, params, rest, result, path }: Method, references: Ref
   if (sent.some((schema) => places(schema).length > 0)) parts.push('sendsBytes: true');
   const bytes = places(result);
   if (bytes.length > 0) parts.push(`bytes: [${bytes.map(quoted).join(', ')}]`);
+  const yielded = places(stream?.yields);
+  if (yielded.length > 0) parts.push(`yields: [${yielded.map(quoted).join(', ')}]`);
   return parts;
 }
 

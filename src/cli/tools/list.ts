@@ -43,8 +43,13 @@ function paramsOf({ params, rest, path }: Method, types: SchemaTypes): string {
   return texts.length === 0 ? '-' : texts.join(', ');
 }
 
-function resultOf({ result, path }: Method, types: SchemaTypes): string {
-  return oneLine(types.typeOf({ schema: result, root: result, path: `${path}.result` }));
+/** Of a stream its values, and what it returns where that is declared. */
+function resultOf({ result, stream, path }: Method, types: SchemaTypes): string {
+  const text = (schema: unknown): string =>
+    oneLine(types.typeOf({ schema, root: schema, path: `${path}.result` }));
+  if (stream === undefined) return text(result);
+  const returned = text(result);
+  return `stream of ${text(stream.yields)}${returned === 'unknown' ? '' : `, then ${returned}`}`;
 }
 
 function oneLine(type: string): string {

@@ -3,6 +3,7 @@ import type {
   ErrorSchema,
   ParameterSchema,
   RegistrySchema,
+  StreamSchema,
 } from '../../router/document/introspect.ts';
 
 /** Whether a document is one that this service answers to GET. An empty one counts: nothing tells its kind. */
@@ -12,12 +13,22 @@ export function isRegistry(document: unknown): document is RegistrySchema {
 
 function isProcedure(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { name, parameters, return_schema: result, doc, errors } = value;
+  const {
+    name,
+    parameters,
+    return_schema: result,
+    yield_schema: yields,
+    stream,
+    doc,
+    errors,
+  } = value;
   return (
     typeof name === 'string' &&
     Array.isArray(parameters) &&
     parameters.every(isParameter) &&
     isObject(result) &&
+    (yields === undefined || isObject(yields)) &&
+    (stream === undefined || isStream(stream)) &&
     (doc === null || typeof doc === 'string') &&
     (errors === undefined || (isObject(errors) && Object.values(errors).every(isError)))
   );
@@ -27,6 +38,16 @@ function isParameter(value: unknown): value is ParameterSchema {
   if (!isObject(value)) return false;
   const { name, schema_: schema, required } = value;
   return typeof name === 'string' && isObject(schema) && typeof required === 'boolean';
+}
+
+function isStream(value: unknown): value is StreamSchema {
+  if (!isObject(value)) return false;
+  const { notification, unsubscribe, collect } = value;
+  return (
+    typeof notification === 'string' &&
+    (unsubscribe === undefined || typeof unsubscribe === 'string') &&
+    typeof collect === 'boolean'
+  );
 }
 
 function isError(value: unknown): value is ErrorSchema {

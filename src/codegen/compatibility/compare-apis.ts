@@ -66,10 +66,12 @@ function lastSegment(name: string): string {
 
 /** A text that is equal for methods that take and give the same. */
 function signature({ method, references }: Side): string {
-  const { params, rest, result, byPosition } = method;
+  const { params, rest, result, stream, byPosition } = method;
   const text = (schema: unknown): string => closedText(toPart(schema, references));
   const named = params.map(({ name, required, schema }) => [name, required, text(schema)]);
-  return JSON.stringify([named, byPosition, rest === undefined ? null : text(rest), text(result)]);
+  const others = rest === undefined ? null : text(rest);
+  const yields = stream === undefined ? null : text(stream.yields);
+  return JSON.stringify([named, byPosition, others, text(result), yields]);
 }
 
 function compareMethods(
@@ -89,7 +91,34 @@ function compareMethods(
       toPart(old.method.result, old.references),
       'result',
     ),
+    ...compareStreams(old, fresh, result),
     ...data,
+  ];
+}
+
+/** A stream is read in another way than a result: its callers break where it ceases to be one, and the other way about. */
+function compareStreams(old: Side, fresh: Side, result: Comparison): readonly Finding[] {
+  const [before, after] = [old.method.stream, fresh.method.stream];
+  if (before === undefined || after === undefined) {
+    if (before === after) return [];
+    return [breaking('', before === undefined ? 'it is a stream now' : 'it is no longer a stream')];
+  }
+  const moved = (['notification', 'unsubscribe'] as const).flatMap((name) => {
+    const [was, is] = [before[name], after[name]];
+    // A name that nobody had to know may come.
+    if (was === undefined || was === is) return [];
+    return [breaking(name, is === undefined ? `was ${was}, is gone` : `was ${was}, is ${is}`)];
+  });
+  return [
+    ...result.within(
+      toPart(after.yields, fresh.references),
+      toPart(before.yields, old.references),
+      'yields',
+    ),
+    ...moved,
+    ...(before.collects && !after.collects
+      ? [breaking('', 'it no longer answers with all values where it is not read as a stream')]
+      : []),
   ];
 }
 

@@ -10,24 +10,27 @@ export interface ProcedureHint {
   readonly sendsBytes?: boolean;
   /** JSON Pointers into the result, `*` for each item or member. */
   readonly bytes?: readonly string[];
+  /** The same within each value of a stream. */
+  readonly yields?: readonly string[];
 }
 
 /** The hints of a router's procedures (`tableOf`), by name. */
 export function hintsOf(table: ReadonlyMap<string, Procedure>): Record<string, ProcedureHint> {
   const hints = Object.create(null) as Record<string, ProcedureHint>;
-  for (const [name, { effects, params, returns }] of table) {
-    const bytes = returns === undefined ? [] : placesOf(returns);
+  for (const [name, { effects, params, returns, stream }] of table) {
     hints[name] = {
       ...effects,
-      sendsBytes: params !== undefined && placesOf(params).length > 0,
-      bytes,
+      sendsBytes: placesOf(params).length > 0,
+      bytes: placesOf(returns),
+      yields: placesOf(stream?.yields),
     };
   }
   return hints;
 }
 
 /** Where a value of the schema has bytes; within a type that holds itself, on its first level. */
-function placesOf(root: TSchema): string[] {
+function placesOf(root: TSchema | undefined): string[] {
+  if (root === undefined) return [];
   const names = namesIn(root);
   const places = new Set<string>();
   const visit = (schema: TSchema, path: string, open: readonly string[]): void => {

@@ -7,6 +7,7 @@ import { tableOf } from '../router.ts';
 import type { AnyRouter } from '../router-state.ts';
 import { type JsonSchema, plainSchema } from '../schema/plain-schema.ts';
 import { typeText } from '../schema/type-text.ts';
+import { subscriptionNames } from '../stream/subscription-names.ts';
 import type { Procedure } from '../types.ts';
 
 /** One parameter of a procedure (docs/protocol.md, "GET /rpc"). */
@@ -28,6 +29,16 @@ export interface ErrorSchema {
   readonly data?: JsonSchema;
 }
 
+/** What callers of a stream see of it, beside its values. */
+export interface StreamSchema {
+  /** The method of the notifications that bring its values. */
+  readonly notification: string;
+  /** The method that ends a subscription, beside `rpc.unsubscribe`; absent where there is no other. */
+  readonly unsubscribe?: string;
+  /** Whether a caller that can't read a stream gets an array of all values. */
+  readonly collect: boolean;
+}
+
 /** One procedure in the introspection document. */
 export interface ProcedureSchema {
   readonly name: string;
@@ -37,6 +48,10 @@ export interface ProcedureSchema {
   /** TypeScript type text. */
   readonly return_type: string;
   readonly return_schema: JsonSchema;
+  /** TypeScript type text of each value of a stream. Absent where the procedure is no stream. */
+  readonly yield_type?: string;
+  readonly yield_schema?: JsonSchema;
+  readonly stream?: StreamSchema;
   readonly doc: string | null;
   readonly is_async: boolean;
   /** Absent where none are declared. */
@@ -60,11 +75,31 @@ export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
     parameters: params === undefined ? [] : parametersOf(params),
     return_type: typeText(returnSchema),
     return_schema: returnSchema,
+    ...streamMembers(procedure),
     doc,
     is_async: isAsync,
     ...(effects === undefined ? {} : { effects }),
     ...(group === undefined ? {} : { group }),
     ...(errors === undefined ? {} : { errors: errorsOf(errors.declared) }),
+  };
+}
+
+/** What a stream has beside the members of every procedure. */
+function streamMembers(
+  procedure: Procedure,
+): Pick<ProcedureSchema, 'yield_type' | 'yield_schema' | 'stream'> {
+  const { stream } = procedure;
+  if (stream === undefined) return {};
+  const schema = stream.yields === undefined ? {} : plainSchema(stream.yields);
+  const { notification, unsubscribe } = subscriptionNames(procedure);
+  return {
+    yield_type: typeText(schema),
+    yield_schema: schema,
+    stream: {
+      notification,
+      ...(unsubscribe === undefined ? {} : { unsubscribe }),
+      collect: stream.collect,
+    },
   };
 }
 
@@ -93,9 +128,11 @@ export function fingerprint(router: AnyRouter): string {
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map((procedure) => {
       const { placement, timeoutMs = null, maxConcurrency = null, params, links } = procedure;
+      const drain = procedure.stream?.drain ?? null;
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
       const front = links.map(sourceOf);
-      return [getProcedureSchema(procedure), placement, timeoutMs, maxConcurrency, rest, front];
+      const schema = getProcedureSchema(procedure);
+      return [schema, placement, timeoutMs, maxConcurrency, drain, rest, front];
     });
   return hashOf(JSON.stringify(facts));
 }

@@ -7,6 +7,7 @@ import {
   getProcedureSchema,
   type ProcedureSchema,
   type RegistrySchema,
+  type StreamSchema,
 } from './introspect.ts';
 import { SchemaComponents } from './openrpc-schemas.ts';
 
@@ -31,8 +32,15 @@ export interface OpenRpcMethod {
   readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>>;
   /** What the procedure does to the world, where it says so. */
   readonly 'x-effects'?: Effects;
+  /** What a stream is beyond its result, which is what it returns at its end; absent: it is none. */
+  readonly 'x-stream'?: OpenRpcStream;
   /** The schema of params other than the named ones; absent: no others are allowed. */
   readonly 'x-additional-params'?: JsonSchema;
+}
+
+export interface OpenRpcStream extends StreamSchema {
+  /** The schema of each value. */
+  readonly yields: JsonSchema;
 }
 
 export interface ContentDescriptor {
@@ -104,11 +112,13 @@ function versionOf(content: object): string {
 }
 
 function draft({ schema, rest, hasOrder }: Described, components: SchemaComponents): OpenRpcMethod {
-  const { name, namespace, parameters, return_schema, doc, effects } = schema;
+  const { name, namespace, parameters, return_schema, yield_schema, stream, doc, effects } = schema;
   const named = components.add(
     parameters.map((parameter) => [parameter.schema_, parameter.name] as const),
   );
   const [result = {}] = components.add([[return_schema, `${name} result`]]);
+  const [yields = {}] =
+    yield_schema === undefined ? [] : components.add([[yield_schema, `${name} value`]]);
   const [additional] = rest === undefined ? [] : components.add([[rest, `${name} params`]]);
   const params = parameters.map((parameter, index) => describe(parameter, named[index] ?? {}));
   const required = params.filter((param) => param.required);
@@ -133,6 +143,7 @@ function draft({ schema, rest, hasOrder }: Described, components: SchemaComponen
           ),
         }),
     ...(effects === undefined ? {} : { 'x-effects': effects }),
+    ...(stream === undefined ? {} : { 'x-stream': { yields, ...stream } }),
     ...(additional === undefined ? {} : { 'x-additional-params': additional }),
   };
 }
@@ -163,6 +174,7 @@ function addError(
 function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMethod {
   const { params, result } = method;
   const errors = method['x-errors'];
+  const stream = method['x-stream'];
   const additional = method['x-additional-params'];
   const shareError = ({ data, ...error }: ErrorSchema): ErrorSchema => ({
     ...error,
@@ -179,6 +191,9 @@ function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMeth
             Object.entries(errors).map(([name, error]) => [name, shareError(error)]),
           ),
         }),
+    ...(stream === undefined
+      ? {}
+      : { 'x-stream': { ...stream, yields: components.shared(stream.yields) } }),
     ...(additional === undefined ? {} : { 'x-additional-params': components.shared(additional) }),
   };
 }

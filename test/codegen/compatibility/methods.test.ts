@@ -112,6 +112,41 @@ describe('declared errors', () => {
   });
 });
 
+describe('streams', () => {
+  const watching = (stream: object) => method('m', [], { 'x-stream': stream });
+  it('give the values that they gave, or fewer', () => {
+    const either = { anyOf: [text, number] };
+    assert.deepEqual(compared([watching({ yields: either })], [watching({ yields: text })]), []);
+    assert.deepEqual(compared([watching({ yields: text })], [watching({ yields: either })]), [
+      '! m yields it may be a number now',
+    ]);
+    const item = (schema: object) => ({
+      yields: { type: 'object', properties: { at: schema }, required: ['at'] },
+    });
+    assert.deepEqual(compared([watching(item(text))], [watching(item(number))]), [
+      '! m yields.at it may be a number now',
+    ]);
+  });
+
+  it('stay streams, and nothing else becomes one', () => {
+    assert.deepEqual(compared([watching({})], [method('m')]), ['! m it is no longer a stream']);
+    assert.deepEqual(compared([method('m')], [watching({})]), ['! m it is a stream now']);
+    const [was, is] = [watching({ yields: text }), method('n')];
+    assert.deepEqual(compared([was], [is]), ['! m removed'], 'no stream was renamed to n');
+  });
+
+  it('keep the names of their notifications, and go on collecting', () => {
+    const names = { notification: 'a', unsubscribe: 'b', collect: true };
+    assert.deepEqual(compared([watching(names)], [watching(names)]), []);
+    assert.deepEqual(compared([watching(names)], [watching({ notification: 'c' })]), [
+      '! m notification was a, is c',
+      '! m unsubscribe was b, is gone',
+      '! m it no longer answers with all values where it is not read as a stream',
+    ]);
+    assert.deepEqual(compared([watching({ notification: 'a' })], [watching(names)]), []);
+  });
+});
+
 describe('routers', () => {
   const documentOf = (build: (router: Router) => void) => {
     const router = new Router();

@@ -11,6 +11,7 @@ export type { PlacementCause, PlacementDecision } from './dispatch/placement.ts'
 export type { RateLimit, RateLimitStore, RateState } from './dispatch/quota/rate-limit.ts';
 export type { Authenticate, AuthRequest } from './http/edge/auth-request.ts';
 export type { NodeHandler } from './http/node/handler.ts';
+export type { UpgradeHandler } from './http/node/upgrade.ts';
 export { ErrorCode, RpcError } from './jsonrpc/errors.ts';
 export type { CallEvent, OnCall } from './observe/call-event.ts';
 export type { LogEvent } from './observe/events.ts';

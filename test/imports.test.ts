@@ -150,6 +150,14 @@ describe('imports', () => {
     assert.deepEqual(wrong.map(shown), []);
   });
 
+  test('never go from what both servers share to one of them', () => {
+    const wrong = own.filter(
+      ({ from, to }) =>
+        /^src\/http\/(edge|socket)\//.test(from) && /^src\/http\/(uws|node)\//.test(to),
+    );
+    assert.deepEqual(wrong.map(shown), []);
+  });
+
   test('make no circle of files, those on demand included', () => {
     const targets = new Map(files.map((file) => [file, new Set<string>()]));
     for (const { from, to } of own) targets.get(from)?.add(to);
@@ -172,6 +180,7 @@ describe('imports', () => {
     ];
     assert.deepEqual(importersOf('piscina'), ['src/pool/workers/threads.ts']);
     assert.deepEqual([...new Set(importersOf('uWebSockets.js').map(dirname))], ['src/http/uws']);
+    assert.deepEqual([...new Set(importersOf('ws').map(dirname))], ['src/http/node']);
     assert.deepEqual(
       importersOf('commander').filter((file) => roomOf(file) !== 'cli'),
       [],

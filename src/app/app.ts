@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
@@ -7,6 +8,11 @@ import { createAuthenticator } from '../dispatch/authenticate.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
+import {
+  createUpgradeHandler,
+  type MountedUpgrades,
+  type UpgradeHandler,
+} from '../http/node/upgrade.ts';
 import type { Log } from '../observe/log.ts';
 import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { defaultRouter } from '../router/default.ts';
@@ -61,6 +67,7 @@ export class RpcApp {
   #listening: Promise<Listening> | undefined;
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
+  readonly #mounted: MountedUpgrades[] = [];
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(routerOrOptions: AnyRouter | AppOptions = defaultRouter) {
@@ -173,10 +180,27 @@ export class RpcApp {
   nodeHandler<Request extends MountedRequest = MountedRequest>(
     options: MountOptions<Request> = {},
   ): NodeHandler<Request> {
-    const auth = toMountAuth(options, this.dispatcher);
+    const auth = toMountAuth(options, this.dispatcher, 'nodeHandler');
     // A failed start is told in the answers to calls. It must not be an unhandled rejection here.
     this.dispatcher.ready().catch(() => {});
     return createNodeHandler(this.dispatcher, this.#options, auth) as NodeHandler<Request>;
+  }
+
+  /**
+   * The listener for `server.on('upgrade', ...)` of the server that `nodeHandler()` is mounted in: WebSockets at the
+   * option `path`. Starts the workers. `close()` ends the sockets, once their messages are answered.
+   *
+   * Where `auth` says who calls, a page of another origin is refused, unless `corsOrigin` lists it: a browser would
+   * send the session of the person before it along.
+   *
+   * @throws StartupError for options that can't be
+   */
+  upgradeHandler(options: MountOptions<IncomingMessage> = {}): UpgradeHandler {
+    const auth = toMountAuth(options, this.dispatcher, 'upgradeHandler');
+    this.dispatcher.ready().catch(() => {});
+    const upgrades = createUpgradeHandler(this.dispatcher, this.#options, auth);
+    this.#mounted.push(upgrades);
+    return upgrades.handle;
   }
 
   /** See {@link Dispatcher.reload}. */
@@ -199,13 +223,18 @@ export class RpcApp {
     dispatcher.drain();
     await this.#watch?.close();
     const listening = await this.#listening?.catch(() => undefined);
-    if (listening === undefined) return dispatcher.close(); // perhaps the app is a handler in another server
+    const mounted = this.#mounted.map((upgrades) => upgrades.close());
+    if (listening === undefined) {
+      // Perhaps the app is a handler in another server.
+      await Promise.all([dispatcher.close(), ...mounted]);
+      return;
+    }
     const began = performance.now();
     const { inFlight } = dispatcher.stats();
     this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
     const { shutdownGraceMs } = dispatcher.config;
     void dispatcher.endStreams(shutdownGraceMs);
-    const answered = listening.calls.close();
+    const answered = Promise.all([listening.calls.close(), ...mounted]);
     await within(answered, shutdownGraceMs);
     await dispatcher.close(0);
     await answered;
@@ -224,7 +253,7 @@ function headerOf(fairBy: string): string | undefined {
 const lastRepliesMs = 1000;
 
 /** Resolves when `done` does, or after `ms`. */
-async function within(done: Promise<void>, ms: number): Promise<void> {
+async function within(done: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

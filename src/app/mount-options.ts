@@ -26,24 +26,26 @@ const names = ['auth'] as const satisfies readonly (keyof MountOptions)[];
 /**
  * The option `auth` as the handler calls it: it never throws and never rejects.
  *
+ * @param method of the app, which an error names
  * @throws StartupError for an `auth` that is no function, and for a name that is no option: a misspelt `auth` would let
  *   everybody in
  */
 export function toMountAuth<Request extends MountedRequest>(
   options: MountOptions<Request>,
   dispatcher: Dispatcher,
+  method: 'nodeHandler' | 'upgradeHandler',
 ): Authenticator<MountedRequest> | undefined {
   if (typeof options !== 'object' || options === null) {
-    throw new StartupError('nodeHandler: expected an object of options, such as { auth }');
+    throw new StartupError(`${method}: expected an object of options, such as { auth }`);
   }
   for (const name of Object.keys(options)) {
     if (names.some((known) => known === name)) continue;
     const meant = name === 'authenticate' ? 'auth' : suggest(name, names);
     const hint = meant === undefined ? `it takes ${names.join(', ')}` : `did you mean ${meant}?`;
-    throw new StartupError(`nodeHandler: unknown option ${name}, ${hint}`);
+    throw new StartupError(`${method}: unknown option ${name}, ${hint}`);
   }
   const { auth } = options;
-  assertHook(auth, 'nodeHandler: option auth');
+  assertHook(auth, `${method}: option auth`);
   if (auth === undefined) return undefined;
   const hook = (request: MountedRequest): unknown => auth(request as Request);
   return createAuthenticator(

@@ -112,6 +112,12 @@ function assertTogether(config: Config): void {
       `option ${memory} (${config[memory]}) must not be below ${largest} (${config[largest]}): nothing of that size could come through`,
     );
   }
+  const { streamPingMs, socketIdleMs } = config;
+  if (socketIdleMs > 0 && streamPingMs > socketIdleMs / 2) {
+    throw new StartupError(
+      `option streamPingMs (${streamPingMs}) must be at most half of socketIdleMs (${socketIdleMs}): a client would be closed before it could answer a ping`,
+    );
+  }
   if (config.processes > 1 && !config.supervisor) {
     throw new StartupError(
       `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,

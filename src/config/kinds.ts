@@ -79,8 +79,8 @@ export function portOr<const Word extends string>(word: Word): Kind<number | Wor
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Milliseconds. Text may have a unit: 500ms, 30s, 5m. */
-export function duration(min: number, { orZero = false } = {}): Kind<number> {
-  const range = { min, max: maxTimerMs, orZero };
+export function duration(min: number, { orZero = false, max = maxTimerMs } = {}): Kind<number> {
+  const range = { min, max, orZero };
   return {
     placeholder: 'ms',
     allowed: `milliseconds, ${rangeText(range)} (a flag or variable also takes 500ms, 30s, 5m)`,

@@ -134,6 +134,13 @@ export const table = {
     about: 'Request headers that procedures find in context.headers; repeatable',
     reason: 'each one is copied to a worker with every call, and may hold secrets',
   }),
+  webSocket: option({
+    group: 'Network',
+    kind: onOff(),
+    fallback: true,
+    about: 'Take WebSockets on the path of the calls; each message is a request',
+    reason: 'as open as POST is: a page of another origin gets no cookies along',
+  }),
   health: option({
     group: 'Network',
     kind: onOff(),
@@ -321,6 +328,24 @@ export const table = {
     about: 'How long a client may take to read a large reply, beyond 1 s for each 64 KiB of it',
     reason: 'the reply stays in memory until then; a stall of a good connection is shorter',
   }),
+  streamPingMs: option({
+    group: 'Time',
+    kind: duration(100, { orZero: true }),
+    fallback: 15_000,
+    flag: 'stream-ping',
+    about: 'How long a WebSocket may be quiet before it is pinged; 0: never',
+    reason: 'proxies cut quiet connections after 30 to 60 s',
+  }),
+  socketIdleMs: option({
+    group: 'Time',
+    // uWebSockets.js takes 8 to 960 s, in steps of 4 s.
+    kind: duration(8000, { orZero: true, max: 960_000 }),
+    fallback: 60_000,
+    flag: 'socket-idle',
+    about:
+      'How long a WebSocket may send nothing, no answer to a ping either, before it is closed, to about 4 s; 0: for ever',
+    reason: 'a client that is alive answers several pings in that time',
+  }),
   shutdownGraceMs: option({
     group: 'Time',
     kind: duration(0),
@@ -465,6 +490,14 @@ export const table = {
     about: 'Open connections; the next one is closed',
     reason:
       'enough for most; where the limit of open files has room for fewer, that holds, and the start says so',
+  }),
+
+  maxCallsPerConnection: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 10_000_000 }),
+    fallback: 1000,
+    about: 'Messages of one WebSocket that wait for their answers; the next one is refused',
+    reason: 'one client must not take all of maxInFlight',
   }),
 
   strict: option({

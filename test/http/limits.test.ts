@@ -11,6 +11,7 @@ import { deferred, type Served, serve } from '../app/hooks/harness.ts';
 import { fixture } from '../service/harness.ts';
 import { turns } from './harness.ts';
 import { header, json, neverHeld, post, type RawResponse, request, rpc } from './raw-client.ts';
+import { RawSocket } from './socket/raw-socket.ts';
 
 /** docs/protocol.md, "Limits": each limit at its bound and one past it, over both transports. */
 
@@ -475,6 +476,26 @@ const limits: readonly Limit[] = [
       waiting[0]?.();
       await held.response();
       assert.equal(codeOf(await client().ask(post(rpc('text')))), undefined);
+    },
+  },
+  {
+    of: 'maxCallsPerConnection',
+    what: '-32000 with its id and retryAfterMs, other connections go on',
+    async run(start) {
+      const { router: given, waiting, ran } = router();
+      const { client } = await start({ router: given, maxCallsPerConnection: 2 });
+      const [one, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
+      await one.send(rpc('wait', {}, 'first'));
+      await one.send(rpc('wait', {}, 'second'));
+      const { id, error } = JSON.parse(await one.ask(rpc('text', {}, 'third')));
+      assert.deepEqual([id, error.code, error.data], ['third', -32000, { retryAfterMs: 1000 }]);
+      assert.deepEqual(ran, ['first', 'second']);
+      assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
+      waiting[0]?.();
+      assert.equal(JSON.parse(await one.receive()).id, 'first');
+      assert.equal(JSON.parse(await one.ask(rpc('text'))).result, '');
+      waiting[1]?.();
+      assert.equal(JSON.parse(await one.receive()).id, 'second');
     },
   },
   {

@@ -91,6 +91,19 @@ export class RawClient {
     return this.response(bodyless);
   }
 
+  /** Takes bytes off the front of what was received. */
+  take(bytes: number): Buffer {
+    const { received } = this;
+    this.#chunks = [received.subarray(bytes)];
+    this.#size -= bytes;
+    return received.subarray(0, bytes);
+  }
+
+  /** Resolves when more was received, or the connection has closed. */
+  async change(): Promise<void> {
+    await once(this.#changed, 'change');
+  }
+
   /** Resolves when the server has closed the connection; what it sent before is in `received`. */
   async untilClosed(): Promise<void> {
     while (!this.closed) await once(this.#changed, 'change');
@@ -110,7 +123,7 @@ export class RawClient {
       const colon = line.indexOf(':');
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     });
-    const bare = bodyless || status === 100 || status === 204 || status === 304;
+    const bare = bodyless || status === 100 || status === 101 || status === 204 || status === 304;
     const length = headers.find(([name]) => name === 'content-length')?.[1];
     const start = end + 4;
     // Without a length the body goes on to the end of the connection.

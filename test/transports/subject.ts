@@ -8,13 +8,15 @@ import type { Dispatcher } from '../../src/index.ts';
  * - `says-nothing`: it tells a caller that there is nothing to answer (HTTP: 204)
  * - `counts-bodies`: its bodies count in the service's memory
  * - `keeps-order`: answers of one connection come in the order of their requests
+ * - `reads-on`: it answers a message over its limit, and reads on behind it
  */
 export type Ability =
   | 'metadata'
   | 'authenticates'
   | 'says-nothing'
   | 'counts-bodies'
-  | 'keeps-order';
+  | 'keeps-order'
+  | 'reads-on';
 
 /** What a caller says beside a message. */
 export interface SentFacts {

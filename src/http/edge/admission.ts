@@ -12,15 +12,15 @@ import { type Answer, jsonAnswer } from './answer.ts';
  * @param verdict what the hook says of the request
  * @param answer what the request gets where the hook lets it through
  */
-export function admitted(
+export function admitted<Let extends Answer | undefined>(
   service: Service,
   scope: RequestScope,
   verdict: Verdict | Promise<Verdict>,
-  answer: () => Answer,
-): Answer | Promise<Answer> {
+  answer: () => Let,
+): Answer | Let | Promise<Answer | Let> {
   scope.verdict = verdict;
   const refusal = service.admit(scope);
-  const settle = (value: Outcome | undefined): Answer =>
+  const settle = (value: Outcome | undefined): Answer | Let =>
     value === undefined ? answer() : refused(value);
   return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
 }

@@ -34,6 +34,16 @@ export interface HttpOptions {
   readonly bodyTimeoutMs: number;
   /** How long a client may take to read a large reply, beyond the time that its length allows. */
   readonly writeTimeoutMs: number;
+  /** Most bytes of a reply; also most bytes that a socket may leave unread. */
+  readonly maxReplyBytes: number;
+  /** Whether `path` takes WebSockets. */
+  readonly webSocket: boolean;
+  /** Most messages of one socket that wait for their answers. */
+  readonly maxCallsPerConnection: number;
+  /** How long a socket may be quiet before it is pinged; 0: it never is. */
+  readonly streamPingMs: number;
+  /** How long a socket may send nothing at all, no answer to a ping either, before it is closed; 0: for ever. */
+  readonly socketIdleMs: number;
   /** Whether GET on `path` answers with the introspection document. */
   readonly introspection: boolean;
   /** Whether /healthz and /readyz answer. */

@@ -23,6 +23,15 @@ export type HeadOptions = Pick<
   'forwardHeaders' | 'authenticate' | 'trustedProxies' | 'callerHeader'
 >;
 
+/** The headers by which a client asks for a WebSocket (RFC 6455, 4.1). Repeated headers are joined with a comma. */
+export interface UpgradeHead {
+  upgrade?: string;
+  connection?: string;
+  version?: string;
+  key?: string;
+  protocol?: string;
+}
+
 /**
  * The headers this service reads, gathered in one pass. The object is used again for the next request: `reset()`,
  * then `add` for each header, then all reading, before any other code runs. Repeated headers are joined with a comma,
@@ -48,6 +57,8 @@ export class RequestHead {
   closes = false;
   traceparent: string | undefined;
   tracestate: string | undefined;
+  /** Undefined: none of these headers was sent. Made only where one was: nearly all requests are calls. */
+  upgrade: UpgradeHead | undefined;
   /** The headers named in `forwardHeaders` that were sent; undefined: none was. */
   forwarded: Record<string, string> | undefined;
   /** All headers, where `authenticate` wants them. The object has no prototype, since a header may have any name. */
@@ -87,6 +98,7 @@ export class RequestHead {
     this.closes = false;
     this.traceparent = undefined;
     this.tracestate = undefined;
+    this.upgrade = undefined;
     this.forwarded = undefined;
     this.all = undefined;
     this.#proxyForwarded = undefined;
@@ -124,8 +136,11 @@ export class RequestHead {
       case 6:
         if (name === 'origin') this.origin = join(this.origin, value);
         break;
+      case 7:
+        if (name === 'upgrade') this.#addUpgrade('upgrade', value);
+        break;
       case 10:
-        if (name === 'connection' && value.length === 5) this.closes = true;
+        if (name === 'connection') this.#addConnection(value);
         else if (name === 'tracestate') this.tracestate = join(this.tracestate, value);
         break;
       case 11:
@@ -152,10 +167,27 @@ export class RequestHead {
       case 17:
         if (name === 'transfer-encoding')
           this.transferEncoding = join(this.transferEncoding, value);
+        else if (name === 'sec-websocket-key') this.#addUpgrade('key', value);
+        break;
+      case 21:
+        if (name === 'sec-websocket-version') this.#addUpgrade('version', value);
+        break;
+      case 22:
+        if (name === 'sec-websocket-protocol') this.#addUpgrade('protocol', value);
         break;
     }
     if (this.#keeps) this.#keep(name, value);
   };
+
+  #addConnection(value: string): void {
+    if (value.length === 5) this.closes = true;
+    else if (value !== 'keep-alive') this.#addUpgrade('connection', value);
+  }
+
+  #addUpgrade(name: keyof UpgradeHead, value: string): void {
+    this.upgrade ??= {};
+    this.upgrade[name] = join(this.upgrade[name], value);
+  }
 
   #keep(name: string, value: string): void {
     if (this.#forward?.has(name)) {

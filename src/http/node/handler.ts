@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Authenticator, Verdict } from '../../dispatch/authenticate.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
@@ -19,6 +19,7 @@ import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes
 import { HttpSpan } from '../edge/span.ts';
 import { type NodeConnection, NodeConnections } from './connection.ts';
 import { type NodeContext, NodeExchange } from './exchange.ts';
+import { readHead } from './head.ts';
 import {
   fullPathOf,
   type HookedReply,
@@ -168,12 +169,6 @@ function createHandler(
     const connection = connections.of(mount.req.socket);
     connection.take(() => handle(mount, connection));
   };
-}
-
-function readHead(head: RequestHead, { rawHeaders }: IncomingMessage): void {
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    head.add((rawHeaders[i] ?? '').toLowerCase(), rawHeaders[i + 1] ?? '');
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Service } from '../../dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
@@ -9,6 +9,7 @@ import { bodyDeadlineMs } from '../edge/limits.ts';
 import { codeOf, listenError } from '../edge/listen-error.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { createOwnHandler } from './handler.ts';
+import { Upgrades } from './upgrade.ts';
 
 const serverOptions = {
   // For the three settings below: uWebSockets.js closes idle and slow clients after about 11 s.
@@ -33,6 +34,7 @@ class NodeServer implements HttpServer {
   readonly #scheme: Scheme;
   readonly #server: Server;
   readonly #inFlight = new InFlight();
+  readonly #upgrades: Upgrades;
   #closing: Promise<void> | undefined;
   connections = 0;
   address: HttpServer['address'];
@@ -59,9 +61,17 @@ class NodeServer implements HttpServer {
     // Without a listener node:http answers 417 to an Expect that it does not know. RFC 9110, 10.1.1 does not require
     // that.
     this.#server.on('checkExpectation', handler);
+    this.#upgrades = new Upgrades(service, options, this.#inFlight);
+    if (options.webSocket && options.serves !== 'operations') {
+      this.#server.on('upgrade', this.#upgrades.handle);
+    }
     this.#server.maxConnections = options.maxConnections;
     this.#server.on('drop', () => options.onConnectionRefused());
+    const known = new WeakSet<Socket>();
     this.#server.on('connection', (socket) => {
+      // A connection whose upgrade is ignored comes twice.
+      if (known.has(socket)) return;
+      known.add(socket);
       this.connections++;
       socket.once('close', () => this.connections--);
     });
@@ -95,7 +105,7 @@ class NodeServer implements HttpServer {
   async #drain(): Promise<void> {
     // close() closes idle connections too.
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    await this.#inFlight.drain(this.#options.shutdownGraceMs);
+    await this.#upgrades.close(this.#inFlight.drain(this.#options.shutdownGraceMs));
     this.#server.closeAllConnections();
     await closed;
   }

@@ -185,6 +185,42 @@ export class UwsExchange implements ScopeFacts, ArrivingBody, ReplySink {
     });
   }
 
+  /**
+   * Makes a WebSocket of the connection, or answers why not. Must be called in the handler.
+   *
+   * @param refuse why the upgrade is refused, or a promise of it; undefined: it is not
+   * @param become upgrades the connection: the response must not be touched afterwards
+   */
+  upgrade(
+    refuse: (scope: RequestScope) => Answer | undefined | Promise<Answer | undefined>,
+    cors: CorsLines,
+    become: (scope: RequestScope) => void,
+  ): void {
+    const scope = new RequestScope(this);
+    this.#scope = scope;
+    const settle = (answer: Answer | undefined): void => {
+      if (answer !== undefined) {
+        this.answer(answer, cors, false);
+        return;
+      }
+      this.span?.answered(101);
+      this.#finish();
+      become(scope);
+    };
+    const answer = refuse(scope);
+    if (!(answer instanceof Promise)) {
+      settle(answer);
+      return;
+    }
+    const later = (settled: Answer | undefined): void => {
+      if (!this.#done) this.#res.cork(() => settle(settled));
+    };
+    answer.then(later, (error: unknown) => {
+      this.#context.warn(`service failed under a request: ${String(error)}`);
+      later(failure('the service failed'));
+    });
+  }
+
   /** Writes a reply that is no JSON-RPC reply, in the handler or in a cork. */
   answer(answer: Answer, cors: CorsLines, headOnly: boolean): void {
     const res = this.#res;

@@ -1,9 +1,16 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  us_socket_context_t,
+} from 'uWebSockets.js';
 import type { Service } from '../../dispatch/service.ts';
 import { admitted } from '../edge/admission.ts';
+import { failure } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
-import { type Cors, createCors } from '../edge/cors.ts';
+import { type Cors, type CorsLines, createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
@@ -14,9 +21,19 @@ import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
 import type { TlsFiles } from '../edge/tls.ts';
+import { socketFacts } from '../socket/facts.ts';
+import { createHandshake, type Handshake, subprotocolOf } from '../socket/handshake.ts';
+import { createSocketContext } from '../socket/sockets.ts';
 import { type ExchangeContext, UwsExchange } from './exchange.ts';
 import type { Uws } from './load.ts';
 import { BodilessReplies, UwsReplies } from './reply.ts';
+import {
+  Outgoing,
+  takeSockets,
+  type UserData,
+  UwsSocket,
+  type UwsSocketContext,
+} from './socket.ts';
 
 /**
  * Modes of a listening socket. The default is the shared one (SO_REUSEPORT), with which a second server would join
@@ -50,6 +67,8 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly #cors: Cors;
   readonly #checks: Checks;
   readonly #routes: Routes;
+  readonly #handshake: Handshake;
+  readonly #socketContext: UwsSocketContext;
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly #head: RequestHead;
   #socket: us_listen_socket | undefined;
@@ -67,6 +86,14 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#cors = createCors(options.corsOrigin);
     this.#checks = createChecks(options);
     this.#routes = createRoutes(service, options);
+    this.#handshake = createHandshake(options, this.#checks, true);
+    this.#socketContext = {
+      ...createSocketContext(service, options, this.inFlight),
+      outgoing: new Outgoing(),
+      onClosed: () => {
+        this.connections--;
+      },
+    };
     this.#head = new RequestHead(options);
     this.replies = new UwsReplies(service.replyMemory, options.writeTimeoutMs);
     this.#scheme = tls === undefined ? 'http' : 'https';
@@ -74,6 +101,9 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#app = createApp(uws, tls).filter((res, change) => this.#connection(res, Number(change)));
     if (options.serves !== 'operations') {
       this.#app.post(options.path, (res, req) => this.#post(res, req));
+      if (options.webSocket) {
+        takeSockets(this.#app, options, (res, req, socket) => this.#other(res, req, socket));
+      }
     }
     this.#app.any('/*', (res, req) => this.#other(res, req));
   }
@@ -106,7 +136,9 @@ class UwsServer implements HttpServer, ExchangeContext {
 
   async #drain(): Promise<void> {
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
-    await this.inFlight.drain(this.#options.shutdownGraceMs);
+    const answered = this.inFlight.drain(this.#options.shutdownGraceMs);
+    this.#socketContext.sockets.drain();
+    await answered;
     this.#app.close();
   }
 
@@ -153,7 +185,8 @@ class UwsServer implements HttpServer, ExchangeContext {
     });
   }
 
-  #other(res: HttpResponse, req: HttpRequest): void {
+  /** @param socket given where the request has the key of a WebSocket */
+  #other(res: HttpResponse, req: HttpRequest, socket?: us_socket_context_t): void {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
@@ -163,6 +196,11 @@ class UwsServer implements HttpServer, ExchangeContext {
     const url = req.getUrl();
     const target = this.#routes.targetOf(url);
     if (target === 'rpc') this.#trace(exchange, head, method);
+    const isUpgrade = this.#options.webSocket && target === 'rpc' && method === 'GET';
+    if (isUpgrade && this.#handshake.asks(head)) {
+      this.#upgrade(exchange, res, head, cors, socket);
+      return;
+    }
     const refused =
       this.#checks.framing(head) ?? (isHealth(target) ? undefined : this.#checks.host(head));
     if (refused !== undefined) {
@@ -186,6 +224,39 @@ class UwsServer implements HttpServer, ExchangeContext {
       (scope) => admitted(this.service, scope, authenticate(request), answer),
       cors,
       method === 'HEAD',
+    );
+  }
+
+  #upgrade(
+    exchange: UwsExchange,
+    res: HttpResponse,
+    head: RequestHead,
+    cors: CorsLines,
+    socket: us_socket_context_t | undefined,
+  ): void {
+    const refused = this.#handshake.refusal(head, this.inFlight.draining);
+    if (refused !== undefined || socket === undefined) {
+      // A request without a key has no socket, and is refused for that.
+      exchange.answer(refused ?? failure('no socket can be had here'), cors, false);
+      return;
+    }
+    this.#handshake.withhold(head);
+    const { authenticate, path } = this.#options;
+    const { remoteAddress, callerHeader } = exchange;
+    const facts = socketFacts(head, { remoteAddress, callerHeader, path, route: path });
+    const key = head.upgrade?.key ?? '';
+    const protocol = subprotocolOf(head.upgrade?.protocol);
+    const verdict = authenticate?.(authRequest(head.all, remoteAddress, 'GET', path));
+    const late = () => (this.inFlight.draining ? this.#handshake.draining : undefined);
+    exchange.upgrade(
+      (scope) => verdict && admitted(this.service, scope, verdict, late),
+      cors,
+      ({ authText }) => {
+        const data: UserData = {
+          socket: new UwsSocket(this.#socketContext, { ...facts, authText }),
+        };
+        res.upgrade(data, key, protocol, '', socket);
+      },
     );
   }
 }

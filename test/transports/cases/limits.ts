@@ -16,6 +16,7 @@ const maxMessageBytes = 100_000;
 export const limits: readonly TransportCase[] = [
   {
     name: 'a message over the limit is refused with -32004, and others are served on',
+    needs: ['reads-on'],
     options: { maxMessageBytes },
     async run(stage) {
       for (const excess of [1, 50_000]) {

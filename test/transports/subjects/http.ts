@@ -15,14 +15,14 @@ import type { Connection, SentFacts, Server, Subject, TransportOptions } from '.
 import { piecesOf } from './pieces.ts';
 
 /** Where a handler or a server listens. */
-interface Listening {
+export interface Listening {
   readonly port: number;
   close(): Promise<void>;
 }
 
-type Put = (service: Dispatcher, options: HttpOptions) => Promise<Listening>;
+export type Put = (service: Dispatcher, options: HttpOptions) => Promise<Listening>;
 
-function optionsOf({ maxMessageBytes, askWho }: TransportOptions): HttpOptions {
+export function optionsOf({ maxMessageBytes, askWho }: TransportOptions): HttpOptions {
   const authenticate =
     askWho &&
     createAuthenticator(
@@ -39,7 +39,7 @@ function optionsOf({ maxMessageBytes, askWho }: TransportOptions): HttpOptions {
   };
 }
 
-function headersOf({ tenant, token, timeoutMs, traceparent }: SentFacts) {
+export function headersOf({ tenant, token, timeoutMs, traceparent }: SentFacts) {
   return {
     'x-tenant': tenant,
     'x-token': token,
@@ -85,7 +85,7 @@ class HttpConnection implements Connection {
 function subject(name: string, put: Put): Subject {
   return {
     name,
-    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'keeps-order'],
+    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'keeps-order', 'reads-on'],
     carries: () => true,
     async serve(service, options): Promise<Server> {
       const listening = await put(service, optionsOf(options));

@@ -194,7 +194,7 @@ export function loopbackSubject(
 ): Subject {
   return {
     name,
-    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies'],
+    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'reads-on'],
     carries: () => true,
     serve: async (service, options) => create(service, options),
   };

@@ -1,0 +1,9 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestHead } from '../edge/request-head.ts';
+
+/** Fills `head`, which was reset, with the headers as they came. */
+export function readHead(head: RequestHead, { rawHeaders }: IncomingMessage): void {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    head.add((rawHeaders[i] ?? '').toLowerCase(), rawHeaders[i + 1] ?? '');
+  }
+}

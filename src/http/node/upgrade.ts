@@ -1,0 +1,255 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Server, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { WebSocketServer } from 'ws';
+import type { Authenticator } from '../../dispatch/authenticate.ts';
+import { RequestScope } from '../../dispatch/scope.ts';
+import type { Service } from '../../dispatch/service.ts';
+import { admitted } from '../edge/admission.ts';
+import { type Answer, failure, rejection } from '../edge/answer.ts';
+import { authRequest } from '../edge/auth-request.ts';
+import { type Cors, createCors } from '../edge/cors.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
+import { addressText } from '../edge/http-server.ts';
+import { InFlight } from '../edge/in-flight.ts';
+import { createPeers, type Peers } from '../edge/peer.ts';
+import { createChecks } from '../edge/request-checks.ts';
+import { RequestHead } from '../edge/request-head.ts';
+import { HttpSpan } from '../edge/span.ts';
+import { type SocketFacts, socketFacts } from '../socket/facts.ts';
+import { createHandshake, type Handshake, subprotocolOf } from '../socket/handshake.ts';
+import { createSocketContext, type SocketContext } from '../socket/sockets.ts';
+import { readHead } from './head.ts';
+import { type MountedRequest, pathOf } from './mount.ts';
+import { NodeSocket } from './socket.ts';
+
+/** A listener for the event `upgrade` of an http or https server. */
+export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** How long clients may take to answer the close frame at the end. */
+const farewellMs = 1000;
+
+/** Takes the upgrades of a server that exists already. */
+export interface MountedUpgrades {
+  readonly handle: UpgradeHandler;
+  /** Takes nobody new, answers what was accepted, and ends the sockets. */
+  close(): Promise<void>;
+}
+
+/** @param auth says who calls, by the server's request; undefined: `options.authenticate` is asked, if it is there */
+export function createUpgradeHandler(
+  service: Service,
+  options: HttpOptions,
+  auth?: Authenticator<MountedRequest>,
+): MountedUpgrades {
+  const inFlight = new InFlight();
+  const upgrades = new Upgrades(service, options, inFlight, auth);
+  return {
+    handle: upgrades.handle,
+    close: () => upgrades.close(inFlight.drain(options.shutdownGraceMs)),
+  };
+}
+
+/** Takes the upgrades of one server to WebSockets at `options.path`. */
+export class Upgrades {
+  readonly #service: Service;
+  readonly #options: HttpOptions;
+  readonly #inFlight: InFlight;
+  readonly #auth: Authenticator<MountedRequest> | undefined;
+  readonly #cors: Cors;
+  readonly #handshake: Handshake;
+  readonly #peers: Peers | undefined;
+  readonly #context: SocketContext;
+  /** One head for all requests: each request fills and reads it before its handler returns. */
+  readonly #head: RequestHead;
+  #ws: Promise<WebSocketServer> | undefined;
+
+  /** @param auth says who calls, by the server's request; undefined: `options.authenticate` is asked, if it is there */
+  constructor(
+    service: Service,
+    options: HttpOptions,
+    inFlight: InFlight,
+    auth?: Authenticator<MountedRequest>,
+  ) {
+    this.#service = service;
+    this.#options = auth === undefined ? options : { ...options, authenticate: undefined };
+    this.#inFlight = inFlight;
+    this.#auth = auth;
+    this.#cors = createCors(options.corsOrigin);
+    this.#handshake = createHandshake(options, createChecks(options), auth === undefined);
+    this.#peers = createPeers(options.trustedProxies);
+    this.#context = createSocketContext(service, options, inFlight);
+    this.#head = new RequestHead(this.#options);
+  }
+
+  readonly handle: UpgradeHandler = (req, duplex, first) => {
+    // An http server has no other streams than sockets.
+    const socket = duplex as Socket;
+    socket.on('error', () => {});
+    const head = this.#head.reset();
+    readHead(head, req);
+    const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
+    if (!isSocket || !this.#handshake.asks(head) || !this.#options.webSocket) {
+      serveWithoutUpgrade(req, socket, first);
+      return;
+    }
+    if (pathOf(req.url) === this.#options.path) this.#upgrade(req, socket, first, head);
+    else if (!hasOtherListeners(socket, this.handle)) {
+      const elsewhere = rejection(404, `WebSockets are taken at ${this.#options.path}`);
+      writeAnswer(socket, elsewhere, this.#cors(head.origin).lines);
+    }
+  };
+
+  /** Ends each socket when its messages are answered; resolves when all have ended. */
+  async close(answered: Promise<void>): Promise<void> {
+    const { sockets } = this.#context;
+    sockets.drain();
+    await answered;
+    await sockets.ended(farewellMs);
+    sockets.cut();
+  }
+
+  #upgrade(req: IncomingMessage, socket: Socket, first: Buffer, head: RequestHead): void {
+    const { lines } = this.#cors(head.origin);
+    const connectedFrom = addressText(socket.remoteAddress);
+    const { proxyHeaders } = head;
+    const known = proxyHeaders !== undefined && this.#peers !== undefined;
+    const remoteAddress = known
+      ? this.#peers.addressOf(connectedFrom, proxyHeaders)
+      : connectedFrom;
+    const callerHeader = known ? this.#peers.callerHeader(connectedFrom, proxyHeaders) : undefined;
+    const { path } = this.#options;
+    const facts = socketFacts(head, { remoteAddress, callerHeader, path, route: path });
+    const span = this.#span(facts, socket);
+    const answer = (made: Answer): void => {
+      span?.answered(made.status);
+      writeAnswer(socket, made, lines);
+    };
+    const refused = this.#handshake.refusal(head, this.#inFlight.draining);
+    if (refused !== undefined) {
+      answer(refused);
+      return;
+    }
+    this.#handshake.withhold(head);
+    const { authenticate } = this.#options;
+    const verdict =
+      this.#auth === undefined
+        ? authenticate?.(authRequest(head.all, remoteAddress, 'GET', path))
+        : this.#auth(req);
+    const scope = new RequestScope(facts);
+    const onGone = (): void => {
+      span?.left();
+      scope.cancel();
+    };
+    socket.once('close', onGone);
+    this.#inFlight.enter();
+    void this.#admit(scope, verdict)
+      .then(async (refusal) => {
+        socket.off('close', onGone);
+        if (socket.destroyed) return;
+        if (refusal !== undefined) {
+          answer(refusal);
+          return;
+        }
+        span?.answered(101);
+        await this.#open(req, socket, first, { ...facts, authText: scope.authText });
+      })
+      .catch((error: unknown) => {
+        this.#options.warn(`service failed under a request: ${String(error)}`);
+        answer(failure('the service failed'));
+      })
+      .finally(() => this.#inFlight.leave());
+  }
+
+  async #admit(
+    scope: RequestScope,
+    verdict: ReturnType<Authenticator<MountedRequest>> | undefined,
+  ): Promise<Answer | undefined> {
+    const late = () => (this.#inFlight.draining ? this.#handshake.draining : undefined);
+    return verdict && admitted(this.#service, scope, verdict, late);
+  }
+
+  async #open(
+    req: IncomingMessage,
+    socket: Socket,
+    first: Buffer,
+    facts: SocketFacts,
+  ): Promise<void> {
+    this.#ws ??= createSocketServer(this.#options.maxBodyBytes);
+    const server = await this.#ws;
+    server.handleUpgrade(req, socket, first, (ws) => {
+      new NodeSocket(this.#context, ws, socket, facts);
+    });
+  }
+
+  #span(
+    { path, remoteAddress, traceparent, tracestate }: Omit<SocketFacts, 'authText'>,
+    socket: Socket,
+  ): HttpSpan | undefined {
+    const { tracing } = this.#service;
+    if (tracing === undefined) return undefined;
+    const scheme = 'encrypted' in socket ? 'https' : 'http';
+    const request = { method: 'GET', path, route: path, scheme, remoteAddress } as const;
+    return new HttpSpan(tracing, { ...request, traceparent, tracestate });
+  }
+}
+
+/** Loaded with the first upgrade: most services behind uWebSockets.js never need it. */
+async function createSocketServer(maxPayload: number): Promise<WebSocketServer> {
+  const { WebSocketServer } = await import('ws');
+  return new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    handleProtocols: (offered) => subprotocolOf([...offered].join(',')) || false,
+  });
+}
+
+function writeAnswer(socket: Socket, answer: Answer, cors: readonly string[]): void {
+  const { status, headers, body } = answer;
+  const bytes = Buffer.from(body ?? '');
+  const lines = [
+    ...headers,
+    ...cors,
+    'content-length',
+    String(bytes.length),
+    'connection',
+    'close',
+  ];
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+  for (let i = 0; i < lines.length; i += 2) text += `${lines[i]}: ${lines[i + 1]}\r\n`;
+  socket.once('finish', () => socket.destroy());
+  socket.end(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), bytes]));
+}
+
+/** Whether the server of the socket has other code that takes upgrades: it may serve other paths. */
+function hasOtherListeners(socket: Socket, own: UpgradeHandler): boolean {
+  const listeners = serverOf(socket)?.listeners('upgrade') ?? [];
+  return listeners.some((listener) => listener !== own);
+}
+
+/** The http server that a socket belongs to. */
+function serverOf(socket: Socket): Server | undefined {
+  return (socket as { server?: Server }).server;
+}
+
+/**
+ * Answers a request whose upgrade is ignored, as RFC 9110, 7.8 allows: the HTTP client of Java asks for `h2c` with each
+ * first request. A server that listens for upgrades gets all of them, each taken off its parser. So the request is put
+ * back, without its header `Upgrade`, and its connection is given to the server once more.
+ */
+function serveWithoutUpgrade(req: IncomingMessage, socket: Socket, first: Buffer): void {
+  const server = serverOf(socket);
+  if (server === undefined) {
+    socket.destroy();
+    return;
+  }
+  let text = `${req.method} ${req.url} HTTP/${req.httpVersion}\r\n`;
+  for (let i = 0; i < req.rawHeaders.length; i += 2) {
+    const name = req.rawHeaders[i] ?? '';
+    if (name.toLowerCase() !== 'upgrade') text += `${name}: ${req.rawHeaders[i + 1]}\r\n`;
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), first]));
+  server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket);
+}

@@ -1,0 +1,222 @@
+import { clockMs } from '../../base/clock.ts';
+import { tooManyInFlight } from '../../dispatch/limit.ts';
+import { type GoesToSink, goesToSink } from '../../dispatch/reply-sink.ts';
+import { RequestBody } from '../../dispatch/request-body.ts';
+import { RequestScope } from '../../dispatch/scope.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { errorOutcome, errorReply, type Outcome, type Reply } from '../../jsonrpc/reply.ts';
+import { Backlog } from './backlog.ts';
+import type { SocketFacts } from './facts.ts';
+import { type Answered, SocketMessage } from './message.ts';
+import type { SocketContext } from './sockets.ts';
+import { MessageSpan } from './span.ts';
+import type { SocketWire } from './wire.ts';
+
+/** Most milliseconds after which a client should come back to a service that ends: they must not all come at once. */
+const spreadMs = 1000;
+
+/** No memory for a message now; as for a body over HTTP. */
+const noMemory = errorReply('null', ErrorCode.Overloaded, { retryAfterMs: 1000 });
+
+const failed = errorReply('null', ErrorCode.InternalError, { reason: 'the service failed' });
+
+/**
+ * One WebSocket from its upgrade to its end: each message is a request, and answers go as they come. It knows neither
+ * of the two servers: what comes is told by calling its methods, what goes is given to its wire.
+ */
+export class SocketConnection implements Answered {
+  readonly #context: SocketContext;
+  readonly #wire: SocketWire;
+  readonly #facts: SocketFacts;
+  /** Found out with the first message, and the same for each. */
+  #callerKey: string | undefined;
+  /** Messages whose answers are not there yet. Made with the first of them: most sockets are idle. */
+  #open: Set<SocketMessage> | undefined;
+  #backlog: Backlog | undefined;
+  #isDraining = false;
+  /** The close frame is sent; the client's own may still come. */
+  #isEnding = false;
+  #isOver = false;
+  /** When a message, a ping or the answer to one was last heard, by `clockMs`. */
+  #heardAt = clockMs();
+  #pingedAt = 0;
+  #received = 0;
+  #receivedAt = this.#heardAt;
+
+  constructor(context: SocketContext, wire: SocketWire, facts: SocketFacts) {
+    this.#context = context;
+    this.#wire = wire;
+    this.#facts = facts;
+    context.sockets.add(this);
+  }
+
+  /** @param bytes lent until this returns */
+  onMessage(bytes: Uint8Array): void {
+    if (this.#isOver || this.#isEnding) return;
+    const { service } = this.#context;
+    const scope = this.#scope();
+    this.#heardAt = scope.receivedAt;
+    const body = RequestBody.reserve(service.bodyMemory, bytes.byteLength);
+    if (body === undefined) {
+      this.#wire.send(noMemory);
+      return;
+    }
+    scope.body = body.lease;
+    const span = this.#spanFor(scope);
+    const message = new SocketMessage(this, scope, body, span);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) scope.verdict = { refusal };
+    let reply: Reply | Promise<Reply> | GoesToSink;
+    try {
+      reply = service.handle(body.add(bytes) ?? bytes, scope, message);
+    } catch (error) {
+      this.#onFault(message, error);
+      return;
+    }
+    this.#callerKey ??= scope.callerKey;
+    if (reply !== goesToSink && !(reply instanceof Promise)) {
+      message.onReply(reply);
+      return;
+    }
+    this.#open ??= new Set();
+    this.#open.add(message);
+    this.#context.inFlight.enter();
+    if (reply === goesToSink) return;
+    reply.then(
+      (settled) => message.onReply(settled),
+      (error: unknown) => this.#onFault(message, error),
+    );
+  }
+
+  onAnswer(message: SocketMessage, reply: Reply): void {
+    const wasOpen = this.#open?.delete(message) === true;
+    if (this.#isOver) return;
+    message.span?.answered();
+    if (reply !== undefined) this.#wire.send(reply);
+    if (!wasOpen) return;
+    this.#context.inFlight.leave();
+    this.#endWhenDrained();
+  }
+
+  /** A ping, or the answer to one, has come. */
+  onHeard(): void {
+    this.#heardAt = clockMs();
+  }
+
+  /**
+   * Told where the client has not read all that was sent to it, and again when it has read more.
+   *
+   * @param bytes how many are left
+   */
+  onUnsent(bytes: number): void {
+    if (this.#isOver) return;
+    const { service, inFlight, maxReplyBytes } = this.#context;
+    const { replyMemory } = service;
+    const before = this.#backlog;
+    if (before !== undefined) replyMemory.delete(before);
+    if (bytes === 0) {
+      if (before === undefined) return;
+      this.#backlog = undefined;
+      inFlight.leave();
+      this.#endWhenDrained();
+      return;
+    }
+    // A drain waits until the client has its answers.
+    if (before === undefined) inFlight.enter();
+    this.#backlog = before?.next(bytes) ?? Backlog.begin(bytes, clockMs(), () => this.#wire.cut());
+    if (bytes > maxReplyBytes) this.#wire.cut();
+    else replyMemory.add(this.#backlog);
+  }
+
+  /** The connection has gone. */
+  onGone(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { sockets, inFlight, service } = this.#context;
+    sockets.delete(this);
+    if (this.#backlog !== undefined) {
+      service.replyMemory.delete(this.#backlog);
+      inFlight.leave();
+    }
+    for (const { scope, span } of this.#open ?? []) {
+      span?.left();
+      inFlight.leave();
+      scope.cancel();
+    }
+  }
+
+  /** Ends the connection when its messages are answered. What comes until then is refused. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#endWhenDrained();
+  }
+
+  cut(): void {
+    if (!this.#isOver) this.#wire.cut();
+  }
+
+  /** Looks at the clocks of the connection: cuts it, pings it, or leaves it. */
+  look(now: number): void {
+    const { writeTimeoutMs, socketIdleMs, streamPingMs, longestMessageMs } = this.#context;
+    if (this.#backlog !== undefined) {
+      // The client can't see a ping before it has read what stands in front of it.
+      if (now >= this.#backlog.dueAt(writeTimeoutMs)) this.#wire.cut();
+      this.#receivedAt = now;
+      this.#heardAt = now;
+      return;
+    }
+    const { received } = this.#wire;
+    if (received !== this.#received) {
+      this.#received = received ?? 0;
+      this.#receivedAt = now;
+    }
+    const isSilent = received !== undefined && now - this.#receivedAt >= socketIdleMs;
+    // Nothing can stand within a frame. So a client that sends, and answers no ping, is within a message.
+    const isLate = now - this.#heardAt >= socketIdleMs + longestMessageMs;
+    if (socketIdleMs > 0 && (isSilent || isLate)) {
+      this.#wire.cut();
+    } else if (streamPingMs > 0 && now - Math.max(this.#heardAt, this.#pingedAt) >= streamPingMs) {
+      this.#pingedAt = now;
+      this.#wire.ping();
+    }
+  }
+
+  #scope(): RequestScope {
+    const scope = new RequestScope(this.#facts);
+    scope.admit(this.#facts.authText);
+    scope.callerKey = this.#callerKey;
+    return scope;
+  }
+
+  #spanFor(scope: RequestScope): MessageSpan | undefined {
+    const { tracing } = this.#context.service;
+    if (tracing === undefined) return undefined;
+    const span = new MessageSpan(tracing, this.#facts, scope.receivedAt);
+    scope.trace = span.calls;
+    return span;
+  }
+
+  /** Why a message that comes now is refused: each of its requests is then answered with that. */
+  #refusal(): Outcome | undefined {
+    if (this.#isDraining) {
+      const retryAfterMs = Math.round(Math.random() * spreadMs);
+      return errorOutcome(ErrorCode.Cancelled, { reason: 'shutdown', retryAfterMs });
+    }
+    const open = this.#open?.size ?? 0;
+    return open < this.#context.maxCallsPerConnection ? undefined : tooManyInFlight();
+  }
+
+  #endWhenDrained(): void {
+    if (!this.#isDraining || this.#isEnding || (this.#open?.size ?? 0) > 0) return;
+    this.#wire.flush();
+    if (this.#backlog !== undefined || this.#isOver) return;
+    this.#isEnding = true;
+    this.#wire.end(1012);
+  }
+
+  /** The service broke its contract, which is never to throw and never to reject. */
+  #onFault(message: SocketMessage, error: unknown): void {
+    this.#context.warn(`service failed under a message: ${String(error)}`);
+    message.onReply(failed);
+  }
+}

@@ -1,0 +1,105 @@
+import { clockMs } from '../../base/clock.ts';
+import type { Service } from '../../dispatch/service.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
+import type { InFlight } from '../edge/in-flight.ts';
+import { bodyDeadlineMs } from '../edge/limits.ts';
+
+/** What all connections of one server share. */
+export interface SocketContext {
+  readonly service: Service;
+  readonly inFlight: InFlight;
+  readonly sockets: Sockets;
+  readonly warn: (message: string) => void;
+  readonly maxReplyBytes: number;
+  readonly maxCallsPerConnection: number;
+  readonly writeTimeoutMs: number;
+  readonly streamPingMs: number;
+  readonly socketIdleMs: number;
+  /** How long the largest message may take to arrive. */
+  readonly longestMessageMs: number;
+}
+
+export function createSocketContext(
+  service: Service,
+  options: HttpOptions,
+  inFlight: InFlight,
+): SocketContext {
+  const { maxBodyBytes, bodyTimeoutMs, streamPingMs, socketIdleMs } = options;
+  const longestMessageMs = bodyDeadlineMs(maxBodyBytes, bodyTimeoutMs);
+  const clocks = [options.writeTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
+  const sockets = new Sockets(Math.min(mostLookMs, ...clocks.map((ms) => ms / 4)));
+  return { ...options, service, inFlight, sockets, longestMessageMs };
+}
+
+/** A connection, as far as all of them are told the same. */
+interface OpenSocket {
+  /** Ends when its messages are answered. */
+  drain(): void;
+  /** Ends at once. */
+  cut(): void;
+  /** @param now by `clockMs` */
+  look(now: number): void;
+}
+
+/** How often the clocks of all connections are looked at, milliseconds, at the least. */
+const mostLookMs = 1000;
+
+/** The open WebSockets of one server. One timer serves all of them, and stops where there is none. */
+export class Sockets {
+  readonly #all = new Set<OpenSocket>();
+  readonly #lookMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #isDraining = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(lookMs: number) {
+    this.#lookMs = lookMs;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  add(connection: OpenSocket): void {
+    this.#all.add(connection);
+    // `unref`: this timer alone must not keep the process alive.
+    this.#timer ??= setInterval(() => this.#look(), this.#lookMs).unref();
+    if (this.#isDraining) connection.drain();
+  }
+
+  delete(connection: OpenSocket): void {
+    this.#all.delete(connection);
+    if (this.#all.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#onEmpty?.();
+  }
+
+  /** Ends each connection when its messages are answered: those without any at once. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const connection of [...this.#all]) connection.drain();
+  }
+
+  /** Resolves when no connection is left, or after `ms`: a client answers a close frame with its own. */
+  async ended(ms: number): Promise<void> {
+    if (this.#all.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#onEmpty = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Ends all connections that are left. */
+  cut(): void {
+    for (const connection of [...this.#all]) connection.cut();
+  }
+
+  #look(): void {
+    const now = clockMs();
+    for (const connection of this.#all) connection.look(now);
+  }
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { starter } from '../harness.ts';
+import { rpc } from '../raw-client.ts';
+import { frame, opcodes, RawSocket } from './raw-socket.ts';
+
+for (const transport of ['uws', 'node'] as const) {
+  const start = starter(transport);
+  describe(`the clocks of a WebSocket (${transport})`, () => {
+    test('a quiet connection is pinged, and stays as long as it answers', async (t) => {
+      const options = { streamPingMs: 20, socketIdleMs: 200, bodyTimeoutMs: 1, maxBodyBytes: 1000 };
+      const { client, server } = await start(t, options);
+      const socket = await RawSocket.open(client());
+      const before = performance.now();
+      while (performance.now() - before < 1000) {
+        const { opcode, payload } = await socket.frame();
+        assert.equal(opcode, opcodes.ping);
+        await socket.send(payload, { opcode: opcodes.pong });
+      }
+      assert.equal(server.connections, 1);
+      const { error } = JSON.parse(await socket.ask('{'));
+      assert.equal(error.code, -32700);
+    });
+
+    test('a message that trickles is cut when no message may take so long, whatever else stands still', async (t) => {
+      const options = {
+        streamPingMs: 50,
+        socketIdleMs: 300,
+        bodyTimeoutMs: 200,
+        maxBodyBytes: 6400,
+      };
+      const { client, server } = await start(t, options);
+      const before = performance.now();
+      const [socket, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
+      const bytes = frame(rpc('echo', 'x'.repeat(6000)));
+      let sent = 0;
+      while (!socket.client.closed) {
+        await socket.client.write(bytes.subarray(sent, sent + 1));
+        await other.ask(rpc('echo'));
+        sent++;
+        await pause(20);
+      }
+      // The silence that is allowed, and 6400 bytes at 64 KiB a second.
+      assert.ok(performance.now() - before >= 300 + 200 + 98);
+      assert.ok(sent < bytes.length);
+      assert.equal(server.connections, 1);
+    });
+
+    test('a connection that is silent is closed', { timeout: 60_000 }, async (t) => {
+      // uWebSockets.js has a clock of its own, of 8 s at least.
+      const { client, server } = await start(t, { streamPingMs: 50, socketIdleMs: 300 });
+      const socket = await RawSocket.open(client());
+      // Half a message: nobody else knows of it.
+      await socket.client.write(frame(rpc('echo')).subarray(0, 10));
+      assert.equal(await socket.closeCode(), 1006);
+      while (server.connections > 0) await pause(5);
+    });
+
+    test('no clock runs where the options are 0', async (t) => {
+      const { client } = await start(t, { streamPingMs: 0, socketIdleMs: 0, writeTimeoutMs: 4 });
+      const socket = await RawSocket.open(client());
+      await pause(300);
+      assert.equal(socket.client.received.length, 0);
+      assert.equal(JSON.parse(await socket.ask(rpc('echo'))).id, 1);
+    });
+  });
+}

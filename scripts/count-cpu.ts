@@ -1,7 +1,9 @@
 /**
  * Loaded into the process of each test file by `npm test -- --times`. When the process ends, a line is added to the file
- * that TEST_TIMES_FILE names: the CPU seconds of the process, its threads, and the processes that it waited for.
+ * that TEST_TIMES_FILE names: the CPU seconds of the process, its threads, and the processes that it waited for; the
+ * seconds that it took; how many threads and processes it started.
  */
+import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
@@ -20,8 +22,13 @@ function cpuSeconds(): number {
 
 const file = process.env.TEST_TIMES_FILE;
 if (isMainThread && file !== undefined) {
+  let threads = 0;
+  let processes = 0;
+  process.on('worker', () => threads++);
+  subscribe('child_process', () => processes++);
   process.on('exit', () => {
-    const fields = [process.argv[1], cpuSeconds(), performance.now() / 1000];
+    const seconds = performance.now() / 1000;
+    const fields = [process.argv[1], cpuSeconds(), seconds, threads, processes];
     appendFileSync(file, `${JSON.stringify(fields)}\n`);
   });
 }

@@ -5,7 +5,8 @@
  *   src/dispatch/kernel.js   before: the module        after: export { kernel_Kernel as Kernel } from '../base/joined.js'
  *   src/base/joined.js       all modules, each one once
  *
- * Each module keeps its name and its exports, so a test that imports one of them and the package share its state.
+ * Each module keeps its name and its exports, so a test that imports one of them and the package share its state. Only the
+ * hooks that Node loads into a thread of its own are a file apart.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -13,6 +14,8 @@ import { buildSync } from 'esbuild';
 
 /** What the main thread and the worker threads of a server start with. */
 const entries = ['src/index.js', 'src/pool/replica/main.js'];
+/** Also read by a thread of Node's own in each process that loads procedures, which needs nothing else. */
+const hooks = 'src/modules/import-hooks.js';
 /** As deep as src/base/package-files.ts, which tells from its own place where the others lie. */
 const joined = 'src/base/joined.js';
 
@@ -32,7 +35,15 @@ export function joinModules(copy: string): void {
     // What is imported later stays where it is.
     external: later.map((path) => join(copy, path)),
   });
+  buildSync({
+    ...common(copy),
+    entryPoints: [hooks],
+    outfile: join(copy, hooks),
+    allowOverwrite: true,
+    sourcemap: true,
+  });
   for (const [path, members] of exportsOf) {
+    if (path === hooks) continue;
     const from = relativeTo(dirname(join(copy, path)), join(copy, joined));
     const text = exportLine(members, (member) => `${name(path, member)} as ${member}`, from);
     writeFileSync(join(copy, path), `${text}\n`);

@@ -122,20 +122,26 @@ const runner = [
   '--test-timeout=600000',
 ];
 
-/** Prints the files by their CPU seconds, and the sum. */
+/** What scripts/count-cpu.ts writes of a file: its path, and its figures in the order of `figures`. */
+type Row = readonly [file: string, ...figures: readonly number[]];
+const figures = ['CPU s', 'time s', 'threads', 'processes'];
+
+/** Prints the files by their CPU seconds, and the sums. */
 function printTimes(): void {
   const rows = readFileSync(times, 'utf8')
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as [file: string, cpu: number, wall: number])
-    .sort(([, a], [, b]) => b - a);
-  console.log('\nCPU s  time s  file');
-  for (const [file, cpu, wall] of rows) {
-    const name = relative(copy, file).replace(/\.js$/, '.ts');
-    console.log(`${cpu.toFixed(2).padStart(5)}  ${wall.toFixed(1).padStart(6)}  ${name}`);
+    .map((line) => JSON.parse(line) as Row)
+    .sort(([, a = 0], [, b = 0]) => b - a);
+  const sums = figures.map((_, at) => rows.reduce((sum, row) => sum + Number(row[at + 1]), 0));
+  console.log(`\n${figures.join('  ')}  file`);
+  for (const [file, ...values] of [...rows, [`${rows.length} files`, ...sums]] as Row[]) {
+    const cells = values.map((value, at) => {
+      const text = at < 2 ? value.toFixed(1) : String(value);
+      return text.padStart(figures[at]?.length ?? 0);
+    });
+    console.log(`${cells.join('  ')}  ${file.replace(`${copy}/`, '').replace(/\.js$/, '.ts')}`);
   }
-  const sum = rows.reduce((total, [, cpu]) => total + cpu, 0);
-  console.log(`${sum.toFixed(1).padStart(5)}          ${rows.length} files`);
 }
 
 const child = spawn(process.execPath, [...runner, ...flags, ...files.map(compiled)], {

@@ -7,6 +7,7 @@ import { compactJson, joinLines, narrowed, prettyJson, table } from '../../src/c
 import { paramsOf } from '../../src/cli/tools/call.ts';
 import { memberText } from '../../src/cli/tools/json-text.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
+import { CommandLine } from './command-line.ts';
 import { type Exit, runCli, startCli } from './process.ts';
 
 let url = '';
@@ -47,11 +48,13 @@ before(async () => {
 });
 after(() => app.close());
 
+const commands = CommandLine.suite();
+
 function call(...args: string[]): Promise<Exit> {
-  return runCli(['call', url, ...args]);
+  return commands.run(['call', url, ...args]);
 }
 
-describe('tandem call', { concurrency: 3 }, () => {
+describe('tandem call', () => {
   const results: readonly (readonly [args: string[], result: unknown])[] = [
     [['math.add', '{"a":1,"b":2}'], 3],
     [['math.add', '1', '2'], 3],
@@ -89,7 +92,7 @@ describe('tandem call', { concurrency: 3 }, () => {
   });
 
   it('tells an error with its code, message and data', async () => {
-    const { code, stdout, stderr } = await call('fail');
+    const { code, stdout, stderr } = await runCli(['call', url, 'fail']);
     assert.deepEqual([code, stdout], [1, '']);
     assert.equal(
       stderr,
@@ -136,6 +139,7 @@ describe('tandem call', { concurrency: 3 }, () => {
     const result = `[9007199254740993,1.0,${'['.repeat(20_000)}${']'.repeat(20_000)}]`;
     const text = `{ "jsonrpc": "2.0", "id": 1, "result": ${result} }`;
     const target = await answering(t, 'application/json', text);
+    // The first request of a process has the id 1.
     const { code, stdout, stderr } = await runCli(['call', target, 'a']);
     assert.deepEqual([code, stderr], [0, '']);
     assert.equal(stdout, `${result}\n`);
@@ -143,7 +147,7 @@ describe('tandem call', { concurrency: 3 }, () => {
 
   it('names what is wrong with a server', async (t) => {
     const target = await answering(t, 'text/html', '<h1>\u001b[2J\n  nothing</h1>');
-    const { code, stderr } = await runCli(['call', target, 'a']);
+    const { code, stderr } = await commands.run(['call', target, 'a']);
     assert.equal(code, 1);
     assert.match(stderr, /^tandem: POST http:\S+ \(200 text\/html\): [^\n]*nothing[^\n]*\n$/);
     assert.ok(!stderr.includes('\u001b'));
@@ -162,7 +166,7 @@ describe('tandem call', { concurrency: 3 }, () => {
   ];
   for (const [args, says] of mistakes) {
     it(`is told in one line: ${args.slice(1).join(' ')}`, async () => {
-      const { code, stdout, stderr } = await runCli(args);
+      const { code, stdout, stderr } = await commands.run(args);
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, says);
       assert.match(stderr, /^tandem: [^\n]+\n$/);
@@ -269,7 +273,7 @@ describe('what a terminal shows', () => {
   });
 
   it('refuses a header that HTTP cannot carry, and names it', async () => {
-    const { code, stderr } = await runCli(['call', url, 'echo', '1', '-H', 'x-a: \u65e5']);
+    const { code, stderr } = await call('echo', '1', '-H', 'x-a: \u65e5');
     assert.equal(code, 1);
     assert.match(stderr, /'x-a: \u65e5' is invalid\. The value of x-a holds a character/);
   });

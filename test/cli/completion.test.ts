@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { CommandLine } from './command-line.ts';
 import { runCli } from './process.ts';
 
 const commands = [
@@ -20,6 +21,7 @@ const commands = [
 ];
 
 describe('tandem completion', () => {
+  const commandLine = CommandLine.suite();
   let folder = '';
   let script = '';
   before(async () => {
@@ -80,7 +82,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 
   for (const shell of ['zsh', 'fish']) {
     it(`names every command and option in ${shell}`, async () => {
-      const { code, stdout } = await runCli(['completion', shell]);
+      const { code, stdout } = await commandLine.run(['completion', shell]);
       assert.equal(code, 0);
       for (const command of commands) assert.match(stdout, new RegExp(`\\b${command}\\b`));
       for (const option of ['openrpc', 'notify', 'interval', 'max-body']) {
@@ -93,7 +95,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   }
 
   it('has no case twice in zsh: the second would never be reached', async () => {
-    const { stdout } = await runCli(['completion', 'zsh']);
+    const { stdout } = await commandLine.run(['completion', 'zsh']);
     const blocks = [...stdout.matchAll(/^ +case [\s\S]*?^ +esac$/gm)].map(([block]) =>
       [...block.matchAll(/^ +(\w+)\) /gm)].map(([, pattern]) => pattern),
     );
@@ -105,7 +107,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   });
 
   it('offers what follows help and completion in fish', async () => {
-    const { stdout } = await runCli(['completion', 'fish']);
+    const { stdout } = await commandLine.run(['completion', 'fish']);
     assert.match(stdout, /_from help' -f -a 'serve codegen .*help'$/m);
     assert.match(stdout, /_from completion' -f -a 'bash zsh fish'$/m);
   });

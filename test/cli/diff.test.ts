@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
 import { patience } from '../patience.ts';
+import { CommandLine } from './command-line.ts';
 import { fixture, runCli } from './process.ts';
 
 const module = fixture('cli/procedures.ts');
@@ -36,6 +37,7 @@ describe('tandem diff', () => {
     logLevel: 'silent',
     ...patience,
   });
+  const commands = CommandLine.suite();
   let url = '';
   before(async () => {
     ({ url } = await app.listen());
@@ -47,8 +49,8 @@ describe('tandem diff', () => {
 
   it('exits with 0 where documents, URLs and modules say the same', async () => {
     const [openrpc, introspection] = await Promise.all([
-      runCli(['schema', module, '--openrpc']),
-      runCli(['schema', url]),
+      commands.run(['schema', module, '--openrpc']),
+      commands.run(['schema', url]),
     ]);
     writeFileSync(join(folder, 'openrpc.json'), openrpc.stdout);
     writeFileSync(join(folder, 'introspection.json'), introspection.stdout);
@@ -56,7 +58,7 @@ describe('tandem diff', () => {
     const pairs = sources.flatMap((a) => sources.map((b) => [a, b] as const));
     pairs.push([join(folder, 'introspection.json'), module]);
     for (const [a, b] of pairs) {
-      const { code, stdout, stderr } = await runCli(['diff', a, b]);
+      const { code, stdout, stderr } = await commands.run(['diff', a, b]);
       assert.deepEqual([code, stderr], [0, '']);
       assert.match(stdout, /^compatible: \d+ procedures kept\n$/);
     }
@@ -79,7 +81,7 @@ describe('tandem diff', () => {
       '2 breaking, 2 added',
       '',
     ]);
-    const json = await runCli(['diff', old, fresh, '--json']);
+    const json = await commands.run(['diff', old, fresh, '--json']);
     assert.equal(json.code, 1);
     assert.deepEqual(JSON.parse(json.stdout), {
       compatible: false,
@@ -106,13 +108,13 @@ describe('tandem diff', () => {
       file(`pattern${n}.json`, document(method('m', { ...text, pattern }))),
     );
     const args = ['diff', a ?? '', b ?? ''];
-    const { code, stdout } = await runCli(args);
+    const { code, stdout } = await commands.run(args);
     assert.equal(code, 1);
     const line = `can't tell  m: params.p: pattern: was "^a", is "^b"\n1 that can't be told\n`;
     assert.equal(stdout, line);
-    const allowed = await runCli([...args, '--allow-unknown']);
+    const allowed = await commands.run([...args, '--allow-unknown']);
     assert.deepEqual([allowed.code, allowed.stdout], [0, line]);
-    const json = await runCli([...args, '--allow-unknown', '--json']);
+    const json = await commands.run([...args, '--allow-unknown', '--json']);
     assert.equal((JSON.parse(json.stdout) as { compatible: boolean }).compatible, true);
   });
 
@@ -147,7 +149,7 @@ describe('tandem diff', () => {
     ],
   ] as const) {
     it(`exits with 2 and one line for ${what}`, async () => {
-      const { code, stdout, stderr } = await runCli(['diff', ...args]);
+      const { code, stdout, stderr } = await commands.run(['diff', ...args]);
       assert.deepEqual([code, stdout], [2, '']);
       assert.match(stderr, message);
       assert.equal(stderr.split('\n').length, 2, stderr);
@@ -157,7 +159,7 @@ describe('tandem diff', () => {
   it('prints no control characters of a document', async () => {
     const fresh = file('control.json', document());
     const strange = file('strange.json', document(method('evil\u001b[2J', text)));
-    const { stdout } = await runCli(['diff', strange, fresh]);
+    const { stdout } = await commands.run(['diff', strange, fresh]);
     assert.ok(!stdout.includes('\u001b'), stdout);
   });
 });

@@ -4,11 +4,14 @@ import { describe, it } from 'node:test';
 import { optionNames } from '../../src/config/config.ts';
 import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
 import { table } from '../../src/config/table.ts';
+import { CommandLine } from './command-line.ts';
 import { runCli } from './process.ts';
+
+const commands = CommandLine.suite();
 
 describe('tandem', () => {
   it('without a command prints the help, as --help does', async () => {
-    const [bare, asked] = await Promise.all([runCli([]), runCli(['--help'])]);
+    const [bare, asked] = await Promise.all([runCli([]), commands.run(['--help'])]);
     assert.match(bare.stdout, /^Usage: tandem /);
     assert.match(bare.stdout, /serve/);
     assert.match(bare.stdout, /Exit codes:/);
@@ -18,7 +21,7 @@ describe('tandem', () => {
   });
 
   it('--version prints the version of package.json', async () => {
-    const { code, stdout } = await runCli(['--version']);
+    const { code, stdout } = await commands.run(['--version']);
     const file = new URL('../../package.json', import.meta.url);
     const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
     assert.equal(stdout, `${version}\n`);
@@ -26,7 +29,7 @@ describe('tandem', () => {
   });
 
   it('serve --help shows flag, variables and default of every option', async () => {
-    const { code, stdout } = await runCli(['serve', '--help']);
+    const { code, stdout } = await commands.run(['serve', '--help']);
     assert.equal(code, 0);
     // Words, since the help is wrapped to the width of the terminal.
     const words = new Set(stdout.split(/[\s,;[\]]+/));

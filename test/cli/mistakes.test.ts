@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { CommandLine } from './command-line.ts';
 import { type Exit, fixture, runCli } from './process.ts';
 
 /** Exit code 1, nothing on stdout, one line on stderr that is no stack. Returns that line. */
@@ -22,6 +23,8 @@ interface Mistake {
   readonly what: string;
   readonly args: string[];
   readonly env?: NodeJS.ProcessEnv;
+  /** It shows when the service starts. */
+  readonly atStart?: true;
   readonly says: readonly RegExp[];
 }
 
@@ -70,45 +73,54 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'a group of workers that is not configured',
+    atStart: true,
     args: ['serve', fixture('service/groups.ts'), '--port', '0'],
     says: [/group: 'heavy', which is not configured: .*--group heavy:workers=1$/m],
   },
   {
     what: 'a module that is not there',
+    atStart: true,
     args: ['serve', './no-such-module.ts', '--port', '0'],
     says: [/no-such-module\.ts/, /not found|no such|does not exist/i],
   },
   {
     what: 'a module without a Router',
+    atStart: true,
     args: ['serve', fixture('cli/no-router.mjs'), '--port', '0'],
     says: [/no-router\.mjs/, /Router/],
   },
   {
     what: 'a syntax error in a JavaScript module',
+    atStart: true,
     args: ['serve', fixture('broken/cli-syntax.mjs'), '--port', '0'],
     says: [/cli-syntax\.mjs:3\b/, /[Ss]yntax ?error/],
   },
   {
     what: 'a syntax error in a TypeScript module',
+    atStart: true,
     args: ['serve', fixture('broken/cli-syntax.ts'), '--port', '0'],
     says: [/cli-syntax\.ts:3\b/, /[Ss]yntax ?error/],
   },
   {
     what: 'a module that throws at its top level',
+    atStart: true,
     args: ['serve', fixture('cli/throws.mjs'), '--port', '0'],
     says: [/throws\.mjs/, /the database is not reachable/],
   },
   {
     what: 'a module that fails to load in the replicas only',
+    atStart: true,
     args: ['serve', fixture('cli/throws-in-replica.mjs'), '--port', '0'],
     says: [/throws-in-replica\.mjs|replica|worker/, /only the main thread may load me/],
   },
 ];
 
 describe('a mistake is one line that says what to do', () => {
-  for (const { what, args, env, says } of mistakes) {
+  const commands = CommandLine.suite();
+  for (const { what, args, env, atStart, says } of mistakes) {
     it(what, async () => {
-      const line = assertOneLine(await runCli(args, env));
+      const exit = atStart === true ? runCli(args, env) : commands.run(args, env);
+      const line = assertOneLine(await exit);
       for (const pattern of says) assert.match(line, pattern);
     });
   }

@@ -53,7 +53,7 @@ export class Running {
 }
 
 /** The environment without what the machine that runs the tests may have set. */
-function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([name]) => name !== 'PORT' && name !== 'NODE_ENV' && !name.startsWith('TANDEM_'),
   );

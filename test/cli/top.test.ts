@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { quantile, readScrape, since } from '../../src/cli/tools/top/scrape.ts';
 import { view } from '../../src/cli/tools/top/view.ts';
 import { modulePath, nodeFlags } from '../files.ts';
+import { CommandLine } from './command-line.ts';
 import { fixture, Running, runCli, startServer } from './process.ts';
 
 const main = modulePath('src/cli/main.ts');
@@ -18,6 +19,7 @@ async function call(url: string, body: unknown): Promise<void> {
 }
 
 describe('tandem top', () => {
+  const commands = CommandLine.suite();
   let url = '';
   let server: Running;
 
@@ -36,7 +38,7 @@ describe('tandem top', () => {
   it('--once prints the figures as text, whichever address of the server it is given', async () => {
     const { origin, host } = new URL(url);
     for (const address of [origin, url, host, `${origin}/metrics`]) {
-      const { code, stdout, stderr } = await runCli(['top', address, '--once']);
+      const { code, stdout, stderr } = await commands.run(['top', address, '--once']);
       assert.equal(code, 0, stderr);
       const lines = stdout.split('\n');
       assert.equal(lines[0], `tandem top ${origin}/metrics`);
@@ -89,7 +91,7 @@ describe('tandem top', () => {
     ['too short an interval', ['127.0.0.1', '--interval', '1ms'], /^tandem: .*at least 250ms.*\n$/],
   ] as const) {
     it(`tells ${what} in one line`, async () => {
-      const { code, stdout, stderr } = await runCli(['top', ...args]);
+      const { code, stdout, stderr } = await commands.run(['top', ...args]);
       assert.equal(code, 1);
       assert.equal(stdout, '');
       assert.match(stderr, line);
@@ -101,7 +103,7 @@ describe('tandem top', () => {
       fixture('cli/procedures.ts'),
       '--no-metrics',
     ]);
-    const { code, stderr } = await runCli(['top', address]);
+    const { code, stderr } = await commands.run(['top', address]);
     other.child.kill('SIGTERM');
     await other.exit;
     assert.equal(code, 1);

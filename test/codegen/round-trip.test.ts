@@ -3,12 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
+import { CommandLine } from '../cli/command-line.ts';
 import { fixture, runCli } from '../cli/process.ts';
 import { root } from '../files.ts';
 import { callAll } from '../fixtures/codegen/caller.ts';
 import { patience } from '../patience.ts';
 import { temporaryFolder, typeErrors } from './compile.ts';
 
+const commands = CommandLine.suite();
 const source = fixture('codegen/every-kind.ts');
 const sourcePath = (name: string) => join(root, 'test/fixtures/codegen', name);
 const ada = { id: '123e4567-e89b-42d3-a456-426614174000', name: 'Ada', born: null };
@@ -68,7 +70,7 @@ describe('the contract goes round', () => {
     const { url } = await app.listen();
     const folder = temporaryFolder(t);
     const out = join(folder, 'api.ts');
-    const written = await runCli(['codegen', url, '--out', out]);
+    const written = await commands.run(['codegen', url, '--out', out]);
     assert.deepEqual([written.code, written.stderr], [0, '']);
     // So that the next lines are about what was just generated.
     assert.equal(readFileSync(out, 'utf8'), readFileSync(sourcePath('api.ts'), 'utf8'));
@@ -76,7 +78,7 @@ describe('the contract goes round', () => {
     assert.deepEqual(await callAll(url), returned);
 
     // The module says the same as its server, to the letter.
-    const checked = await runCli(['codegen', source, '--out', out, '--check']);
+    const checked = await commands.run(['codegen', source, '--out', out, '--check']);
     assert.deepEqual([checked.code, checked.stderr], [0, '']);
   });
 
@@ -85,7 +87,7 @@ describe('the contract goes round', () => {
     const [module, out] = [join(folder, 'procedures.ts'), join(folder, 'api.ts')];
     const text = readFileSync(sourcePath('every-kind.ts'), 'utf8');
     writeFileSync(module, text);
-    assert.equal((await runCli(['codegen', module, '--out', out])).code, 0);
+    assert.equal((await commands.run(['codegen', module, '--out', out])).code, 0);
     const changed = text.replace('amount: Type.Number()', 'amount: Type.String()');
     assert.notEqual(changed, text);
     writeFileSync(
@@ -93,7 +95,13 @@ describe('the contract goes round', () => {
       changed.replace('({ amount }, { errors })', '({ amount: _ }, { errors })'),
     );
 
-    const { code, stdout, stderr } = await runCli(['codegen', module, '--out', out, '--check']);
+    const { code, stdout, stderr } = await commands.run([
+      'codegen',
+      module,
+      '--out',
+      out,
+      '--check',
+    ]);
     assert.equal(code, 1);
     assert.match(
       stderr,

@@ -33,6 +33,7 @@ const long = [
   'test/docs/procedures.test.ts',
   'test/docs/readme.test.ts',
   'test/examples.test.ts',
+  'test/examples/media-rivals.test.ts',
   'test/faults/admission.test.ts',
   'test/faults/close.test.ts',
   'test/faults/lifecycle.test.ts',

@@ -13,6 +13,7 @@ export const pages = [
   'docs/client.md',
   'docs/codegen.md',
   'docs/mounting.md',
+  'docs/media.md',
   'docs/operations.md',
   'docs/where-code-runs.md',
   'docs/reliability.md',

@@ -28,6 +28,7 @@ export {
   type ParameterSchema,
   type ProcedureSchema,
   type RegistrySchema,
+  type StreamSchema,
 } from './router/document/introspect.ts';
 export type { Effects } from './router/effects.ts';
 export type { ContextOf, Env } from './router/env.ts';
@@ -44,7 +45,16 @@ export { model } from './router/schema/model.ts';
 export type { Input } from './router/schema/sides.ts';
 export type { StandardSchema } from './router/schema/standard.ts';
 export { Type } from './router/schema/type.ts';
-export type { Handler, ParamIssue, Placement, Procedure, ProcedureEntry } from './router/types.ts';
+export { Topic, type TopicOptions } from './router/stream/topic.ts';
+export type {
+  Handler,
+  ParamIssue,
+  Placement,
+  Procedure,
+  ProcedureEntry,
+  StreamEntry,
+  StreamOptions,
+} from './router/types.ts';
 export { type CallerOptions, createCaller } from './service/create-caller.ts';
 export { Dispatcher } from './service/dispatcher.ts';
 export type {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { assertMainSide } from '../base/thread-role.ts';
 import type { Config } from '../config/config.ts';
 import { coresHere, oneCoreNote } from '../config/cores.ts';
 import { threadsOf } from '../config/groups-kind.ts';
@@ -14,7 +15,6 @@ import {
   type UpgradeHandler,
 } from '../http/node/upgrade.ts';
 import type { Log } from '../observe/log.ts';
-import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { defaultRouter } from '../router/default.ts';
 import { Router } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';

@@ -1,5 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { assertMainSide } from '../base/thread-role.ts';
 import { type Config, resolveConfig } from '../config/config.ts';
 import { passGate } from '../dispatch/await-verdict.ts';
 import { BodyMemory } from '../dispatch/body-memory.ts';
@@ -20,7 +21,6 @@ import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
 import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
-import { assertMainSide } from '../pool/replica/thread-role.ts';
 import { CountersByGroup, type PoolStats } from '../pool/stats.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import { Admission } from './admission.ts';

@@ -27,6 +27,7 @@ import type { Pool } from '../pool/pool.ts';
 import type { CountersByGroup } from '../pool/stats.ts';
 import { tableOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
+import { usesTopics } from '../router/stream/topic.ts';
 import type { Procedure } from '../router/types.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
@@ -85,6 +86,9 @@ const advice = {
   moves: `async does not make CPU work harmless; it moves to the workers at the ${blockedToMove}rd time, or declare placement: 'worker'`,
   moved: 'it runs in the workers now',
   declared: "it stays inline, as it is declared; declare placement: 'worker'",
+  stream: "a stream is never moved; declare placement: 'worker'",
+  topics:
+    "it stays on the main thread, where the topics of this process live; declare placement: 'worker' if it uses none",
   alone: 'serve its router with the option modules, and it can run in workers',
 };
 
@@ -296,6 +300,17 @@ export class LoadedService implements Routing, RequestCounter {
     blockers.note(name, ms, adviceOf(placed, facts));
     if (!mayMove(facts) || pool === undefined || placed.executor === pool) return;
     if (placed.blocked < blockedToMove) return;
+    // It may publish or subscribe, which it could not do there.
+    if (usesTopics()) {
+      const { place, reason } = placed.fixed;
+      if (placed.blocked === blockedToMove) {
+        log.warn(
+          { event: 'placement', method: name, place, reason },
+          `not moved: ${advice.topics}`,
+        );
+      }
+      return;
+    }
     placed.fixed = movedForBlocking(placed.blocked, placed.longestMs);
     placed.executor = pool;
     const { place, reason } = placed.fixed;
@@ -309,5 +324,7 @@ export class LoadedService implements Routing, RequestCounter {
 function adviceOf({ fixed }: Placed, facts: PlacementFacts): string {
   if (!facts.hasWorkers) return advice.alone;
   if (facts.placement === 'inline') return advice.declared;
-  return fixed.place === inlinePlace && facts.isAsync ? advice.moves : advice.moved;
+  if (facts.isStream) return advice.stream;
+  if (fixed.place !== inlinePlace || !facts.isAsync) return advice.moved;
+  return usesTopics() ? advice.topics : advice.moves;
 }

@@ -2,6 +2,7 @@ import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
 import { aheadMs } from '../../base/clock.ts';
 import { ProcessExit } from '../../base/process-exit.ts';
+import { enterReplica } from '../../base/thread-role.ts';
 import { summaryWithPlace } from '../../modules/load-error.ts';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import { type LoadedModules, loadModules } from '../../modules/modules.ts';
@@ -14,7 +15,6 @@ import type { LoadedReplica, ReplicaTask, ToReplica } from '../wire/messages.ts'
 import { Outbox } from '../wire/outbox.ts';
 import { Postbox } from './postbox.ts';
 import { Replica } from './replica.ts';
-import { enterReplica } from './thread-role.ts';
 import { loadRunTraced, type RunTraced } from './trace.ts';
 
 /** The resident task of a worker thread: loads the modules, then serves frames until the front end says to close. */

@@ -1,4 +1,4 @@
-import { StartupError } from '../../base/startup-error.ts';
+import { StartupError } from './startup-error.ts';
 
 /**
  * A global symbol is shared by every copy of this package in the thread, whichever copy a procedure module resolved.
@@ -12,9 +12,14 @@ export function enterReplica(): void {
   (globalThis as Marked)[key] = true;
 }
 
+/** Whether this thread is a worker of a pool. */
+export function isReplica(): boolean {
+  return (globalThis as Marked)[key] === true;
+}
+
 /** @throws StartupError in a worker of a pool, where a service would start itself again without end */
 export function assertMainSide(what: string): void {
-  if ((globalThis as Marked)[key] !== true) return;
+  if (!isReplica()) return;
   throw new StartupError(
     `cannot ${what} in a worker thread of one: a procedure module is loaded in every worker too, so start the service in another file, or only where isMainThread of node:worker_threads is true`,
   );

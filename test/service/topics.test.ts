@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { threadId } from 'node:worker_threads';
+import { fixture, Running } from './harness.ts';
+
+const modules = [fixture('topics.ts')];
+
+test('a topic hands values from one call to the streams of others, and says in a worker that it reaches nobody', async (t) => {
+  const { dispatcher, lines } = Running.make(t, { modules });
+  const listeners = [1, 2].map((id) => dispatcher.stream({ method: 'listen', id }));
+  for (const stream of listeners) assert.equal((await stream.next()).value, 0);
+  await dispatcher.dispatch({ method: 'publish', params: { n: 7 }, id: 3 });
+  for (const stream of listeners) {
+    assert.equal((await stream.next()).value, 7);
+    await stream.return(undefined);
+  }
+  for (const [method, what] of [
+    ['publishInWorker', 'publish'],
+    ['listenInWorker', 'subscribe'],
+  ] as const) {
+    const reply = await dispatcher.dispatch({ method, params: { n: 1 }, id: 4 });
+    assert.equal((reply as { error: { code: number } }).error.code, -32603);
+    // The line of a worker comes beside its reply.
+    const fault = () => lines.find(({ fields }) => fields.method === method);
+    while (fault() === undefined) await new Promise(setImmediate);
+    const told = `a topic lives on the main thread, and this is a worker, where ${what} would reach nobody`;
+    assert.match(String(fault()?.fields.detail), new RegExp(told));
+  }
+});
+
+test('where topics are used, a procedure that holds the front end stays there, and the log says why', async (t) => {
+  const { dispatcher, lines } = Running.make(t, { modules });
+  await dispatcher.ready();
+  await dispatcher.dispatch({ method: 'publish', params: { n: 7 }, id: 1 });
+  for (let time = 1; time <= 5; time++) {
+    const { result } = (await dispatcher.dispatch({ method: 'heavy', id: 1 })) as {
+      result: number;
+    };
+    assert.equal(result, threadId);
+    while ((dispatcher.stats().blocked.heavy?.times ?? 0) < time) await new Promise(setImmediate);
+  }
+  const told = lines.filter(({ fields }) => fields.event === 'placement');
+  assert.deepEqual(
+    told.map(({ level, fields, message }) => [level, fields.method, fields.place, message]),
+    [
+      [
+        'warn',
+        'heavy',
+        'inline',
+        "not moved: it stays on the main thread, where the topics of this process live; declare placement: 'worker' if it uses none",
+      ],
+    ],
+  );
+  assert.equal(dispatcher.placementOf('heavy')?.reason, 'asynchronous');
+});

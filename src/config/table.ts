@@ -499,6 +499,14 @@ export const table = {
     about: 'Messages of one WebSocket that wait for their answers; the next one is refused',
     reason: 'one client must not take all of maxInFlight',
   }),
+  maxStreamsPerConnection: option({
+    group: 'Limits',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    fallback: 100,
+    about: 'Subscriptions of one WebSocket; the next one is refused',
+    reason:
+      'each may fill its window of 64 KiB, which bounds a client that does not read to 6.4 MB',
+  }),
 
   strict: option({
     group: 'Protocol',

@@ -70,6 +70,7 @@ describe('defaults', () => {
       streamPingMs: 15_000,
       socketIdleMs: 60_000,
       maxCallsPerConnection: 1000,
+      maxStreamsPerConnection: 100,
       maxStreams: 10_000,
       maxStreamMs: 0,
       maxHeaderBytes: 16_384,

@@ -26,6 +26,7 @@ export const defaults: HttpOptions = {
   maxReplyBytes: 25 * 1024 * 1024,
   webSocket: true,
   maxCallsPerConnection: 1000,
+  maxStreamsPerConnection: 100,
   streamPingMs: 15_000,
   socketIdleMs: 60_000,
   writeTimeoutMs: 10_000,

@@ -499,6 +499,24 @@ const limits: readonly Limit[] = [
     },
   },
   {
+    of: 'maxStreamsPerConnection',
+    what: '-32004 with the limit, other connections go on',
+    async run(start) {
+      const { router: given } = router();
+      given.rpc({ name: 'ticks' }, async function* ticks(_params, { signal }) {
+        yield 1;
+        await once(signal, 'abort');
+      });
+      const { client } = await start({ router: given, maxStreamsPerConnection: 1 });
+      const [one, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
+      assert.match(JSON.parse(await one.ask(rpc('ticks'))).result, /^0x/);
+      await one.receive();
+      const { id, error } = JSON.parse(await one.ask(rpc('ticks', {}, 'second')));
+      assert.deepEqual([id, error], ['second', tooMuch(1)]);
+      assert.match(JSON.parse(await other.ask(rpc('ticks'))).result, /^0x/);
+    },
+  },
+  {
     of: 'rateLimit',
     what: '-32000 with its id and retryAfterMs, nothing runs',
     async run(start) {

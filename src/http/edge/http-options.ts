@@ -40,6 +40,8 @@ export interface HttpOptions {
   readonly webSocket: boolean;
   /** Most messages of one socket that wait for their answers. */
   readonly maxCallsPerConnection: number;
+  /** Most streams that one socket may have at the same time. */
+  readonly maxStreamsPerConnection: number;
   /** How long a socket may be quiet before it is pinged; 0: it never is. */
   readonly streamPingMs: number;
   /** How long a socket may send nothing at all, no answer to a ping either, before it is closed; 0: for ever. */

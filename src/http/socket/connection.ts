@@ -3,17 +3,24 @@ import { tooManyInFlight } from '../../dispatch/limit.ts';
 import { type GoesToSink, goesToSink } from '../../dispatch/reply-sink.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
+import type { StreamCall } from '../../dispatch/streams/contract.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorOutcome, errorReply, type Outcome, type Reply } from '../../jsonrpc/reply.ts';
 import { Backlog } from './backlog.ts';
 import type { SocketFacts } from './facts.ts';
-import { type Answered, SocketMessage } from './message.ts';
+import { type MessageOwner, SocketMessage } from './message.ts';
 import type { SocketContext } from './sockets.ts';
 import { MessageSpan } from './span.ts';
+import type { Subscription } from './subscription.ts';
+import type { SubscriptionIds } from './subscription-ids.ts';
+import { type Subscriber, Subscriptions } from './subscriptions.ts';
 import type { SocketWire } from './wire.ts';
 
 /** Most milliseconds after which a client should come back to a service that ends: they must not all come at once. */
 const spreadMs = 1000;
+
+/** Unread bytes of a client above which its streams pause. */
+const highWater = 64 * 1024;
 
 /** No memory for a message now; as for a body over HTTP. */
 const noMemory = errorReply('null', ErrorCode.Overloaded, { retryAfterMs: 1000 });
@@ -24,7 +31,7 @@ const failed = errorReply('null', ErrorCode.InternalError, { reason: 'the servic
  * One WebSocket from its upgrade to its end: each message is a request, and answers go as they come. It knows neither
  * of the two servers: what comes is told by calling its methods, what goes is given to its wire.
  */
-export class SocketConnection implements Answered {
+export class SocketConnection implements MessageOwner, Subscriber {
   readonly #context: SocketContext;
   readonly #wire: SocketWire;
   readonly #facts: SocketFacts;
@@ -32,6 +39,8 @@ export class SocketConnection implements Answered {
   #callerKey: string | undefined;
   /** Messages whose answers are not there yet. Made with the first of them: most sockets are idle. */
   #open: Set<SocketMessage> | undefined;
+  /** Made with the first stream. */
+  #subscriptions: Subscriptions | undefined;
   #backlog: Backlog | undefined;
   #isDraining = false;
   /** The close frame is sent; the client's own may still come. */
@@ -64,6 +73,7 @@ export class SocketConnection implements Answered {
     scope.body = body.lease;
     const span = this.#spanFor(scope);
     const message = new SocketMessage(this, scope, body, span);
+    scope.streams = message;
     const refusal = this.#refusal();
     if (refusal !== undefined) scope.verdict = { refusal };
     let reply: Reply | Promise<Reply> | GoesToSink;
@@ -93,9 +103,45 @@ export class SocketConnection implements Answered {
     if (this.#isOver) return;
     message.span?.answered();
     if (reply !== undefined) this.#wire.send(reply);
+    message.begin();
     if (!wasOpen) return;
     this.#context.inFlight.leave();
     this.#endWhenDrained();
+  }
+
+  acceptStream(call: StreamCall): Subscription | Outcome {
+    this.#subscriptions ??= new Subscriptions(this);
+    return this.#subscriptions.accept(call);
+  }
+
+  get unsubscribe(): (id: string) => boolean {
+    return (id) => this.#subscriptions?.unsubscribe(id) === true;
+  }
+
+  get maxStreamsPerConnection(): number {
+    return this.#context.maxStreamsPerConnection;
+  }
+
+  get ids(): SubscriptionIds {
+    return this.#context.subscriptionIds;
+  }
+
+  get hasRoom(): boolean {
+    return this.#backlog === undefined || this.#backlog.bytes <= highWater;
+  }
+
+  send(text: string): void {
+    if (!this.#isOver) this.#wire.send(text);
+  }
+
+  /** A drain waits for the ends of streams. */
+  onOpen(): void {
+    this.#context.inFlight.enter();
+  }
+
+  onClose(): void {
+    this.#context.inFlight.leave();
+    if (!this.#isOver) this.#endWhenDrained();
   }
 
   /** A ping, or the answer to one, has come. */
@@ -118,14 +164,20 @@ export class SocketConnection implements Answered {
       if (before === undefined) return;
       this.#backlog = undefined;
       inFlight.leave();
+      this.#subscriptions?.resume();
       this.#endWhenDrained();
       return;
     }
     // A drain waits until the client has its answers.
     if (before === undefined) inFlight.enter();
-    this.#backlog = before?.next(bytes) ?? Backlog.begin(bytes, clockMs(), () => this.#wire.cut());
-    if (bytes > maxReplyBytes) this.#wire.cut();
-    else replyMemory.add(this.#backlog);
+    this.#backlog =
+      before?.next(bytes, clockMs()) ?? Backlog.begin(bytes, clockMs(), () => this.#wire.cut());
+    if (bytes > maxReplyBytes) {
+      this.#wire.cut();
+      return;
+    }
+    replyMemory.add(this.#backlog);
+    if (this.hasRoom) this.#subscriptions?.resume();
   }
 
   /** The connection has gone. */
@@ -138,6 +190,7 @@ export class SocketConnection implements Answered {
       service.replyMemory.delete(this.#backlog);
       inFlight.leave();
     }
+    this.#subscriptions?.cancel();
     for (const { scope, span } of this.#open ?? []) {
       span?.left();
       inFlight.leave();
@@ -160,7 +213,7 @@ export class SocketConnection implements Answered {
     const { writeTimeoutMs, socketIdleMs, streamPingMs, longestMessageMs } = this.#context;
     if (this.#backlog !== undefined) {
       // The client can't see a ping before it has read what stands in front of it.
-      if (now >= this.#backlog.dueAt(writeTimeoutMs)) this.#wire.cut();
+      if (now >= this.#backlog.dueAt(writeTimeoutMs, this.#streams > 0)) this.#wire.cut();
       this.#receivedAt = now;
       this.#heardAt = now;
       return;
@@ -179,6 +232,10 @@ export class SocketConnection implements Answered {
       this.#pingedAt = now;
       this.#wire.ping();
     }
+  }
+
+  get #streams(): number {
+    return this.#subscriptions?.size ?? 0;
   }
 
   #scope(): RequestScope {
@@ -207,7 +264,8 @@ export class SocketConnection implements Answered {
   }
 
   #endWhenDrained(): void {
-    if (!this.#isDraining || this.#isEnding || (this.#open?.size ?? 0) > 0) return;
+    if (!this.#isDraining || this.#isEnding) return;
+    if ((this.#open?.size ?? 0) > 0 || this.#streams > 0) return;
     this.#wire.flush();
     if (this.#backlog !== undefined || this.#isOver) return;
     this.#isEnding = true;

@@ -1,28 +1,35 @@
 import type { ReplySink } from '../../dispatch/reply-sink.ts';
 import type { RequestBody } from '../../dispatch/request-body.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
-import type { Reply } from '../../jsonrpc/reply.ts';
+import type { StreamCall, StreamHost, StreamSink } from '../../dispatch/streams/contract.ts';
+import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
 import type { MessageSpan } from './span.ts';
+import { Subscription } from './subscription.ts';
 
-/** Who is told of the answer of a message. */
-export interface Answered {
+/** What a message needs of its connection. */
+export interface MessageOwner {
   onAnswer(message: SocketMessage, reply: Reply): void;
+  /** See {@link StreamHost}. */
+  acceptStream(call: StreamCall): Subscription | Outcome;
+  readonly unsubscribe: (id: string) => boolean;
 }
 
 /** One message of a client, which is a request, until its answer is there. */
-export class SocketMessage implements ReplySink {
+export class SocketMessage implements ReplySink, StreamHost {
   readonly scope: RequestScope;
   readonly span: MessageSpan | undefined;
   readonly #body: RequestBody;
-  readonly #connection: Answered;
+  readonly #owner: MessageOwner;
+  /** Those that its calls may open. */
+  #subscriptions: Subscription[] | undefined;
 
   constructor(
-    connection: Answered,
+    owner: MessageOwner,
     scope: RequestScope,
     body: RequestBody,
     span: MessageSpan | undefined,
   ) {
-    this.#connection = connection;
+    this.#owner = owner;
     this.scope = scope;
     this.#body = body;
     this.span = span;
@@ -30,6 +37,24 @@ export class SocketMessage implements ReplySink {
 
   onReply(reply: Reply): void {
     this.#body.release();
-    this.#connection.onAnswer(this, reply);
+    this.#owner.onAnswer(this, reply);
+  }
+
+  accept(call: StreamCall): StreamSink | Outcome {
+    const accepted = this.#owner.acceptStream(call);
+    if (accepted instanceof Subscription) {
+      this.#subscriptions ??= [];
+      this.#subscriptions.push(accepted);
+    }
+    return accepted;
+  }
+
+  get unsubscribe(): (id: string) => boolean {
+    return this.#owner.unsubscribe;
+  }
+
+  /** The answer is sent, which names the subscriptions: their values may follow. */
+  begin(): void {
+    for (const subscription of this.#subscriptions ?? []) subscription.begin();
   }
 }

@@ -3,6 +3,7 @@ import type { Service } from '../../dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { bodyDeadlineMs } from '../edge/limits.ts';
+import { SubscriptionIds } from './subscription-ids.ts';
 
 /** What all connections of one server share. */
 export interface SocketContext {
@@ -12,6 +13,8 @@ export interface SocketContext {
   readonly warn: (message: string) => void;
   readonly maxReplyBytes: number;
   readonly maxCallsPerConnection: number;
+  readonly maxStreamsPerConnection: number;
+  readonly subscriptionIds: SubscriptionIds;
   readonly writeTimeoutMs: number;
   readonly streamPingMs: number;
   readonly socketIdleMs: number;
@@ -28,7 +31,7 @@ export function createSocketContext(
   const longestMessageMs = bodyDeadlineMs(maxBodyBytes, bodyTimeoutMs);
   const clocks = [options.writeTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
   const sockets = new Sockets(Math.min(mostLookMs, ...clocks.map((ms) => ms / 4)));
-  return { ...options, service, inFlight, sockets, longestMessageMs };
+  return { ...options, service, inFlight, sockets, subscriptionIds, longestMessageMs };
 }
 
 /** A connection, as far as all of them are told the same. */
@@ -40,6 +43,8 @@ interface OpenSocket {
   /** @param now by `clockMs` */
   look(now: number): void;
 }
+
+const subscriptionIds = new SubscriptionIds();
 
 /** How often the clocks of all connections are looked at, milliseconds, at the least. */
 const mostLookMs = 1000;

@@ -67,6 +67,16 @@ function router() {
   return { router: made, ran, waiting };
 }
 
+/** With a stream that gives one value and then goes on for ever. */
+function ticking() {
+  const { router: made } = router();
+  made.rpc({ name: 'ticks' }, async function* ticks(_params, { signal }) {
+    yield 1;
+    await once(signal, 'abort');
+  });
+  return made;
+}
+
 const limits: readonly Limit[] = [
   {
     of: 'maxBodyBytes',
@@ -499,15 +509,38 @@ const limits: readonly Limit[] = [
     },
   },
   {
+    of: 'maxStreams',
+    what: '-32000 with its id and retryAfterMs, calls go on',
+    async run(start) {
+      const { client } = await start({ router: ticking(), maxStreams: 1 });
+      const [one, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
+      const { result } = JSON.parse(await one.ask(rpc('ticks')));
+      await one.receive();
+      const { id, error } = JSON.parse(await other.ask(rpc('ticks', {}, 'second')));
+      assert.deepEqual([id, error.code, error.data], ['second', -32000, { retryAfterMs: 1000 }]);
+      assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
+      assert.equal(JSON.parse(await one.ask(rpc('rpc.unsubscribe', [result]))).result, true);
+      assert.match(JSON.parse(await other.ask(rpc('ticks'))).result, /^0x/);
+    },
+  },
+  {
+    of: 'maxStreamMs',
+    what: 'the stream ends with -32001',
+    async run(start) {
+      const { client } = await start({ router: ticking(), maxStreamMs: 50 });
+      const socket = await RawSocket.open(client());
+      const { result } = JSON.parse(await socket.ask(rpc('ticks')));
+      await socket.receive();
+      const { method, params } = JSON.parse(await socket.receive());
+      assert.deepEqual([method, params.subscription], ['rpc.end', result]);
+      assert.deepEqual([params.error.code, params.error.data], [-32001, { timeoutMs: 50 }]);
+    },
+  },
+  {
     of: 'maxStreamsPerConnection',
     what: '-32004 with the limit, other connections go on',
     async run(start) {
-      const { router: given } = router();
-      given.rpc({ name: 'ticks' }, async function* ticks(_params, { signal }) {
-        yield 1;
-        await once(signal, 'abort');
-      });
-      const { client } = await start({ router: given, maxStreamsPerConnection: 1 });
+      const { client } = await start({ router: ticking(), maxStreamsPerConnection: 1 });
       const [one, other] = [await RawSocket.open(client()), await RawSocket.open(client())];
       assert.match(JSON.parse(await one.ask(rpc('ticks'))).result, /^0x/);
       await one.receive();

@@ -13,7 +13,8 @@ export interface Runnable {
 
 /** Told of each time a generator holds the thread, from one yield or wait to the next. */
 export interface RunWatch {
-  enter(run: Runnable): void;
+  /** @param now by `clockMs` */
+  enter(run: Runnable, now: number): void;
   leave(run: Runnable): void;
 }
 
@@ -43,7 +44,7 @@ export class RunQueue {
 
   /** Runs a part of a generator outside of its turn. */
   guarded<T>(run: Runnable, part: () => T): T {
-    this.#watch?.enter(run);
+    this.#watch?.enter(run, clockMs());
     try {
       return part();
     } finally {
@@ -52,16 +53,18 @@ export class RunQueue {
   }
 
   #turn(): void {
-    const until = clockMs() + sliceMs;
+    let now = clockMs();
+    const until = now + sliceMs;
     const ready = this.#ready;
     let at = 0;
     // What is resumed comes back at the end.
     while (at < ready.length) {
       const run = ready[at++] as Runnable;
-      this.#watch?.enter(run);
+      this.#watch?.enter(run, now);
       run.resume();
       this.#watch?.leave(run);
-      if (clockMs() >= until) break;
+      now = clockMs();
+      if (now >= until) break;
     }
     this.#ready = ready.slice(at);
     this.#onTurnEnd?.();

@@ -4,11 +4,15 @@ import type { StreamStep, ValueSource } from '../../router/stream/value-source.t
 import type { StreamProducer } from './contract.ts';
 import type { Runnable, RunQueue } from './run-queue.ts';
 
-/** Takes what a run gives, in order: values, then one end. Nothing comes after a `cancel`. */
+/** Takes what a run gives, in order: values, then one end. Neither comes after a `cancel`. */
 export interface RunOutlet {
   value(text: string): void;
   end(outcome: Outcome): void;
+  /** The generator is gone: it has returned or thrown, or what was told to end has ended. Once, and after the end. */
+  closed?(): void;
 }
+
+export type RunSource = Pick<ValueSource, 'next' | 'close'>;
 
 /** What a run needs of the context of its handler. */
 export interface RunContext {
@@ -27,7 +31,7 @@ const leftAfterMs = 10_000;
  */
 export class StreamRun implements StreamProducer, Runnable {
   readonly ticket: number;
-  readonly #source: ValueSource;
+  readonly #source: RunSource;
   readonly #context: RunContext;
   readonly #outlet: RunOutlet;
   readonly #queue: RunQueue;
@@ -39,12 +43,12 @@ export class StreamRun implements StreamProducer, Runnable {
   #draining: RpcError | undefined;
 
   /**
-   * @param maxValueBytes UTF-8 bytes of one value's text
+   * @param maxValueBytes UTF-8 bytes of the text of one value, and of what it returns
    * @param queue of the thread that the generator is on
    * @param ticket see {@link Runnable}
    */
   constructor(
-    source: ValueSource,
+    source: RunSource,
     context: RunContext,
     outlet: RunOutlet,
     maxValueBytes: number,
@@ -92,15 +96,16 @@ export class StreamRun implements StreamProducer, Runnable {
     if (typeof step !== 'string') {
       this.#state = 'over';
       // A generator that was told to end may do so in any way: what counts is that it was told.
-      this.#outlet.end(this.#draining === undefined ? step : drained(this.#draining));
+      this.#outlet.end(this.#draining === undefined ? this.#capped(step) : drained(this.#draining));
+      this.#outlet.closed?.();
       return;
     }
     // The next generator has its turn before this one goes on.
     this.#state = 'paused';
     if (isLarger(step, this.#maxValueBytes)) {
-      const limit = this.#maxValueBytes;
+      this.#state = 'over';
+      this.#outlet.end(this.#tooLarge());
       this.#close(undefined);
-      this.#outlet.end(errorOutcome(ErrorCode.LimitExceeded, { limit }));
       return;
     }
     this.#values--;
@@ -122,8 +127,17 @@ export class StreamRun implements StreamProducer, Runnable {
   }
 
   #endDrained(reason: RpcError): void {
-    this.#close(reason);
+    this.#state = 'over';
     this.#outlet.end(drained(reason));
+    this.#close(reason);
+  }
+
+  #capped(end: Outcome): Outcome {
+    return isLarger(end.text, this.#maxValueBytes) ? this.#tooLarge() : end;
+  }
+
+  #tooLarge(): Outcome {
+    return errorOutcome(ErrorCode.LimitExceeded, { limit: this.#maxValueBytes });
   }
 
   /** Ends the generator. Its signal first: `return()` waits behind a pending `await`, and runs no `finally` before. */
@@ -131,14 +145,20 @@ export class StreamRun implements StreamProducer, Runnable {
     this.#state = 'over';
     if (reason !== undefined) this.#context.abort(reason);
     const closing = this.#queue.guarded(this, () => this.#source.close());
-    if (closing === undefined) return;
+    if (closing === undefined) {
+      this.#outlet.closed?.();
+      return;
+    }
     const timer = setTimeout(() => {
       this.#context.log.warn(
         { afterMs: leftAfterMs },
         'the generator of a stream has not ended: its wait does not heed context.signal',
       );
     }, leftAfterMs).unref();
-    void closing.then(() => clearTimeout(timer));
+    void closing.then(() => {
+      clearTimeout(timer);
+      this.#outlet.closed?.();
+    });
   }
 }
 

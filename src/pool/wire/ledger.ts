@@ -4,17 +4,23 @@
  * that has not started. Starting a call and taking it back are compare-and-exchanges on the same word, so a call runs
  * exactly once or not at all.
  *
- *     word 0     slot that the thread is in, plus 1; 0: in no call     written by the replica
- *     word 1     unused
+ *     word 0     slot that the thread is in, plus 1; 0: in no call;    written by the replica
+ *                -1: in a stretch of a stream's generator
+ *     word 1     number of the latest stretch                          by the replica
  *     word 2+n   sequence (29 bits) | state (2 bits) of slot n         by both, see below
  *     then       start time of slot n, float64                         by the replica
  *     then       word of the call of slot n that nobody waits for      by the front end
+ *     then       start time and ticket of the stretch, float64         by the replica
+ *     then       ticket of the stretch that nobody waits for           by the front end
  *
  *     Free -> Sent (front end) -> Started (replica)
  *                  \-----------> Revoked (front end): the call will never start
  *
  * A call is named by a ticket: `sequence * slotCount + slot`. Where a slot was given to another call, a replica that
  * meets the old ticket finds another sequence in the slot's word, and does nothing.
+ *
+ * A stream keeps the ticket of the call that opened it, and no slot: what it shares is the stretch that its generator is in,
+ * one for the whole thread.
  */
 export const slotCount = 4096;
 
@@ -22,25 +28,49 @@ const State = { Free: 0, Sent: 1, Started: 2, Revoked: 3 } as const;
 const sequenceMask = 0x1fff_ffff;
 
 const runningIndex = 0;
+const stretchIndex = 1;
+/** In place of a slot. */
+const inStretch = -1;
 const headerWords = 2; // an even number, so that the start times behind the words stand on eight bytes
 const wordsBytes = (headerWords + slotCount) * Int32Array.BYTES_PER_ELEMENT;
 const timesBytes = slotCount * Float64Array.BYTES_PER_ELEMENT;
+const cancelledBytes = slotCount * Int32Array.BYTES_PER_ELEMENT;
+
+/** What is known of the stretch of a generator, each a float64. */
+const Stretched = { since: 0, ticket: 1, cancelled: 2 } as const;
+const stretchCells = 3;
+
+/** A time in which a generator has held the thread without a break. */
+export interface Stretch {
+  /** Of its stream. */
+  readonly ticket: number;
+  /** By the front end's `clockMs`. */
+  readonly since: number;
+  /** No two stretches of a thread have the same, but for those that lie billions apart. */
+  readonly number: number;
+}
 
 export class Ledger {
   readonly buffer: SharedArrayBuffer;
   readonly #words: Int32Array;
   readonly #startedAt: Float64Array;
   readonly #cancelled: Int32Array;
+  readonly #stretch: Float64Array;
 
   constructor(
     buffer: SharedArrayBuffer = new SharedArrayBuffer(
-      wordsBytes + timesBytes + slotCount * Int32Array.BYTES_PER_ELEMENT,
+      wordsBytes + timesBytes + cancelledBytes + stretchCells * Float64Array.BYTES_PER_ELEMENT,
     ),
   ) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer, 0, headerWords + slotCount);
     this.#startedAt = new Float64Array(buffer, wordsBytes, slotCount);
     this.#cancelled = new Int32Array(buffer, wordsBytes + timesBytes, slotCount);
+    this.#stretch = new Float64Array(
+      buffer,
+      wordsBytes + timesBytes + cancelledBytes,
+      stretchCells,
+    );
   }
 
   /** Front end: notes that the call of `ticket` is about to be posted. */
@@ -62,9 +92,17 @@ export class Ledger {
     Atomics.store(this.#cancelled, ticket % slotCount, word(ticket, State.Started));
   }
 
-  /** Replica: whether nobody waits for a call that runs here. */
+  /** Front end: notes that nobody waits for a stream. The stretch that its generator is in may look. */
+  cancelStretch(ticket: number): void {
+    if (this.stretch?.ticket === ticket) this.#stretch[Stretched.cancelled] = ticket;
+  }
+
+  /** Replica: whether nobody waits for a call that runs here, or for the stream that it has opened. */
   isCancelled(ticket: number): boolean {
-    return Atomics.load(this.#cancelled, ticket % slotCount) === word(ticket, State.Started);
+    return (
+      Atomics.load(this.#cancelled, ticket % slotCount) === word(ticket, State.Started) ||
+      this.#stretch[Stretched.cancelled] === ticket
+    );
   }
 
   /** Front end: when the call began to run, by the front end's `clockMs`; undefined: it has not begun. */
@@ -84,7 +122,7 @@ export class Ledger {
     return Atomics.load(this.#words, runningIndex) - 1;
   }
 
-  /** Front end: whether the thread is inside the synchronous code of any call. */
+  /** Front end: whether the thread is inside the synchronous code of any call, or of a generator. */
   isBusy(): boolean {
     return Atomics.load(this.#words, runningIndex) !== 0;
   }
@@ -104,9 +142,34 @@ export class Ledger {
     return true;
   }
 
-  /** Replica: notes that the thread has left the call's synchronous code. */
+  /** Replica: notes that the thread has left the synchronous code of the call, or the stretch. */
   leave(): void {
     Atomics.store(this.#words, runningIndex, 0);
+  }
+
+  /**
+   * Front end: the stretch that the thread is in; undefined: it is in none, or begins one now. What is here was read
+   * while the replica may have been writing it: what matters must be the same, by its number, at a second look.
+   */
+  get stretch(): Stretch | undefined {
+    if (Atomics.load(this.#words, runningIndex) !== inStretch) return undefined;
+    const number = Atomics.load(this.#words, stretchIndex);
+    const since = this.#stretch[Stretched.since] as number;
+    const ticket = this.#stretch[Stretched.ticket] as number;
+    const isSame = Atomics.load(this.#words, stretchIndex) === number;
+    return isSame ? { ticket, since, number } : undefined;
+  }
+
+  /**
+   * Replica: a generator holds the thread from now on.
+   *
+   * @param now by the front end's `clockMs`
+   */
+  enterStretch(ticket: number, now: number): void {
+    Atomics.add(this.#words, stretchIndex, 1);
+    this.#stretch[Stretched.since] = now;
+    this.#stretch[Stretched.ticket] = ticket;
+    Atomics.store(this.#words, runningIndex, inStretch);
   }
 
   #exchange(ticket: number, from: number, to: number): boolean {

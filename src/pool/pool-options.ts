@@ -19,6 +19,10 @@ export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, Retiremen
   readonly timeoutMs: number;
   /** Calls that nobody waits for, beyond which a worker takes no more of their procedures, or is replaced. */
   readonly maxOrphansPerWorker: number;
+  /** The group that these workers are; undefined: those of all procedures without a group. */
+  readonly group: string | undefined;
+  /** The streams of the loading that the workers belong to. */
+  readonly streams: OpenStreams;
 }
 
 /** Whom the roster tells of what concerns the calls. */
@@ -30,16 +34,12 @@ export interface RosterOwner {
 }
 
 export interface PoolOptions extends RosterOptions {
-  /** The group that these workers are; undefined: those of all procedures without a group. */
-  readonly group: string | undefined;
   /** Calls that may wait for a worker. */
   readonly maxQueue: number;
   /** Milliseconds a call may wait for a worker. */
   readonly maxQueueMs: number;
   /** How the workers are shared out among callers whose calls wait. */
   readonly shares: CallerShares;
-  /** The streams of the loading that the workers belong to. */
-  readonly streams: OpenStreams;
 }
 
 /** Who is told of the calls of a pool. */

@@ -19,6 +19,10 @@ import type { WorkerEvents } from './worker-events.ts';
 import { Roster } from './workers/roster.ts';
 import type { WorkerState } from './workers/worker-state.ts';
 
+/** How often calls are looked at, while there are any, and threads that have streams. */
+const callsEveryMs = 10;
+const streamsEveryMs = 50;
+
 /** Why a call that has not started never will. */
 const cancelled: Refusal = { code: ErrorCode.Cancelled };
 
@@ -35,7 +39,8 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   readonly #events: WorkerEvents;
   readonly #waiting: WaitingGroups;
   readonly #costs = new Map<string, CostEstimate>();
-  readonly #sweep = new Sweep((now) => this.#look(now));
+  readonly #sweep = new Sweep(callsEveryMs, (now) => this.#look(now));
+  readonly #streamSweep = new Sweep(streamsEveryMs, (now) => this.#lookAtStreams(now));
   #closing = false;
   #onDrained: (() => void) | undefined;
 
@@ -153,7 +158,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   /**
    * Finishes what is here, for `graceMs` at most: then what never started gets -32003, what still runs
-   * -32002. Resolves when the threads are gone.
+   * -32002. Streams are waited for; whoever keeps them (`OpenStreams`) tells them to end. Resolves when the threads are gone.
    *
    * @param loadingMs see {@link Roster.close}
    * @param isGivenUp see there
@@ -171,9 +176,10 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       });
     }
     this.#sweep.stop();
+    this.#streamSweep.stop();
     for (const worker of this.roster.all) {
       for (const group of worker.takeBack()) this.#waiting.refuse(group, cancelled);
-      worker.abandon('shutdown');
+      worker.abandon();
     }
     this.#waiting.refuseAll(cancelled);
     await this.roster.close(Math.max(until - clockMs(), 1000), loadingMs, isGivenUp);
@@ -211,7 +217,9 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
 
   /** Whether nobody waits for anything here. */
   get #isAnswered(): boolean {
-    return this.#waiting.size === 0 && this.roster.all.every((worker) => worker.isAnswered);
+    const isOver = ({ isAnswered, streams }: WorkerState): boolean =>
+      isAnswered && streams.open === 0;
+    return this.#waiting.size === 0 && this.roster.all.every(isOver);
   }
 
   #tellDrained(): void {
@@ -229,9 +237,29 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     if (this.#waiting.hasNext) this.#waiting.plan();
     this.#tellDrained();
     const isRecycling = this.roster.recycle();
+    if (this.#hasStreams) this.#streamSweep.wake();
     return (
       isRecycling || this.#waiting.size > 0 || this.roster.all.some((worker) => !worker.isQuiet)
     );
+  }
+
+  /** As long as there are generators: one look at each thread, however many it has. */
+  #lookAtStreams(now: number): boolean {
+    for (const worker of this.roster.all.slice()) {
+      if (worker.streams.generators === 0) continue;
+      // A value may lie there, behind which a generator holds the thread.
+      worker.thread.collect();
+      const stuck = worker.streams.expire(now);
+      if (stuck !== undefined) this.#kill(worker, stuck);
+      else if (!this.#endsHung(worker, now)) worker.pulse.askNowAndThen(now);
+    }
+    this.#tellDrained();
+    if (this.roster.recycle()) this.#sweep.wake();
+    return this.#hasStreams;
+  }
+
+  get #hasStreams(): boolean {
+    return this.roster.all.some(({ streams }) => streams.generators > 0);
   }
 
   #lookAt(worker: WorkerState, now: number): void {
@@ -240,21 +268,34 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       this.#waiting.addBack(worker.takeBack(group)),
     );
     if (stuck !== undefined) {
-      this.#waiting.addBack(worker.takeBack());
-      this.roster.kill(worker);
-      this.#events.onKilled(stuck.call.procedure.name);
+      this.#kill(worker, stuck.call.procedure.name);
     } else if (worker.pulse.hasOverrun(now)) {
       this.#waiting.addBack(worker.takeBack());
       worker.pulse.markOverrun(now);
-    } else if (worker.isAnswered && worker.pulse.isHung(now)) {
-      this.#waiting.addBack(worker.takeBack());
-      this.roster.kill(worker);
-      const detail = 'it was held up outside of any call for longer than a call may run';
-      this.#events.onLost('error', detail);
+    } else {
+      this.#endsHung(worker, now);
     }
+  }
+
+  #kill(worker: WorkerState, method: string): void {
+    this.#waiting.addBack(worker.takeBack());
+    this.roster.kill(worker);
+    this.#events.onKilled(method);
+  }
+
+  /** Whether a thread was killed, since it does not even say that it lives. */
+  #endsHung(worker: WorkerState, now: number): boolean {
+    if (!worker.isAnswered || !worker.pulse.isHung(now)) return false;
+    this.#waiting.addBack(worker.takeBack());
+    this.roster.kill(worker);
+    const detail = 'it was held up outside of any call for longer than a call may run';
+    this.#events.onLost('error', detail);
+    return true;
   }
 }
 
-function statsOf({ threadId, inFlight, completed, orphans }: WorkerState): WorkerStats {
-  return { threadId, inFlight, completed, left: orphans.left, overdue: orphans.overdue };
+function statsOf(worker: WorkerState): WorkerStats {
+  const { threadId, inFlight, completed, streams, orphans } = worker;
+  const { left, overdue } = orphans;
+  return { threadId, inFlight, completed, streams: streams.open, left, overdue };
 }

@@ -2,6 +2,8 @@ export interface WorkerStats {
   readonly threadId: number;
   readonly inFlight: number;
   readonly completed: number;
+  /** Streams that are open there. */
+  readonly streams: number;
   /** Calls that wait there and that nobody waits for: their callers have left, or their deadline has passed. */
   readonly left: number;
   readonly overdue: number;

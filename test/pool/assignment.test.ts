@@ -17,6 +17,7 @@ interface Seat {
   readonly name: string;
   readonly loadUs: number;
   readonly freeSlots: number;
+  readonly streamCount: number;
   readonly isHeldByLong: boolean;
   isCrowdedBy(group: Group): boolean;
 }
@@ -26,7 +27,15 @@ const long = { name: 'long', isShort: false, nextUs: 300_000, waiting: 1 };
 
 function seat(name: string, facts: Partial<Seat> = {}): Seat {
   const isCrowdedBy = () => false;
-  return { name, loadUs: 0, freeSlots: 9, isHeldByLong: false, isCrowdedBy, ...facts };
+  return {
+    name,
+    loadUs: 0,
+    freeSlots: 9,
+    streamCount: 0,
+    isHeldByLong: false,
+    isCrowdedBy,
+    ...facts,
+  };
 }
 
 const held = { loadUs: 300_000, isHeldByLong: true };

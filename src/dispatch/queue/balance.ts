@@ -4,6 +4,8 @@ export interface WorkerLoad {
   readonly loadUs: number;
   /** Calls it can still take note of. */
   readonly freeSlots: number;
+  /** Generators there: each of them may want the thread at any time. */
+  readonly streamCount: number;
 }
 
 /**
@@ -15,7 +17,7 @@ export const frameBudgetUs = 1000;
 
 /**
  * Which worker takes calls of an expected cost, undefined: none now. A worker takes what fits its budget;
- * one that is idle takes anything. The least loaded wins.
+ * one that is idle takes anything. The least loaded wins, of those that are loaded alike the one with the fewest streams.
  */
 export function chooseWorker<Worker extends WorkerLoad>(
   workers: readonly Worker[],
@@ -26,7 +28,12 @@ export function chooseWorker<Worker extends WorkerLoad>(
   for (const worker of workers) {
     if (worker.freeSlots < slots) continue;
     if (worker.loadUs > 0 && worker.loadUs + costUs > frameBudgetUs) continue;
-    if (best === undefined || worker.loadUs < best.loadUs) best = worker;
+    if (best === undefined || isLess(worker, best)) best = worker;
   }
   return best;
+}
+
+function isLess(worker: WorkerLoad, best: WorkerLoad): boolean {
+  if (worker.loadUs !== best.loadUs) return worker.loadUs < best.loadUs;
+  return worker.streamCount < best.streamCount;
 }

@@ -1,18 +1,18 @@
 import { clockMs } from '../../base/clock.ts';
 
-const everyMs = 10;
-
-/** A look this long after the one before it says that this thread was held up. */
-const stallMs = 30;
+/** A look that comes so many times later than it should says that this thread was held up. */
+const stalledTimes = 3;
 
 /** Looks at calls in flight at regular times, and sleeps while there are none. */
 export class Sweep {
+  readonly #everyMs: number;
   readonly #look: (now: number) => boolean;
   #timer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
 
   /** @param look says whether there is anything left to look at */
-  constructor(look: (now: number) => boolean) {
+  constructor(everyMs: number, look: (now: number) => boolean) {
+    this.#everyMs = everyMs;
     this.#look = look;
   }
 
@@ -20,7 +20,7 @@ export class Sweep {
   wake(): void {
     if (this.#timer !== undefined) return;
     this.#lookedAt = clockMs();
-    this.#timer = setInterval(() => this.#onTime(), everyMs).unref();
+    this.#timer = setInterval(() => this.#onTime(), this.#everyMs).unref();
   }
 
   stop(): void {
@@ -31,7 +31,7 @@ export class Sweep {
   /** After a stall of this thread what came meanwhile is received first: calls may have ended in time. */
   #onTime(): void {
     const now = clockMs();
-    const isLate = now - this.#lookedAt > stallMs;
+    const isLate = now - this.#lookedAt > this.#everyMs * stalledTimes;
     this.#lookedAt = now;
     if (isLate) setImmediate(() => this.#lookNow());
     else this.#lookNow();

@@ -23,10 +23,10 @@ export interface StreamCount {
 }
 
 /** When to try again with too many streams open: nobody knows how long they will stay. */
-const retryStreamMs = 1000;
+export const retryStreamMs = 1000;
 
 /** Why a call is refused beside which too many streams are open. */
-const tooManyStreams: Refusal = {
+export const tooManyStreams: Refusal = {
   code: ErrorCode.Overloaded,
   data: { retryAfterMs: retryStreamMs },
 };
@@ -98,14 +98,9 @@ export class OpenStreams implements StreamKeeper {
   async drain(reason: DrainReason, graceMs: number, spreadMs = drainWithinMs): Promise<void> {
     this.#draining = reason;
     const within = Math.min(spreadMs, graceMs);
-    const timers = new Set<NodeJS.Timeout>();
-    for (const stream of this.#streams) {
-      if (stream.call.procedure.stream?.drain === 'finish') continue;
-      if (within === 0) stream.drain(reason);
-      else timers.add(setTimeout(() => stream.drain(reason), Math.random() * within));
-    }
+    const stop = drainWithin(this.#streams, reason, within);
     await this.#empty(graceMs);
-    for (const timer of timers) clearTimeout(timer);
+    stop();
     for (const stream of this.#streams) stream.cut(reason);
   }
 
@@ -133,4 +128,31 @@ export class OpenStreams implements StreamKeeper {
     const callers = { at: receivedAt + callerTimeoutMs, timeoutMs: callerTimeoutMs };
     return own === undefined || callers.at <= own.at ? callers : own;
   }
+}
+
+/** Whether a stream is left to come to its own end where others are told to end. */
+export function mayFinish({ call }: OpenStream): boolean {
+  return call.procedure.stream?.drain === 'finish';
+}
+
+/**
+ * Tells streams to end, all but those that may finish.
+ *
+ * @param withinMs each is told at a time of its own within it; 0: all are told now
+ * @returns stops it for those that have not been told
+ */
+export function drainWithin(
+  streams: Iterable<OpenStream>,
+  reason: DrainReason,
+  withinMs = drainWithinMs,
+): () => void {
+  const timers = new Set<NodeJS.Timeout>();
+  for (const stream of streams) {
+    if (mayFinish(stream)) continue;
+    if (withinMs === 0) stream.drain(reason);
+    else timers.add(setTimeout(() => stream.drain(reason), Math.random() * withinMs));
+  }
+  return () => {
+    for (const timer of timers) clearTimeout(timer);
+  };
 }

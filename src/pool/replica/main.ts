@@ -57,7 +57,8 @@ export async function runReplica(task: ReplicaTask): Promise<void> {
       if (message.type === 'frame') replica.run(message);
       else if (message.type === 'abort') replica.abort(message);
       else if (message.type === 'probe') postbox.notify({ type: 'idle', lastTicket: -1 });
-      else resolve(message.type);
+      else if (message.type === 'close' || message.type === 'retire') resolve(message.type);
+      else replica.streams.obey(message);
     });
   });
   // On Linux each thread has a niceness of its own. The front end learns from it whether the pool's setting took

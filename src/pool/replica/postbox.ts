@@ -51,7 +51,13 @@ export class Postbox {
     this.#port.postMessage(message, bytes === undefined ? [] : [bytes.buffer]);
   }
 
-  /** Tells the front end of the published results. */
+  /** Publishes an item of a stream; see `stream-item.ts`. `tell` must follow. */
+  item(ticket: number, kind: number, code: number, number: number, text: string): void {
+    if (this.#outbox.put(-ticket, code, number, kind, text)) this.#untoldSince ??= 0;
+    else this.#port.postMessage([-ticket, code, number, kind, text] satisfies ResultMessage);
+  }
+
+  /** Tells the front end of what was published. */
   tell(): void {
     if (this.#untoldSince === undefined) return;
     this.#untoldSince = undefined;

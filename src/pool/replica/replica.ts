@@ -1,16 +1,18 @@
 import { getHeapStatistics } from 'node:v8';
 import { clockMs } from '../../base/clock.ts';
+import type { RunSource } from '../../dispatch/streams/stream-run.ts';
 import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
 import { cappedOutcome, type Outcome, replyText } from '../../jsonrpc/reply.ts';
 import { CallLines } from '../../router/call-log.ts';
-import { type InvokeOptions, invoke, toErrorOutcome } from '../../router/invoke.ts';
-import { type CallHost, LazyContext } from '../../router/lazy-context.ts';
+import { type InvokeOptions, invoke, sourceOf, toErrorOutcome } from '../../router/invoke.ts';
+import { type CallHost, LazyContext, type RequestFacts } from '../../router/lazy-context.ts';
 import type { Procedure } from '../../router/types.ts';
 import { type Frame, type FrameEntry, readFrame } from '../wire/frame.ts';
 import type { Ledger } from '../wire/ledger.ts';
 import type { Command, ReplicaOptions } from '../wire/messages.ts';
 import { readParams } from './params.ts';
 import type { Postbox } from './postbox.ts';
+import { StreamRuns } from './stream-runs.ts';
 import type { RunTraced } from './trace.ts';
 
 /** How often the heap's size is read, at most: reading it takes some microseconds. */
@@ -32,6 +34,7 @@ export class Replica {
   readonly #host: CallHost;
   readonly #behindMs: number;
   readonly #runTraced: RunTraced | undefined;
+  readonly streams: StreamRuns;
   #memoryCheckedAt = 0;
   /** Contexts of the calls that wait, by ticket, so that an abort finds them. */
   readonly #waiting = new Map<number, LazyContext>();
@@ -51,6 +54,9 @@ export class Replica {
     this.#options = options;
     this.#behindMs = behindMs;
     this.#runTraced = runTraced;
+    this.streams = new StreamRuns(postbox, ledger, options.maxReplyBytes, behindMs, () =>
+      this.#checkMemory(),
+    );
     this.#host = {
       lines: new CallLines((line) => postbox.notify({ type: 'line', line })),
       isCancelled: (ticket) => ledger.isCancelled(ticket),
@@ -75,7 +81,7 @@ export class Replica {
     // The front end counts a call as work until its result comes. This notice ends that for calls that only wait.
     if (waits && last !== undefined)
       this.#postbox.notify({ type: 'idle', lastTicket: last.ticket });
-    if (this.#options.maxWorkerMemory > 0) this.#checkMemory(this.#options.maxWorkerMemory);
+    this.#checkMemory();
   }
 
   abort(command: Extract<Command, { type: 'abort' }>): void {
@@ -161,13 +167,40 @@ export class Replica {
       this.#runTraced === undefined
         ? invoke(procedure, params, context, this.#invokeOptions)
         : this.#runTraced(facts, () => invoke(procedure, params, context, this.#invokeOptions));
-    if (!(outcome instanceof Promise)) return this.#finish(id, outcome);
+    if (!(outcome instanceof Promise)) return this.#finishOrOpen(entry, id, context, outcome);
     this.#waiting.set(ticket, context);
-    return outcome.then((value) => this.#finish(id, value));
+    return outcome.then((value) => this.#finishOrOpen(entry, id, context, value));
+  }
+
+  /** An empty reply of a call with an id says that its stream has opened. */
+  #finishOrOpen(
+    { ticket, facts }: FrameEntry,
+    id: string | undefined,
+    context: LazyContext,
+    outcome: Outcome,
+  ): Finished {
+    const source = sourceOf(outcome);
+    if (source === undefined) return this.#finish(id, outcome);
+    // A notification has nobody who could read.
+    if (id === undefined) void source.close();
+    else this.streams.open(ticket, this.#traced(source, facts), context);
+    return { code: 0, reply: '' };
+  }
+
+  /** The generator runs in the span of its call, too. */
+  #traced(source: RunSource, facts: RequestFacts | undefined): RunSource {
+    const runTraced = this.#runTraced;
+    if (runTraced === undefined) return source;
+    return {
+      next: () => runTraced(facts, () => source.next()),
+      close: () => runTraced(facts, () => source.close()),
+    };
   }
 
   /** The size includes garbage that has not been collected: the thread holds it too. */
-  #checkMemory(limit: number): void {
+  #checkMemory(): void {
+    const limit = this.#options.maxWorkerMemory;
+    if (limit === 0) return;
     const now = clockMs();
     if (now < this.#memoryCheckedAt + memoryCheckMs) return;
     this.#memoryCheckedAt = now;

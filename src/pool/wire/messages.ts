@@ -46,14 +46,30 @@ export type Command =
   | { readonly type: 'abort'; readonly ticket: number; readonly reason: 'cancelled' | 'deadline' }
   /** Answer with `idle`. No answer: something outside of any call holds the thread up. */
   | { readonly type: 'probe' }
+  | StreamCommand
   /** Run teardown and report `retired`: the thread is to be replaced. Sent when nothing is in flight. */
   | { readonly type: 'retire' }
   /** Run teardown and end. Sent when nothing is in flight. */
   | { readonly type: 'close' };
 
+/** What the front end asks of streams, each named by the ticket of the call that has opened it. */
+export type StreamCommand =
+  /** Three numbers a stream: ticket, values, characters. What one turn of the event loop grants crosses together. */
+  | { readonly type: 'grant'; readonly grants: readonly number[] }
+  /** Nobody reads: the signal aborts with this error, and the generator is closed. */
+  | ({ readonly type: 'cancel' } & StreamReason)
+  /** The signal aborts with this error, and the stream ends with it at its next yield. */
+  | ({ readonly type: 'drain' } & StreamReason);
+
+interface StreamReason {
+  readonly ticket: number;
+  readonly code: number;
+  readonly data: unknown;
+}
+
 export type ToReplica = Frame | Command;
 
-/** The result of a call whose reply does not go into the outbox: see `ResultReader`. */
+/** The result of a call whose reply does not go into the outbox, or such an item of a stream: see `ResultReader`. */
 export type ResultMessage = [
   ticket: number,
   code: number,

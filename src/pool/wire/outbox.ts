@@ -1,5 +1,5 @@
 /**
- * Results on their way from a replica to the front end: a ring of 8 byte cells in memory that both threads share. The
+ * Results, and items of streams (`stream-item.ts`), on their way from a replica to the front end: a ring of 8 byte cells in memory that both threads share. The
  * replica writes, the front end reads. The replica publishes each result as its call ends, so that a kill loses no
  * result of a call that had ended. One message wakes the front end for all results that it then finds, which costs a
  * fifth of a message for each.
@@ -34,7 +34,7 @@ const lengthWord = 7;
 const skip = -1;
 
 /**
- * @param ticket names the call
+ * @param ticket names the call; negative: an item of a stream, whose numbers `stream-item.ts` explains
  * @param code 0: a result; else the error's code
  * @param micros how long the call held the thread
  * @param elapsedUs from the call's start to its end

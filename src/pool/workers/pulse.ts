@@ -10,6 +10,9 @@ const overrunMs = 5;
  */
 const stalledAfterMs = 50;
 
+/** How often a thread with streams is asked for a sign of life. What goes on behind an await is in no stretch. */
+const probeEveryMs = 1000;
+
 /** Whether a worker's thread gets on with what it was sent. Times are by `clockMs`. */
 export class Pulse {
   readonly #thread: ReplicaThread;
@@ -21,6 +24,7 @@ export class Pulse {
   #nextSince = 0;
   /** When the thread was asked for a sign of life; undefined: it owes none. */
   #probedAt: number | undefined;
+  #askedAt = 0;
 
   /** @param hungAfterMs how long a call may run */
   constructor(thread: ReplicaThread, slots: Slots, hungAfterMs: number) {
@@ -45,15 +49,19 @@ export class Pulse {
     const { count, all } = this.#slots;
     if (this.#isHeldUp || count === 0) return false;
     const { ledger } = this.#thread;
+    const { stretch } = ledger;
+    if (stretch !== undefined) return now - stretch.since > overrunMs;
     const running = all.find((item) => item !== undefined && ledger.isRunning(item.ticket));
     if (running === undefined) return this.#isStalled(now);
     const startedAt = ledger.startedAt(running.ticket);
     return count > 1 && startedAt !== undefined && now - startedAt > overrunMs;
   }
 
-  /** How long the thread has been inside the call that it runs, milliseconds; 0: it is in none. */
+  /** How long the thread has been inside the call that it runs, or in a generator, milliseconds; 0: it is in none. */
   runningForMs(now: number): number {
     const { ledger } = this.#thread;
+    const { stretch } = ledger;
+    if (stretch !== undefined) return now - stretch.since;
     const running = this.#slots.all[ledger.runningSlot];
     const startedAt = running && ledger.startedAt(running.ticket);
     return startedAt === undefined ? 0 : now - startedAt;
@@ -61,15 +69,26 @@ export class Pulse {
 
   markOverrun(now: number): void {
     this.#isHeldUp = true;
-    if (this.#probedAt !== undefined) return;
-    this.#probedAt = now;
-    this.#thread.post({ type: 'probe' });
+    this.#probe(now);
   }
 
-  /** Whether the thread is in no call and has owed a sign of life for longer than a call may run. */
+  /** Asks for a sign of life now and then, where nothing else would show that the thread is held up. */
+  askNowAndThen(now: number): void {
+    if (now - this.#askedAt > probeEveryMs) this.#probe(now);
+  }
+
+  /** Whether the thread has owed a sign of life for longer than a call may run, and was in no call and no stretch since. */
   isHung(now: number): boolean {
-    if (this.#probedAt === undefined || now - this.#probedAt < this.#hungAfterMs) return false;
-    return !this.#thread.ledger.isBusy();
+    if (this.#probedAt === undefined) return false;
+    if (this.#thread.ledger.isBusy()) this.#probedAt = now;
+    return now - this.#probedAt >= this.#hungAfterMs;
+  }
+
+  #probe(now: number): void {
+    if (this.#probedAt !== undefined) return;
+    this.#probedAt = now;
+    this.#askedAt = now;
+    this.#thread.post({ type: 'probe' });
   }
 
   /** The oldest call that nothing keeps from starting is the same for too long. */

@@ -1,3 +1,4 @@
+import { clockMs } from '../../base/clock.ts';
 import { Timers } from './timers.ts';
 import type { WorkerState } from './worker-state.ts';
 
@@ -5,6 +6,10 @@ export interface RetirementLimits {
   /** Calls and bytes after which a worker is replaced by a fresh one; 0: never. */
   readonly maxCallsPerWorker: number;
   readonly maxWorkerMemory: number;
+  /** Generators that have not ended long after they were told to, and after so many of which a worker is replaced. */
+  readonly maxOrphansPerWorker: number;
+  /** Milliseconds that the streams of a worker have to come to their ends. */
+  readonly maxRequestMs: number;
 }
 
 export interface RetirementEvents {
@@ -17,7 +22,7 @@ export interface RetirementEvents {
 /** A retiring worker whose teardown takes longer is ended all the same. */
 const longestTeardownMs = 10_000;
 
-/** Takes workers that have grown old out of service, one at a time, each after its last call. */
+/** Takes workers that have grown old out of service, one at a time, each after its last call and its last stream. */
 export class Retirement {
   readonly #limits: RetirementLimits;
   readonly #events: RetirementEvents;
@@ -36,9 +41,11 @@ export class Retirement {
       this.#worker = workers.find((worker) => this.#isOld(worker));
       if (this.#worker === undefined) return false;
       this.#worker.isRetiring = true;
+      this.#worker.streams.retire(this.#limits.maxRequestMs);
       this.#events.onBegun(this.#worker);
     }
-    if (this.#worker.inFlight === 0 && this.#worker.isAnswered && !this.#isIdle) {
+    const { inFlight, isAnswered, streams } = this.#worker;
+    if (inFlight === 0 && isAnswered && streams.open === 0 && !this.#isIdle) {
       this.#isIdle = true;
       this.#tearDown(this.#worker);
     }
@@ -61,10 +68,11 @@ export class Retirement {
     this.#timers.set(longestTeardownMs, () => this.#events.onOver(worker)).unref();
   }
 
-  #isOld({ completed, memory, orphans }: WorkerState): boolean {
-    const { maxCallsPerWorker, maxWorkerMemory } = this.#limits;
+  #isOld({ completed, memory, orphans, streams }: WorkerState): boolean {
+    const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#limits;
     return (
       orphans.isSpent ||
+      streams.leftBehind(clockMs()) >= maxOrphansPerWorker ||
       (maxCallsPerWorker > 0 && completed >= maxCallsPerWorker) ||
       (maxWorkerMemory > 0 && memory > maxWorkerMemory)
     );

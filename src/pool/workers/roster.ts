@@ -1,6 +1,7 @@
 import type { RunObserver } from '../../dispatch/executor.ts';
 import { hangHint } from '../../modules/load-stage.ts';
 import type { RosterOptions, RosterOwner } from '../pool-options.ts';
+import { isStreamItem } from '../wire/stream-item.ts';
 import type { WorkerEvents } from '../worker-events.ts';
 import { Crew } from './crew.ts';
 import { ChangedFileError } from './loading.ts';
@@ -63,6 +64,10 @@ export class Roster implements Places {
       onLate: (doing, end) => this.#onLate(doing, end),
       onNotice: (worker, notice) => this.#notice(worker, notice),
       onResult: (worker, ticket, code, micros, elapsedUs, reply) => {
+        if (isStreamItem(ticket)) {
+          if (worker.streams.take(ticket, code, micros, elapsedUs, reply)) owner.onCapacity();
+          return;
+        }
         if (worker === this.lane) options.counters.laneCalls++;
         worker.settle(ticket, code, micros, elapsedUs, reply);
         owner.onCapacity();
@@ -236,7 +241,7 @@ export class Roster implements Places {
     }
     this.#remove(worker);
     if (exit.end === 'closed') {
-      worker.abandon('shutdown');
+      worker.abandon();
       return;
     }
     if (!this.probation.isOver) {

@@ -1,4 +1,5 @@
 import { clockMs } from '../../base/clock.ts';
+import { placeOfGroup } from '../../base/worker-group.ts';
 import type { BodyLease } from '../../dispatch/body-memory.ts';
 import type { RunObserver } from '../../dispatch/executor.ts';
 import { lostCall } from '../../dispatch/limit.ts';
@@ -6,6 +7,7 @@ import { neverRan } from '../../dispatch/observer.ts';
 import { frameBudgetUs, type WorkerLoad } from '../../dispatch/queue/balance.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { shortBoundUs } from '../../dispatch/queue/cost.ts';
+import { type OpenStreams, retryStreamMs } from '../../dispatch/streams/open-streams.ts';
 import type { LossReason } from '../../jsonrpc/errors.ts';
 import { slotCount } from '../wire/ledger.ts';
 import type { WorkerEvents } from '../worker-events.ts';
@@ -15,6 +17,7 @@ import { Outgoing, type OutgoingOptions } from './outgoing.ts';
 import { Pulse } from './pulse.ts';
 import { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
+import { WorkerStreams } from './worker-streams.ts';
 
 /** A call is ended at its limit, give or take: a time that lies further beyond is none, microseconds. */
 const latenessUs = 60_000_000;
@@ -22,6 +25,9 @@ const latenessUs = 60_000_000;
 export interface WorkerStateOptions extends OutgoingOptions {
   /** See {@link Orphans}. */
   readonly maxOrphansPerWorker: number;
+  /** See `PoolOptions`. */
+  readonly group: string | undefined;
+  readonly streams: OpenStreams;
 }
 
 /** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
@@ -37,6 +43,7 @@ export class WorkerState implements WorkerLoad {
   readonly orphans: Orphans;
   readonly pulse: Pulse;
   readonly expiry: Expiry;
+  readonly streams: WorkerStreams;
   readonly #onRun: RunObserver;
   readonly #events: WorkerEvents;
   #isGarbled = false;
@@ -59,6 +66,11 @@ export class WorkerState implements WorkerLoad {
     this.#outgoing = new Outgoing(thread, this.#slots, options, (fault) => events.onFault(fault));
     this.expiry = new Expiry(thread, this.#slots, this.orphans, (item) =>
       this.#outgoing.timeoutOf(item),
+    );
+    const { streams, timeoutMs } = options;
+    const place = placeOfGroup(options.group);
+    this.streams = new WorkerStreams(thread, { streams, place, timeoutMs }, (detail) =>
+      this.noteGarbled(detail),
     );
   }
 
@@ -101,8 +113,13 @@ export class WorkerState implements WorkerLoad {
     return this.isRetiring ? 0 : slotCount - this.#slots.count;
   }
 
-  /** See {@link Orphans.isFullOf}. */
+  get streamCount(): number {
+    return this.streams.generators;
+  }
+
+  /** See {@link Orphans.isFullOf}; or it has as many generators as it may. */
   isCrowdedBy(group: CallGroup): boolean {
+    if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
     if (this.orphans.left === 0) return false;
     return group.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
   }
@@ -110,7 +127,7 @@ export class WorkerState implements WorkerLoad {
   /** How long until the call whose caller left first is given up, milliseconds. */
   crowdedForMs(now: number): number {
     const { oldest } = this.orphans;
-    if (oldest === undefined) return 0;
+    if (oldest === undefined) return this.streams.isFull ? retryStreamMs : 0;
     return (
       Math.min(
         (oldest.startedAt ?? now) + this.#outgoing.timeoutOf(oldest),
@@ -163,7 +180,11 @@ export class WorkerState implements WorkerLoad {
       (elapsedUs <= longestUs || ended.isAnswered);
     if (isTimed) ended.cost.record(micros);
     else this.noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
-    ended.answer(reply === '' ? undefined : reply, code, isTimed ? elapsedUs : 0);
+    const runUs = isTimed ? elapsedUs : 0;
+    const { sink } = ended.call;
+    // Nothing to send, for a call that has an id: its stream has opened.
+    if (reply === '' && code === 0 && sink !== undefined) this.streams.enter(ended, sink, runUs);
+    else ended.answer(reply === '' ? undefined : reply, code, runUs);
     if (isTimed && code === 0) this.#onRun(ended.call, micros);
   }
 
@@ -190,9 +211,10 @@ export class WorkerState implements WorkerLoad {
   /** The thread is gone: answers what had started. Call `takeBack` first, for what had not. */
   lose(reason: LossReason): void {
     const { ledger } = this.thread;
-    const hasCulprit = this.#slots.all.some(
-      (item) => item !== undefined && ledger.isRunning(item.ticket),
-    );
+    this.streams.lose(reason);
+    const isRunning = (item: GroupCall | undefined): boolean =>
+      item !== undefined && ledger.isRunning(item.ticket);
+    const hasCulprit = ledger.stretch !== undefined || this.#slots.all.some(isRunning);
     // Where the thread was in no call's synchronous code, nobody can tell whose continuation it was.
     this.#answerAll((item) =>
       !hasCulprit || (this.#slots.of(item.ticket) === item && ledger.isRunning(item.ticket))
@@ -201,8 +223,10 @@ export class WorkerState implements WorkerLoad {
     );
   }
 
-  /** Answers all that is here with -32002. */
-  abandon(reason: LossReason): void {
+  /** The service ends: answers all calls that are here with -32002, and ends the streams. */
+  abandon(): void {
+    this.streams.cut('shutdown');
+    const reason = 'shutdown';
     this.#answerAll(() => reason);
   }
 

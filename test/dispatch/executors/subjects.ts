@@ -79,6 +79,7 @@ function poolSubject(name: string, ofGroup: string | undefined): Subject {
           workerMemoryMb: 0,
           maxQueue: 10_000,
           timeoutMs,
+          maxRequestMs: timeoutMs,
           maxOrphansPerWorker: 10_000,
           maxCallsPerWorker: 0,
           maxWorkerMemory: 0,

@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import { chooseWorker, frameBudgetUs } from '../../../src/dispatch/queue/balance.ts';
 import { seed } from '../../seed.ts';
 
-const worker = (name: string, loadUs: number, freeSlots = 100) => ({ name, loadUs, freeSlots });
+const worker = (name: string, loadUs: number, freeSlots = 100, streamCount = 0) => ({
+  name,
+  loadUs,
+  freeSlots,
+  streamCount,
+});
 const heavy = frameBudgetUs * 1000;
 
 test('which worker takes a call', () => {
@@ -13,6 +18,14 @@ test('which worker takes a call', () => {
     ['the only one', [worker('a', 0)], 1, 1, 'a'],
     ['the least loaded', [worker('a', 20), worker('b', 10), worker('c', 30)], 1, 1, 'b'],
     ['the first of equals', [worker('a', 10), worker('b', 10)], 1, 1, 'a'],
+    [
+      'of equals the one with the fewest streams',
+      [worker('a', 9, 9, 2), worker('b', 9, 9, 1)],
+      1,
+      1,
+      'b',
+    ],
+    ['load before streams', [worker('a', 9, 9, 2), worker('b', 10, 9, 0)], 1, 1, 'a'],
     ['a heavy one goes to an idle worker', [worker('a', 1), worker('b', 0)], heavy, 1, 'b'],
     ['a heavy one waits where none is idle', [worker('a', 1), worker('b', 1)], heavy, 1, undefined],
     ['what fills the budget', [worker('a', frameBudgetUs - 10)], 10, 1, 'a'],
@@ -35,7 +48,8 @@ test('which worker takes a call', () => {
 
 test('no other worker would have been better', () => {
   const load = fc.oneof(fc.constant(0), fc.nat({ max: 2 * frameBudgetUs }));
-  const workers = fc.array(fc.record({ loadUs: load, freeSlots: fc.nat({ max: 4 }) }), {
+  const few = fc.nat({ max: 4 });
+  const workers = fc.array(fc.record({ loadUs: load, freeSlots: few, streamCount: few }), {
     maxLength: 6,
   });
   fc.assert(

@@ -3,9 +3,11 @@ import { describe, test } from 'node:test';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import { type Call, unparsed } from '../../../src/dispatch/call.ts';
 import { CallEnding } from '../../../src/dispatch/call-ending.ts';
+import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
 import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
 import { PoolCounters } from '../../../src/pool/stats.ts';
 import { Ledger } from '../../../src/pool/wire/ledger.ts';
 import type { WorkerEvents } from '../../../src/pool/worker-events.ts';
@@ -40,7 +42,9 @@ class Bench {
   constructor(scope = new RequestScope()) {
     const thread = { ledger: this.ledger, post: () => {}, collect: () => {}, kill: () => {} };
     const options = { timeoutMs: 1000, counters: new PoolCounters(), bodies: this.memory };
-    const all = { ...options, maxOrphansPerWorker: 10 };
+    const limits = { timeoutMs: 1000, maxStreamMs: 0, maxStreams: 10 };
+    const streams = new OpenStreams(limits, new DeadlineSweep(), { open: 0 }, undefined);
+    const all = { ...options, maxOrphansPerWorker: 10, group: undefined, streams };
     this.worker = new WorkerState(thread, all, () => {}, events);
     const body = this.memory.lend(large);
     assert.ok(body !== undefined);
@@ -96,7 +100,7 @@ describe('the buffer of a large body that a worker was sent', () => {
 
   for (const [what, end] of [
     ['lost', (worker: WorkerState) => worker.lose('error')],
-    ['given up at the close', (worker: WorkerState) => worker.abandon('shutdown')],
+    ['given up at the close', (worker: WorkerState) => worker.abandon()],
   ] as const) {
     test(`is not free while the thread of a worker that is ${what} may still read`, () => {
       const bench = new Bench().start();

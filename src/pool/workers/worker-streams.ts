@@ -1,0 +1,213 @@
+import { clockMs } from '../../base/clock.ts';
+import type { Place } from '../../base/place.ts';
+import type { Refusal } from '../../dispatch/limit.ts';
+import type { GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { StreamSink } from '../../dispatch/streams/contract.ts';
+import type { DrainReason, OpenStream } from '../../dispatch/streams/open-stream.ts';
+import {
+  drainWithin,
+  mayFinish,
+  type OpenStreams,
+  tooManyStreams,
+} from '../../dispatch/streams/open-streams.ts';
+import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
+import { errorOutcome } from '../../jsonrpc/reply.ts';
+import type { StreamCommand } from '../wire/messages.ts';
+import { ItemKind } from '../wire/stream-item.ts';
+import { PooledStream, type StreamHome } from './pooled-stream.ts';
+import type { ReplicaThread } from './threads.ts';
+
+/** Most generators that one worker may have, those included that were told to end and have not. */
+const maxGenerators = 1024;
+
+/** A generator that was told to end and has not after so long holds up nothing, but may stay for ever. */
+const leftAfterMs = 10_000;
+
+/** In place of the number of a stretch. */
+const none = -1;
+
+export interface WorkerStreamsOptions {
+  readonly streams: OpenStreams;
+  readonly place: Place;
+  /** Milliseconds that a generator may hold the thread where its procedure does not say. */
+  readonly timeoutMs: number;
+}
+
+/** The streams whose generators run on one worker, from their opening until their generators are gone. */
+export class WorkerStreams implements StreamHome {
+  readonly #thread: ReplicaThread;
+  readonly #options: WorkerStreamsOptions;
+  readonly #onGarbled: (detail: string) => void;
+  readonly #streams = new Map<number, PooledStream>();
+  #over = 0;
+  /** Not posted yet. */
+  #grants: number[] = [];
+  #isRetiring = false;
+  #stopDraining: () => void = () => {};
+  /** The number of the stretch that was there at the last look. */
+  #lastStretch = none;
+
+  /** @param onGarbled told of what the worker can't have told */
+  constructor(
+    thread: ReplicaThread,
+    options: WorkerStreamsOptions,
+    onGarbled: (detail: string) => void,
+  ) {
+    this.#thread = thread;
+    this.#options = options;
+    this.#onGarbled = onGarbled;
+  }
+
+  /** Streams that have not ended. */
+  get open(): number {
+    return this.#streams.size - this.#over;
+  }
+
+  /** Generators that are there, those of streams that have ended included. */
+  get generators(): number {
+    return this.#streams.size;
+  }
+
+  get isFull(): boolean {
+    return this.#streams.size >= maxGenerators;
+  }
+
+  /** Generators that were told to end long ago, and have not. */
+  leftBehind(now: number): number {
+    if (this.#over === 0) return 0;
+    let left = 0;
+    for (const { overSince } of this.#streams.values()) {
+      if (overSince !== undefined && now - overSince > leftAfterMs) left++;
+    }
+    return left;
+  }
+
+  /**
+   * The handler of a call has given an iterator: the call is answered with what its reader says.
+   *
+   * @param runUs microseconds since the handler was entered
+   */
+  enter(item: GroupCall, sink: StreamSink, runUs: number): void {
+    const { ticket, call } = item;
+    const refusal = this.#refusal(item);
+    if (refusal !== undefined) {
+      // The reader may have left, or the call was answered at its deadline: the generator waits for nobody.
+      this.tell({ type: 'cancel', ticket, code: refusal.code, data: refusal.data });
+      item.refuse(refusal, runUs);
+      return;
+    }
+    const { streams, place, timeoutMs } = this.#options;
+    const stream = streams.add(call, sink, place);
+    const own = call.procedure.timeoutMs ?? timeoutMs;
+    const pooled = new PooledStream(ticket, stream, own, this);
+    stream.producer = pooled;
+    this.#streams.set(ticket, pooled);
+    item.answer(sink.opened(stream), 0, runUs);
+    if (this.#isRetiring && !mayFinish(stream)) stream.drain('recycle');
+  }
+
+  /**
+   * The worker tells of an item of a stream; see `stream-item.ts`. What it tells of a stream that is not there is passed over.
+   *
+   * @returns whether the stream has ended, or its generator is gone
+   */
+  take(ticket: number, code: number, number: number, kind: number, text: unknown): boolean {
+    const pooled = this.#streams.get(-ticket);
+    if (pooled === undefined) return false;
+    if (typeof text !== 'string' || !isKind(kind) || !pooled.take(number, { kind, code, text })) {
+      this.#onGarbled(`item ${number} of a stream, which it can not have`);
+    }
+    return kind !== ItemKind.value;
+  }
+
+  /**
+   * Ends the stream whose generator holds the thread for longer than it may.
+   *
+   * @returns its procedure, for whose sake the thread must be killed
+   */
+  expire(now: number): string | undefined {
+    const { stretch } = this.#thread.ledger;
+    const isSame = stretch?.number === this.#lastStretch;
+    this.#lastStretch = stretch?.number ?? none;
+    const pooled = stretch && this.#streams.get(stretch.ticket);
+    if (!isSame || pooled === undefined) return undefined;
+    const { timeoutMs, stream } = pooled;
+    if (now - stretch.since <= timeoutMs) return undefined;
+    this.onOver(pooled);
+    stream.end(errorOutcome(ErrorCode.DeadlineExceeded, { timeoutMs }));
+    return stream.call.procedure.name;
+  }
+
+  /** The worker is to be replaced: its streams end at their next yields, those that may finish within `graceMs`. */
+  retire(graceMs: number): void {
+    this.#isRetiring = true;
+    const stop = drainWithin(this.#openStreams(), 'recycle');
+    const timer = setTimeout(() => this.cut('recycle'), graceMs).unref();
+    this.#stopDraining = () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }
+
+  /** Ends all streams now. */
+  cut(reason: DrainReason): void {
+    for (const stream of this.#openStreams()) stream.cut(reason);
+  }
+
+  /** The thread is gone. */
+  lose(reason: LossReason): void {
+    this.#stopDraining();
+    const streams = this.#openStreams();
+    this.#streams.clear();
+    this.#over = 0;
+    for (const stream of streams) stream.lose(reason);
+  }
+
+  /** See {@link StreamHome}. */
+  grant(ticket: number, values: number, characters: number): void {
+    if (this.#grants.length === 0) queueMicrotask(() => this.#postGrants());
+    this.#grants.push(ticket, values, characters);
+  }
+
+  /** See {@link StreamHome}. */
+  tell(command: StreamCommand): void {
+    if (command.type === 'cancel') this.#thread.ledger.cancelStretch(command.ticket);
+    this.#thread.post(command);
+  }
+
+  /** See {@link StreamHome}. */
+  onOver(pooled: PooledStream): void {
+    if (pooled.overSince !== undefined) return;
+    pooled.overSince = clockMs();
+    if (this.#streams.has(pooled.ticket)) this.#over++;
+  }
+
+  /** See {@link StreamHome}. */
+  onClosed(pooled: PooledStream): void {
+    // A thread that is in order has told of the end before.
+    this.onOver(pooled);
+    if (this.#streams.delete(pooled.ticket)) this.#over--;
+    if (!pooled.stream.isOver) pooled.stream.lose('error');
+  }
+
+  #postGrants(): void {
+    const grants = this.#grants;
+    this.#grants = [];
+    this.#thread.post({ type: 'grant', grants });
+  }
+
+  #openStreams(): OpenStream[] {
+    const streams: OpenStream[] = [];
+    for (const { stream } of this.#streams.values()) if (!stream.isOver) streams.push(stream);
+    return streams;
+  }
+
+  #refusal({ call, isAnswered }: GroupCall): Refusal | undefined {
+    if (isAnswered || call.scope.cancelled) return { code: ErrorCode.Cancelled };
+    return this.#options.streams.refusal ?? (this.isFull ? tooManyStreams : undefined);
+  }
+}
+
+function isKind(kind: number): boolean {
+  return Number.isInteger(kind) && kind >= ItemKind.value && kind <= ItemKind.closed;
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
+import { patience } from '../patience.ts';
+import { fixture, recorder } from './harness.ts';
+import { until } from './journal.ts';
+
+interface Failure {
+  readonly code: number;
+  readonly data: unknown;
+}
+
+/** How a stream was read to its end. */
+interface Read {
+  readonly values: unknown[];
+  readonly returned?: unknown;
+  readonly failure?: Failure;
+}
+
+const call = (method: string, params?: object) => ({ jsonrpc: '2.0', id: 1, method, params });
+
+/** A service of test/fixtures/service/streaming.ts, closed at the end of the test. */
+async function start(
+  t: { after(end: () => Promise<void>): void },
+  options: DispatcherOptions = {},
+) {
+  const { log, lines } = recorder();
+  const service = new Dispatcher({
+    modules: [fixture('streaming.ts')],
+    workers: 1,
+    spareWorkers: 0,
+    niceIncrement: 0,
+    ...patience,
+    log,
+    ...options,
+  });
+  t.after(() => service.close(0));
+  await service.ready();
+  const result = async (method: string, params?: object): Promise<unknown> =>
+    ((await service.dispatch(call(method, params))) as { result: unknown }).result;
+  return {
+    service,
+    lines,
+    result,
+    open: (method: string, n?: number) =>
+      service.stream(call(method, n === undefined ? undefined : { n })),
+    /** Resolves when so many generators of the one thread have ended. */
+    ended: async (count: number) => {
+      while ((await result('ended')) !== count);
+    },
+    streams: () => service.stats().pool?.workers.reduce((sum, { streams }) => sum + streams, 0),
+  };
+}
+
+/** Reads a stream to its end. */
+async function read(stream: AsyncGenerator<unknown, unknown>): Promise<Read> {
+  const values: unknown[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await stream.next();
+      if (done === true) return { values, returned: value };
+      values.push(value);
+    }
+  } catch (error) {
+    const { code, data } = error as Failure;
+    return { values, failure: { code, data } };
+  }
+}
+
+const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+describe('streams from a worker', () => {
+  test('give every value in order, then what was returned', async (t) => {
+    const { open, ended, streams } = await start(t);
+    const all = await Promise.all([1000, 0, 33, 500].map((n) => read(open('count', n))));
+    assert.deepEqual(
+      all,
+      [1000, 0, 33, 500].map((n) => ({ values: upTo(n), returned: 'all' })),
+    );
+    await ended(4);
+    assert.deepEqual(await read(open('ticks', 50)), { values: upTo(50), returned: null });
+    assert.equal(streams(), 0);
+  });
+
+  test('keep the order of values that travel in different ways', async (t) => {
+    const { service } = await start(t);
+    const sizes = Array.from({ length: 300 }, (_, i) =>
+      i % 7 === 3 ? 20_000 : i % 11 === 5 ? 100_000 : i,
+    );
+    const { values } = await read(service.stream(call('large', { sizes })));
+    assert.equal(values.length, sizes.length);
+    for (const [i, value] of values.entries()) {
+      assert.ok(String(value) === `${i} ${'x'.repeat(sizes[i] ?? 0)}`, `value ${i} in its place`);
+    }
+  });
+
+  test('end when the loop is left: the generator runs its finally block', async (t) => {
+    const { open, ended, streams } = await start(t);
+    for (const method of ['count', 'ticks'] as const) {
+      for await (const value of open(method, 1e9)) if (value === 40) break;
+    }
+    await ended(2);
+    assert.equal(streams(), 0);
+  });
+
+  test('fail as their handlers do, and before they open as any call does', async (t) => {
+    const { open } = await start(t);
+    const failed = await read(open('fails', 3));
+    assert.deepEqual(failed.values, [0, 1, 2]);
+    assert.equal(failed.failure?.code, -32603);
+    const bad = await read(open('bad'));
+    assert.deepEqual([bad.values, bad.failure?.code], [[1], -32603]);
+    const none = await read(open('none'));
+    assert.deepEqual([none.values, none.failure?.code], [[], -32603]);
+    const wrong = await read(open('count'));
+    assert.deepEqual([wrong.values, wrong.failure?.code], [[], -32602]);
+  });
+
+  test('are collected where their procedures say so, in a batch too', async (t) => {
+    const { service } = await start(t);
+    const batch = [call('few'), call('thread'), call('few')];
+    const replies = (await service.dispatch(batch)) as { result: unknown }[];
+    assert.deepEqual(
+      [replies[0]?.result, typeof replies[1]?.result, replies[2]?.result],
+      [[1, 2, 3], 'number', [1, 2, 3]],
+    );
+  });
+
+  test('a value above the bound ends the stream', async (t) => {
+    const { service } = await start(t, { maxReplyBytes: 5000 });
+    const { values, failure } = await read(service.stream(call('large', { sizes: [1, 6000, 1] })));
+    assert.deepEqual([values, failure], [['0 x'], { code: -32004, data: { limit: 5000 } }]);
+  });
+});
+
+describe('what ends a thread ends its streams', () => {
+  test('one next() beyond timeoutMs: that stream -32001, the others -32002, calls go elsewhere', async (t) => {
+    const { open, result, service } = await start(t, { spareWorkers: 1 });
+    const neighbour = open('until');
+    await neighbour.next();
+    const spinning = read(open('spin', 5));
+    const behind = result('thread');
+    assert.deepEqual(await spinning, {
+      values: upTo(5),
+      failure: { code: -32001, data: { timeoutMs: 100 } },
+    });
+    const { failure } = await read(neighbour);
+    assert.deepEqual(failure, { code: -32002, data: { reason: 'neighbour' } });
+    assert.equal(typeof (await behind), 'number');
+    assert.equal(service.stats().pool?.kills, 1);
+  });
+
+  test('a generator that holds the thread behind its wait', async (t) => {
+    const { open, service } = await start(t, { timeoutMs: 300 });
+    assert.deepEqual((await read(open('spinLater'))).failure, {
+      code: -32002,
+      data: { reason: 'neighbour' },
+    });
+    assert.equal(service.stats().pool?.kills, 1);
+  });
+
+  test('a stream whose reader has left holds the thread no longer than it may', async (t) => {
+    const { open, result, service } = await start(t);
+    for await (const value of open('spin', 3)) if (value === 2) break;
+    assert.equal(typeof (await result('thread')), 'number');
+    assert.equal(service.stats().pool?.kills, 1);
+  });
+
+  test('the thread ends by itself: no value that was yielded is lost', async (t) => {
+    const { open } = await start(t);
+    const neighbour = open('until');
+    await neighbour.next();
+    const lost = { code: -32002, data: { reason: 'exit' } };
+    assert.deepEqual(await read(open('die', 20)), { values: upTo(20), failure: lost });
+    assert.deepEqual((await read(neighbour)).failure, lost);
+  });
+
+  test('the memory of the thread is used up', async (t) => {
+    const { open } = await start(t, { workerMemoryMb: 40 });
+    assert.deepEqual(await read(open('fill')), {
+      values: ['begins'],
+      failure: { code: -32002, data: { reason: 'memory' } },
+    });
+  });
+
+  test('a call that does not return at its deadline', async (t) => {
+    const { open, service } = await start(t, { timeoutMs: 100 });
+    const stream = open('until');
+    await stream.next();
+    void service.dispatch(call('hold', { n: 1e9 }));
+    assert.deepEqual((await read(stream)).failure, {
+      code: -32002,
+      data: { reason: 'neighbour' },
+    });
+  });
+});
+
+describe('streams whose worker is replaced', () => {
+  test('end with -32003 at their next yield, and the worker after them', async (t) => {
+    const { open, result, streams, service } = await start(t, {
+      maxCallsPerWorker: 5,
+      spareWorkers: 1,
+    });
+    const stream = open('until');
+    const { value: first } = await stream.next();
+    const finishing = read(open('finishing', 300));
+    const [one, other] = [read(stream), until(() => streams() === 2)];
+    await other;
+    while ((await result('thread')) === first);
+    const { failure } = await one;
+    assert.equal(failure?.code, -32003);
+    assert.equal((failure?.data as { reason: string }).reason, 'recycle');
+    assert.deepEqual(await finishing, { values: [first], returned: 'finished' });
+    await until(
+      () => service.stats().pool?.workers.every(({ threadId }) => threadId !== first) === true,
+    );
+  });
+
+  test('or when their time is over', async (t) => {
+    const { open, result } = await start(t, {
+      maxCallsPerWorker: 2,
+      maxRequestMs: 200,
+      spareWorkers: 1,
+    });
+    const stream = open('deaf');
+    const { value: first } = await stream.next();
+    while ((await result('thread')) === first);
+    const { failure } = await read(stream);
+    assert.deepEqual(
+      [failure?.code, (failure?.data as { reason: string }).reason],
+      [-32003, 'recycle'],
+    );
+  });
+});
+
+describe('the end of a service with streams in workers', () => {
+  test('the close waits for the grace, and says why', async (t) => {
+    const { service, open } = await start(t);
+    const [ending, finishing] = [open('until'), open('finishing', 200)];
+    const [{ value }] = await Promise.all([ending.next(), finishing.next()]);
+    assert.equal(typeof value, 'number');
+    const [ended, finished] = [read(ending), read(finishing)];
+    await service.close(10_000);
+    const { failure } = await ended;
+    assert.deepEqual(
+      [failure?.code, (failure?.data as { reason: string }).reason],
+      [-32003, 'shutdown'],
+    );
+    assert.equal((await finished).returned, 'finished');
+  });
+
+  test('without a grace they are cut', async (t) => {
+    const { service, open } = await start(t);
+    const deaf = open('deaf');
+    await deaf.next();
+    const ended = read(deaf);
+    await service.close(0);
+    const { failure } = await ended;
+    assert.deepEqual(
+      [failure?.code, (failure?.data as { reason: string }).reason],
+      [-32003, 'shutdown'],
+    );
+  });
+});

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
 import { CommandLine } from '../cli/command-line.ts';
-import { fixture, runCli } from '../cli/process.ts';
+import { fixture } from '../cli/process.ts';
 import { root } from '../files.ts';
 import { callAll } from '../fixtures/codegen/caller.ts';
 import { patience } from '../patience.ts';

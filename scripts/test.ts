@@ -34,6 +34,7 @@ const long = [
   'test/docs/readme.test.ts',
   'test/examples.test.ts',
   'test/examples/media-rivals.test.ts',
+  'test/examples/streams.test.ts',
   'test/faults/admission.test.ts',
   'test/faults/close.test.ts',
   'test/faults/lifecycle.test.ts',

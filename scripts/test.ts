@@ -12,7 +12,7 @@
  * This script exists because `node --test` takes no glob on Node 20, and the glob of a shell is not portable.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -57,6 +57,40 @@ const long = [
   'test/supervisor/processes',
 ];
 
+/**
+ * Folders whose files run in one process for each folder, since most of them take less time than a process takes to start.
+ * Their tests leave nothing behind in the process, and have no hooks outside `describe`.
+ */
+const together = [
+  'test/bench',
+  'test/client',
+  'test/codegen',
+  'test/config',
+  'test/dispatch',
+  'test/docs',
+  'test/jsonrpc',
+  'test/observe',
+  'test/pool',
+  'test/router',
+];
+/** Files in these folders that need a process of their own, or enough time for one. */
+const alone = new Set([
+  'test/client/bundle.test.ts',
+  'test/client/package.test.ts',
+  'test/codegen/compatibility/generated.test.ts',
+  'test/codegen/endless.test.ts',
+  'test/codegen/round-trip.test.ts',
+  'test/config/config.test.ts',
+  'test/dispatch/deadline.test.ts',
+  'test/dispatch/executors/conformance.test.ts',
+  'test/jsonrpc/read.test.ts',
+  'test/observe/log.test.ts',
+  'test/observe/metrics.test.ts',
+  'test/observe/served.test.ts',
+  'test/pool/replica/params.test.ts',
+  'test/router/schema/patterns.test.ts',
+]);
+
 const own = new Set(['--all', '--long', '--times']);
 process.chdir(root);
 const args = process.argv.slice(2);
@@ -66,9 +100,11 @@ const paths = args.filter((arg) => !arg.startsWith('-'));
 
 /** @param file relative to the repository's folder */
 function isAsked(file: string): boolean {
-  if (asked.has('--all')) return true;
-  const isLong = long.some((path) => file === path || file.startsWith(`${path}/`));
-  return isLong === asked.has('--long');
+  return asked.has('--all') || isLong(file) === asked.has('--long');
+}
+
+function isLong(file: string): boolean {
+  return long.some((path) => file === path || file.startsWith(`${path}/`));
 }
 
 /** @returns relative to the repository's folder */
@@ -110,6 +146,24 @@ const copy = compile();
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
 
+/** @returns what node:test runs: files of the copy, those of a folder that run together as one that imports them */
+function toRun(): string[] {
+  const isOwn = (file: string): boolean => isLong(file) || alone.has(file);
+  const groups = new Map<string, string[]>();
+  for (const file of files) {
+    const folder = together.find((path) => file.startsWith(`${path}/`));
+    const name = folder === undefined || isOwn(file) ? file : folder;
+    groups.set(name, [...(groups.get(name) ?? []), file]);
+  }
+  return [...groups].flatMap(([name, members]) => {
+    if (members.length === 1) return members.map(compiled);
+    const entry = join(copy, `${name}.js`);
+    const lines = members.map((file) => `import ${JSON.stringify(compiled(file))};`);
+    writeFileSync(entry, lines.join('\n'));
+    return entry;
+  });
+}
+
 const times = join(copy, 'times.jsonl');
 const counting = asked.has('--times')
   ? ['--import', pathToFileURL(compiled('scripts/count-cpu.ts')).href]
@@ -146,7 +200,7 @@ function printTimes(): void {
   }
 }
 
-const child = spawn(process.execPath, [...runner, ...flags, ...files.map(compiled)], {
+const child = spawn(process.execPath, [...runner, ...flags, ...toRun()], {
   // In the copy, tsx reads the copy's tsconfig.json, so `tandem-rpc` leads to the copy: modules get one package.
   cwd: copy,
   env: { ...process.env, TEST_TIMES_FILE: times },

@@ -82,9 +82,10 @@ export function runCli(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Exi
   return startCli(args, env).exit;
 }
 
-/** Starts `tandem serve` on a free port and waits until it listens. */
+/** Starts `tandem serve` on a free port, with one worker and no spare, and waits until it listens. */
 export async function startServer(args: string[], env: NodeJS.ProcessEnv = {}) {
-  const server = startCli(['serve', '--port', '0', '--workers', '1', ...args], env);
+  const few = ['--port', '0', '--workers', '1', '--spare-workers', '0'];
+  const server = startCli(['serve', ...few, ...args], env);
   const [, url = ''] = await server.seen('stdout', /listens on (http:\S+) .*\n {2}curl .*\n/s);
   return { server, url };
 }

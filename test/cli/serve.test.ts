@@ -47,7 +47,7 @@ describe('the banner of tandem serve', () => {
   let server: Running;
   let url = '';
   before(async () => {
-    ({ server, url } = await startServer([procedures]));
+    ({ server, url } = await startServer([procedures, '--spare-workers', '1']));
   });
   after(async () => {
     server.child.kill('SIGTERM');
@@ -109,7 +109,7 @@ describe('tandem serve with a group of workers', () => {
     const { server, url } = await startServer([
       fixture('service/groups.ts'),
       ...groups,
-      '--workers',
+      '--spare-workers',
       '1',
     ]);
     t.after(() => server.child.kill('SIGTERM'));

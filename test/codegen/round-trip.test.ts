@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
 import { CommandLine } from '../cli/command-line.ts';
-import { fixture } from '../cli/process.ts';
+import { fixture, runCli } from '../cli/process.ts';
 import { root } from '../files.ts';
 import { callAll } from '../fixtures/codegen/caller.ts';
 import { patience } from '../patience.ts';
@@ -95,13 +95,8 @@ describe('the contract goes round', () => {
       changed.replace('({ amount }, { errors })', '({ amount: _ }, { errors })'),
     );
 
-    const { code, stdout, stderr } = await commands.run([
-      'codegen',
-      module,
-      '--out',
-      out,
-      '--check',
-    ]);
+    // In a process that has not loaded the module yet.
+    const { code, stdout, stderr } = await runCli(['codegen', module, '--out', out, '--check']);
     assert.equal(code, 1);
     assert.match(
       stderr,

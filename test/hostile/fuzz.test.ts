@@ -35,7 +35,10 @@ describe(`hostile data at random (FUZZ_SEED=${seed})`, () => {
     // The same bodies, where the service is asked for another version of the protocol.
     const fuzzer = await BodyFuzzer.start({ strict: true });
     try {
-      await assert.rejects(fuzzer.run({ seed, runs: 200 }), /--seed \d+ --path [\d:]+\n/);
+      await assert.rejects(
+        fuzzer.run({ seed, runs: 200, shrinks: false }),
+        /--seed \d+ --path [\d:]+\n/,
+      );
     } finally {
       await fuzzer.close();
     }

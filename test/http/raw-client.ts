@@ -17,7 +17,7 @@ export function header(response: RawResponse, name: string): string | undefined 
  * More than the sockets of both sides hold: Linux lets them grow to 32 MiB and 4 MiB, as it sees fit. A reply
  * of so many bytes is never whole before its client reads.
  */
-export const neverHeld = 64 * 1024 * 1024;
+export const neverHeld = 40 * 1024 * 1024;
 
 /** What a JSON-RPC reply may hold; a test asserts which of it does. */
 interface Replied {

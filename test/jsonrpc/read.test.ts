@@ -14,7 +14,7 @@ import { seed } from '../seed.ts';
 import { body, mutate, randomOf, request } from './bodies.ts';
 import { beginsLongArray, parseModel, type Reading, readModel } from './model.ts';
 
-const mutationsPerRun = 150;
+const mutationsPerRun = 50;
 
 /** Holds for each generated body and for many small changes of it; a failure shows the body itself. */
 function forMutations(
@@ -67,7 +67,7 @@ test('the model reads JSON as JSON.parse does', () => {
     if (is) valid++;
     assert.equal(parseModel(text) !== undefined, is);
   });
-  assert.ok(valid > 10_000 && checked - valid > 10_000, `${valid} of ${checked} were JSON`);
+  assert.ok(valid > 3000 && checked - valid > 3000, `${valid} of ${checked} were JSON`);
 });
 
 test('readBody reads requests and batches as the protocol says', () => {
@@ -103,7 +103,7 @@ test('readBody reads requests and batches as the protocol says', () => {
         );
       }
     });
-    for (const [kind, count] of Object.entries(seen)) assert.ok(count > 500, `${kind}: ${count}`);
+    for (const [kind, count] of Object.entries(seen)) assert.ok(count > 200, `${kind}: ${count}`);
   }
 });
 
@@ -135,7 +135,7 @@ test('bytes are read as their text is', () => {
       expected?.map((entry) => readingOf(text, entry)),
     );
   });
-  assert.ok(read > 20_000, String(read));
+  assert.ok(read > 7000, String(read));
 });
 
 test('a batch too long is told by its first calls, whatever stands behind them', () => {
@@ -148,7 +148,7 @@ test('a batch too long is told by its first calls, whatever stands behind them',
     seen[isTooLong ? 'tooLong' : 'other']++;
     assert.equal(read.kind === 'reply' && read.code === -32004, isTooLong);
   });
-  assert.ok(seen.tooLong > 1000 && seen.other > 1000, JSON.stringify(seen));
+  assert.ok(seen.tooLong > 500 && seen.other > 500, JSON.stringify(seen));
 });
 
 test('the quick reader never contradicts the exact one', () => {
@@ -188,9 +188,9 @@ test('the quick reader never contradicts the exact one', () => {
         assert.equal(params?.trim(), exact);
       }
     });
-    assert.ok(checked >= 200_000);
+    assert.ok(checked >= 70_000);
     // It must be seen to work: a reader that always gives up contradicts nobody.
-    assert.ok(accepted > 10_000, `accepted only ${accepted}, gave up on ${gaveUp}`);
+    assert.ok(accepted > 3000, `accepted only ${accepted}, gave up on ${gaveUp}`);
   }
 });
 
@@ -220,7 +220,7 @@ test('exceedsDepth counts as the model does', () => {
     if (model.depth > maxDepth) deep++;
     assert.equal(exceedsDepth(text, maxDepth), model.depth > maxDepth, `at ${maxDepth}`);
   });
-  assert.ok(deep > 1000, String(deep));
+  assert.ok(deep > 500, String(deep));
 });
 
 test('exceedsDepth at its bound, and with brackets in strings', () => {
@@ -279,6 +279,6 @@ test('an id comes back to the letter', () => {
         assert.equal(entry.id, id);
       }
     }),
-    { seed, numRuns: 4000 },
+    { seed, numRuns: 1500 },
   );
 });

@@ -3,15 +3,15 @@ import { after, before, describe, test } from 'node:test';
 import { checkEach } from '../each-case.ts';
 import { type Case, settled } from './case.ts';
 import { batch } from './cases/batch.ts';
-import { errors, totals } from './cases/errors.ts';
+import { errors, largeAt, totalsAt } from './cases/errors.ts';
 import { ids } from './cases/ids.ts';
 import { members } from './cases/members.ts';
 import { params } from './cases/params.ts';
 import { specification } from './cases/specification.ts';
 import { depth, encoding, syntax, values } from './cases/text.ts';
-import { type Subject, subjects, type Way } from './subjects.ts';
+import { defaultReplyBytes, type Subject, subjects, type Way } from './subjects.ts';
 
-const table: Readonly<Record<string, readonly Case[]>> = {
+const tableAt = (maxReplyBytes: number): Readonly<Record<string, readonly Case[]>> => ({
   'the examples of the specification': specification,
   ids,
   'members of a request': members,
@@ -21,9 +21,9 @@ const table: Readonly<Record<string, readonly Case[]>> = {
   values,
   parameters: params,
   batches: batch,
-  errors,
-  'size of a batch': totals,
-};
+  errors: [...errors, ...largeAt(maxReplyBytes)],
+  'size of a batch': totalsAt(maxReplyBytes),
+});
 
 /** A text that a failure can show. */
 function shown(text: string | undefined): string | undefined {
@@ -54,7 +54,7 @@ async function check(way: Way, { name, body, reply, onlyAsText }: Case): Promise
   return true;
 }
 
-for (const [subjectName, start] of Object.entries(subjects)) {
+for (const [subjectName, { start, maxReplyBytes }] of Object.entries(subjects)) {
   describe(subjectName, () => {
     let subject: Subject;
     before(async () => {
@@ -62,7 +62,7 @@ for (const [subjectName, start] of Object.entries(subjects)) {
     });
     after(() => subject.close());
 
-    for (const [group, cases] of Object.entries(table)) {
+    for (const [group, cases] of Object.entries(tableAt(maxReplyBytes))) {
       test(group, async () => {
         const hasText = subject.ways.some(({ asText }) => asText);
         // What a subject can't be asked is no test of it: the table says why.
@@ -85,7 +85,7 @@ for (const [subjectName, start] of Object.entries(subjects)) {
 }
 
 test('the names in each group of the table are unique', () => {
-  for (const [group, cases] of Object.entries(table)) {
+  for (const [group, cases] of Object.entries(tableAt(defaultReplyBytes))) {
     const names = cases.map(({ name }) => name);
     assert.deepEqual(names, [...new Set(names)], group);
   }

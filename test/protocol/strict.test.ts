@@ -31,7 +31,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const [name, start] of Object.entries(subjects)) {
+for (const [name, { start }] of Object.entries(subjects)) {
   // It has no options.
   if (name === 'handleRequest') continue;
   describe(`strict: ${name}`, () => {

@@ -128,11 +128,25 @@ const handleRequestSubject: Start = async () => ({
   close: async () => {},
 });
 
+interface Started {
+  readonly start: Start;
+  readonly maxReplyBytes: number;
+}
+
+/** 25 MiB, as handleRequest has it. */
+export const defaultReplyBytes = 26_214_400;
+/** The others are given less: what is bounded is the same, and megabytes take long. */
+const maxReplyBytes = 2_000_000;
+
+function bounded(start: Start): Started {
+  return { start: (options) => start({ maxReplyBytes, ...options }), maxReplyBytes };
+}
+
 /** `auto` under HTTP: synchronous procedures in the pool, asynchronous ones inline. */
-export const subjects: Readonly<Record<string, Start>> = {
-  handleRequest: handleRequestSubject,
-  'Dispatcher, inline': dispatcherSubject('inline'),
-  'Dispatcher, pooled': dispatcherSubject('worker'),
-  'RpcApp on uWS': httpSubject('uws'),
-  'RpcApp on node:http': httpSubject('node'),
+export const subjects: Readonly<Record<string, Started>> = {
+  handleRequest: { start: handleRequestSubject, maxReplyBytes: defaultReplyBytes },
+  'Dispatcher, inline': bounded(dispatcherSubject('inline')),
+  'Dispatcher, pooled': bounded(dispatcherSubject('worker')),
+  'RpcApp on uWS': bounded(httpSubject('uws')),
+  'RpcApp on node:http': bounded(httpSubject('node')),
 };

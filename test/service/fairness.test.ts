@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { type ConfigOptions, type DispatcherOptions, RpcApp } from '../../src/index.ts';
+import { post, RawClient } from '../http/raw-client.ts';
 import { patience } from '../patience.ts';
 import { fixture, recorder } from './harness.ts';
 import { Journal, until } from './journal.ts';
@@ -17,7 +18,9 @@ interface Answer {
 class Server {
   readonly journal: Journal;
   readonly app: RpcApp;
-  url = '';
+  readonly #free: RawClient[] = [];
+  readonly #clients: RawClient[] = [];
+  #port = 0;
   readonly #header: string;
 
   private constructor(journal: Journal, app: RpcApp, header: string) {
@@ -50,10 +53,11 @@ class Server {
     const server = new Server(journal, app, header);
     t.after(async () => {
       server.release();
+      for (const client of server.#clients) client.destroy();
       await app.close();
       journal.remove();
     });
-    server.url = (await app.listen()).url;
+    server.#port = (await app.listen()).port;
     // The service knows what they cost.
     for (let i = 0; i < 10; i++) {
       await server.call('warm', 'warm');
@@ -73,10 +77,18 @@ class Server {
     return { jsonrpc: '2.0', method, params: { file: this.journal.file, text }, id: text };
   }
 
+  /** On a connection of its own, or one that has its answer. */
   async send(caller: string, body: unknown): Promise<unknown> {
-    const headers = { [this.#header]: caller, 'content-type': 'application/json' };
-    const init = { method: 'POST', headers, body: JSON.stringify(body) };
-    return (await fetch(this.url, init)).json();
+    const client = this.#free.pop() ?? this.#connect();
+    const reply = await client.ask(post(JSON.stringify(body), { [this.#header]: caller }));
+    this.#free.push(client);
+    return JSON.parse(reply.body.toString());
+  }
+
+  #connect(): RawClient {
+    const client = new RawClient(this.#port);
+    this.#clients.push(client);
+    return client;
   }
 
   /** Calls that wait for the worker. */

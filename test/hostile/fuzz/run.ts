@@ -10,6 +10,8 @@ export interface FuzzParameters {
   readonly path?: string;
   /** How many cases. */
   readonly runs: number;
+  /** false: the first case that fails is told as it came. Otherwise the smallest one that fails is looked for. */
+  readonly shrinks?: boolean;
 }
 
 /** Something that hostile data are thrown at, for many rounds. */
@@ -24,12 +26,13 @@ const maxShown = 4000;
 
 export async function assertProperty(
   property: fc.IAsyncProperty<unknown[]>,
-  { seed, path, runs }: FuzzParameters,
+  { seed, path, runs, shrinks = true }: FuzzParameters,
 ): Promise<void> {
   const details = await fc.check(property as fc.IAsyncProperty<[unknown]>, {
     seed,
     numRuns: runs,
     includeErrorInReport: true,
+    endOnFailure: !shrinks,
     ...(path !== undefined && { path }),
   });
   if (!details.failed) return;

@@ -33,10 +33,7 @@ const thrown = [
   'bigData',
 ];
 
-/** 25 MiB. */
-const limit = 26_214_400;
 const envelope = '{"jsonrpc":"2.0","id":1,"result":""}'.length;
-const fitting = limit - envelope;
 
 export const errors: readonly Case[] = [
   fail('[1,"one"]', error('1', 1, 'one')),
@@ -77,54 +74,58 @@ export const errors: readonly Case[] = [
   give('empty', '""'),
   give('date', '"1970-01-01T00:00:00.000Z"'),
   give('text', '"é😀\\ud800\\"\\\\\\n\\u0000\u2028"'),
-  {
-    name: 'a reply of 25 MiB',
-    isLarge: true,
-    body: `{"method":"big","params":[${fitting}],"id":1}`,
-    reply: result('1', `"${'x'.repeat(fitting)}"`),
-  },
-  {
-    name: 'a reply of one byte more',
-    isLarge: true,
-    body: `{"method":"big","params":[${fitting + 1}],"id":1}`,
-    reply: tooLarge('1', limit),
-  },
-  {
-    name: 'a result of 30 MB',
-    isLarge: true,
-    body: '{"method":"big","params":[30000000],"id":1}',
-    reply: tooLarge('1', limit),
-  },
-  {
-    name: 'a result of 30 MB, asynchronous',
-    isLarge: true,
-    body: '{"method":"bigLater","params":[30000000],"id":1}',
-    reply: tooLarge('1', limit),
-  },
-  {
-    name: 'a notification with a result of 30 MB',
-    isLarge: true,
-    body: '{"method":"big","params":[30000000]}',
-    reply: undefined,
-  },
-  {
-    name: 'a result of 30 MB in a batch',
-    isLarge: true,
-    body: '[{"method":"get_data","id":1},{"method":"big","params":[30000000],"id":2},{"method":"get_data","id":3}]',
-    reply: `[${result('1', '["hello",5]')},${tooLarge('2', limit)},${result('3', '["hello",5]')}]`,
-  },
 ];
 
-const part = 10_000_000;
-const big = (id: number) => `{"method":"big","params":[${part}],"id":${id}}`;
-const bigReply = (id: number) => result(String(id), `"${'x'.repeat(part)}"`);
+/** Replies at the bound and past it. @param limit what a reply may hold, bytes */
+export function largeAt(limit: number): readonly Case[] {
+  const fitting = limit - envelope;
+  const more = limit + 4_000_000;
+  const large: readonly Omit<Case, 'isLarge'>[] = [
+    {
+      name: 'a reply that is as long as it may be',
+      body: `{"method":"big","params":[${fitting}],"id":1}`,
+      reply: result('1', `"${'x'.repeat(fitting)}"`),
+    },
+    {
+      name: 'a reply of one byte more',
+      body: `{"method":"big","params":[${fitting + 1}],"id":1}`,
+      reply: tooLarge('1', limit),
+    },
+    {
+      name: 'a result of megabytes more',
+      body: `{"method":"big","params":[${more}],"id":1}`,
+      reply: tooLarge('1', limit),
+    },
+    {
+      name: 'a result of megabytes more, asynchronous',
+      body: `{"method":"bigLater","params":[${more}],"id":1}`,
+      reply: tooLarge('1', limit),
+    },
+    {
+      name: 'a notification with a result of megabytes more',
+      body: `{"method":"big","params":[${more}]}`,
+      reply: undefined,
+    },
+    {
+      name: 'a result of megabytes more in a batch',
+      body: `[{"method":"get_data","id":1},{"method":"big","params":[${more}],"id":2},{"method":"get_data","id":3}]`,
+      reply: `[${result('1', '["hello",5]')},${tooLarge('2', limit)},${result('3', '["hello",5]')}]`,
+    },
+  ];
+  return large.map((one) => ({ ...one, isLarge: true }) as const);
+}
 
 /** All replies of a batch together stay below the limit of one. */
-export const totals: readonly Case[] = [
-  {
-    name: 'two large results fit in a batch, the third does not',
-    isLarge: true,
-    body: `[${big(1)},${big(2)},${big(3)}]`,
-    reply: `[${bigReply(1)},${bigReply(2)},${tooLarge('3', limit)}]`,
-  },
-];
+export function totalsAt(limit: number): readonly Case[] {
+  const part = Math.floor(limit * 0.4);
+  const big = (id: number) => `{"method":"big","params":[${part}],"id":${id}}`;
+  const reply = (id: number) => result(String(id), `"${'x'.repeat(part)}"`);
+  return [
+    {
+      name: 'two large results fit in a batch, the third does not',
+      isLarge: true,
+      body: `[${big(1)},${big(2)},${big(3)}]`,
+      reply: `[${reply(1)},${reply(2)},${tooLarge('3', limit)}]`,
+    },
+  ];
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Case } from '../../protocol/case.ts';
 import { batch } from '../../protocol/cases/batch.ts';
-import { errors, totals } from '../../protocol/cases/errors.ts';
+import { errors } from '../../protocol/cases/errors.ts';
 import { ids } from '../../protocol/cases/ids.ts';
 import { specification } from '../../protocol/cases/specification.ts';
 import { depth, encoding, syntax } from '../../protocol/cases/text.ts';
@@ -30,7 +30,7 @@ export const answers: readonly TransportCase[] = [
   exactly('what is no JSON is answered with -32700', syntax),
   exactly('text in other encodings is refused', encoding),
   exactly('depth is limited', depth),
-  exactly('batches are answered in their order', [...batch, ...totals]),
+  exactly('batches are answered in their order', batch),
   exactly('errors of procedures are answers', errors),
   {
     name: 'a message that comes in pieces is one message',

@@ -7,6 +7,8 @@ export interface Outcome {
   readonly code: number;
   /** JSON of the result, or of the error object. */
   readonly text: string;
+  /** The finished reply, where it had to be looked at already. */
+  readonly reply?: string;
 }
 
 /** A finished reply: JSON text, or UTF-8 bytes where it is large. undefined: nothing is answered. */
@@ -34,10 +36,14 @@ const envelopeLength = '{"jsonrpc":"2.0","id":,"result":}'.length;
  *
  * @param id JSON text of the id, exactly as the request wrote it
  */
-export function replyText(id: string, outcome: Outcome): string {
-  return outcome.ok
-    ? `{"jsonrpc":"2.0","id":${id},"result":${outcome.text}}`
-    : `{"jsonrpc":"2.0","id":${id},"error":${outcome.text}}`;
+export function replyText(id: string, { ok, text, reply }: Outcome): string {
+  if (reply !== undefined) return reply;
+  return ok ? resultReply(id, text) : `{"jsonrpc":"2.0","id":${id},"error":${text}}`;
+}
+
+/** The whole reply of a result: its text stands in front of the last brace. */
+export function resultReply(id: string, text: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${text}}`;
 }
 
 /** The whole reply of a standard error. */

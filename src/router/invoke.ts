@@ -8,7 +8,7 @@ import type { InvokeContext } from './context.ts';
 import type { Passed } from './middleware/passed.ts';
 import { runChain } from './middleware/run.ts';
 import { ResultFault } from './result-fault.ts';
-import { jsonText, keptText, toJson } from './result-text.ts';
+import { jsonText, keptOutcome, toJson } from './result-text.ts';
 import { iteratorOf, type StreamStep, ValueSource } from './stream/value-source.ts';
 import { isThenable } from './thenable.ts';
 import type { Procedure, ResultRules, StreamRules } from './types.ts';
@@ -65,8 +65,8 @@ export function invoke(
     if (procedure.chain !== undefined) {
       const passed = runChain(procedure, procedure.chain, named, context);
       return passed instanceof Promise
-        ? settlePassed(procedure, passed, options)
-        : finish(procedure, passed.result, options);
+        ? settlePassed(procedure, passed, context, options)
+        : finish(procedure, passed.result, context, options);
     }
     if (procedure.authorize !== undefined) {
       const permission: unknown = procedure.authorize(context as never, named as never);
@@ -75,8 +75,8 @@ export function invoke(
     }
     const result = procedure.handler(named as never, context);
     return isThenable(result)
-      ? settle(procedure, result, options)
-      : finish(procedure, result, options);
+      ? settle(procedure, result, context, options)
+      : finish(procedure, result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options.onFault);
   }
@@ -97,7 +97,7 @@ async function proceed(
     const began = clockMs();
     const result: unknown = procedure.handler(named as never, context);
     context.resumedMs = clockMs() - began;
-    return finish(procedure, isThenable(result) ? await result : result, options);
+    return finish(procedure, isThenable(result) ? await result : result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options.onFault);
   }
@@ -107,10 +107,11 @@ async function proceed(
 async function settlePassed(
   procedure: Procedure,
   passed: Promise<Passed>,
+  context: InvokeContext,
   options: InvokeOptions,
 ): Promise<Outcome> {
   try {
-    return finish(procedure, (await passed).result, options);
+    return finish(procedure, (await passed).result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options.onFault);
   }
@@ -120,20 +121,26 @@ async function settlePassed(
 async function settle(
   procedure: Procedure,
   result: PromiseLike<unknown>,
+  context: InvokeContext,
   options: InvokeOptions,
 ): Promise<Outcome> {
   try {
-    return finish(procedure, await result, options);
+    return finish(procedure, await result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options.onFault);
   }
 }
 
 /** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */
-function finish(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
-  return procedure.stream === undefined
-    ? toOutcome(procedure, procedure.result, 'the result does not match returns', result, options)
-    : open(procedure, procedure.stream, result, options);
+function finish(
+  procedure: Procedure,
+  result: unknown,
+  { idText }: InvokeContext,
+  options: InvokeOptions,
+): Outcome {
+  const { stream, result: rules } = procedure;
+  if (stream !== undefined) return open(procedure, stream, result, options);
+  return toOutcome(procedure, rules, 'the result does not match returns', result, idText, options);
 }
 
 /** A handler gave what the values of a stream come from. */
@@ -151,7 +158,7 @@ function open(
   const toError = (error: unknown): Outcome => toErrorOutcome(error, name, options.onFault);
   const attempt = (rule: ResultRules | undefined, mismatch: string, value: unknown): Outcome => {
     try {
-      return toOutcome(procedure, rule, mismatch, value, options);
+      return toOutcome(procedure, rule, mismatch, value, undefined, options);
     } catch (error) {
       return toError(error);
     }
@@ -169,17 +176,21 @@ function open(
   return outcome;
 }
 
-/** @throws TypeError for a value that JSON can't hold; whatever a `toJSON` throws */
+/**
+ * @param idText of the request whose reply the value becomes; undefined: of none
+ * @throws TypeError for a value that JSON can't hold; whatever a `toJSON` throws
+ */
 function toOutcome(
   procedure: Procedure,
   rules: ResultRules | undefined,
   mismatchText: string,
   result: unknown,
+  idText: string | undefined,
   options: InvokeOptions,
 ): Outcome {
   const { name } = procedure;
   try {
-    if (rules === undefined) return resultOutcome(keptText(result));
+    if (rules === undefined) return keptOutcome(result, idText);
     const projected = rules.project(result);
     if (options.checkResults !== 'off') {
       const mismatch = rules.mismatchOf(projected);
@@ -189,7 +200,7 @@ function toOutcome(
         reportMismatch(procedure, detail, options.onFault);
       }
     }
-    return resultOutcome(rules.isOpen ? keptText(projected) : toJson(projected));
+    return rules.isOpen ? keptOutcome(projected, idText) : resultOutcome(toJson(projected));
   } catch (error) {
     if (!(error instanceof ResultFault)) throw error;
     return faultOutcome(error.message, name, options.onFault);

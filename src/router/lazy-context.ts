@@ -106,6 +106,10 @@ export class LazyContext implements InvokeContext {
     return this.#log;
   }
 
+  get idText(): string | undefined {
+    return this.#id;
+  }
+
   get id(): string | number | null | undefined {
     return this.#id === undefined ? undefined : (JSON.parse(this.#id) as string | number | null);
   }

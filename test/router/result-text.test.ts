@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { replyText } from '../../src/jsonrpc/reply.ts';
+import { ResultFault } from '../../src/router/result-fault.ts';
+import { keptOutcome } from '../../src/router/result-text.ts';
+
+/** Counts how often its member is read: once by JSON.stringify, again by who looks for what is lost. */
+class Watched {
+  reads = 0;
+  readonly value = Object.defineProperty({}, 'a', {
+    enumerable: true,
+    get: () => {
+      this.reads++;
+      return 1;
+    },
+  });
+}
+
+describe('the outcome of a result of which nothing is declared', () => {
+  test('has the reply that its text makes, with the id to the letter', () => {
+    for (const id of ['1', '9007199254740993', '"{}"', 'null']) {
+      const outcome = keptOutcome([{ a: 1 }], id);
+      assert.equal(replyText(id, outcome), `{"jsonrpc":"2.0","id":${id},"result":[{"a":1}]}`);
+      assert.equal(outcome.text, '[{"a":1}]');
+    }
+  });
+
+  test('is looked through for what is lost where its own text has a mark, not where the id has one', () => {
+    const plain = new Watched();
+    keptOutcome(plain.value, '"{}"');
+    keptOutcome(plain.value, '"{\\"0\\":"');
+    assert.equal(plain.reads, 2);
+    const marked = new Watched();
+    keptOutcome([marked.value, {}], '1');
+    assert.equal(marked.reads, 2);
+  });
+
+  test('is a fault where something is lost, first or last, with an id and without', () => {
+    for (const id of ['1', undefined]) {
+      for (const lost of [new Map(), [new Set()], { a: 1, b: [{}, Promise.resolve()] }])
+        assert.throws(() => keptOutcome(lost, id), ResultFault);
+      for (const bytes of [new Uint8Array(1), { a: Buffer.from('x') }])
+        assert.throws(() => keptOutcome(bytes, id), ResultFault);
+    }
+  });
+});

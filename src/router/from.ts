@@ -1,3 +1,4 @@
+import type { Env } from './env.ts';
 import { assertName } from './names.ts';
 import { isProcedure } from './procedure.ts';
 import { RegistrationError } from './registration-error.ts';
@@ -37,6 +38,26 @@ type LeavesOf<Tree, Prefix extends string> = {
           string]
       : LeavesOf<Tree[Name], `${Prefix}${Name}.`>;
 }[keyof Tree & string];
+
+/** The environment of a router; of one that `Router.from` has made, what its procedures rely on all together. */
+export type EnvOf<R> = R extends {
+  readonly '~contract'?: { readonly [tree]?: { readonly '~tree': infer Tree } };
+}
+  ? NeedsOf<Tree> extends (env: infer E extends Env) => void
+    ? E
+    : Env
+  : R extends { readonly '~env'?: infer E extends Env }
+    ? E
+    : Env;
+
+/** A union of functions, of which inference makes the intersection of what they take. */
+type NeedsOf<Tree> = {
+  [Name in keyof Tree & string]: '~env' extends keyof Tree[Name]
+    ? Takes<EnvOf<Tree[Name]>>
+    : NeedsOf<Tree[Name]>;
+}[keyof Tree & string];
+
+type Takes<E> = (env: E) => void;
 
 /** A procedure whose types were lost (`router.get` returns such) takes any object and returns unknown. */
 type EntryOf<Entry> = unknown extends Entry

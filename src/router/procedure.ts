@@ -36,7 +36,7 @@ export type MakeProcedure<E extends Env = Env> = <
 >(
   options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
   handler: Handler<ParamsOf<Params>, Produced<Returns, Yields, Stream>, State, Errors, E, Xs>,
-) => Procedure<EntryFor<Params, Returns, Errors, Yields, Stream>>;
+) => Procedure<EntryFor<Params, Returns, Errors, Yields, Stream>, E>;
 
 /**
  * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`. Its options declare

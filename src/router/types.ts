@@ -157,7 +157,7 @@ export interface ResultRules {
 }
 
 /** A registered procedure, with all that was compiled at registration. Immutable. */
-export interface Procedure<Entry = unknown> {
+export interface Procedure<Entry = unknown, E extends Env = Env> {
   /** The procedure's name in its router. */
   readonly name: string;
   readonly handler: Handler;
@@ -202,6 +202,8 @@ export interface Procedure<Entry = unknown> {
   readonly moduleState: ModuleState | undefined;
   /** The procedure's entry in a contract. Exists only in the type. */
   readonly '~entry'?: Entry;
+  /** What its handler and its middleware rely on. Exists only in the type. */
+  readonly '~env'?: E;
 }
 
 /** A procedure in a contract, as its caller sees it: a procedure that returns nothing has the result null. */

@@ -4,6 +4,7 @@ import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts
 import { textOfReply } from '../jsonrpc/reply.ts';
 import { hintsOf } from '../router/document/hints.ts';
 import type { AuthOf, Env, StateOf } from '../router/env.ts';
+import type { EnvOf } from '../router/from.ts';
 import type { FaultReporter } from '../router/invoke.ts';
 import { Router, tableOf, versionOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
@@ -22,9 +23,6 @@ export interface CallerOptions<E extends Env = Env>
   /** Told of each -32603: what the caller sees as a reference only. Default: a line on stderr. */
   readonly onFault?: FaultReporter | undefined;
 }
-
-/** The environment of a router. */
-type EnvOf<R> = R extends { readonly '~env'?: infer E extends Env } ? E : Env;
 
 /** The contract of a router that `Router.from` has made; of another one, any name by `call`. */
 type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;

@@ -73,8 +73,8 @@ describe('createCaller', () => {
 
   test('validates, authorizes and runs middleware as a server does', async () => {
     const { router, state } = made();
-    const as = (auth: unknown) => createCaller(router, { auth, state });
-    const code = async (auth: unknown, id: unknown) => {
+    const as = (auth: User | undefined) => createCaller(router, { auth, state });
+    const code = async (auth: User | undefined, id: unknown) => {
       const outcome = await settle(as(auth).users.get({ id: id as string }));
       return outcome.ok ? undefined : (outcome.error as RpcError).code;
     };

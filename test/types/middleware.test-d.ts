@@ -244,3 +244,21 @@ createCaller(app, { auth: { name: 'ann' } });
 createCaller(app, { state: {} });
 // @ts-expect-error no such option
 createCaller(app, { user: 1 });
+
+// Router.from: the caller gives what all procedures of the tree rely on.
+const ofTree = Router.from({
+  a: app.procedure({}, () => 1),
+  inner: { b: signedIn.procedure({}, () => 2), c: procedure({}, () => 3) },
+  further: Router.from({ d: new Router<{ auth: { role: string } }>().procedure({}, () => 4) }),
+});
+const db: Db = { find: () => undefined };
+createCaller(ofTree, { auth: { id: 'ann', role: 'admin' }, state: db });
+createCaller(ofTree, {});
+// @ts-expect-error a user has an id
+createCaller(ofTree, { auth: { role: 'admin' } });
+// @ts-expect-error further.d needs a role
+createCaller(ofTree, { auth: { id: 'ann' } });
+// @ts-expect-error no Db
+createCaller(ofTree, { state: {} });
+// Nothing is known where no procedure says anything.
+createCaller(Router.from({ c: procedure({}, () => 3) }), { auth: 1, state: 1 });

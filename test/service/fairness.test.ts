@@ -98,10 +98,11 @@ class Server {
 
   /** A caller has `count` calls outstanding, and all of them wait, but for those that went to the held worker. */
   async crowd(caller: string, count: number, method?: string): Promise<Promise<Answer>[]> {
+    const { inFlight } = this;
     const calls = Array.from({ length: count }, (_, i) =>
       this.call(caller, `${caller}${i}`, method),
     );
-    await until(() => this.inFlight >= count);
+    await until(() => this.inFlight >= inFlight + count);
     return calls;
   }
 
@@ -238,4 +239,25 @@ test('where the queue is full the newest call of who has most of it is refused, 
     others.map((_, i) => `greedy${i}`),
   );
   await held;
+});
+
+test('when to come back is told by what the refused caller itself has waiting, and by its share', async (t) => {
+  const weightOf = ({ auth }: { auth: unknown }) =>
+    (auth as { sub: string }).sub === 'gold' ? 4 : 1;
+  const server = await Server.start(t, { maxQueue: 50, weightOf });
+  const { reply: held } = await server.holdWorker();
+  const plain = await server.crowd('plain', 24);
+  const gold = await server.crowd('gold', 26);
+  const retryMsOf = ({ error }: Answer): number => {
+    assert.equal(error?.code, -32000);
+    return error.data?.retryAfterMs ?? 0;
+  };
+  // Who has most of what waits has its own 27 calls before it, and a quarter of them by others'; not all 51.
+  const goldMs = retryMsOf(await server.call('gold', 'gold too many'));
+  plain.push(server.call('plain', 'plain24'));
+  retryMsOf(await Promise.race(gold));
+  const plainMs = retryMsOf(await server.call('plain', 'plain too many'));
+  assert.ok(goldMs > 0.5 * plainMs && goldMs < 0.8 * plainMs, `${goldMs} and ${plainMs}`);
+  server.release();
+  await Promise.all([...plain, ...gold, held]);
 });

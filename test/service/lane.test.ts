@@ -1,8 +1,22 @@
 import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { DispatcherOptions } from '../../src/index.ts';
+import { EditedModule } from '../faults/edited-module.ts';
 import { expired, fixture, isSettled, lost, ok, Running, resultOf } from './harness.ts';
 import { until } from './journal.ts';
+
+/** What is short until a file says that it stays, and what holds its thread. */
+const laneProcedures = `
+const note = (name) => writeFileSync(here(name), '');
+router.rpc({ name: 'short', placement: 'worker' }, () => {
+  while (existsSync(here('stay'))) note('stayed');
+  return version;
+});
+router.rpc({ name: 'hold', placement: 'worker' }, () => {
+  for (note('held'); !existsSync(here('go')); );
+  return version;
+});`;
 
 /** One worker and its lane; `short` and what else the tests send there is known. */
 class Lane {
@@ -266,4 +280,48 @@ test('without a spare there is no lane', async (t) => {
   running.release();
   await long;
   assert.equal(resultOf(await short), running.threads[0]);
+});
+
+test('a reload while the lane runs calls: they end on the old spare, and the new workers have a lane of their own', async (t) => {
+  const served = new EditedModule(t, { spareWorkers: 1 }, laneProcedures);
+  const { dispatcher, folder } = served;
+  await dispatcher.ready();
+  const lane = () => dispatcher.stats().pool?.lane;
+  const versionBy = async (method: string): Promise<unknown> => {
+    const reply = (await dispatcher.dispatch({ id: 1, method })) as { result?: unknown };
+    return reply.result ?? reply;
+  };
+  const isThere = (name: string) => existsSync(served.file(name));
+  for (let version = 1; version <= 3; version++) {
+    await until(() => lane() !== undefined);
+    const spare = lane()?.threadId;
+    for (let i = 0; i < 30; i++) assert.equal(await versionBy('short'), version);
+    for (const name of ['held', 'stayed', 'go']) rmSync(served.file(name), { force: true });
+    const held = versionBy('hold');
+    await until(() => isThere('held'));
+    folder.write('stay', '');
+    const stays = Array.from({ length: 3 }, () => versionBy('short'));
+    await until(() => isThere('stayed'));
+    assert.ok((lane()?.inFlight ?? 0) > 0);
+    served.edit(version + 1, laneProcedures);
+    // Calls come all the while; each is answered by one of the two.
+    let isOver = false;
+    const seen: unknown[] = [];
+    const calls = (async () => {
+      while (!isOver) seen.push(await versionBy('worker'));
+    })();
+    assert.equal(await dispatcher.reload(), true);
+    assert.equal(await versionBy('worker'), version + 1);
+    assert.equal(await isSettled(Promise.race([held, ...stays])), false);
+    rmSync(served.file('stay'));
+    assert.deepEqual(await Promise.all(stays), [version, version, version]);
+    folder.write('go', '');
+    assert.equal(await held, version);
+    isOver = true;
+    await calls;
+    assert.deepEqual(seen, [...seen].sort());
+    assert.ok(seen.every((one) => one === version || one === version + 1));
+    await until(() => lane() !== undefined);
+    assert.notEqual(lane()?.threadId, spare);
+  }
 });

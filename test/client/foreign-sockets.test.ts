@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
+import { Client as OpenRpcClient, RequestManager, WebSocketTransport } from '@open-rpc/client-js';
+import { WebSocketProvider } from 'ethers';
+import jayson from 'jayson/promise/index.js';
+import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
+import { Client as RpcWebSocketsClient } from 'rpc-websockets';
+import { createPublicClient, webSocket } from 'viem';
+import { WebSocketProvider as Web3Provider } from 'web3-providers-ws';
+import WebSocket from 'ws';
+import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
+import { patience } from '../patience.ts';
+
+const hex = (value: number) => `0x${value.toString(16)}`;
+
+/** As much of an Ethereum node as its clients ask before they subscribe. */
+function block(number: number) {
+  return {
+    number: hex(number),
+    hash: `0x${number.toString(16).padStart(64, '0')}`,
+    parentHash: `0x${(number - 1).toString(16).padStart(64, '0')}`,
+    timestamp: hex(1_700_000_000 + number),
+    gasLimit: '0x1c9c380',
+    gasUsed: '0x0',
+    transactions: [],
+  };
+}
+
+/** Streams that are open. */
+let open = 0;
+
+function node(): Router {
+  const router = new Router();
+  router.rpc({ name: 'eth_chainId' }, () => '0x1');
+  router.rpc({ name: 'eth_blockNumber' }, () => hex(7));
+  router.rpc(
+    {
+      name: 'eth_getBlockByNumber',
+      params: Type.Object({ at: Type.String(), whole: Type.Boolean() }),
+    },
+    ({ at }) => block(Number(at)),
+  );
+  router.rpc(
+    { name: 'eth_subscribe', params: Type.Object({ kind: Type.Literal('newHeads') }) },
+    async function* heads(_params, { signal }) {
+      open++;
+      try {
+        for (let number = 8; number < 11; number++) yield block(number);
+        await once(signal, 'abort');
+      } finally {
+        open--;
+      }
+    },
+  );
+  router.rpc(
+    { name: 'ticks', params: Type.Object({ n: Type.Integer() }) },
+    async function* ticks({ n }) {
+      for (let i = 1; i <= n; i++) yield i;
+      return 'done';
+    },
+  );
+  const numbers = Type.Object({ a: Type.Number(), b: Type.Number() });
+  router.rpc({ name: 'math.add', params: numbers }, ({ a, b }) => a + b);
+  router.rpc({ name: 'math.fail' }, () => {
+    throw new RpcError(404, 'No such user', { id: 'none' });
+  });
+  router.rpc({ name: 'nothing' }, () => null);
+  return router;
+}
+
+const notFound = { code: 404, message: 'No such user', data: { id: 'none' } };
+
+/** Resolves with the first `count` of what comes. */
+function gather<T>(count: number, listen: (take: (value: T) => void) => void): Promise<T[]> {
+  return new Promise((resolve) => {
+    const values: T[] = [];
+    listen((value) => {
+      values.push(value);
+      if (values.length === count) resolve(values);
+    });
+  });
+}
+
+async function untilNoneIsOpen(): Promise<void> {
+  while (open > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+for (const transport of ['uws', 'node'] as const) {
+  /** Clients that others wrote, as their own documents say to use them. */
+  describe(`foreign clients over a WebSocket (${transport})`, () => {
+    let url: string;
+    let app: RpcApp;
+    before(async () => {
+      app = new RpcApp({ router: node(), port: 0, transport, logLevel: 'silent', ...patience });
+      const address = await app.listen();
+      url = address.url.replace('http', 'ws');
+    });
+    after(() => app.close());
+
+    test('ethers, WebSocketProvider: calls, errors, a subscription to blocks', async () => {
+      const provider = new WebSocketProvider(url, 1, { staticNetwork: true });
+      assert.equal(await provider.send('math.add', [1, 2]), 3);
+      assert.equal(await provider.send('math.add', { a: 3, b: 4 }), 7);
+      assert.equal(await provider.send('nothing', []), null);
+      await assert.rejects(provider.send('math.fail', []), { error: notFound });
+      assert.equal(await provider.getBlockNumber(), 7);
+      const blocks = await gather<number>(3, (take) => void provider.on('block', take));
+      assert.deepEqual(blocks, [8, 9, 10]);
+      await provider.removeAllListeners('block');
+      await untilNoneIsOpen();
+      await provider.destroy();
+    });
+
+    test('ethers, WebSocketProvider: its network is found by calls without params', async () => {
+      const provider = new WebSocketProvider(url);
+      assert.equal((await provider.getNetwork()).chainId, 1n);
+      await provider.destroy();
+    });
+
+    test('viem, webSocket: calls, errors, watchBlocks, transport.subscribe', async () => {
+      const client = createPublicClient({
+        transport: webSocket(url, { retryCount: 0, reconnect: false, keepAlive: false }),
+      });
+      assert.equal(await client.getChainId(), 1);
+      const request = client.request as (call: object) => Promise<unknown>;
+      assert.equal(await request({ method: 'math.add', params: [1, 2] }), 3);
+      await assert.rejects(request({ method: 'math.fail', params: [] }), { code: 404 });
+      let unwatch: (() => void) | undefined;
+      const blocks = await gather<{ number: bigint }>(3, (onBlock) => {
+        unwatch = client.watchBlocks({ onBlock });
+      });
+      assert.deepEqual(
+        blocks.map(({ number }) => number),
+        [8n, 9n, 10n],
+      );
+      unwatch?.();
+      await untilNoneIsOpen();
+      let end: (() => Promise<unknown>) | undefined;
+      const heads = await gather<{ result: { number: string } }>(3, (onData) => {
+        void client.transport
+          .subscribe({ params: ['newHeads'], onData: onData as never })
+          .then((subscription) => {
+            end = subscription.unsubscribe;
+          });
+      });
+      assert.deepEqual(
+        heads.map(({ result }) => result.number),
+        ['0x8', '0x9', '0xa'],
+      );
+      await end?.();
+      await untilNoneIsOpen();
+      const rpc = await client.transport.getRpcClient();
+      rpc.close();
+    });
+
+    test('web3-providers-ws: calls, errors, a subscription', async () => {
+      const provider = new Web3Provider(url, {}, { autoReconnect: false });
+      let id = 0;
+      const request = (method: string, params: unknown): Promise<{ result: unknown }> =>
+        provider.request({ jsonrpc: '2.0', id: ++id, method, params } as never) as never;
+      assert.equal((await request('math.add', [1, 2])).result, 3);
+      const failed = await request('math.fail', []).catch((error: unknown) => error);
+      assert.deepEqual((failed as { error: unknown }).error, notFound);
+      type Message = { params?: { subscription: string; result: { number: string } } };
+      const messages = gather<NonNullable<Message['params']>>(3, (take) => {
+        // It tells of replies, too.
+        const onMessage = ({ params }: Message) => params !== undefined && take(params);
+        provider.on('message', onMessage as never);
+      });
+      const { result } = await request('eth_subscribe', ['newHeads']);
+      assert.deepEqual(
+        (await messages).map((params) => [params.subscription, params.result.number]),
+        [
+          [result, '0x8'],
+          [result, '0x9'],
+          [result, '0xa'],
+        ],
+      );
+      assert.equal((await request('eth_unsubscribe', [result])).result, true);
+      await untilNoneIsOpen();
+      provider.disconnect();
+    });
+
+    test('rpc-websockets: call, notify, on(method)', async () => {
+      const client = new RpcWebSocketsClient(url, { reconnect: false });
+      await new Promise<void>((resolve) => client.on('open', resolve));
+      assert.equal(await client.call('math.add', [1, 2]), 3);
+      assert.equal(await client.call('math.add', { a: 3, b: 4 }), 7);
+      await assert.rejects(client.call('math.fail', []), notFound);
+      await client.notify('math.add', [1, 2]);
+      const ticks = gather<{ subscription: string; result: number }>(3, (take) =>
+        client.on('ticks', take),
+      );
+      const ended = gather<object>(1, (take) => client.on('rpc.end', take));
+      const subscription = await client.call('ticks', [3]);
+      assert.deepEqual(
+        await ticks,
+        [1, 2, 3].map((result) => ({ subscription, result })),
+      );
+      assert.deepEqual(await ended, [{ subscription, result: 'done' }]);
+      client.close();
+    });
+
+    test('@open-rpc/client-js, WebSocketTransport: calls, batches, notifications', async () => {
+      const transports = [new WebSocketTransport(url)];
+      const client = new OpenRpcClient(new RequestManager(transports));
+      assert.equal(await client.request({ method: 'math.add', params: [1, 2] }), 3);
+      const failed = client.request({ method: 'math.fail', params: [] });
+      await assert.rejects(failed, notFound);
+      client.startBatch();
+      const calls = [1, 2, 3].map((n) => client.request({ method: 'math.add', params: [n, n] }));
+      client.stopBatch();
+      assert.deepEqual(await Promise.all(calls), [2, 4, 6]);
+      const notified = gather<{ method: string; params: { result: number } }>(3, (take) =>
+        client.onNotification(take as never),
+      );
+      await client.request({ method: 'ticks', params: [2] });
+      assert.deepEqual(
+        (await notified).map(({ method, params }) => [method, params.result]),
+        [
+          ['ticks', 1],
+          ['ticks', 2],
+          ['rpc.end', 'done'],
+        ],
+      );
+      client.close();
+    });
+
+    test('jayson, websocket: calls, errors, batches', async () => {
+      const ws = new WebSocket(url);
+      await once(ws, 'open');
+      const client = jayson.Client.websocket({ ws: ws as never });
+      assert.equal((await client.request('math.add', [1, 2])).result, 3);
+      assert.deepEqual((await client.request('math.fail', [])).error, notFound);
+      const replies = await client.request([
+        client.request('math.add', [1, 2], undefined, false),
+        client.request('math.add', [3, 4], undefined, false),
+      ]);
+      assert.deepEqual(
+        replies.map(({ result }: { readonly result: number }) => result),
+        [3, 7],
+      );
+      ws.close();
+    });
+
+    test('json-rpc-2.0: calls and errors over a socket of its own', async () => {
+      const ws = new WebSocket(url);
+      await once(ws, 'open');
+      const client = new JSONRPCClient((request) => ws.send(JSON.stringify(request)));
+      ws.on('message', (data) => client.receive(JSON.parse(String(data)) as JSONRPCResponse));
+      assert.equal(await client.request('math.add', { a: 1, b: 2 }), 3);
+      await assert.rejects(Promise.resolve(client.request('math.fail', [])), notFound);
+      ws.close();
+    });
+  });
+}

@@ -37,7 +37,8 @@ export interface MetricsText {
  *    ends it with what it answered. Without a span of its own the calls are traced below the caller's.
  * 3. **Who calls.** Where it has an `Authenticator` it asks once, when it has the facts and before it has the body, and
  *    puts the answer, or the promise of one, into `scope.verdict`. The service waits for it and refuses.
- * 4. **Size.** It refuses a message over its limit without keeping it, with -32004 and the id null.
+ * 4. **Size.** It refuses a message over its limit without keeping it, with -32004 and the id null; or it ends the
+ *    connection, where its protocol can't go on behind such a message.
  * 5. **Body memory.** Before it gathers a body it reserves room (`RequestBody.reserve`), puts the lease of a large one into
  *    `scope.body`, and gathers the body there. Where there is no room, it refuses with -32000. It releases the body once
  *    the request is answered, or when the caller left before `handle`.

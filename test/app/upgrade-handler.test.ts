@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { type AppOptions, type MountOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
+import { header, json, RawClient, rpc } from '../http/raw-client.ts';
+import { RawSocket, upgradeRequest } from '../http/socket/raw-socket.ts';
+import { patience } from '../patience.ts';
+
+function router(): Router {
+  const made = new Router();
+  made.rpc({ name: 'who', placement: 'inline' }, (_params, { auth }) => auth ?? null);
+  made.rpc({ name: 'wait', placement: 'inline' }, (_params, { signal }) =>
+    once(signal, 'abort').then(() => 'aborted'),
+  );
+  made.rpc({ name: 'ticks' }, async function* ticks(_params, { signal }) {
+    yield 1;
+    await once(signal, 'abort');
+  });
+  return made;
+}
+
+/** An app in somebody's own server, with both of its handlers. */
+async function mount(
+  t: TestContext,
+  mountOptions: MountOptions<IncomingMessage> = {},
+  options: Partial<AppOptions> = {},
+): Promise<{
+  app: RpcApp;
+  own: Server;
+  client: () => RawClient;
+  open: typeof RawSocket.connect extends (port: number, ...rest: infer R) => infer P
+    ? (...rest: R) => P
+    : never;
+}> {
+  const app = new RpcApp({ router: router(), logLevel: 'silent', ...patience, ...options });
+  const own = createServer(app.nodeHandler(mountOptions));
+  own.on('upgrade', app.upgradeHandler(mountOptions));
+  await once(own.listen(0, '127.0.0.1'), 'listening');
+  const { port } = own.address() as AddressInfo;
+  const clients: RawClient[] = [];
+  t.after(async () => {
+    for (const one of clients) one.destroy();
+    await app.close();
+    own.closeAllConnections();
+    await new Promise((resolve) => own.close(resolve));
+  });
+  const client = () => {
+    const made = new RawClient(port);
+    clients.push(made);
+    return made;
+  };
+  return { app, own, client, open: (headers) => RawSocket.open(client(), headers) };
+}
+
+const asCookie = { auth: ({ headers }: IncomingMessage) => headers.cookie ?? 'nobody' };
+
+describe('upgradeHandler()', () => {
+  test('serves WebSockets beside nodeHandler()', async (t) => {
+    const { client, open } = await mount(t);
+    const socket = await open();
+    assert.equal(await socket.ask(rpc('who')), '{"jsonrpc":"2.0","id":1,"result":null}');
+    const { status } = await client().ask(upgradeRequest({ upgrade: undefined }));
+    assert.equal(status, 200);
+  });
+
+  test('with auth, the framework says who calls, once; it refuses as for GET', async (t) => {
+    let asked = 0;
+    const { client, open } = await mount(t, {
+      auth: async ({ headers }: IncomingMessage) => {
+        asked++;
+        if (headers.cookie === undefined) throw new RpcError(4010, 'Who are you?');
+        return headers.cookie;
+      },
+    });
+    const socket = await open({ cookie: 'session=ann' });
+    for (let i = 0; i < 2; i++) {
+      assert.equal(JSON.parse(await socket.ask(rpc('who'))).result, 'session=ann');
+    }
+    assert.equal(asked, 1);
+    const refused = await client().ask(upgradeRequest());
+    assert.deepEqual([refused.status, json(refused).error.code], [403, 4010]);
+    assert.equal(header(refused, 'connection'), 'close');
+  });
+
+  test('with auth, a page of another origin is refused, unless corsOrigin lists it', async (t) => {
+    const origin = 'https://evil.example';
+    const open = await mount(t, asCookie);
+    const { status } = await open.client().ask(upgradeRequest({ origin, cookie: 'session=ann' }));
+    assert.equal(status, 403);
+    const own = await open.open({ origin: 'http://test', cookie: 'session=ann' });
+    assert.equal(JSON.parse(await own.ask(rpc('who'))).result, 'session=ann');
+    const listing = await mount(t, asCookie, { corsOrigin: [origin] });
+    const welcome = await listing.open({ origin, cookie: 'session=ann' });
+    assert.equal(JSON.parse(await welcome.ask(rpc('who'))).result, 'session=ann');
+    const without = await mount(t);
+    await without.open({ origin });
+  });
+
+  test('leaves other paths to other listeners, and answers 404 where there is none', async (t) => {
+    const { client, own } = await mount(t);
+    const alone = await client().ask(upgradeRequest({}, '/other'));
+    assert.equal(alone.status, 404);
+    own.on('upgrade', ({ url }, socket) => {
+      if (url === '/other') socket.end('HTTP/1.1 418 Teapot\r\ncontent-length: 0\r\n\r\n');
+    });
+    const other = await client().ask(upgradeRequest({}, '/other'));
+    assert.equal(other.status, 418);
+  });
+
+  test('a request that asks for another upgrade is an ordinary one, its body included', async (t) => {
+    const { client } = await mount(t);
+    const one = client();
+    const body = rpc('who');
+    const lines = `host: test\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    for (let i = 0; i < 2; i++) {
+      const reply = await one.ask(
+        `POST /rpc HTTP/1.1\r\n${lines}connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n${body}`,
+      );
+      assert.deepEqual([reply.status, json(reply).result], [200, null]);
+    }
+  });
+
+  test('close() ends idle sockets and streams, and answers what runs', async (t) => {
+    const { app, open } = await mount(t, {}, { shutdownGraceMs: 200 });
+    const [idle, streaming, busy] = [await open(), await open(), await open()];
+    await streaming.ask(rpc('ticks'));
+    await streaming.receive();
+    await busy.send(rpc('wait'));
+    await busy.ask(rpc('who', {}, 2));
+    const closing = app.close();
+    assert.equal(await idle.closeCode(), 1012);
+    const { method, params } = JSON.parse(await streaming.receive());
+    assert.deepEqual([method, params.error.data.reason], ['rpc.end', 'shutdown']);
+    assert.equal(await streaming.closeCode(), 1012);
+    const { error } = JSON.parse(await busy.receive());
+    assert.ok([-32002, -32003].includes(error.code));
+    assert.equal(await busy.closeCode(), 1012);
+    await closing;
+  });
+
+  test('a mistake in the options is one line, and no handler', () => {
+    const app = new RpcApp({ router: router(), logLevel: 'silent' });
+    assert.throws(() => app.upgradeHandler({ authenticate: () => 1 } as never), {
+      message: 'upgradeHandler: unknown option authenticate, did you mean auth?',
+    });
+    assert.throws(
+      () => app.upgradeHandler({ auth: 7 } as never),
+      /^StartupError: upgradeHandler: option auth/,
+    );
+  });
+});

@@ -21,19 +21,19 @@ function router(): Router {
   return made;
 }
 
+interface Mounted {
+  readonly app: RpcApp;
+  readonly own: Server;
+  client(): RawClient;
+  open(headers?: Readonly<Record<string, string>>): Promise<RawSocket>;
+}
+
 /** An app in somebody's own server, with both of its handlers. */
 async function mount(
   t: TestContext,
   mountOptions: MountOptions<IncomingMessage> = {},
   options: Partial<AppOptions> = {},
-): Promise<{
-  app: RpcApp;
-  own: Server;
-  client: () => RawClient;
-  open: typeof RawSocket.connect extends (port: number, ...rest: infer R) => infer P
-    ? (...rest: R) => P
-    : never;
-}> {
+): Promise<Mounted> {
   const app = new RpcApp({ router: router(), logLevel: 'silent', ...patience, ...options });
   const own = createServer(app.nodeHandler(mountOptions));
   own.on('upgrade', app.upgradeHandler(mountOptions));

@@ -1,7 +1,7 @@
 import type { StreamCall } from '../../dispatch/streams/contract.ts';
+import { notificationOf } from '../../dispatch/streams/notification.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
-import { subscriptionNames } from '../../router/stream/subscription-names.ts';
 import { Subscription, type SubscriptionOwner } from './subscription.ts';
 import type { SubscriptionIds } from './subscription-ids.ts';
 
@@ -34,12 +34,12 @@ export class Subscriptions implements SubscriptionOwner {
   }
 
   /** The sink of a stream that a call asks for; or why it may have none. */
-  accept({ procedure, id }: StreamCall): Subscription | Outcome {
+  accept(call: StreamCall): Subscription | Outcome {
     const refusal = this.#refusal();
     if (refusal !== undefined) return refusal;
-    const { notification } = subscriptionNames(procedure);
     // A call without an id opens no stream.
-    return new Subscription(this, this.#subscriber.ids.next(), id ?? 'null', notification);
+    const { id = 'null' } = call;
+    return new Subscription(this, this.#subscriber.ids.next(), id, notificationOf(call));
   }
 
   /** @returns false: the connection has no such subscription */

@@ -13,6 +13,7 @@ import { siege } from './siege.ts';
 import { soakSuite } from './soak.ts';
 import { stalls } from './stalls.ts';
 import { start } from './start.ts';
+import { streams } from './streams.ts';
 
 export const suites: readonly Suite[] = [
   micro,
@@ -23,6 +24,7 @@ export const suites: readonly Suite[] = [
   fairness,
   limits,
   stalls,
+  streams,
   scaling,
   growth,
   start,

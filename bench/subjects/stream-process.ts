@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { RequestScope } from '../../src/dispatch/scope.ts';
+import type { StreamFlow, StreamHost, StreamSink } from '../../src/dispatch/streams/contract.ts';
+import { ValueWindow } from '../../src/dispatch/streams/value-window.ts';
+import { Dispatcher } from '../../src/index.ts';
+import { expose } from '../process/expose.ts';
+import { median } from '../statistics.ts';
+
+const source = import.meta.url;
+const extension = source.endsWith('.ts') ? '.ts' : '.js';
+const dispatcher = new Dispatcher({
+  modules: [new URL(`stream-procedures${extension}`, source).href],
+  workers: 1,
+  spareWorkers: 0,
+  logLevel: 'error',
+});
+await dispatcher.ready();
+
+/** Reads a stream as a transport does: texts, and a new window for each half that was read. */
+class Reader implements StreamHost, StreamSink {
+  values = 0;
+  #flow: StreamFlow | undefined;
+  #window: ValueWindow | undefined;
+  readonly #onOpened: () => void;
+
+  constructor(onOpened: () => void) {
+    this.#onOpened = onOpened;
+  }
+
+  accept(): StreamSink {
+    return this;
+  }
+
+  opened(flow: StreamFlow): undefined {
+    this.#flow = flow;
+    this.#window = new ValueWindow(flow);
+    this.#window.open();
+    this.#onOpened();
+  }
+
+  value(text: string): void {
+    this.values++;
+    this.#window?.taken(text.length);
+  }
+
+  end(): never {
+    throw new Error('a stream of the benchmark has ended');
+  }
+
+  cancel(): void {
+    this.#flow?.cancel();
+  }
+}
+
+/** Runs work beside so many streams of a procedure. */
+async function beside<R>(
+  method: string,
+  count: number,
+  work: (readers: readonly Reader[]) => Promise<R>,
+): Promise<R> {
+  const readers: Reader[] = [];
+  for (let id = 0; id < count; id++) {
+    await new Promise<void>((resolve) => {
+      const reader = new Reader(resolve);
+      readers.push(reader);
+      const scope = new RequestScope();
+      scope.streams = reader;
+      void dispatcher.handle(JSON.stringify({ jsonrpc: '2.0', id, method }), scope);
+    });
+  }
+  try {
+    return await work(readers);
+  } finally {
+    for (const reader of readers) reader.cancel();
+  }
+}
+
+function light(): Promise<unknown> {
+  return Promise.resolve(
+    dispatcher.handle('{"jsonrpc":"2.0","id":1,"method":"light"}', new RequestScope()),
+  );
+}
+
+/** Microseconds of CPU, of all threads. */
+function cpuSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+export interface StreamJob {
+  /** Streams that are open meanwhile. */
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** CPU of a value, microseconds. */
+function values({ count, seconds }: StreamJob): Promise<number> {
+  return beside('numbers', count, async (readers) => {
+    const read = (): number => readers.reduce((sum, reader) => sum + reader.values, 0);
+    const [before, cpu] = [read(), process.cpuUsage()];
+    await delay(seconds * 1000);
+    return cpuSince(cpu) / (read() - before);
+  });
+}
+
+/** CPU of a light call, so many at the same time, microseconds. */
+async function calls({ count, seconds }: StreamJob): Promise<number> {
+  let made = 0;
+  const cpu = process.cpuUsage();
+  const until = performance.now() + seconds * 1000;
+  const lane = async (): Promise<void> => {
+    for (; performance.now() < until; made++) await light();
+  };
+  await Promise.all(Array.from({ length: count }, lane));
+  return cpuSince(cpu) / made;
+}
+
+/** CPU of the process while streams idle, per cent of one core. */
+function idle({ count, seconds }: StreamJob): Promise<number> {
+  return beside('idle', count, async () => {
+    // What their opening leaves to be done.
+    await delay(200);
+    const cpu = process.cpuUsage();
+    await delay(seconds * 1000);
+    return cpuSince(cpu) / (seconds * 1e4);
+  });
+}
+
+/** The median time of a light call beside busy generators of the same worker, milliseconds. */
+function p50({ count, seconds }: StreamJob): Promise<number> {
+  return beside('busy', count, async () => {
+    const times: number[] = [];
+    const until = performance.now() + seconds * 1000;
+    while (performance.now() < until) {
+      const began = performance.now();
+      await light();
+      times.push(performance.now() - began);
+      await delay(1);
+    }
+    return median(times);
+  });
+}
+
+expose(undefined, { values, calls, idle, p50 });

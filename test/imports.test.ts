@@ -21,7 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   modules: ['base', 'router'],
   dispatch: ['base', 'jsonrpc', 'router'],
   pool: ['base', 'jsonrpc', 'router', 'modules', 'dispatch'],
-  http: ['base', 'jsonrpc', 'dispatch'],
+  http: ['base', 'jsonrpc', 'router', 'dispatch'],
   service: [
     'base',
     'client',

@@ -333,7 +333,7 @@ export const table = {
     kind: duration(100, { orZero: true }),
     fallback: 15_000,
     flag: 'stream-ping',
-    about: 'How long a WebSocket may be quiet before it is pinged; 0: never',
+    about: 'How long a WebSocket or an event stream may be quiet before it is pinged; 0: never',
     reason: 'proxies cut quiet connections after 30 to 60 s',
   }),
   socketIdleMs: option({

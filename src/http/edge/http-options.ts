@@ -42,7 +42,7 @@ export interface HttpOptions {
   readonly maxCallsPerConnection: number;
   /** Most streams that one socket may have at the same time. */
   readonly maxStreamsPerConnection: number;
-  /** How long a socket may be quiet before it is pinged; 0: it never is. */
+  /** How long a socket or an event stream may be quiet before it is pinged; 0: it never is. */
   readonly streamPingMs: number;
   /** How long a socket may send nothing at all, no answer to a ping either, before it is closed; 0: for ever. */
   readonly socketIdleMs: number;

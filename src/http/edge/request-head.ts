@@ -50,6 +50,7 @@ export class RequestHead {
   /** How many Host headers were sent. */
   hosts = 0;
   origin: string | undefined;
+  accept: string | undefined;
   ifNoneMatch: string | undefined;
   /** Milliseconds of `rpc-timeout-ms`; NaN: not a positive integer; undefined: not sent. */
   timeoutMs: number | undefined;
@@ -93,6 +94,7 @@ export class RequestHead {
     this.host = undefined;
     this.hosts = 0;
     this.origin = undefined;
+    this.accept = undefined;
     this.ifNoneMatch = undefined;
     this.timeoutMs = undefined;
     this.closes = false;
@@ -134,7 +136,8 @@ export class RequestHead {
         }
         break;
       case 6:
-        if (name === 'origin') this.origin = join(this.origin, value);
+        if (name === 'accept') this.accept = join(this.accept, value);
+        else if (name === 'origin') this.origin = join(this.origin, value);
         break;
       case 7:
         if (name === 'upgrade') this.#addUpgrade('upgrade', value);

@@ -13,7 +13,10 @@ import type { InFlight } from '../edge/in-flight.ts';
 import { bodyDeadlineMs, writeDeadlineMs } from '../edge/limits.ts';
 import { rateLimitLines } from '../edge/rate-limit-lines.ts';
 import type { HttpSpan } from '../edge/span.ts';
+import { EventStream, type EventStreamOptions } from '../event-stream/event-stream.ts';
+import { eventStreamLines } from '../event-stream/event-text.ts';
 import type { NodeConnection, OnConnection } from './connection.ts';
+import { NodeEventOutlet } from './event-outlet.ts';
 
 /** What all requests of one handler share. */
 export interface NodeContext {
@@ -24,6 +27,7 @@ export interface NodeContext {
   readonly writeTimeoutMs: number;
   readonly bodyDeadlines: BodyDeadlines;
   readonly bodyTimeoutMs: number;
+  readonly eventStreams: EventStreamOptions;
 }
 
 /** About how many bytes the head of a reply takes. */
@@ -49,6 +53,8 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
   #unread = 0;
   #over = false;
   #scope: RequestScope | undefined;
+  /** Reads the stream of the request, where its client takes events; undefined: it does not. */
+  #events: EventStream | undefined;
   #writeTimer: NodeJS.Timeout | undefined;
   /**
    * The span of the request, where requests are traced. The handler sets it before anything else is done with the
@@ -79,6 +85,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
     this.#over = true;
     this.span?.left();
     clearTimeout(this.#writeTimer);
+    this.#events?.leave();
     this.#context.bodyDeadlines.delete(this);
     if (!this.#isHandled) this.#body?.release();
     this.#context.service.replyMemory.delete(this);
@@ -96,6 +103,11 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
 
   cut(): void {
     this.#connection.cut();
+  }
+
+  /** The client takes events: a stream of the request that `scope` belongs to is written to it as it comes. */
+  takeEvents(scope: RequestScope): void {
+    scope.streams = this.#events = new EventStream(this.#context.eventStreams);
   }
 
   /**
@@ -181,11 +193,23 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
 
   #send(reply: Reply): void {
     const limit = rateLimitLines(this.#scope?.rateNotice);
+    if (this.#events?.isOpen === true) {
+      this.#sendEvents(this.#events, [...eventStreamLines, ...this.#cors.lines, ...limit]);
+      return;
+    }
     if (reply === undefined) this.#write(204, limit, undefined, false, false);
     else this.#write(200, ['content-type', 'application/json', ...limit], reply, false, false);
   }
 
-  /** Writes the reply. No other method writes one. */
+  /** Answers by events. The span ends with the last of them. */
+  #sendEvents(events: EventStream, lines: readonly string[]): void {
+    if (this.#over) return;
+    this.#replied = true;
+    this.#res.once('finish', () => this.span?.answered(200));
+    events.start(new NodeEventOutlet(this.#res, events, lines, () => this.#connection.cut()));
+  }
+
+  /** Writes the reply. No other method writes one, beside that of events. */
   #write(
     status: number,
     headers: readonly string[],

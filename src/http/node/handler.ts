@@ -17,6 +17,7 @@ import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
+import { acceptsEventStream } from '../event-stream/accepts.ts';
 import { type NodeConnection, NodeConnections } from './connection.ts';
 import { type NodeContext, NodeExchange } from './exchange.ts';
 import { readHead } from './head.ts';
@@ -78,7 +79,7 @@ function createHandler(
   targetOf: (mount: Mount, routes: Routes) => Target,
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
-  const { warn, writeTimeoutMs, bodyTimeoutMs } = options;
+  const { warn, writeTimeoutMs, bodyTimeoutMs, streamPingMs } = options;
   const authenticate = auth === undefined ? options.authenticate : undefined;
   const bodyDeadlines = new BodyDeadlines();
   const context: NodeContext = {
@@ -88,6 +89,7 @@ function createHandler(
     writeTimeoutMs,
     bodyDeadlines,
     bodyTimeoutMs,
+    eventStreams: { streamPingMs, writeTimeoutMs, replyMemory: service.replyMemory },
   };
   const cors = createCors(options.corsOrigin);
   const checks = createChecks(options);
@@ -147,6 +149,7 @@ function createHandler(
       const facts = { headers, remoteAddress, callerHeader, timeoutMs, traceparent, tracestate };
       const scope = new RequestScope(facts);
       if (exchange.span !== undefined) scope.trace = exchange.span.calls;
+      if (acceptsEventStream(head.accept)) exchange.takeEvents(scope);
       const take = bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);
       if (take === undefined) return;
       scope.verdict = askWho();

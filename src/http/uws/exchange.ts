@@ -16,6 +16,10 @@ import type { Peers, ProxyHeaders } from '../edge/peer.ts';
 import { rateLimitLines } from '../edge/rate-limit-lines.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { HttpSpan } from '../edge/span.ts';
+import { acceptsEventStream } from '../event-stream/accepts.ts';
+import { EventStream, type EventStreamOptions } from '../event-stream/event-stream.ts';
+import { eventStreamLines } from '../event-stream/event-text.ts';
+import { UwsEventOutlet } from './event-outlet.ts';
 import { closeLines, endHead, writeLines } from './head-lines.ts';
 import { type BodilessReplies, type UwsReplies, UwsReply } from './reply.ts';
 
@@ -30,6 +34,7 @@ export interface ExchangeContext {
   readonly peers: Peers | undefined;
   readonly bodyDeadlines: BodyDeadlines;
   readonly bodyTimeoutMs: number;
+  readonly eventStreams: EventStreamOptions;
 }
 
 /**
@@ -63,6 +68,9 @@ export class UwsExchange implements ScopeFacts, ArrivingBody, ReplySink {
   /** During a drain: this is still the turn of the parser that read the body. */
   #isInTurn = false;
   #waiting: UwsReply | undefined;
+  /** Reads the stream of the request, where its client takes events; undefined: it does not. */
+  #events: EventStream | undefined;
+  #outlet: UwsEventOutlet | undefined;
   /**
    * The span of the request, where requests are traced. The server sets it before anything else is done with the
    * request.
@@ -138,7 +146,9 @@ export class UwsExchange implements ScopeFacts, ArrivingBody, ReplySink {
     scope.body = body.lease;
     if (this.span !== undefined) scope.trace = this.span.calls;
     this.#scope = scope;
-    const { bodyDeadlines, bodyTimeoutMs } = this.#context;
+    const { bodyDeadlines, bodyTimeoutMs, eventStreams } = this.#context;
+    if (acceptsEventStream(head.accept))
+      scope.streams = this.#events = new EventStream(eventStreams);
     this.dueAt = scope.receivedAt + bodyDeadlineMs(head.contentLength, bodyTimeoutMs);
     bodyDeadlines.add(this);
     this.#res.onData((chunk, last) => {
@@ -313,6 +323,10 @@ export class UwsExchange implements ScopeFacts, ArrivingBody, ReplySink {
    */
   #send(reply: Reply, inTurn: boolean): void {
     if (this.#done || this.#cors === undefined) return;
+    if (this.#events?.isOpen === true) {
+      this.#sendEvents(this.#events, this.#cors);
+      return;
+    }
     const res = this.#res;
     this.span?.answered(reply === undefined ? 204 : 200);
     const { draining } = this.#context.inFlight;
@@ -337,6 +351,18 @@ export class UwsExchange implements ScopeFacts, ArrivingBody, ReplySink {
       if (draining) writeLines(res, closeLines);
       this.#write(reply, false);
     }
+  }
+
+  /** Answers by events. The span ends with the last of them. */
+  #sendEvents(events: EventStream, cors: CorsLines): void {
+    const limit = rateLimitLines(this.#scope?.rateNotice);
+    const lines = [...eventStreamLines, ...cors.lines, ...limit];
+    const onEnd = () => {
+      this.span?.answered(200);
+      this.#finish();
+    };
+    this.#outlet = new UwsEventOutlet(this.#res, this.#context.replies, events, lines, onEnd);
+    events.start(this.#outlet);
   }
 
   /**
@@ -402,6 +428,8 @@ export class UwsExchange implements ScopeFacts, ArrivingBody, ReplySink {
     this.#finish();
     this.span?.left();
     this.#waiting?.leave();
+    this.#events?.leave();
+    this.#outlet?.leave();
     this.#context.bodyDeadlines.delete(this);
     if (!this.#isHandled) this.#body?.release();
     this.#scope?.cancel();

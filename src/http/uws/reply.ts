@@ -9,11 +9,17 @@ import { bodilessPerTurn, writeDeadlineMs } from '../edge/limits.ts';
  */
 const offerMs = 2500;
 
-/** The replies of one server that their clients have not taken whole. */
+/** What may have bytes that the system had no room for. */
+interface Offering {
+  /** Offers them to the system again. */
+  offer(): void;
+}
+
+/** The replies of one server that their clients have not taken whole, and its event streams. */
 export class UwsReplies {
   readonly memory: ReplyMemory;
   readonly writeTimeoutMs: number;
-  readonly #waiting = new Set<UwsReply>();
+  readonly #waiting = new Set<Offering>();
   #offering: NodeJS.Timeout | undefined;
 
   constructor(memory: ReplyMemory, writeTimeoutMs: number) {
@@ -21,14 +27,14 @@ export class UwsReplies {
     this.writeTimeoutMs = writeTimeoutMs;
   }
 
-  add(reply: UwsReply): void {
+  add(reply: Offering): void {
     this.#waiting.add(reply);
     this.#offering ??= setInterval(() => {
       for (const waiting of this.#waiting) waiting.offer();
     }, offerMs);
   }
 
-  delete(reply: UwsReply): void {
+  delete(reply: Offering): void {
     this.#waiting.delete(reply);
     if (this.#waiting.size > 0) return;
     clearInterval(this.#offering);

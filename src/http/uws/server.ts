@@ -21,6 +21,7 @@ import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
 import type { TlsFiles } from '../edge/tls.ts';
+import type { EventStreamOptions } from '../event-stream/event-stream.ts';
 import { socketFacts } from '../socket/facts.ts';
 import { createHandshake, type Handshake, subprotocolOf } from '../socket/handshake.ts';
 import { createSocketContext } from '../socket/sockets.ts';
@@ -60,6 +61,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly peers: Peers | undefined;
   readonly bodyDeadlines = new BodyDeadlines();
   readonly bodyTimeoutMs: number;
+  readonly eventStreams: EventStreamOptions;
   readonly #scheme: Scheme;
   readonly #uws: Uws;
   readonly #app: TemplatedApp;
@@ -80,6 +82,8 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.service = service;
     this.warn = options.warn;
     this.bodyTimeoutMs = options.bodyTimeoutMs;
+    const { streamPingMs, writeTimeoutMs } = options;
+    this.eventStreams = { streamPingMs, writeTimeoutMs, replyMemory: service.replyMemory };
     this.peers = createPeers(options.trustedProxies);
     this.#uws = uws;
     this.#options = options;

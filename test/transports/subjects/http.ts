@@ -118,24 +118,33 @@ async function listenWith(handler: RequestListener): Promise<Listening> {
 }
 
 /** Every way in over HTTP: both servers, and the handler in the servers of others. */
-export const httpSubjects: readonly Subject[] = [
-  subject('uWebSockets.js', server('uws')),
-  subject('node:http', server('node')),
-  subject('nodeHandler() in node:http', (service, options) =>
-    listenWith(createNodeHandler(service, options)),
-  ),
-  subject('nodeHandler() in Express', (service, options) => {
-    const app = express();
-    app.use('/rpc', createNodeHandler(service, options));
-    return listenWith(app);
-  }),
-  subject('nodeHandler() in Fastify', async (service, options) => {
-    const handler: NodeHandler = createNodeHandler(service, options);
-    const app = fastify();
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    app.all('/rpc', handler);
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };
-  }),
+export const waysIn: readonly { readonly name: string; readonly put: Put }[] = [
+  { name: 'uWebSockets.js', put: server('uws') },
+  { name: 'node:http', put: server('node') },
+  {
+    name: 'nodeHandler() in node:http',
+    put: (service, options) => listenWith(createNodeHandler(service, options)),
+  },
+  {
+    name: 'nodeHandler() in Express',
+    put: (service, options) => {
+      const app = express();
+      app.use('/rpc', createNodeHandler(service, options));
+      return listenWith(app);
+    },
+  },
+  {
+    name: 'nodeHandler() in Fastify',
+    put: async (service, options) => {
+      const handler: NodeHandler = createNodeHandler(service, options);
+      const app = fastify();
+      app.removeAllContentTypeParsers();
+      app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+      app.all('/rpc', handler);
+      await app.listen({ port: 0, host: '127.0.0.1' });
+      return { port: (app.server.address() as AddressInfo).port, close: () => app.close() };
+    },
+  },
 ];
+
+export const httpSubjects: readonly Subject[] = waysIn.map(({ name, put }) => subject(name, put));

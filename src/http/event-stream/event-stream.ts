@@ -1,0 +1,229 @@
+import type { ReplyMemory, WaitingReply } from '../../dispatch/reply-memory.ts';
+import type {
+  StreamCall,
+  StreamFlow,
+  StreamHost,
+  StreamSink,
+} from '../../dispatch/streams/contract.ts';
+import { ValueWindow } from '../../dispatch/streams/value-window.ts';
+import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
+import { writeDeadlineMs } from '../edge/limits.ts';
+import { endEvent, heartbeat, valueEnd, valueStart } from './event-text.ts';
+
+/** The connection that events are written to, as its server has it. None of the methods throws. */
+export interface EventOutlet {
+  /**
+   * Writes texts behind each other; the first time, the head of the reply before them.
+   *
+   * @param isLast whether the reply ends behind them. It does so at once where the system takes them
+   * @returns false: the system has not taken all of it. The server then calls `EventStream.drained` when it has, and until
+   *   then nothing more is written
+   */
+  write(texts: readonly string[], isLast: boolean): boolean;
+  /** Ends the reply, whose last texts the system has taken by now. Nothing is called afterwards. */
+  end(): void;
+  /** Closes the connection: its client does not read. */
+  cut(): void;
+}
+
+/** What the event streams of one server share. */
+export interface EventStreamOptions {
+  /** A stream that was silent for so long writes a comment; 0: it does not. */
+  readonly streamPingMs: number;
+  /** How long a client may read nothing, beyond the time that the waiting bytes allow. */
+  readonly writeTimeoutMs: number;
+  readonly replyMemory: ReplyMemory;
+}
+
+/**
+ * A stream that has given nothing for so long writes a comment, and with it the head of its reply: the client learns that
+ * the stream is open.
+ */
+const firstPingMs = 50;
+
+/** Longer values are no part of a joined text: a text has a longest length, which a value may almost have. */
+const longValue = 64 * 1024;
+
+/**
+ * The reader of one request over HTTP: the values of its stream as server-sent events (docs/protocol.md, "Server-sent
+ * events"). A value gives its credit back when the system has taken its bytes. So for a client that does not read, the
+ * server holds a window of values beside what the system holds, and the generator stands still.
+ */
+export class EventStream implements StreamHost, StreamSink, WaitingReply {
+  readonly #options: EventStreamOptions;
+  #id = '';
+  #valueStart = '';
+  #window: ValueWindow | undefined;
+  #outlet: EventOutlet | undefined;
+  /** Values that were not written yet. */
+  #values: string[] = [];
+  /** Lengths of the values that were written since the system has last taken all. */
+  #written: number[] = [];
+  #ended: Outcome | undefined;
+  /** Something was written: the head of the reply, too. */
+  #hasBegun = false;
+  #isEndWritten = false;
+  #isFlushing = false;
+  /** The system has not taken what was written. */
+  #isBlocked = false;
+  #isOver = false;
+  #ping: NodeJS.Timeout | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  readonly #since = performance.now();
+  #taken = 0;
+  /** Of the texts that wait for the client: see {@link WaitingReply}. */
+  bytes = 0;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the request is answered by events: its stream has opened. */
+  get isOpen(): boolean {
+    return this.#window !== undefined;
+  }
+
+  /** See {@link StreamHost}. The streams of a batch could not be told from its replies. */
+  accept({ procedure, id }: StreamCall, isAlone: boolean): StreamSink | undefined {
+    if (!isAlone || id === undefined) return undefined;
+    this.#id = id;
+    this.#valueStart = valueStart(procedure, id);
+    return this;
+  }
+
+  /** See {@link StreamSink}. The call is answered without a reply: `start` comes next. */
+  opened(flow: StreamFlow): Reply {
+    this.#window = new ValueWindow(flow);
+    return undefined;
+  }
+
+  /** Begins to write. */
+  start(outlet: EventOutlet): void {
+    this.#outlet = outlet;
+    this.#setPing(firstPingMs);
+    this.#window?.open();
+    this.#flushSoon();
+  }
+
+  value(text: string): void {
+    if (this.#isOver) return;
+    this.#values.push(text);
+    if (this.#isBlocked) this.#count(this.bytes + Buffer.byteLength(text));
+    else this.#flushSoon();
+  }
+
+  end(outcome: Outcome): void {
+    this.#ended = outcome;
+    this.#flushSoon();
+  }
+
+  /** The system has taken what was written. */
+  drained(): void {
+    if (this.#isOver || !this.#isBlocked) return;
+    this.#isBlocked = false;
+    clearTimeout(this.#deadline);
+    this.#count(0);
+    if (this.#isEndWritten) {
+      this.leave();
+      this.#outlet?.end();
+      return;
+    }
+    this.#onTaken();
+    this.#flush();
+  }
+
+  /** The connection has gone. */
+  leave(): void {
+    this.#isOver = true;
+    clearTimeout(this.#ping);
+    clearTimeout(this.#deadline);
+    this.#count(0);
+  }
+
+  /** See {@link WaitingReply}. */
+  get pace(): number {
+    return this.#taken / (performance.now() - this.#since + 1);
+  }
+
+  cut(): void {
+    if (!this.#isOver) this.#outlet?.cut();
+  }
+
+  /** Writes at the end of the turn: a generator, or a message of a worker, gives several values in one. */
+  #flushSoon(): void {
+    if (this.#isFlushing || this.#isBlocked || this.#outlet === undefined) return;
+    this.#isFlushing = true;
+    queueMicrotask(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#isOver || this.#isBlocked || this.#isEndWritten) return;
+    const values = this.#values;
+    if (values.length === 0 && this.#ended === undefined) return;
+    this.#values = [];
+    const texts: string[] = [];
+    let joined = '';
+    for (const value of values) {
+      this.#written.push(value.length);
+      if (value.length > longValue) {
+        texts.push(joined + this.#valueStart, value);
+        joined = valueEnd;
+      } else {
+        joined += this.#valueStart + value + valueEnd;
+      }
+    }
+    if (this.#ended !== undefined) {
+      joined += endEvent(this.#id, this.#ended);
+      this.#isEndWritten = true;
+    }
+    texts.push(joined);
+    this.#write(texts);
+  }
+
+  #write(texts: readonly string[]): void {
+    const { streamPingMs, writeTimeoutMs } = this.#options;
+    if (this.#hasBegun) this.#ping?.refresh();
+    else this.#setPing(streamPingMs);
+    this.#hasBegun = true;
+    if (this.#outlet?.write(texts, this.#isEndWritten) !== false) {
+      if (this.#isEndWritten) this.leave();
+      else this.#onTaken();
+      return;
+    }
+    this.#isBlocked = true;
+    let bytes = 0;
+    for (const text of texts) bytes += Buffer.byteLength(text);
+    this.#deadline = setTimeout(() => this.cut(), writeDeadlineMs(bytes, writeTimeoutMs));
+    this.#count(bytes);
+  }
+
+  /** The system has all that was written: the stream may go on. */
+  #onTaken(): void {
+    const written = this.#written;
+    this.#written = [];
+    for (const length of written) {
+      this.#taken += length;
+      this.#window?.taken(length);
+    }
+  }
+
+  #setPing(ms: number): void {
+    clearTimeout(this.#ping);
+    this.#ping = ms === 0 ? undefined : setTimeout(() => this.#onSilence(), ms);
+  }
+
+  #onSilence(): void {
+    if (!this.#isOver && !this.#isBlocked) this.#write([heartbeat]);
+  }
+
+  /** Sets how many bytes wait for the client. */
+  #count(bytes: number): void {
+    const { replyMemory } = this.#options;
+    if (this.bytes > 0) replyMemory.delete(this);
+    this.bytes = bytes;
+    if (bytes > 0) replyMemory.add(this);
+  }
+}

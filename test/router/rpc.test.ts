@@ -212,15 +212,18 @@ describe('rpc as a decorator', () => {
       }
       return Symbolic;
     }, /must be a string, got symbol/);
-    refuses(() => {
-      class Generating {
-        @rpc
-        static *numbers(): Generator<number> {
-          yield 1;
-        }
+  });
+
+  test('a method that is a generator streams', () => {
+    const router = new Router();
+    class Counting {
+      @router.rpc
+      static *numbers(): Generator<number> {
+        yield 1;
       }
-      return Generating;
-    }, /a generator function/);
+    }
+    assert.equal(typeof Counting.numbers, 'function');
+    assert.equal(router.get('numbers')?.stream?.drain, 'end');
   });
 
   test('refuses legacy decorators, and what is no method', () => {

@@ -75,12 +75,15 @@ function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-function curlLine(call: ExampleCall | undefined, url: string): string {
+function curlLine(router: AnyRouter, call: ExampleCall | undefined, url: string): string {
   // Without -g, curl reads the brackets of an IPv6 address as a pattern.
   const command = url.includes('[') ? ['curl', '-g', url] : ['curl', url];
   const post =
     call === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(call)];
-  return [...command, ...post].map(quote).join(' ');
+  const isStream = call !== undefined && router.get(call.method)?.stream !== undefined;
+  // Without -N, curl shows the values of a stream when there are many.
+  const stream = isStream ? ['-N', '-H', 'accept: text/event-stream'] : [];
+  return [...command, ...stream, ...post].map(quote).join(' ');
 }
 
 /**
@@ -130,7 +133,7 @@ export function banner(app: Served, facts: BannerFacts): string {
     ...procedureRows(app),
     '',
     'Try it:',
-    `  ${curlLine(call, reachable(url))}`,
+    `  ${curlLine(app.router, call, reachable(url))}`,
     ...hookHint(app, call, authenticates),
     '',
     '',

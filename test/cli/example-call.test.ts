@@ -113,6 +113,18 @@ describe('the banner', () => {
     assert.deepEqual(rest, ['', '']);
   });
 
+  it('asks for the events of a stream', () => {
+    const router = new Router();
+    router.rpc({ name: 'ticks' }, function* ticks() {
+      yield 1;
+    });
+    const [command = ''] = linesOf(router, false);
+    assert.match(
+      command,
+      /^ {2}curl http:\S+ -N -H 'accept: text\/event-stream' -H 'content-type: /,
+    );
+  });
+
   it('says below the curl line that authenticate asks for more', () => {
     const [command = '', hint] = linesOf(open, true);
     assert.match(command, curl);

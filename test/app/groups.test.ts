@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type AppOptions, RpcApp } from '../../src/index.ts';
+import { RpcApp } from '../../src/index.ts';
 import { fixture } from '../files.ts';
 import { patience } from '../patience.ts';
 import { isSettled } from '../service/harness.ts';
@@ -17,7 +17,7 @@ interface Answer {
   readonly error?: { readonly code: number; readonly data?: unknown };
 }
 
-async function start(t: TestContext, transport: AppOptions['transport']) {
+async function start(t: TestContext) {
   const app = new RpcApp({
     ...patience,
     modules: [fixture('service/groups.ts')],
@@ -26,7 +26,6 @@ async function start(t: TestContext, transport: AppOptions['transport']) {
     spareWorkers: 0,
     niceIncrement: 0,
     port: 0,
-    transport,
     shutdownGraceMs: 0,
     logLevel: 'silent',
     // Calls that never end have no deadline here: nothing but the end of the service ends them.
@@ -45,48 +44,46 @@ async function start(t: TestContext, transport: AppOptions['transport']) {
   return { app, ask };
 }
 
-for (const transport of ['auto', 'node'] as const) {
-  test(`a group that is full of calls that never end keeps nobody else waiting (${transport})`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'tandem-groups-'));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'journal');
-    writeFileSync(file, '');
-    const { app, ask } = await start(t, transport);
-    const endless = Array.from({ length: 12 }, (_, id) =>
-      ask({ id, method: 'heavy.spin', params: { file, text: 'spin' } }),
-    );
-    const { dispatcher } = app;
-    await until(() => readFileSync(file, 'utf8').split('\n').length === 3);
-    await until(() => dispatcher.stats().groups.heavy?.queued === 10);
-    const waiting = ask({ id: 'one more', method: 'heavy.thread' });
-    for (let id = 0; id < 50; id++) {
-      for (const method of ['thread', 'waits', 'here']) {
-        const { result } = await ask({ id, method });
-        assert.equal(typeof result, 'number', method);
-      }
+test('a group that is full of calls that never end keeps nobody else waiting', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-groups-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'journal');
+  writeFileSync(file, '');
+  const { app, ask } = await start(t);
+  const endless = Array.from({ length: 12 }, (_, id) =>
+    ask({ id, method: 'heavy.spin', params: { file, text: 'spin' } }),
+  );
+  const { dispatcher } = app;
+  await until(() => readFileSync(file, 'utf8').split('\n').length === 3);
+  await until(() => dispatcher.stats().groups.heavy?.queued === 10);
+  const waiting = ask({ id: 'one more', method: 'heavy.thread' });
+  for (let id = 0; id < 20; id++) {
+    for (const method of ['thread', 'waits', 'here']) {
+      const { result } = await ask({ id, method });
+      assert.equal(typeof result, 'number', method);
     }
-    // The group is full, and its part of a batch alone waits; the part before it has run.
-    const batch = ask<Answer[]>([
-      { id: 'a', method: 'note', params: { file, text: 'before' } },
-      { id: 'b', method: 'heavy.thread' },
-    ]);
-    await until(() => dispatcher.stats().groups.heavy?.queued === 12);
-    assert.match(readFileSync(file, 'utf8'), /^before$/m);
-    for (const call of [...endless, waiting, batch]) assert.equal(await isSettled(call), false);
-    assert.equal(dispatcher.stats().pool?.queued, 0);
-    await app.close();
-    const codes = (await Promise.all(endless)).map(({ error }) => error?.code);
-    assert.deepEqual(
-      codes.toSorted((a = 0, b = 0) => b - a),
-      [...Array(2).fill(-32002), ...Array(10).fill(-32003)],
-    );
-    assert.equal((await waiting).error?.code, -32003);
-    assert.deepEqual(
-      (await batch).map(({ id, error }) => [id, error?.code]),
-      [
-        ['a', undefined],
-        ['b', -32003],
-      ],
-    );
-  });
-}
+  }
+  // The group is full, and its part of a batch alone waits; the part before it has run.
+  const batch = ask<Answer[]>([
+    { id: 'a', method: 'note', params: { file, text: 'before' } },
+    { id: 'b', method: 'heavy.thread' },
+  ]);
+  await until(() => dispatcher.stats().groups.heavy?.queued === 12);
+  assert.match(readFileSync(file, 'utf8'), /^before$/m);
+  for (const call of [...endless, waiting, batch]) assert.equal(await isSettled(call), false);
+  assert.equal(dispatcher.stats().pool?.queued, 0);
+  await app.close();
+  const codes = (await Promise.all(endless)).map(({ error }) => error?.code);
+  assert.deepEqual(
+    codes.toSorted((a = 0, b = 0) => b - a),
+    [...Array(2).fill(-32002), ...Array(10).fill(-32003)],
+  );
+  assert.equal((await waiting).error?.code, -32003);
+  assert.deepEqual(
+    (await batch).map(({ id, error }) => [id, error?.code]),
+    [
+      ['a', undefined],
+      ['b', -32003],
+    ],
+  );
+});

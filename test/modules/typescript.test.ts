@@ -214,7 +214,7 @@ async function servedFrom(folder: ModuleFolder, modules: readonly string[]): Pro
   const script = folder.write(
     'serve.mjs',
     `import { Dispatcher } from ${JSON.stringify(new URL('src/index.js', tree).href)};
-     const dispatcher = new Dispatcher({ modules: ${JSON.stringify(modules)}, workers: 1, logLevel: 'silent' });
+     const dispatcher = new Dispatcher({ modules: ${JSON.stringify(modules)}, workers: 1, spareWorkers: 0, logLevel: 'silent' });
      try {
        await dispatcher.ready();
        console.log(await dispatcher.dispatchText('{"method":"seven","id":1}'), process.env.TSX_TSCONFIG_PATH);

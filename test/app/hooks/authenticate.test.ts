@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { type Authenticate, type AuthRequest, Router, RpcError } from '../../../src/index.ts';
 import { turns } from '../../http/harness.ts';
 import { header, json, post, request, rpc } from '../../http/raw-client.ts';
-import { carriers, deferred, serve } from './harness.ts';
+import { carriers, deferred, type Served, serve } from './harness.ts';
 
 /** docs/protocol.md, "Who may call". */
 
@@ -43,12 +43,28 @@ function counting() {
 
 for (const carrier of carriers) {
   describe(`authenticate on ${carrier}`, () => {
+    const ends: (() => unknown)[] = [];
+    let common: Served;
+    let current: Authenticate = () => undefined;
+    before(async () => {
+      const suite = { after: (end: () => unknown) => ends.push(end) };
+      common = await serve(suite, carrier, { authenticate: (asked) => current(asked) });
+    });
+    after(async () => {
+      for (const end of ends.toReversed()) await end();
+    });
+    /** The service that these tests share, with a hook of the test. */
+    const served = (authenticate: Authenticate): Served => {
+      current = authenticate;
+      return common;
+    };
+
     for (const [when, hook] of [
       ['at once', () => ({ user: 'ann', roles: ['a'] })],
       ['later', async () => ({ user: 'ann', roles: ['a'] })],
     ] as const) {
-      test(`what it returns ${when} is context.auth in both places`, async (t) => {
-        const { client } = await serve(t, carrier, { authenticate: hook });
+      test(`what it returns ${when} is context.auth in both places`, async () => {
+        const { client } = served(hook);
         const one = client();
         for (const place of ['inline', 'worker']) {
           const reply = await one.ask(post(rpc(`who.${place}`)));
@@ -70,13 +86,13 @@ for (const carrier of carriers) {
       });
     }
 
-    test('it is asked once per request, with the request as it came, read only', async (t) => {
+    test('it is asked once per request, with the request as it came, read only', async () => {
       const asked: AuthRequest[] = [];
       const authenticate = (request: AuthRequest) => {
         asked.push(request);
         return null;
       };
-      const { client } = await serve(t, carrier, { authenticate });
+      const { client } = served(authenticate);
       const one = client();
       const headers = {
         Authorization: 'Bearer x',
@@ -106,16 +122,16 @@ for (const carrier of carriers) {
       assert.deepEqual([get?.method, get?.path, get?.headers.host], ['GET', '/rpc', 'test']);
     });
 
-    test('a hook that returns nothing lets everybody in: auth is undefined', async (t) => {
-      const { client } = await serve(t, carrier, { authenticate: () => undefined });
+    test('a hook that returns nothing lets everybody in: auth is undefined', async () => {
+      const { client } = served(() => undefined);
       for (const place of ['inline', 'worker']) {
         assert.equal(json(await client().ask(post(rpc(`who.${place}`)))).result, 'nobody');
       }
     });
 
-    test('what a handler does to it is seen by nobody else', async (t) => {
+    test('what a handler does to it is seen by nobody else', async () => {
       const session = { user: 'ann' };
-      const { client } = await serve(t, carrier, { authenticate: () => session });
+      const { client } = served(() => session);
       const one = client();
       for (const place of ['inline', 'worker']) {
         assert.deepEqual(json(await one.ask(post(rpc(`change.${place}`)))).result, {
@@ -173,8 +189,8 @@ for (const carrier of carriers) {
       });
     }
 
-    test('of a large refused body only the envelope is read', async (t) => {
-      const { client } = await serve(t, carrier, { authenticate: refuse });
+    test('of a large refused body only the envelope is read', async () => {
+      const { client } = served(refuse);
       const text = 'x'.repeat(100_000);
       for (const [body, id] of [
         [`{"jsonrpc":"2.0","id":"head","method":"run","params":{"text":"${text}"}}`, 'head'],
@@ -190,11 +206,11 @@ for (const carrier of carriers) {
       assert.equal((await client().ask(post(notification))).status, 204);
     });
 
-    test('what is no refusal is a -32603 with a ref, and one log line with its stack', async (t) => {
+    test('what is no refusal is a -32603 with a ref, and one log line with its stack', async () => {
       const cyclic: { self?: unknown } = {};
       cyclic.self = cyclic;
       let result: () => unknown = () => undefined;
-      const { client, lines } = await serve(t, carrier, { authenticate: () => result() });
+      const { client, lines } = served(() => result());
       for (const [made, detail] of [
         [
           () => {
@@ -269,14 +285,14 @@ for (const carrier of carriers) {
       assert.deepEqual(json(reply).result, { user: 'ann' });
     });
 
-    test('GET and HEAD pass through it, other routes do not', async (t) => {
+    test('GET and HEAD pass through it, other routes do not', async () => {
       let isKnown = false;
       let later = false;
       const authenticate = () => {
         const answer = () => (isKnown ? { user: 'ann' } : refuse());
         return later ? Promise.resolve().then(answer) : answer();
       };
-      const { client } = await serve(t, carrier, { authenticate });
+      const { client } = served(authenticate);
       for (later of [false, true]) {
         isKnown = false;
         for (const path of ['/rpc', '/rpc?format=openrpc', '/rpc?format=other']) {
@@ -308,24 +324,24 @@ for (const carrier of carriers) {
       }
     });
 
-    test('a hook that fails for GET is a 500 with a ref', async (t) => {
+    test('a hook that fails for GET is a 500 with a ref', async () => {
       const authenticate = async () => {
         throw new Error('broken hook');
       };
-      const { client, lines } = await serve(t, carrier, { authenticate });
+      const { client, lines } = served(authenticate);
       const reply = await client().ask(request('GET', '/rpc'));
       assert.equal(reply.status, 500);
       assert.deepEqual(json(reply).error.data, { ref: lines.at(-1)?.fields.ref });
     });
 
-    test('it runs while the body arrives: a body in pieces is whole', async (t) => {
+    test('it runs while the body arrives: a body in pieces is whole', async () => {
       const verdict = deferred<{ user: string }>();
       const asked = deferred<void>();
       const authenticate = () => {
         asked.resolve();
         return verdict.promise;
       };
-      const { client } = await serve(t, carrier, { authenticate });
+      const { client } = served(authenticate);
       const one = client();
       const bytes = post(rpc('who.worker', { text: 'é'.repeat(200) }));
       await one.write(bytes.subarray(0, -10));

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
 import { type AppOptions, RpcApp } from '../../../src/index.ts';
 import { moduleUrl } from '../../files.ts';
 import { RawClient } from '../../http/raw-client.ts';
@@ -20,8 +19,13 @@ export interface Served {
 
 export const procedures = moduleUrl('test/fixtures/app/hooks/procedures.ts');
 
+/** What cleans up when it ends: a test, or a suite. */
+interface Ended {
+  after(end: () => unknown): unknown;
+}
+
 /** An app over one of the three ways in: both servers, and the handler in a server of somebody else's. */
-export async function serve(t: TestContext, carrier: Carrier, given: AppOptions): Promise<Served> {
+export async function serve(t: Ended, carrier: Carrier, given: AppOptions): Promise<Served> {
   const { log, lines } = recorder();
   const source = given.router === undefined ? { modules: [procedures] } : {};
   const common = {

@@ -53,15 +53,15 @@ function createStreams(deadlines: DeadlineSweep): OpenStreams {
 
 const nothing = (): void => {};
 
-export const pool = poolSubject('pool', undefined);
+export const pool = poolSubject('pool', undefined, { mixes: 12, closes: 3 });
 /** The workers of a group are a pool of their own, which tells of its calls under the group's place. */
-export const group = poolSubject('group', 'heavy');
+export const group = poolSubject('group', 'heavy', { mixes: 4, closes: 1 });
 
-function poolSubject(name: string, ofGroup: string | undefined): Subject {
+function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['cases']): Subject {
   return {
     name,
     abilities: { runs: true, stopsThreads: true },
-    cases: { mixes: 12, closes: 3 },
+    cases,
     open: async ({ observer, maxReplyBytes }) => {
       const modules = [fixture('executors/procedures.ts')];
       const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
@@ -113,7 +113,7 @@ function poolSubject(name: string, ofGroup: string | undefined): Subject {
 export const poolIntoSinks: Subject = {
   ...pool,
   name: 'pool into sinks',
-  cases: { mixes: 6, closes: 2 },
+  cases: { mixes: 6, closes: 1 },
   open: async (options) => {
     const { executor, close } = await pool.open(options);
     return { executor: intoSinks(executor), close };

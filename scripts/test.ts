@@ -23,10 +23,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
 /** Files and folders that take long. docs/testing.md gives the reason for each. */
 const long = [
+  'test/app/importing.test.ts',
   'test/app/typebox.test.ts',
   'test/bench/smoke.test.ts',
   'test/cli/init.test.ts',
   'test/cli/stack-traces.test.ts',
+  'test/client/package.test.ts',
   'test/client/thousand.test.ts',
   'test/codegen/hostile.test.ts',
   'test/docs/mounting.test.ts',
@@ -49,6 +51,7 @@ const long = [
   'test/faults/soak.test.ts',
   'test/faults/storm.test.ts',
   'test/faults/survival.test.ts',
+  'test/fresh-properties.test.ts',
   'test/hostile/fresh-seeds.test.ts',
   'test/modules/other-form.test.ts',
   'test/service/clock.test.ts',
@@ -76,7 +79,6 @@ const together = [
 /** Files in these folders that need a process of their own, or enough time for one. */
 const alone = new Set([
   'test/client/bundle.test.ts',
-  'test/client/package.test.ts',
   'test/codegen/compatibility/generated.test.ts',
   'test/codegen/endless.test.ts',
   'test/codegen/round-trip.test.ts',

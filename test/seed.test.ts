@@ -13,6 +13,9 @@ function sources(): { name: string; text: string }[] {
     .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
 }
 
+/** This file, and those whose purpose are fresh seeds: no part of `npm test`. */
+const fresh = ['seed.test.ts', 'fresh-properties.test.ts', 'hostile/fresh-seeds.test.ts'];
+
 /** Each property that is run, from its line to the end of its statement. */
 const properties = /^( *)(?:\S.*)?\bfc\.(?:assert|check|sample)\((?:.*\);$|[\s\S]*?^\1\S.*;$)/gm;
 
@@ -24,8 +27,7 @@ test('no test draws a fresh seed: what failed once fails again', () => {
     for (const property of found) {
       assert.match(property, /\bseed\b|\.\.\.replay\b/, `${name}: a property without a seed`);
     }
-    // This file, and the one whose purpose are fresh seeds: no part of `npm test`.
-    if (name === 'seed.test.ts' || name === 'hostile/fresh-seeds.test.ts') continue;
+    if (fresh.includes(name)) continue;
     assert.doesNotMatch(text, /\bMath\.random\(|\brandom(?:Int|UUID|Bytes)\(/, name);
   }
 });

@@ -4,7 +4,7 @@ import { fixture, startCli } from './process.ts';
 
 const delayMs = 400;
 /** Holds each process up before it runs anything of ours. */
-const slow = `data:text/javascript,const until = performance.now() + ${delayMs}; while (performance.now() < until);`;
+const slow = `data:text/javascript,Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${delayMs});`;
 
 for (const flags of [[], ['--no-supervisor']]) {
   test(`the banner counts from the start of the process: serve ${flags.join(' ')}`, async () => {

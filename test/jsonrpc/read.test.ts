@@ -10,7 +10,7 @@ import {
 } from '../../src/jsonrpc/envelope.ts';
 import { scanEnvelope } from '../../src/jsonrpc/quick/scan.ts';
 import { readBody, readBytes } from '../../src/jsonrpc/read.ts';
-import { seed } from '../seed.ts';
+import { cases, seed } from '../seed.ts';
 import { body, mutate, randomOf, request } from './bodies.ts';
 import { beginsLongArray, parseModel, type Reading, readModel } from './model.ts';
 
@@ -36,7 +36,7 @@ function forMutations(
         }
       }
     }),
-    { seed, numRuns: runs, includeErrorInReport: true },
+    { seed, numRuns: cases(runs), includeErrorInReport: true },
   );
   return checked;
 }
@@ -279,6 +279,6 @@ test('an id comes back to the letter', () => {
         assert.equal(entry.id, id);
       }
     }),
-    { seed, numRuns: 1500 },
+    { seed, numRuns: cases(1500) },
   );
 });

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { describe, it } from 'node:test';
 import type { Ajv as AjvClass } from 'ajv';
 import fc from 'fast-check';
-import { seed } from '../../seed.ts';
+import { cases, seed } from '../../seed.ts';
 import { compareParams } from './apis.ts';
 
 // CommonJS whose types do not fit an ES module's default import.
@@ -232,9 +232,9 @@ describe('generated schemas', () => {
           assert.ok(fresh(value), `${JSON.stringify(value)} is refused now`);
         }
       }),
-      { seed, numRuns: 500 },
+      { seed, numRuns: cases(200) },
     );
-    assert.ok(compatible > 100 && values > 2500, `${compatible} compatible, ${values} values`);
+    assert.ok(compatible > 40 && values > 1000, `${compatible} compatible, ${values} values`);
   });
 
   it('that were widened break nobody', () => {
@@ -264,7 +264,7 @@ describe('generated schemas', () => {
           assert.deepEqual(lines, [], JSON.stringify(after));
         }
       }),
-      { seed, numRuns: 150 },
+      { seed, numRuns: cases(60) },
     );
   });
 });

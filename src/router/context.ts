@@ -43,8 +43,6 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
 
 /** The context of a call, as `invoke` has it. */
 export interface InvokeContext extends CallContext {
-  /** JSON text of the request's id, undefined for a notification. */
-  readonly idText?: string | undefined;
   /** Set by `invoke`: how long the handler held its thread, where it began after a wait for what runs in front of it. */
   resumedMs?: number;
 }

@@ -5,6 +5,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome, resultOutcome } from '../jsonrpc/reply.ts';
 import { assertNothing } from './authorize.ts';
 import type { InvokeContext } from './context.ts';
+import { LazyContext } from './lazy-context.ts';
 import type { Passed } from './middleware/passed.ts';
 import { runChain } from './middleware/run.ts';
 import { ResultFault } from './result-fault.ts';
@@ -135,11 +136,12 @@ async function settle(
 function finish(
   procedure: Procedure,
   result: unknown,
-  { idText }: InvokeContext,
+  context: InvokeContext,
   options: InvokeOptions,
 ): Outcome {
   const { stream, result: rules } = procedure;
   if (stream !== undefined) return open(procedure, stream, result, options);
+  const idText = LazyContext.idTextOf(context);
   return toOutcome(procedure, rules, 'the result does not match returns', result, idText, options);
 }
 

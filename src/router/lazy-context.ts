@@ -72,6 +72,11 @@ export class LazyContext implements InvokeContext {
     this.#ticket = ticket;
   }
 
+  /** JSON text of the request's id. No member of the context: middleware may add any name that handlers do not know. */
+  static idTextOf(context: InvokeContext): string | undefined {
+    return #id in context ? context.#id : undefined;
+  }
+
   /** Milliseconds that the handler held the thread, where it began after a wait for what runs in front of it. */
   get resumedMs(): number {
     return this.#resumedMs;
@@ -104,10 +109,6 @@ export class LazyContext implements InvokeContext {
   get log(): CallLog {
     this.#log ??= this.#host?.lines.of(this.#procedure.name, this.#id) ?? noLog;
     return this.#log;
-  }
-
-  get idText(): string | undefined {
-    return this.#id;
   }
 
   get id(): string | number | null | undefined {

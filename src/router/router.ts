@@ -101,7 +101,7 @@ export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
     }
     if (state.isInUse) {
       throw new RegistrationError(
-        `use: this router has procedures already, which would run without ${shown(middleware.name)}; call use before the first procedure`,
+        `use: this router has procedures already, which would run without ${middleware.name === '' ? 'this middleware' : shown(middleware.name)}; call use before the first procedure`,
       );
     }
     state.links = distinct([...state.links, { kind: 'use', run: middleware as Middleware }]);

@@ -27,6 +27,9 @@ export interface CallerOptions<E extends Env = Env>
 /** The contract of a router that `Router.from` has made; of another one, any name by `call`. */
 type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
 
+/** The longest delay that setTimeout takes. */
+const longestDelayMs = 2 ** 31 - 1;
+
 /**
  * A client of a router in this process, for tests and scripts: `await api.users.get({ id: 'x' })`. A call takes the way
  * of a call over HTTP, JSON both ways, but for the socket: its params are validated, `authorize` and middleware are asked,
@@ -49,10 +52,16 @@ export function createCaller<R extends AnyRouter>(
   const kernel = createInlineKernel(table, { config, onFault });
   const handle = async (body: string, said: CallerFacts & { signal?: AbortSignal | undefined }) => {
     const { signal, timeoutMs } = said;
-    const reply = await runScope(createCallerScope({ ...facts, timeoutMs }), signal, (scope) =>
-      kernel.handle(body, scope),
-    );
-    return textOfReply(reply);
+    // No socket keeps the process alive: a call that waits for nothing must still come to its deadline.
+    const alive = setTimeout(() => {}, longestDelayMs);
+    try {
+      const reply = await runScope(createCallerScope({ ...facts, timeoutMs }), signal, (scope) =>
+        kernel.handle(body, scope),
+      );
+      return textOfReply(reply);
+    } finally {
+      clearTimeout(alive);
+    }
   };
   // Whoever tests a refusal wants to see it, not to wait until the client has tried again.
   const settings = {

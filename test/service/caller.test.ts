@@ -10,6 +10,7 @@ import {
   reply,
   Type,
 } from '../../src/index.ts';
+import { startModule } from '../cli/process.ts';
 
 /** docs/procedures.md, "Tests without a server". */
 
@@ -84,6 +85,11 @@ describe('createCaller', () => {
     const gone = await settle(as({ id: 'ann' }).users.get({ id: 'y' }));
     assert.ok(!gone.ok && hasCode(gone.error, 410));
     assert.deepEqual(gone.error.data, { id: 'y' });
+  });
+
+  test('a call that waits for nothing comes to its deadline, though nothing else keeps the process', async () => {
+    const { code, stdout, stderr } = await startModule('test/fixtures/never-settles.ts', []).exit;
+    assert.deepEqual([code, stdout], [0, 'Deadline exceeded\n'], stderr);
   });
 
   test('JSON both ways: a call can not change what its caller holds, nor see what JSON has not', async () => {

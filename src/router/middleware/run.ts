@@ -84,6 +84,9 @@ class ChainRun {
       isCalled = true;
       const refused = addMembers(this.#context as object as Record<string, unknown>, add);
       if (refused !== undefined) fail(refused);
+      if (onEnd !== undefined && typeof onEnd !== 'function') {
+        fail(`gave next ${kindOf(onEnd)} as onEnd: give it a function`);
+      }
       const passed =
         onEnd === undefined ? this.step(index + 1) : this.#watched(link, index + 1, onEnd);
       // A middleware may answer without waiting for this promise. Its rejection must not end the process then.

@@ -64,6 +64,8 @@ export function lengthOf(text: string): number {
  */
 export function isBase64(text: string): boolean {
   if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return false;
+  // The decoder reads the low byte of each character: it takes U+0141 for an A. In a text of bytes nothing is searched.
+  if (/[\u0100-\uffff]/.test(text)) return false;
   return Buffer.from(text, 'base64').length === lengthOf(text);
 }
 

@@ -1,3 +1,4 @@
+import { isAnyArrayBuffer } from 'node:util/types';
 import type { TSchema } from '@sinclair/typebox';
 import { isLost, lossText, RefusedPart } from '../result-fault.ts';
 import { type Scalar, tagsOf } from './alternatives.ts';
@@ -48,6 +49,8 @@ export function scalar(part: object): unknown {
 
 export function bytes(value: unknown): unknown {
   if (value instanceof Uint8Array) return toBase64(value);
+  if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value))
+    throw new RefusedPart(value, ' where returns declares bytes: return a Uint8Array of it');
   return typeof value === 'object' && value !== null ? scalar(value) : value;
 }
 

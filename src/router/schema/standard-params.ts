@@ -4,7 +4,7 @@ import type { ParamIssue } from '../types.ts';
 import type { Checks } from './checks.ts';
 import { expectedText, explain, maxIssues, receivedType } from './explain.ts';
 import { escapePointer, listOf } from './schema-tree.ts';
-import type { StandardIssue, StandardSchema } from './standard.ts';
+import { type StandardIssue, type StandardSchema, vendorOf } from './standard.ts';
 
 /** Most levels of a path, and most characters of a name in it: a caller chooses both. */
 const maxLevels = 32;
@@ -20,7 +20,8 @@ export function standardValidator(
   schema: TObject,
   checks: Checks,
 ): (params: object) => Record<string, unknown> {
-  const { vendor, validate } = standard['~standard'];
+  const { validate } = standard['~standard'];
+  const vendor = vendorOf(standard);
   return (params) => {
     const result: unknown = validate.call(standard['~standard'], params);
     if (result instanceof Promise || isThenable(result)) {
@@ -66,6 +67,7 @@ function issuesOf(
   const issues = checks.check(params) ? [] : explain(schema, params, checks);
   for (const issue of given) {
     if (issues.length >= maxIssues) break;
+    if (typeof issue !== 'object' || issue === null) continue;
     const place = placeOf(schema, params, checks, issue);
     if (!issues.some(({ path }) => isWithin(path, place.path))) issues.push(place);
   }
@@ -96,7 +98,7 @@ function placeOf(
   let part: TSchema | undefined = schema;
   let path = '';
   for (const step of listOf<PropertyKey | { key: PropertyKey }>(issue.path).slice(0, maxLevels)) {
-    const name = String(typeof step === 'object' ? step.key : step);
+    const name = String(typeof step === 'object' ? step?.key : step);
     value = memberOf(value, name);
     part = part && partOf(part, name, checks);
     path += `/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;

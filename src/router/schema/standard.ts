@@ -42,6 +42,12 @@ export function isStandard(value: unknown): value is StandardSchema {
   );
 }
 
+/** The library of a schema, for messages. */
+export function vendorOf(schema: StandardSchema): string {
+  const { vendor } = schema['~standard'] as { readonly vendor?: unknown };
+  return typeof vendor === 'string' && vendor !== '' ? vendor : 'of a library without a name';
+}
+
 /** Libraries whose JSON Schema has the members in another order than their schema. */
 const unordered = new Set(['arktype']);
 
@@ -56,17 +62,24 @@ export function hasOrder(schema: StandardSchema): boolean {
  * @throws RegistrationError for a schema that can't say what it takes
  */
 export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: string): TSchema {
-  const { vendor, validate, jsonSchema } = schema['~standard'];
+  const { version, validate, jsonSchema } = schema['~standard'];
+  const vendor = vendorOf(schema);
+  if (version !== 1) {
+    throw new RegistrationError(
+      `${where}: this schema (${vendor}) has another version of Standard Schema than 1, the one known here`,
+    );
+  }
   if (typeof validate !== 'function' || typeof jsonSchema?.[side] !== 'function') {
     throw new RegistrationError(
-      `${where}: this schema (${String(vendor)}) does not say what it is in JSON Schema; take zod 4.2 or later, arktype, or toStandardJsonSchema of @valibot/to-json-schema`,
+      `${where}: this schema (${vendor}) does not say what it is in JSON Schema; take zod 4.2 or later, arktype, or toStandardJsonSchema of @valibot/to-json-schema`,
     );
   }
   return fromJsonSchema(jsonSchemaOf(schema, side, where), where);
 }
 
 function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', where: string): unknown {
-  const { vendor, jsonSchema } = schema['~standard'];
+  const { jsonSchema } = schema['~standard'];
+  const vendor = vendorOf(schema);
   // valibot has no JSON Schema for a check of one's own, which params may well have: the check itself still runs.
   const libraryOptions =
     vendor === 'valibot' && side === 'input' ? { errorMode: 'ignore' } : undefined;
@@ -81,7 +94,7 @@ function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', where: s
         ? '; declare returns as what is sent, such as a string in place of a date'
         : '';
     throw new RegistrationError(
-      `${where}: ${String(vendor)} can't say what this is in JSON Schema: ${messageOf(cause)}${advice}`,
+      `${where}: ${vendor} can't say what this is in JSON Schema: ${messageOf(cause)}${advice}`,
       { cause },
     );
   }

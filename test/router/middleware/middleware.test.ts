@@ -373,6 +373,13 @@ describe('a middleware that breaks the rules is a fault that names it', () => {
       /gave next a value of type string/,
     ],
     [
+      'gives an onEnd that is no function',
+      function odd(_c: never, next: (add: object, onEnd: unknown) => void) {
+        return next({}, 5);
+      },
+      /gave next a value of type number as onEnd/,
+    ],
+    [
       'adds a list',
       function odd(_c: never, next: (add: unknown) => void) {
         return next([]);

@@ -35,6 +35,7 @@ describe('use', () => {
       const router = new Router();
       router.use(pass);
       way(router);
+      isRefused(() => router.use((_context, next) => next()), /would run without this middleware;/);
       isRefused(
         () => router.use(pass),
         /^use: this router has procedures already, .*"pass".*first procedure/,

@@ -303,4 +303,10 @@ describe('bytes', () => {
     assert.equal(mismatch(schema, { data: view }), undefined);
     assert.match(mismatch(schema, { data: 'no base64' })!, /\/data must have the format byte/);
   });
+
+  test('in another form are refused with what to do', () => {
+    const schema = Type.Object({ data: Type.Base64() });
+    for (const data of [new ArrayBuffer(3), new SharedArrayBuffer(3), new Float64Array(1)])
+      refuses(schema, { data }, /^the result at \/data is an? \w+ where .* return a Uint8Array/);
+  });
 });

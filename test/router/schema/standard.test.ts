@@ -347,6 +347,37 @@ describe('at registration', () => {
     );
   });
 
+  test('one of another version is refused, and one without a name is told as such', () => {
+    const { '~standard': own } = lying({ type: 'object', properties: {} });
+    refuses(
+      { params: { '~standard': { ...own, version: 2 } } },
+      /\(liar\) has another version of Standard Schema than 1/,
+    );
+    for (const vendor of [Symbol('vendor'), Object.create(null), undefined, '']) {
+      const late = { '~standard': { ...own, vendor, validate: async () => ({ value: {} }) } };
+      assert.throws(() => bind(late, {}), /of a library without a name\) validates asynchron/);
+    }
+  });
+
+  test('one whose issues are none refuses all the same, and never by a fault', () => {
+    const json = { type: 'object', properties: {} };
+    const odd = [
+      null,
+      5,
+      { message: { toString: null } },
+      { message: 'm', path: [null, undefined, Symbol('s'), {}, -1, Number.NaN] },
+      { message: 'm', path: 5 },
+      { message: 'm', path: ['__proto__', 'constructor'] },
+    ];
+    for (const issue of odd) {
+      const [told] = issues(
+        lying(json, () => ({ issues: [issue] })),
+        {},
+      );
+      assert.ok(told !== undefined, String(issue));
+    }
+  });
+
   test('one that describes other values than it takes never refuses or lets in by that', () => {
     const says = lying(
       { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },

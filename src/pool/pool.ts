@@ -6,7 +6,7 @@ import { CallEnding } from '../dispatch/call-ending.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { CallGroup, GroupCall, type GroupOwner } from '../dispatch/queue/call-group.ts';
-import { CostEstimate, transferCostUs } from '../dispatch/queue/cost.ts';
+import { CostEstimate } from '../dispatch/queue/cost.ts';
 import { Sweep } from '../dispatch/queue/sweep.ts';
 import { type GoesToSink, goesToSink, type ReplySink } from '../dispatch/reply-sink.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
@@ -69,7 +69,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
     this.#waiting.expect(1);
     return new Promise((resolve) => {
-      this.#enqueue([call], now, (group) => resolve(group.calls[0]?.reply));
+      this.#enqueue([this.#itemOf(call)], now, (group) => resolve(group.calls[0]?.reply));
     });
   }
 
@@ -78,7 +78,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     const refusal = this.#refusal(call.scope, now);
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
     this.#waiting.expect(1);
-    this.#enqueue([call], now, (group) => sink.onReply(group.calls[0]?.reply));
+    this.#enqueue([this.#itemOf(call)], now, sink);
     return goesToSink;
   }
 
@@ -94,14 +94,15 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
     this.#waiting.expect(calls.length);
     return new Promise((resolve) => {
-      this.#enqueue(calls, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
+      const items = calls.map((call) => this.#itemOf(call));
+      this.#enqueue(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
     });
   }
 
   onDone(group: CallGroup): void {
     group.scope.removeListener(group);
     this.#waiting.leave(group);
-    group.resolve(group);
+    group.deliver();
   }
 
   onTooLarge(group: CallGroup): void {
@@ -196,14 +197,18 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     return this.#closing ? cancelled : refusalBeforeStart(scope, now);
   }
 
-  #enqueue(calls: readonly Call[], now: number, resolve: (group: CallGroup) => void): void {
-    const items = calls.map((call) => {
-      const cost = this.#costOf(call.procedure.name);
-      return new GroupCall(call, cost, transferCostUs(paramsLength(call)));
-    });
-    const group = new CallGroup(items, now, this, resolve);
+  #enqueue(
+    items: readonly GroupCall[],
+    now: number,
+    receiver: ReplySink | ((group: CallGroup) => void),
+  ): void {
+    const group = new CallGroup(items, now, this, receiver);
     group.scope.addListener(group);
     this.#waiting.add(group);
+  }
+
+  #itemOf(call: Call): GroupCall {
+    return new GroupCall(call, this.#costOf(call.procedure.name), paramsLength(call));
   }
 
   #costOf(name: string): CostEstimate {

@@ -5,8 +5,9 @@ import type { Call } from '../call.ts';
 import type { CallEnding } from '../call-ending.ts';
 import type { Refusal } from '../limit.ts';
 import { neverRan } from '../observer.ts';
+import type { ReplySink } from '../reply-sink.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
-import type { CostEstimate } from './cost.ts';
+import { type CostEstimate, transferCostUs } from './cost.ts';
 
 /** One call of a group: what it is expected to cost, where it is, and its answer. */
 export class GroupCall {
@@ -17,7 +18,7 @@ export class GroupCall {
   readonly cost: CostEstimate;
   /** Expected microseconds on the worker, its copying included. */
   readonly expectedUs: number;
-  readonly #transferUs: number;
+  readonly #bytes: number;
   /** Its name with the worker it is with. */
   ticket = -1;
   /** What it still counts for in that worker's load; 0 once it waits. */
@@ -33,18 +34,18 @@ export class GroupCall {
   isAnswered = false;
   reply: Reply = undefined;
 
-  /** @param transferUs copying it to the worker, microseconds */
-  constructor(call: Call, cost: CostEstimate, transferUs: number) {
+  /** @param bytes of its params, which are copied to the worker */
+  constructor(call: Call, cost: CostEstimate, bytes: number) {
     this.call = call;
     this.cost = cost;
-    this.#transferUs = transferUs;
+    this.#bytes = bytes;
     // A whole number: sums of floats drift, and the load of a worker that only waits must be exactly 0.
-    this.expectedUs = Math.ceil(cost.expectedUs + transferUs);
+    this.expectedUs = Math.ceil(cost.expectedUs + transferCostUs(bytes));
   }
 
   /** What it takes at least, as far as its procedure is known by now. */
   get leastUs(): number {
-    return this.cost.leastUs + this.#transferUs;
+    return this.cost.leastUs + transferCostUs(this.#bytes);
   }
 
   /**
@@ -143,20 +144,20 @@ export class CallGroup implements CancelListener {
   sentUntil = 0;
   /** By `clockMs`. */
   readonly arrivedAt: number;
-  readonly resolve: (group: CallGroup) => void;
   readonly #owner: GroupOwner;
+  readonly #receiver: ReplySink | ((group: CallGroup) => void);
   #answered = 0;
   #replyLength = 0;
 
   /**
    * @param arrivedAt by `clockMs`
-   * @param resolve called by the owner, once every call has an answer
+   * @param receiver gets the group once every call has an answer; a sink gets the reply of a group of one call
    */
   constructor(
     calls: readonly GroupCall[],
     arrivedAt: number,
     owner: GroupOwner,
-    resolve: (group: CallGroup) => void,
+    receiver: ReplySink | ((group: CallGroup) => void),
   ) {
     this.calls = calls;
     for (let index = 0; index < calls.length; index++) {
@@ -167,7 +168,13 @@ export class CallGroup implements CancelListener {
     this.waitingSince = arrivedAt;
     this.arrivedAt = arrivedAt;
     this.#owner = owner;
-    this.resolve = resolve;
+    this.#receiver = receiver;
+  }
+
+  /** Gives the answers to who waits for them. Every call has one. */
+  deliver(): void {
+    if (typeof this.#receiver === 'function') this.#receiver(this);
+    else this.#receiver.onReply(this.calls[0]?.reply);
   }
 
   /** The request it belongs to: all its calls are of one. */

@@ -149,7 +149,11 @@ export class RpcApp {
     const { calls, operations } = listening;
     this.#transport = calls.transport;
     if (metrics !== undefined) {
-      metrics.connections = () => ({ open: listening.connections, refused: this.#refused.count });
+      metrics.connections = () => ({
+        open: listening.connections,
+        sockets: listening.sockets,
+        refused: this.#refused.count,
+      });
     }
     try {
       await dispatcher.ready();

@@ -16,6 +16,8 @@ export interface Listening {
   readonly operations: HttpServer;
   /** Open connections of both servers. */
   readonly connections: number;
+  /** Those among them that are WebSockets. */
+  readonly sockets: number;
   /** Closes the operators' server, which ends last: until then its health checks say that the other server drains. */
   closeOperations(): Promise<void>;
 }
@@ -60,6 +62,10 @@ class Servers implements Listening {
   get connections(): number {
     const { calls, operations } = this;
     return calls === operations ? calls.connections : calls.connections + operations.connections;
+  }
+
+  get sockets(): number {
+    return this.calls.sockets;
   }
 
   async closeOperations(): Promise<void> {

@@ -162,6 +162,10 @@ export const gaugeTable = {
     name: 'tandem_connections',
     help: 'Open client connections.',
   },
+  sockets: {
+    name: 'tandem_sockets',
+    help: 'WebSockets among the open connections.',
+  },
   eventLoopDelayP50: {
     name: 'tandem_event_loop_delay_p50_seconds',
     help: 'How late timers of the main thread fired, over some seconds before the scrape: median.',

@@ -19,6 +19,8 @@ import type { Serving } from './serving.ts';
 /** Figures that only a server knows. */
 export interface ConnectionFigures {
   readonly open: number;
+  /** Those among them that are WebSockets. */
+  readonly sockets: number;
   /** Connections closed at once for being too many, since the server started. */
   readonly refused: number;
 }
@@ -108,6 +110,7 @@ function gaugesOf(source: SnapshotSource): Gauges {
     bodyMemoryKept: bodies.stats().kept,
     replyMemory: replies.stats().waiting,
     connections: connections?.open,
+    sockets: connections?.sockets,
     ...processGauges.read(),
   };
 }

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { RawClient, request } from '../http/raw-client.ts';
+import { RawSocket } from '../http/socket/raw-socket.ts';
 import { type LogLine, recorder } from '../service/harness.ts';
 import { Exposition } from './exposition.ts';
 
@@ -44,6 +45,19 @@ function events(lines: readonly LogLine[], pattern: RegExp): unknown[] {
 
 for (const transport of ['uws', 'node'] as const) {
   describe(`seen from outside, on ${transport}`, () => {
+    test('sockets are counted, among the connections and by themselves, until they go', async (t) => {
+      const { scrape, port } = await serve(t, transport);
+      const sockets = [await RawSocket.connect(port), await RawSocket.connect(port)];
+      const before = await scrape();
+      assert.equal(before.value('tandem_sockets'), 2);
+      assert.ok(before.value('tandem_connections') >= 3);
+      for (const socket of sockets) socket.destroy();
+      let after = await scrape();
+      while (after.value('tandem_sockets') > 0) after = await scrape();
+      const open = after.value('tandem_connections');
+      assert.ok(open >= 1 && open < before.value('tandem_connections'), `${open} open`);
+    });
+
     test('calls, connections and refused ones are counted; the log tells of a flood once', async (t) => {
       const { app, call, scrape, lines, port } = await serve(t, transport, { maxConnections: 3 });
       for (let i = 0; i < 3; i++) await (await call('one')).text();

@@ -11,6 +11,8 @@ export interface HttpServer {
   };
   /** Open connections. */
   readonly connections: number;
+  /** Those among them that are WebSockets. */
+  readonly sockets: number;
   /**
    * Stops accepting connections and answers the requests in flight; each reply tells its connection to close. After
    * that, or after the grace, closes every connection. Idempotent.

@@ -97,6 +97,10 @@ class NodeServer implements HttpServer {
     return this;
   }
 
+  get sockets(): number {
+    return this.#upgrades.size;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#drain();
     return this.#closing;

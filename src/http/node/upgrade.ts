@@ -100,6 +100,11 @@ export class Upgrades {
     }
   };
 
+  /** How many sockets are open. */
+  get size(): number {
+    return this.#context.sockets.size;
+  }
+
   /** Ends each socket when its messages are answered; resolves when all have ended. */
   async close(answered: Promise<void>): Promise<void> {
     const { sockets } = this.#context;

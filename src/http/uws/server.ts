@@ -133,6 +133,10 @@ class UwsServer implements HttpServer, ExchangeContext {
     return this;
   }
 
+  get sockets(): number {
+    return this.#socketContext.sockets.size;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#drain();
     return this.#closing;

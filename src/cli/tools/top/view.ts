@@ -38,7 +38,7 @@ function summary(now: Scrape, before: Scrape | undefined): string[] {
       const figures = crew(sums, before && (before.groups.get(group) ?? none), now, before);
       return `group ${escapeControls(group)}  ${figures}  queue ${waiting}`;
     }),
-    `frames ${rate('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${whole(sum('tandem_connections'))}  reloads ${whole(sum('tandem_reloads_total'))}`,
+    `frames ${rate('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${whole(sum('tandem_connections'))}, ${whole(sum('tandem_sockets'))} of them sockets  reloads ${whole(sum('tandem_reloads_total'))}`,
     `event loop late by ${p50} p50, ${p99} p99, ${worst} at most`,
     `memory ${showBytes(sum('tandem_process_resident_memory_bytes'))}, heap ${showBytes(sum('tandem_process_heap_used_bytes'))}  processes ${now.processes}  up ${showSpan(Date.now() / 1000 - started)}`,
   ];

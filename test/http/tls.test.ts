@@ -19,6 +19,7 @@ import { largeReplies } from './behaviour/large-replies.ts';
 import { makeCertificate } from './certificate.ts';
 import { starter, turns } from './harness.ts';
 import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
+import { RawSocket } from './socket/raw-socket.ts';
 
 const certificate = await makeCertificate();
 after(() => certificate.remove());
@@ -38,6 +39,33 @@ for (const transport of ['uws', 'node'] as const) {
       const { server, client } = await start(t);
       assert.match(server.address.url, /^https:\/\/127\.0\.0\.1:\d+\/rpc$/);
       assert.equal((await client().ask(request('GET', '/rpc'))).status, 200);
+    });
+
+    test('WebSockets are served: large answers whole, to a slow client too, and their end told', async (t) => {
+      const { client, server, service } = await start(t);
+      const socket = await RawSocket.open(client());
+      assert.equal(await socket.ask(rpc('echo', 'é')), '{"jsonrpc":"2.0","id":1,"result":"é"}');
+      socket.client.socket.pause();
+      for (let id = 0; id < 12; id++) await socket.send(rpc('large', 1_000_000, id));
+      while (service.scopes.length < 13) await turns();
+      assert.ok(service.replyMemory.stats().waiting > 0);
+      socket.client.socket.resume();
+      for (let id = 0; id < 12; id++) {
+        const reply = JSON.parse(await socket.receive());
+        assert.deepEqual([reply.id, reply.result.length], [id, 1_000_000]);
+      }
+      const closing = server.close();
+      assert.equal(await socket.closeCode(), 1012);
+      await closing;
+    });
+
+    test('an upgrade to h2c is ignored, and its request served', async (t) => {
+      const { client } = await start(t);
+      const one = client();
+      for (let i = 0; i < 2; i++) {
+        const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' };
+        assert.equal(json(await one.ask(post(rpc('echo', 'é'), headers))).result, 'é');
+      }
     });
 
     test('a client that speaks plain HTTP is closed, and others go on', async (t) => {

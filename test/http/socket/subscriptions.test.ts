@@ -69,6 +69,10 @@ class Stage extends EventEmitter {
         }
       },
     );
+    router.rpc({ name: 'holds', placement: 'inline' }, async () => {
+      stage.emit('holds');
+      await once(stage, 'release');
+    });
     router.rpc({ name: 'plain' }, () => 'plain');
     return router;
   }
@@ -277,6 +281,22 @@ for (const transport of ['uws', 'node'] as const) {
       assert.deepEqual([method, params.error?.code], ['rpc.end', -32001]);
       assert.deepEqual(params.error?.data, { timeoutMs: 50 });
       await stage.hasEnded(1);
+    });
+
+    test('a message that comes in a drain has not run, and what was there before is answered', async (t) => {
+      const { open, stage, server } = await start(t);
+      const socket = await open();
+      await socket.send(rpc('holds', {}, 'before'));
+      await once(stage, 'holds');
+      const closing = server.close();
+      for (const late of [rpc('plain', {}, 'late'), `[${rpc('plain', {}, 'late')}]`]) {
+        const { error } = [JSON.parse(await socket.ask(late))].flat()[0];
+        assert.deepEqual([error.code, error.data.reason], [-32003, 'shutdown']);
+      }
+      stage.emit('release');
+      assert.deepEqual(JSON.parse(await socket.receive()).id, 'before');
+      assert.equal(await socket.closeCode(), 1012);
+      await closing;
     });
 
     test('a drain ends the streams and says why, then closes with 1012', async (t) => {

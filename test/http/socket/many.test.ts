@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { starter, turns } from '../harness.ts';
+import { rpc } from '../raw-client.ts';
+import { frame, opcodes, RawSocket, upgradeRequest } from './raw-socket.ts';
+
+/** A socket of which nothing is kept here but what came last. */
+async function openIdle(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  await once(socket, 'connect');
+  socket.write(upgradeRequest());
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  assert.ok(answer.toString('latin1').startsWith('HTTP/1.1 101 '));
+  socket.resume();
+  return socket;
+}
+
+async function openMany(port: number, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    const next = Array.from({ length: Math.min(100, count - sockets.length) }, () =>
+      openIdle(port),
+    );
+    sockets.push(...(await Promise.all(next)));
+  }
+  return sockets;
+}
+
+for (const transport of ['uws', 'node'] as const) {
+  const start = starter(transport);
+  describe(`many WebSockets (${transport})`, () => {
+    test('2000 that are idle disturb nobody, and leave nothing behind', async (t) => {
+      const { client, server, port, service } = await start(t);
+      const idle = await openMany(port, 2000);
+      const socket = await RawSocket.open(client());
+      for (let id = 0; id < 50; id++) {
+        assert.equal(JSON.parse(await socket.ask(rpc('echo', {}, id))).id, id);
+      }
+      assert.deepEqual([server.connections, server.sockets], [2001, 2001]);
+      // Each of them is still served.
+      const answered = idle.slice(0, 100).map(async (one) => {
+        one.write(frame(rpc('echo', {}, 'late')));
+        const [answer] = (await once(one, 'data')) as [Buffer];
+        assert.ok(answer.includes('"late"'));
+      });
+      await Promise.all(answered);
+      for (const one of idle) one.destroy();
+      while (server.sockets > 1) await turns();
+      assert.equal(server.connections, 1);
+      assert.equal(service.bodyMemory.stats().inUse, 0);
+    });
+
+    test('a drain tells each of 200 why it ends', async (t) => {
+      const { server, port, service } = await start(t);
+      const sockets: RawSocket[] = [];
+      for (let i = 0; i < 200; i++) sockets.push(await RawSocket.connect(port));
+      for (const socket of sockets.slice(0, 20)) await socket.send(rpc('later'));
+      await service.entered(20);
+      const closing = server.close();
+      const codes = sockets.map(async (socket, i) => {
+        if (i < 20) assert.equal(JSON.parse(await socket.receive()).id, 1);
+        return socket.closeCode();
+      });
+      for (const { release } of service.held) release();
+      assert.deepEqual([...new Set(await Promise.all(codes))], [1012]);
+      await closing;
+    });
+
+    test('what a client sends behind its close frame is not run', async (t) => {
+      const { client, service } = await start(t);
+      const socket = await RawSocket.open(client());
+      const close = frame(Buffer.of(3, 232), { opcode: opcodes.close });
+      await socket.client.write(Buffer.concat([frame(rpc('echo')), close, frame(rpc('echo'))]));
+      assert.equal(JSON.parse(await socket.receive()).id, 1);
+      await socket.client.untilClosed();
+      assert.equal(service.scopes.length, 1);
+    });
+  });
+}

@@ -181,9 +181,9 @@ export class WorkerState implements WorkerLoad {
     if (isTimed) ended.cost.record(micros);
     else this.noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
-    const { sink } = ended.call;
+    const { id, sink } = ended.call;
     // Nothing to send, for a call that has an id: its stream has opened.
-    if (reply === '' && code === 0 && sink !== undefined) this.streams.enter(ended, sink, runUs);
+    if (reply === '' && code === 0 && sink !== undefined && id !== undefined) this.streams.enter(ended, sink, runUs);
     else ended.answer(reply === '' ? undefined : reply, code, runUs);
     if (isTimed && code === 0) this.#onRun(ended.call, micros);
   }

@@ -8,6 +8,7 @@ import { tableOf } from '../../../src/router/router.ts';
 import type { Procedure } from '../../../src/router/types.ts';
 import router from '../../fixtures/executors/procedures.ts';
 import { Board } from './board.ts';
+import { Reader } from './reader.ts';
 import type { Opened, Subject } from './subject.ts';
 import { turn } from './turn.ts';
 
@@ -24,6 +25,19 @@ export type Method =
   | 'spin'
   | 'die';
 
+/** Those that stream: they give so many values. */
+export type StreamMethod =
+  | 'counts'
+  | 'ticks'
+  | 'waits'
+  | 'finishes'
+  | 'refusesLater'
+  | 'breaksLater'
+  | 'growsLater'
+  | 'opensNot'
+  | 'spinsLater'
+  | 'diesLater';
+
 export interface Report {
   readonly code: number;
   readonly place: Place;
@@ -39,6 +53,12 @@ export interface CallOptions {
   readonly scope?: RequestScope;
   /** Its params come as text that nobody has parsed. */
   readonly isUnparsed?: boolean;
+}
+
+/** A stream that was asked for, and its reader. */
+export interface Streaming {
+  readonly sent: Sent;
+  readonly reader: Reader;
 }
 
 /** A call that was made up, and handed over. */
@@ -70,6 +90,7 @@ export class Bench {
   readonly subject: Subject;
   readonly board = new Board();
   readonly #reports = new Map<Procedure, Report[]>();
+  readonly #ends = new Map<Procedure, number[]>();
   readonly #onReport = new Map<Procedure, () => void>();
   #opened: Opened | undefined;
 
@@ -95,17 +116,40 @@ export class Bench {
   }
 
   make(method: Method, options: CallOptions = {}): Sent {
+    return this.#make(method, {}, options);
+  }
+
+  /**
+   * Asks for a stream.
+   *
+   * @param n values that it gives
+   * @param stallsAt values after which its reader reads no more
+   */
+  stream(
+    method: StreamMethod,
+    n: number,
+    options: CallOptions & { readonly stallsAt?: number } = {},
+  ): Streaming {
+    const { tag, call } = this.#make(method, { n }, options);
+    const reader = new Reader(tag, options.stallsAt);
+    const sent = new Sent(tag, { ...call, sink: reader });
+    this.hand([sent], () => [this.opened.executor.execute(sent.call)]);
+    return { sent, reader };
+  }
+
+  #make(method: Method | StreamMethod, own: object, options: CallOptions): Sent {
     const tag = `t${tags++}`;
     const known = tableOf(router).get(method);
     assert.ok(known !== undefined);
     // Of its own for each call: an executor may hold a call in another form, and keeps the procedure.
     const procedure = { ...known, timeoutMs: options.timeoutMs ?? known.timeoutMs };
-    const text = JSON.stringify({ tag });
+    const params = { tag, ...own };
+    const text = JSON.stringify(params);
     const isText = options.isUnparsed === true || this.opened.executor.takesUnparsed;
     return new Sent(tag, {
       procedure,
       id: options.isNotification === true ? undefined : JSON.stringify(tag),
-      params: isText ? unparsed : { tag },
+      params: isText ? unparsed : params,
       source: isText ? text : undefined,
       start: 0,
       end: isText ? text.length : 0,
@@ -151,6 +195,11 @@ export class Bench {
     for (const one of sent) one.answered = answered;
   }
 
+  /** The codes with which a stream was reported to have ended. */
+  endsOf({ call }: Sent): readonly number[] {
+    return this.#ends.get(call.procedure) ?? [];
+  }
+
   reportsOf({ call }: Sent): readonly Report[] {
     return this.#reports.get(call.procedure) ?? [];
   }
@@ -180,6 +229,9 @@ export class Bench {
         reports.push({ code, place, waitUs, runUs, reply });
         this.#reports.set(procedure, reports);
         this.#onReport.get(procedure)?.();
+      },
+      onStreamEnd: ({ procedure }, code) => {
+        this.#ends.set(procedure, [...(this.#ends.get(procedure) ?? []), code]);
       },
       onRefused: () => assert.fail('an executor is given calls only'),
     };

@@ -3,23 +3,12 @@ import { neverRan } from '../../../src/dispatch/observer.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
 import { Bench, type Method } from './bench.ts';
+import { type Clause, runs, stopsThreads } from './clause.ts';
 import { codeOf, endsOnce, hasEndedOnce, isRefused } from './expect.ts';
 import { closesInTheMidst, deaths, mixes } from './generated.ts';
-import type { Abilities, Subject } from './subject.ts';
+import { streamClauses } from './stream-clauses.ts';
+import type { Subject } from './subject.ts';
 import { turn } from './turn.ts';
-
-/** One sentence of the contract (src/dispatch/executor.ts), and how an executor shows that it keeps it. */
-export interface Clause {
-  readonly name: string;
-  /** Whom it holds for; undefined: for every executor. */
-  readonly holdsFor?: (abilities: Abilities) => boolean;
-  /** It closes the executor, which therefore is its own. */
-  readonly closes?: true;
-  readonly check: (bench: Bench) => Promise<void>;
-}
-
-const runs = ({ runs: does }: Abilities): boolean => does;
-const stopsThreads = ({ stopsThreads: does }: Abilities): boolean => does;
 
 /** Milliseconds: the suite waits for such deadlines to pass, and for nothing else. */
 const shortlyMs = 10;
@@ -235,6 +224,7 @@ const clauses: readonly Clause[] = [
       for (const one of behind) await endsOnce(bench, one, 0);
     },
   },
+  ...streamClauses,
   {
     name: 'whatever is mixed, each call is answered once and reported once',
     check: mixes,

@@ -1,5 +1,6 @@
 import type { Executor } from '../../../src/dispatch/executor.ts';
 import type { CallObserver } from '../../../src/dispatch/observer.ts';
+import type { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
 
 /** The clauses that hold for some executors only, and why an executor may lack one. */
 export interface Abilities {
@@ -17,6 +18,8 @@ export interface OpenOptions {
 
 export interface Opened {
   readonly executor: Executor;
+  /** The streams that its calls have opened. */
+  readonly streams: OpenStreams;
   /** As the service closes it. Resolves when it is closed. */
   readonly close: (graceMs: number) => Promise<void>;
 }

@@ -4,6 +4,7 @@ import { ClosedExecutor } from '../../../src/dispatch/closed-executor.ts';
 import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
 import type { Executor } from '../../../src/dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../../../src/dispatch/inline.ts';
+import type { CallObserver } from '../../../src/dispatch/observer.ts';
 import { type GoesToSink, goesToSink } from '../../../src/dispatch/reply-sink.ts';
 import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
 import type { Reply } from '../../../src/jsonrpc/reply.ts';
@@ -33,22 +34,26 @@ export const inline: Subject = {
       checkResults: 'refuse' as const,
       onFault: () => {},
     };
-    const host = new InlineHost(options, deadlines, createStreams(deadlines), observer);
+    const streams = createStreams(deadlines, observer);
+    const host = new InlineHost(options, deadlines, streams, observer);
     return {
       executor: new InlineExecutor(host),
+      streams,
       // The service stops new calls, waits for those it has, and then ends the deadlines.
       close: async (graceMs) => {
         host.close();
+        const streamsEnded = streams.drain('shutdown', graceMs, 0);
         while (graceMs > 0 && host.inFlight > 0) await turn();
+        await streamsEnded;
         deadlines.close();
       },
     };
   },
 };
 
-function createStreams(deadlines: DeadlineSweep): OpenStreams {
+function createStreams(deadlines: DeadlineSweep, observer: CallObserver): OpenStreams {
   const limits = { timeoutMs, maxStreamMs: 0, maxStreams: 10_000 };
-  return new OpenStreams(limits, deadlines, { open: 0 }, undefined);
+  return new OpenStreams(limits, deadlines, { open: 0 }, observer);
 }
 
 const nothing = (): void => {};
@@ -65,6 +70,8 @@ function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['
     open: async ({ observer, maxReplyBytes }) => {
       const modules = [fixture('executors/procedures.ts')];
       const limits = { maxDepth: 64, strict: true, checkResults: 'refuse' as const, maxReplyBytes };
+      const deadlines = new DeadlineSweep();
+      const streams = createStreams(deadlines, observer);
       const opened = new Pool(
         {
           ...patience,
@@ -85,7 +92,7 @@ function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['
           maxWorkerMemory: 0,
           counters: new PoolCounters(),
           bodies: new BodyMemory(2 ** 26, 2 ** 24),
-          streams: createStreams(new DeadlineSweep()),
+          streams,
           shares: { keyOf: () => '', weightOf: () => 1 },
           replica: { ...limits, maxWorkerMemory: 0, tracing: false },
         },
@@ -104,7 +111,14 @@ function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['
         },
       );
       await opened.ready();
-      return { executor: opened, close: (graceMs) => opened.close(graceMs) };
+      return {
+        executor: opened,
+        streams,
+        close: async (graceMs) => {
+          await Promise.all([streams.drain('shutdown', graceMs, 0), opened.close(graceMs)]);
+          deadlines.close();
+        },
+      };
     },
   };
 }
@@ -115,8 +129,8 @@ export const poolIntoSinks: Subject = {
   name: 'pool into sinks',
   cases: { mixes: 6, closes: 1 },
   open: async (options) => {
-    const { executor, close } = await pool.open(options);
-    return { executor: intoSinks(executor), close };
+    const opened = await pool.open(options);
+    return { ...opened, executor: intoSinks(opened.executor) };
   },
 };
 
@@ -143,6 +157,7 @@ export const closed: Subject = {
   abilities: { runs: false, stopsThreads: false },
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer }) => {
-    return { executor: new ClosedExecutor(observer), close: async () => {} };
+    const streams = createStreams(new DeadlineSweep(), observer);
+    return { executor: new ClosedExecutor(observer), streams, close: async () => {} };
   },
 };

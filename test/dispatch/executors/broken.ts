@@ -269,7 +269,7 @@ export const brokenExecutors: readonly Broken[] = [
     breaks: 'a stream that fails says why',
     says: /ended with 0/,
     opened: withSink((sink) => ({
-      end: () => sink.end({ ok: true, code: 0, text: 'null' }),
+      end: (outcome) => sink.end(outcome.ok ? outcome : { ok: true, code: 0, text: 'null' }),
     })),
   },
   {
@@ -292,7 +292,10 @@ export const brokenExecutors: readonly Broken[] = [
       opened: (flow) =>
         sink.opened({
           grant: (values, characters) => flow.grant(values, characters),
-          cancel: () => setImmediate(() => sink.value('1')),
+          cancel: () => {
+            flow.cancel();
+            setImmediate(() => sink.value('1'));
+          },
         }),
     })),
   },

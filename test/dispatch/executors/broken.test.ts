@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { broken, brokenExecutors } from './broken.ts';
+import { brokenStreams } from './broken-streams.ts';
 import { Conformance } from './clauses.ts';
 import { inline } from './subjects.ts';
 
@@ -23,7 +24,7 @@ async function firstFinding(conformance: Conformance): Promise<Finding | undefin
 
 /** What is wrong is around the inline executor, which by itself keeps the contract (conformance.test.ts). */
 describe('the conformance suite finds an executor that', () => {
-  for (const one of brokenExecutors) {
+  for (const one of [...brokenExecutors, ...brokenStreams]) {
     test(one.name, async () => {
       const conformance = new Conformance(broken(inline, one));
       try {

@@ -2,7 +2,6 @@ import type { Call } from '../../../src/dispatch/call.ts';
 import type { Executor } from '../../../src/dispatch/executor.ts';
 import type { CallObserver } from '../../../src/dispatch/observer.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
-import type { StreamSink } from '../../../src/dispatch/streams/contract.ts';
 import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
 import type { Reply } from '../../../src/jsonrpc/reply.ts';
 import type { Opened, OpenOptions, Subject } from './subject.ts';
@@ -30,7 +29,7 @@ function withObserver(change: (real: CallObserver) => CallObserver['onCall']): B
   };
 }
 
-function withExecute(
+export function withExecute(
   change: (execute: Execute) => Execute,
   inOrder?: (execute: Execute) => ExecuteInOrder,
 ): Broken['opened'] {
@@ -53,20 +52,6 @@ async function inTurn(execute: Execute, calls: readonly Call[]): Promise<Reply[]
   const replies: Reply[] = [];
   for (const call of calls) replies.push(await execute(call));
   return replies;
-}
-
-/** How the values of a stream reach their reader, and the reader its stream, where something is wrong in between. */
-function withSink(change: (real: StreamSink) => Partial<StreamSink>): Broken['opened'] {
-  return withExecute((execute) => (call) => {
-    const { sink } = call;
-    if (sink === undefined) return execute(call);
-    const asIs: StreamSink = {
-      opened: (flow) => sink.opened(flow),
-      value: (text) => sink.value(text),
-      end: (outcome) => sink.end(outcome),
-    };
-    return execute({ ...call, sink: { ...asIs, ...change(sink) } });
-  });
 }
 
 export const brokenExecutors: readonly Broken[] = [
@@ -228,85 +213,6 @@ export const brokenExecutors: readonly Broken[] = [
     breaks: 'a call that runs may end within the grace of the close',
     says: /not ended before its time/,
     opened: (opened) => ({ ...opened, close: () => opened.close(0) }),
-  },
-  {
-    name: 'loses a value',
-    breaks: 'a stream gives its values in order, then one end; its call is reported when it opens',
-    says: /values in order, none lost/,
-    opened: withSink((sink) => {
-      let values = 0;
-      return {
-        value: (text) => {
-          if (++values !== 30) sink.value(text);
-        },
-      };
-    }),
-  },
-  {
-    name: 'gives a value twice',
-    breaks: 'a stream gives its values in order, then one end; its call is reported when it opens',
-    says: /values in order, none lost/,
-    opened: withSink((sink) => ({
-      value: (text) => {
-        sink.value(text);
-        if (text === '7') sink.value(text);
-      },
-    })),
-  },
-  {
-    name: 'ends a stream twice',
-    breaks: 'a stream gives its values in order, then one end; its call is reported when it opens',
-    says: /an end after the end/,
-    opened: withSink((sink) => ({
-      end: (outcome) => {
-        sink.end(outcome);
-        sink.end(outcome);
-      },
-    })),
-  },
-  {
-    name: 'does not say why a stream has ended',
-    breaks: 'a stream that fails says why',
-    says: /ended with 0/,
-    opened: withSink((sink) => ({
-      end: (outcome) => sink.end(outcome.ok ? outcome : { ok: true, code: 0, text: 'null' }),
-    })),
-  },
-  {
-    name: 'does not wait for its reader',
-    breaks: 'a reader that reads nothing is given one window',
-    says: /more than it asked for/,
-    opened: withSink((sink) => ({
-      opened: (flow) =>
-        sink.opened({
-          grant: (values, characters) => flow.grant(values * 2, characters * 2),
-          cancel: () => flow.cancel(),
-        }),
-    })),
-  },
-  {
-    name: 'goes on behind a cancel',
-    breaks: 'after a cancel nothing comes, no end either, and the generator is closed',
-    says: /a value after the cancel/,
-    opened: withSink((sink) => ({
-      opened: (flow) =>
-        sink.opened({
-          grant: (values, characters) => flow.grant(values, characters),
-          cancel: () => {
-            flow.cancel();
-            setImmediate(() => sink.value('1'));
-          },
-        }),
-    })),
-  },
-  {
-    name: 'tells its reader of no drain',
-    breaks: 'a drain ends streams at their next yield, and leaves those that may finish',
-    says: /-32003/,
-    opened: withSink((sink) => ({
-      end: (outcome) =>
-        sink.end(outcome.code === -32003 ? { ok: false, code: -32603, text: '{}' } : outcome),
-    })),
   },
 ];
 

@@ -9,6 +9,7 @@ export const pages = [
   'docs/protocol.md',
   'docs/architecture.md',
   'docs/procedures.md',
+  'docs/streams.md',
   'docs/testing.md',
   'docs/client.md',
   'docs/codegen.md',

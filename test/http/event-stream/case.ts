@@ -8,7 +8,7 @@ export interface EventCase {
   /** Of the service. */
   readonly options?: ConfigOptions;
   readonly http?: Partial<HttpOptions>;
-  run(stage: Stage): Promise<void>;
+  readonly run: (stage: Stage) => Promise<void>;
 }
 
 /** A value of a stream as its event brings it. */

@@ -27,7 +27,7 @@ export class Stage {
 
   private constructor(options: ConfigOptions, isUws: boolean) {
     this.isUws = isUws;
-    this.service = new Dispatcher({ router: this.#router(), log: recorder().log, ...options });
+    this.service = new Dispatcher({ router: routerOf(this), log: recorder().log, ...options });
   }
 
   static async open(
@@ -84,88 +84,88 @@ export class Stage {
     const { replyMemory, bodyMemory } = this.service;
     while (replyMemory.stats().waiting + bodyMemory.stats().inUse > 0) await nextTurn();
   }
+}
 
-  #router(): Router {
-    const router = new Router();
-    const stage = this;
-    router.rpc(
-      { name: 'count', params: Type.Object({ to: Type.Integer() }), yields: Type.Integer() },
-      async function* ({ to }) {
-        try {
-          for (let i = 0; i < to; i++) {
-            stage.given++;
-            yield i;
-          }
-          return 'all';
-        } finally {
-          stage.closed.push('count');
-        }
-      },
-    );
-    router.rpc(
-      { name: 'texts', params: Type.Object({ size: Type.Integer(), count: Type.Integer() }) },
-      function* texts({ size, count }) {
-        try {
-          for (let i = 0; i < count; i++) {
-            stage.given++;
-            yield `${i} ${'é'.repeat(size)}`;
-          }
-        } finally {
-          stage.closed.push('texts');
-        }
-      },
-    );
-    router.rpc({ name: 'quiet' }, async function* quiet(_params, { signal }) {
+/** What the stage serves. Its generators tell the stage what they give and when they end. */
+function routerOf(stage: Stage): Router {
+  const router = new Router();
+  router.rpc(
+    { name: 'count', params: Type.Object({ to: Type.Integer() }), yields: Type.Integer() },
+    async function* ({ to }) {
       try {
-        yield 1;
-        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        for (let i = 0; i < to; i++) {
+          stage.given++;
+          yield i;
+        }
+        return 'all';
       } finally {
-        stage.closed.push('quiet');
+        stage.closed.push('count');
       }
-    });
-    router.rpc({ name: 'silent' }, async function* silent(_params, { signal }) {
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      yield 1;
-    });
-    router.rpc({ name: 'few', stream: { collect: true } }, function* few() {
-      yield* [1, 'two', { three: 3 }];
-    });
-    router.rpc({ name: 'endless', stream: { collect: true } }, function* endless() {
+    },
+  );
+  router.rpc(
+    { name: 'texts', params: Type.Object({ size: Type.Integer(), count: Type.Integer() }) },
+    function* texts({ size, count }) {
       try {
-        for (;;) yield 'value';
+        for (let i = 0; i < count; i++) {
+          stage.given++;
+          yield `${i} ${'é'.repeat(size)}`;
+        }
       } finally {
-        stage.closed.push('endless');
+        stage.closed.push('texts');
       }
-    });
-    router.rpc({ name: 'waits', stream: { collect: true } }, async function* waits(_, { signal }) {
+    },
+  );
+  router.rpc({ name: 'quiet' }, async function* quiet(_params, { signal }) {
+    try {
       yield 1;
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      stage.closed.push('waits');
-    });
-    router.rpc({ name: 'price_subscribe' }, function* prices() {
-      yield 7;
-    });
-    router.rpc({ name: 'dialect', stream: { notification: 'slotNotification' } }, function* slot() {
-      yield 7;
-    });
-    router.rpc({ name: 'refuses' }, function* refuses() {
-      yield 1;
-      throw new RpcError(17, 'Sold out', { left: 0 });
-    });
-    router.rpc({ name: 'fails' }, function* fails() {
-      yield 1;
-      throw new Error('secret');
-    });
-    router.rpc({ name: 'mismatched', yields: Type.Integer() }, function* mismatched() {
-      yield 1;
-      yield 'two' as never;
-    });
-    router.rpc({ name: 'returns' }, function* returns() {
-      yield 1;
-      return 'x'.repeat(20_000);
-    });
-    router.rpc({ name: 'none', stream: true }, (() => 7) as never);
-    router.rpc({ name: 'plain' }, () => 7);
-    return router;
-  }
+    } finally {
+      stage.closed.push('quiet');
+    }
+  });
+  router.rpc({ name: 'silent' }, async function* silent(_params, { signal }) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    yield 1;
+  });
+  router.rpc({ name: 'few', stream: { collect: true } }, function* few() {
+    yield* [1, 'two', { three: 3 }];
+  });
+  router.rpc({ name: 'endless', stream: { collect: true } }, function* endless() {
+    try {
+      for (;;) yield 'value';
+    } finally {
+      stage.closed.push('endless');
+    }
+  });
+  router.rpc({ name: 'waits', stream: { collect: true } }, async function* waits(_, { signal }) {
+    yield 1;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    stage.closed.push('waits');
+  });
+  router.rpc({ name: 'price_subscribe' }, function* prices() {
+    yield 7;
+  });
+  router.rpc({ name: 'dialect', stream: { notification: 'slotNotification' } }, function* slot() {
+    yield 7;
+  });
+  router.rpc({ name: 'refuses' }, function* refuses() {
+    yield 1;
+    throw new RpcError(17, 'Sold out', { left: 0 });
+  });
+  router.rpc({ name: 'fails' }, function* fails() {
+    yield 1;
+    throw new Error('secret');
+  });
+  router.rpc({ name: 'mismatched', yields: Type.Integer() }, function* mismatched() {
+    yield 1;
+    yield 'two' as never;
+  });
+  router.rpc({ name: 'returns' }, function* returns() {
+    yield 1;
+    return 'x'.repeat(20_000);
+  });
+  router.rpc({ name: 'none', stream: true }, (() => 7) as never);
+  router.rpc({ name: 'plain' }, () => 7);
+  return router;
 }

@@ -153,7 +153,8 @@ describe('imports', () => {
   test('never go from what both servers share to one of them', () => {
     const wrong = own.filter(
       ({ from, to }) =>
-        /^src\/http\/(edge|event-stream|socket)\//.test(from) && /^src\/http\/(uws|node)\//.test(to),
+        /^src\/http\/(edge|event-stream|socket)\//.test(from) &&
+        /^src\/http\/(uws|node)\//.test(to),
     );
     assert.deepEqual(wrong.map(shown), []);
   });

@@ -183,7 +183,8 @@ export class WorkerState implements WorkerLoad {
     const runUs = isTimed ? elapsedUs : 0;
     const { id, sink } = ended.call;
     // Nothing to send, for a call that has an id: its stream has opened.
-    if (reply === '' && code === 0 && sink !== undefined && id !== undefined) this.streams.enter(ended, sink, runUs);
+    if (reply === '' && code === 0 && sink !== undefined && id !== undefined)
+      this.streams.enter(ended, sink, runUs);
     else ended.answer(reply === '' ? undefined : reply, code, runUs);
     if (isTimed && code === 0) this.#onRun(ended.call, micros);
   }

@@ -369,12 +369,12 @@ describe('at registration', () => {
       { message: 'm', path: 5 },
       { message: 'm', path: ['__proto__', 'constructor'] },
     ];
-    for (const issue of odd) {
+    for (const [at, issue] of odd.entries()) {
       const [told] = issues(
         lying(json, () => ({ issues: [issue] })),
         {},
       );
-      assert.ok(told !== undefined, String(issue));
+      assert.ok(told !== undefined, `issue ${at}`);
     }
   });
 

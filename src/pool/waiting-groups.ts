@@ -110,15 +110,12 @@ export class WaitingGroups {
   plan(): void {
     if (this.#flushPlanned) return;
     this.#flushPlanned = true;
-    const send = (): void => {
-      this.#flushPlanned = false;
-      this.#send();
-    };
-    if (this.#places.active.every((worker) => worker.inFlight === 0)) queueMicrotask(send);
-    else setImmediate(send);
+    if (this.#places.active.every((worker) => worker.inFlight === 0)) queueMicrotask(this.#send);
+    else setImmediate(this.#send);
   }
 
-  #send(): void {
+  readonly #send = (): void => {
+    this.#flushPlanned = false;
     const { active, lane } = this.#places;
     for (;;) {
       const next = assign(this.#intake.heads(), active, lane);
@@ -138,7 +135,7 @@ export class WaitingGroups {
     lane?.flush();
     this.#refuseExcess();
     this.#onSent();
-  }
+  };
 
   /** What no worker could take and may not wait either is refused: of who has most of it, the newest first. */
   #refuseExcess(): void {

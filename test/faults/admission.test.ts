@@ -377,23 +377,28 @@ describe('maxConcurrency', () => {
   });
 
   test('one that is cancelled, on its way from the gate to a worker, passes its slot on', async () => {
-    const open = gate();
-    const running = plan('wait', { method: 'one', gate: open });
-    const first = service.send(running);
-    await begun(running);
-    const caller = new AbortController();
-    const dropped = plan('echo', { method: 'one' });
-    const cancelled = service.send(dropped, { signal: caller.signal });
-    const next = plans(3, 'echo', { method: 'one' });
-    const answers = service.sendAll(next);
-    await until(() => service.pool.queued === 4);
-    board.open(open);
-    await first;
-    caller.abort();
-    assert.equal((await cancelled).outcome, '-32003');
-    assertOk(await answers);
-    assertRanOnce(next);
-    assert.equal(board.runs(dropped.params.n), 0);
+    let isLate: boolean;
+    do {
+      const open = gate();
+      const running = plan('wait', { method: 'one', gate: open });
+      const first = service.send(running);
+      await begun(running);
+      const caller = new AbortController();
+      const dropped = plan('echo', { method: 'one' });
+      const cancelled = service.send(dropped, { signal: caller.signal });
+      const next = plans(3, 'echo', { method: 'one' });
+      const answers = service.sendAll(next);
+      await until(() => service.pool.queued === 4);
+      board.open(open);
+      await first;
+      caller.abort();
+      const { outcome } = await cancelled;
+      assertOk(await answers);
+      assertRanOnce(next);
+      // Where the machine kept this thread from going on, the call had begun by then.
+      isLate = board.runs(dropped.params.n) > 0;
+      if (!isLate) assert.equal(outcome, '-32003');
+    } while (isLate);
     await service.assertIdle();
   });
 });

@@ -5,6 +5,9 @@ import type { SocketFacts } from '../socket/facts.ts';
 import type { SocketContext } from '../socket/sockets.ts';
 import type { CloseCode, SocketWire } from '../socket/wire.ts';
 
+/** Bytes of a control frame of a client beside its payload. */
+const controlHead = 6;
+
 const asText = { binary: false } as const;
 
 /** One WebSocket by the package `ws`, on a connection of node:http. */
@@ -15,15 +18,21 @@ export class NodeSocket implements SocketWire {
   /** What is sent in one turn of the event loop is written together. */
   #isCorked = false;
   #hasUnsent = false;
+  /** Bytes that have come as whole messages and as control frames; of what came with a message's end, a little too many. */
+  #whole: number;
 
   constructor(context: SocketContext, ws: WebSocket, socket: Socket, facts: SocketFacts) {
     this.#ws = ws;
     this.#socket = socket;
+    this.#whole = socket.bytesRead;
     this.#connection = new SocketConnection(context, this, facts);
     // By its default, `ws` gives a message as one Buffer.
-    ws.on('message', (data) => this.#connection.onMessage(data as Buffer));
-    ws.on('ping', () => this.#connection.onHeard());
-    ws.on('pong', () => this.#connection.onHeard());
+    ws.on('message', (data) => {
+      this.#whole = socket.bytesRead;
+      this.#connection.onMessage(data as Buffer);
+    });
+    ws.on('ping', (data) => this.#onControl(data));
+    ws.on('pong', (data) => this.#onControl(data));
     // A frame that follows no grammar, or a reset: 'close' comes behind it.
     ws.on('error', () => {});
     ws.on('close', () => this.#connection.onGone());
@@ -31,6 +40,11 @@ export class NodeSocket implements SocketWire {
 
   get received(): number {
     return this.#socket.bytesRead;
+  }
+
+  /** Between the fragments of a message, control frames may come. */
+  get isWithinMessage(): boolean {
+    return this.#socket.bytesRead > this.#whole;
   }
 
   send(reply: string | Uint8Array): void {
@@ -60,6 +74,11 @@ export class NodeSocket implements SocketWire {
 
   cut(): void {
     this.#ws.terminate();
+  }
+
+  #onControl(data: Buffer): void {
+    this.#whole += controlHead + data.length;
+    this.#connection.onHeard();
   }
 
   /** Called when the system has taken a message. */

@@ -49,6 +49,7 @@ export class SocketConnection implements MessageOwner, Subscriber {
   /** When a message, a ping or the answer to one was last heard, by `clockMs`. */
   #heardAt = clockMs();
   #pingedAt = 0;
+  #withinSince: number | undefined;
   #received = 0;
   #receivedAt = this.#heardAt;
 
@@ -208,15 +209,15 @@ export class SocketConnection implements MessageOwner, Subscriber {
     if (!this.#isOver) this.#wire.cut();
   }
 
-  /** Looks at the clocks of the connection: cuts it, pings it, or leaves it. */
-  look(now: number): void {
+  /** Looks at the clocks of the connection: cuts it, pings it, or leaves it. See Sockets. */
+  look(now: number): number | undefined {
     const { writeTimeoutMs, socketIdleMs, streamPingMs, longestMessageMs } = this.#context;
     if (this.#backlog !== undefined) {
       // The client can't see a ping before it has read what stands in front of it.
       if (now >= this.#backlog.dueAt(writeTimeoutMs, this.#streams > 0)) this.#wire.cut();
       this.#receivedAt = now;
       this.#heardAt = now;
-      return;
+      return undefined;
     }
     const { received } = this.#wire;
     if (received !== this.#received) {
@@ -224,14 +225,28 @@ export class SocketConnection implements MessageOwner, Subscriber {
       this.#receivedAt = now;
     }
     const isSilent = received !== undefined && now - this.#receivedAt >= socketIdleMs;
-    // Nothing can stand within a frame. So a client that sends, and answers no ping, is within a message.
-    const isLate = now - this.#heardAt >= socketIdleMs + longestMessageMs;
+    const since = this.#withinMessageSince(now);
+    const isLate = since !== undefined && now - since >= socketIdleMs + longestMessageMs;
     if (socketIdleMs > 0 && (isSilent || isLate)) {
       this.#wire.cut();
-    } else if (streamPingMs > 0 && now - Math.max(this.#heardAt, this.#pingedAt) >= streamPingMs) {
+      return undefined;
+    }
+    if (streamPingMs > 0 && now - Math.max(this.#heardAt, this.#pingedAt) >= streamPingMs) {
       this.#pingedAt = now;
       this.#wire.ping();
     }
+    return since;
+  }
+
+  /**
+   * Since when a message has been coming, as far as can be told. Nothing can stand within a frame: a client that does not
+   * answer a ping is within one, or is gone.
+   */
+  #withinMessageSince(now: number): number | undefined {
+    const isWithin = this.#wire.isWithinMessage ?? this.#pingedAt > this.#heardAt;
+    if (!isWithin) this.#withinSince = undefined;
+    else this.#withinSince ??= this.#wire.isWithinMessage === true ? now : this.#heardAt;
+    return this.#withinSince;
   }
 
   get #streams(): number {

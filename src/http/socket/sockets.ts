@@ -3,6 +3,7 @@ import type { Service } from '../../dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { bodyDeadlineMs } from '../edge/limits.ts';
+import { type HalfMessageLimits, HalfMessages, type HalfSocket } from './half-messages.ts';
 import { SubscriptionIds } from './subscription-ids.ts';
 
 /** What all connections of one server share. */
@@ -30,7 +31,11 @@ export function createSocketContext(
   const { maxBodyBytes, bodyTimeoutMs, streamPingMs, socketIdleMs } = options;
   const longestMessageMs = bodyDeadlineMs(maxBodyBytes, bodyTimeoutMs);
   const clocks = [options.writeTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
-  const sockets = new Sockets(Math.min(mostLookMs, ...clocks.map((ms) => ms / 4)));
+  const sockets = new Sockets({
+    lookMs: Math.min(mostLookMs, ...clocks.map((ms) => ms / 4)),
+    longestMessageMs: socketIdleMs + longestMessageMs,
+    limits: () => ({ bytes: service.bodyMemory.limit, longest: maxBodyBytes }),
+  });
   return { ...options, service, inFlight, sockets, subscriptionIds, longestMessageMs };
 }
 
@@ -40,11 +45,24 @@ interface OpenSocket {
   drain(): void;
   /** Ends at once. */
   cut(): void;
-  /** @param now by `clockMs` */
-  look(now: number): void;
+  /**
+   * Looks at its clocks.
+   *
+   * @param now by `clockMs`
+   * @returns since when it seems to be within a message; undefined: it is not
+   */
+  look(now: number): number | undefined;
 }
 
 const subscriptionIds = new SubscriptionIds();
+
+interface SocketClocks {
+  /** How often the clocks of all connections are looked at. */
+  readonly lookMs: number;
+  /** How long a message may take to come whole. */
+  readonly longestMessageMs: number;
+  readonly limits: () => HalfMessageLimits;
+}
 
 /** How often the clocks of all connections are looked at, milliseconds, at the least. */
 const mostLookMs = 1000;
@@ -53,12 +71,16 @@ const mostLookMs = 1000;
 export class Sockets {
   readonly #all = new Set<OpenSocket>();
   readonly #lookMs: number;
+  readonly #limits: () => HalfMessageLimits;
+  readonly #halfMessages: HalfMessages;
   #timer: NodeJS.Timeout | undefined;
   #isDraining = false;
   #onEmpty: (() => void) | undefined;
 
-  constructor(lookMs: number) {
+  constructor({ lookMs, longestMessageMs, limits }: SocketClocks) {
     this.#lookMs = lookMs;
+    this.#limits = limits;
+    this.#halfMessages = new HalfMessages(longestMessageMs);
   }
 
   get size(): number {
@@ -105,6 +127,11 @@ export class Sockets {
 
   #look(): void {
     const now = clockMs();
-    for (const connection of this.#all) connection.look(now);
+    const half: HalfSocket[] = [];
+    for (const connection of this.#all) {
+      const since = connection.look(now);
+      if (since !== undefined) half.push({ since, cut: () => connection.cut() });
+    }
+    this.#halfMessages.look(now, half, this.#limits());
   }
 }

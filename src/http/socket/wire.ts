@@ -14,6 +14,11 @@ export interface SocketWire {
    * its first byte.
    */
   readonly received: number | undefined;
+  /**
+   * Whether a message has come in part; undefined: the server underneath does not tell. A client that answers no ping is
+   * within a message then.
+   */
+  readonly isWithinMessage: boolean | undefined;
 }
 
 /** 1012, Service Restart: the client may connect again at once (registry of RFC 6455, 11.7). */

@@ -39,6 +39,7 @@ export class Outgoing {
 export class UwsSocket implements SocketWire {
   /** uWebSockets.js watches for silence itself. */
   readonly received = undefined;
+  readonly isWithinMessage = undefined;
   readonly #context: UwsSocketContext;
   readonly #facts: SocketFacts;
   #ws: WebSocket<UserData> | undefined;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import { starter } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
 import { frame, opcodes, RawSocket } from './raw-socket.ts';
@@ -46,6 +47,57 @@ for (const transport of ['uws', 'node'] as const) {
       assert.ok(sent < bytes.length);
       assert.equal(server.connections, 1);
     });
+
+    test('messages that are not whole are bounded for all clients together; those who wait are left alone', async (t) => {
+      const maxBodyBytes = 4 * 1024 ** 2;
+      const options = { streamPingMs: 100, socketIdleMs: 60_000, maxBodyBytes };
+      const { server, service, port } = await start(t, options);
+      // Room for four of the largest messages.
+      Object.assign(service, { bodyMemory: new BodyMemory(4 * maxBodyBytes, maxBodyBytes) });
+      const sockets: RawSocket[] = [];
+      t.after(() => {
+        for (const socket of sockets) socket.destroy();
+      });
+      const open = async () => {
+        const socket = await RawSocket.connect(port);
+        sockets.push(socket);
+        return socket;
+      };
+      const waiting = [await open(), await open()];
+      const answering = waiting.map((socket) => socket.receive().catch(() => {}));
+      // Half a second of calm: by what the process grows from here is seen.
+      await pause(500);
+      const half = frame('x'.repeat(maxBodyBytes)).subarray(0, -1);
+      await Promise.all(
+        Array.from({ length: 16 }, async () => {
+          const socket = await open();
+          await socket.client.write(half);
+        }),
+      );
+      while (server.sockets > 2 + 4) await pause(10);
+      for (const socket of waiting) assert.equal(socket.client.closed, false);
+      for (const socket of waiting) await socket.send(rpc('echo'));
+      await Promise.all(answering);
+    });
+
+    if (transport === 'node') {
+      test('control frames between fragments keep no half message alive', async (t) => {
+        const options = {
+          streamPingMs: 50,
+          socketIdleMs: 300,
+          bodyTimeoutMs: 200,
+          maxBodyBytes: 6400,
+        };
+        const { client } = await start(t, options);
+        const socket = await RawSocket.open(client());
+        await socket.send('{', { isLast: false });
+        while (!socket.client.closed) {
+          await socket.send('x', { isLast: false, opcode: opcodes.rest });
+          await socket.send('', { opcode: opcodes.pong });
+          await pause(20);
+        }
+      });
+    }
 
     test('a connection that is silent is closed', { timeout: 60_000 }, async (t) => {
       // uWebSockets.js has a clock of its own, of 8 s at least.

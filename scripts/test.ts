@@ -29,6 +29,7 @@ const long = [
   'test/cli/init.test.ts',
   'test/cli/stack-traces.test.ts',
   'test/client/package.test.ts',
+  'test/client/foreign-sockets.test.ts',
   'test/client/thousand.test.ts',
   'test/codegen/hostile.test.ts',
   'test/docs/mounting.test.ts',

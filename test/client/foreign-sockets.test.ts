@@ -109,6 +109,8 @@ for (const transport of ['uws', 'node'] as const) {
       assert.deepEqual(blocks, [8, 9, 10]);
       await provider.removeAllListeners('block');
       await untilNoneIsOpen();
+      // The answer of its eth_unsubscribe comes before this one.
+      await provider.send('nothing', []);
       await provider.destroy();
     });
 

@@ -28,6 +28,9 @@ import type { GoesToSink, ReplySink } from './reply-sink.ts';
  *   When the close has resolved, every call has its answer.
  * - **Loss.** Where what runs a call can be lost (a thread that dies), a call that had started is answered with -32002 and
  *   is not run again. A call that had not started runs elsewhere.
+ * - **Streams.** A call with a sink is answered when its handler has given an iterator, with what the sink says (`StreamSink`).
+ *   Then its values come in order, as many as were granted, and one end that says why; after a cancel nothing comes. A failure
+ *   before that is an ordinary reply. Where what runs it is lost, the values that were yielded come before the end.
  */
 export interface Executor {
   /** The name under which calls here are reported. */

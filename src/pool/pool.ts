@@ -19,9 +19,8 @@ import type { WorkerEvents } from './worker-events.ts';
 import { Roster } from './workers/roster.ts';
 import type { WorkerState } from './workers/worker-state.ts';
 
-/** How often calls are looked at, while there are any, and threads that have streams. */
-const callsEveryMs = 10;
-const streamsEveryMs = 50;
+/** How often calls are looked at, and threads that have streams. */
+const [callsEveryMs, streamsEveryMs] = [10, 50];
 
 /** Why a call that has not started never will. */
 const cancelled: Refusal = { code: ErrorCode.Cancelled };

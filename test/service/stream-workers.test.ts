@@ -192,6 +192,14 @@ describe('what ends a thread ends its streams', () => {
     });
   });
 
+  test('a late throw is a line in the log, and process.exit an error of the stream', async (t) => {
+    const { open, lines } = await start(t);
+    assert.deepEqual(await read(open('throwsBeside', 5)), { values: upTo(5), returned: null });
+    await until(() => lines.some(({ fields }) => String(fields.detail).includes('thrown beside')));
+    const { values, failure } = await read(open('exits', 5));
+    assert.deepEqual([values, failure?.code], [upTo(5), -32603]);
+  });
+
   test('a call that does not return at its deadline', async (t) => {
     const { open, service } = await start(t, { timeoutMs: 100 });
     const stream = open('until');
@@ -201,6 +209,31 @@ describe('what ends a thread ends its streams', () => {
       code: -32002,
       data: { reason: 'neighbour' },
     });
+  });
+});
+
+describe('streams over the workers', () => {
+  test('are spread: what idles counts as no load', async (t) => {
+    const { open, service } = await start(t, { workers: 2 });
+    const streams = Array.from({ length: 10 }, () => open('until'));
+    for (const stream of streams) await stream.next();
+    const counts = service.stats().pool?.workers.map(({ streams: open }) => open);
+    assert.deepEqual(counts, [5, 5]);
+    await Promise.all(streams.map((stream) => stream.return(undefined)));
+  });
+
+  test('one worker has 1024 generators at most', async (t) => {
+    const { open, streams: count, result, ended } = await start(t);
+    const streams = Array.from({ length: 1024 }, () => open('until'));
+    await Promise.all(streams.map((stream) => stream.next()));
+    const { failure } = await read(open('until'));
+    assert.deepEqual(failure, { code: -32000, data: { retryAfterMs: 1000 } });
+    assert.equal(typeof (await result('thread')), 'number');
+    await streams[0]?.return(undefined);
+    await ended(1);
+    assert.deepEqual((await read(open('count', 3))).values, upTo(3));
+    assert.equal(count(), 1023);
+    await Promise.all(streams.map((stream) => stream.return(undefined)));
   });
 });
 

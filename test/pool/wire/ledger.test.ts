@@ -50,6 +50,34 @@ test('a call is sent, then started or taken back', () => {
   assert.deepEqual([main.isRunning(a), main.isRunning(c)], [false, true]);
 });
 
+test('a stretch of a generator is told by its ticket and its start, and is no call', () => {
+  const main = new Ledger();
+  const replica = new Ledger(main.buffer);
+  assert.deepEqual([main.stretch, main.isBusy()], [undefined, false]);
+  replica.enterStretch(ticket(5, 7), 70);
+  const first = main.stretch;
+  assert.deepEqual([first?.ticket, first?.since], [ticket(5, 7), 70]);
+  assert.deepEqual(
+    [main.isBusy(), main.runningSlot >= 0, main.isRunning(ticket(5, 7))],
+    [true, false, false],
+  );
+  replica.leave();
+  assert.deepEqual([main.stretch, main.isBusy()], [undefined, false]);
+  replica.enterStretch(ticket(5, 7), 80);
+  assert.notEqual(main.stretch?.number, first?.number);
+});
+
+test('a stretch may look whether anybody still waits for its stream', () => {
+  const main = new Ledger();
+  const replica = new Ledger(main.buffer);
+  const [one, other] = [ticket(5, 7), ticket(6, 7)];
+  replica.enterStretch(one, 70);
+  main.cancelStretch(other);
+  assert.deepEqual([replica.isCancelled(one), replica.isCancelled(other)], [false, false]);
+  main.cancelStretch(one);
+  assert.deepEqual([replica.isCancelled(one), replica.isCancelled(other)], [true, false]);
+});
+
 test('an old ticket does nothing to the call that has its slot now', () => {
   const main = new Ledger();
   const replica = new Ledger(main.buffer);

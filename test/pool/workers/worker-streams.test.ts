@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Call } from '../../../src/dispatch/call.ts';
+import { CallEnding } from '../../../src/dispatch/call-ending.ts';
+import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
+import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
+import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import type { StreamFlow, StreamSink } from '../../../src/dispatch/streams/contract.ts';
+import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
+import { Ledger } from '../../../src/pool/wire/ledger.ts';
+import type { ToReplica } from '../../../src/pool/wire/messages.ts';
+import { ItemKind } from '../../../src/pool/wire/stream-item.ts';
+import { WorkerStreams } from '../../../src/pool/workers/worker-streams.ts';
+import { procedure } from '../../../src/router/procedure.ts';
+import { seed } from '../../seed.ts';
+
+const streaming = procedure({ name: 'streaming', timeoutMs: 100 }, function* () {
+  yield 1;
+});
+const ticket = 4096;
+const granted = 32;
+
+type Item = readonly [number: number, kind: number, text: unknown];
+
+/** The streams of a worker whose thread tells what the test says, and one stream that has opened there. */
+class Bench {
+  readonly ledger = new Ledger();
+  readonly posted: ToReplica[] = [];
+  readonly garbled: string[] = [];
+  /** What the reader of the stream has got. */
+  readonly got: string[] = [];
+  readonly streams: WorkerStreams;
+  readonly item: GroupCall;
+  flow: StreamFlow | undefined;
+
+  constructor(scope = new RequestScope()) {
+    const thread = {
+      ledger: this.ledger,
+      post: (message: ToReplica) => this.posted.push(message),
+      collect: () => {},
+      kill: () => {},
+    };
+    const limits = { timeoutMs: 1000, maxStreamMs: 0, maxStreams: 10 };
+    const streams = new OpenStreams(limits, new DeadlineSweep(), { open: 0 }, undefined);
+    this.streams = new WorkerStreams(
+      thread,
+      { streams, place: 'worker', timeoutMs: 1000 },
+      (detail) => this.garbled.push(detail),
+    );
+    const sink: StreamSink = {
+      opened: (flow) => {
+        this.flow = flow;
+        flow.grant(granted, 1000);
+        return '"opened"';
+      },
+      value: (text) => this.got.push(text),
+      end: ({ ok, code, text }) => this.got.push(`${ok ? 'result' : code} ${text}`),
+    };
+    const params = { params: undefined, source: undefined, start: -1, end: -1 };
+    const call: Call = { procedure: streaming, id: '1', ...params, scope, sink };
+    this.item = new GroupCall(call, new CostEstimate(), 0);
+    this.item.ticket = ticket;
+    const owner: GroupOwner = {
+      ending: new CallEnding('worker', 1000, undefined),
+      onDone: () => {},
+      onResume: () => {},
+      onTooLarge: () => {},
+      onCancelled: () => {},
+    };
+    new CallGroup([this.item], 0, owner, () => {});
+    this.streams.enter(this.item, sink, 5);
+  }
+
+  take(number: number, kind: number, text: unknown, code = 0): void {
+    this.streams.take(-ticket, code, number, kind, text);
+  }
+}
+
+describe('the streams of a worker', () => {
+  test('are given their items in order, in whatever order these come', () => {
+    const items: Item[] = Array.from({ length: granted }, (_, i) => [i, ItemKind.value, String(i)]);
+    const all: Item[] = [
+      ...items,
+      [granted, ItemKind.result, 'null'],
+      [granted + 1, ItemKind.closed, ''],
+    ];
+    fc.assert(
+      fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (shuffled) => {
+        const bench = new Bench();
+        for (const item of shuffled) bench.take(...item);
+        assert.deepEqual(bench.got, [...items.map(([, , text]) => text), 'result null']);
+        assert.deepEqual(bench.garbled, []);
+        assert.equal(bench.streams.generators, 0);
+      }),
+      { seed },
+    );
+  });
+
+  test('take nothing that a worker in order can not tell', () => {
+    const wrong: Item[] = [
+      [0.5, ItemKind.value, '1'],
+      [-1, ItemKind.value, '1'],
+      [granted + 2, ItemKind.value, '1'],
+      [Number.NaN, ItemKind.value, '1'],
+      [0, 4, '1'],
+      [0, -1, '1'],
+      [0, ItemKind.value, new Uint8Array(1)],
+      [0, ItemKind.value, undefined],
+    ];
+    for (const item of wrong) {
+      const bench = new Bench();
+      bench.take(...item);
+      assert.deepEqual(bench.got, []);
+      assert.equal(bench.garbled.length, 1);
+      bench.take(0, ItemKind.value, '1');
+      assert.deepEqual(bench.got, ['1'], 'the stream goes on');
+      bench.take(0, ItemKind.value, '1');
+      assert.deepEqual(bench.got, ['1'], 'an item comes once');
+    }
+  });
+
+  test('end even where the worker only says that the generator is gone', () => {
+    const bench = new Bench();
+    bench.take(0, ItemKind.closed, '');
+    assert.equal(bench.got.length, 1);
+    assert.match(bench.got[0] ?? '', /^-32002 .*"error"/);
+    assert.deepEqual([bench.streams.open, bench.streams.generators], [0, 0]);
+  });
+
+  test('what comes late, or for a stream that never was, is passed over', () => {
+    const bench = new Bench();
+    bench.flow?.cancel();
+    bench.take(0, ItemKind.value, '1');
+    bench.take(1, ItemKind.error, '{}', -32603);
+    bench.streams.take(-ticket * 2, 0, 0, ItemKind.value, '1');
+    assert.deepEqual([bench.got, bench.garbled], [[], []]);
+    bench.take(2, ItemKind.closed, '');
+    bench.take(2, ItemKind.closed, '');
+    assert.equal(bench.streams.generators, 0);
+  });
+
+  test('a call whose caller has left, or that has its answer, opens none: the generator is closed', () => {
+    const gone = new RequestScope();
+    gone.cancel();
+    const bench = new Bench(gone);
+    assert.equal(bench.streams.generators, 0);
+    assert.match(String(bench.item.reply), /-32003/);
+    assert.deepEqual(bench.posted, [{ type: 'cancel', ticket, code: -32003, data: undefined }]);
+  });
+
+  test('what one turn of the event loop grants goes in one message', async () => {
+    const bench = new Bench();
+    bench.flow?.grant(16, 100);
+    await Promise.resolve();
+    assert.deepEqual(bench.posted, [
+      { type: 'grant', grants: [ticket, granted, 1000, ticket, 16, 100] },
+    ]);
+  });
+
+  test('a stretch is too long when it is the same at two looks, and its time is over', () => {
+    const bench = new Bench();
+    bench.ledger.enterStretch(ticket, 0);
+    assert.equal(bench.streams.expire(500), undefined, 'it is seen for the first time');
+    bench.ledger.leave();
+    bench.ledger.enterStretch(ticket, 450);
+    assert.equal(bench.streams.expire(500), undefined, 'it is another one');
+    assert.equal(bench.streams.expire(550), undefined, 'it has time');
+    assert.equal(bench.streams.expire(551), 'streaming');
+    assert.match(bench.got[0] ?? '', /^-32001 .*"timeoutMs":100/);
+    assert.equal(bench.streams.open, 0);
+  });
+
+  test('a generator that was told to end long ago, and is still there, counts as left behind', () => {
+    const bench = new Bench();
+    const now = performance.now();
+    assert.equal(bench.streams.leftBehind(now + 1e6), 0);
+    bench.flow?.cancel();
+    assert.deepEqual([bench.streams.open, bench.streams.generators], [0, 1]);
+    assert.equal(bench.streams.leftBehind(now + 5000), 0);
+    assert.equal(bench.streams.leftBehind(now + 20_000), 1);
+    bench.take(0, ItemKind.closed, '');
+    assert.equal(bench.streams.leftBehind(now + 20_000), 0);
+  });
+});

@@ -97,6 +97,10 @@ export interface CallTrace {
   readonly tracestate: string | undefined;
   /** Runs the handler with the span as the current one. */
   run<T>(handler: () => T): T;
+  /** The call has opened a stream: its span goes on until `streamEnded`. */
+  opened(place: Place, waitUs: number, runUs: number): void;
+  /** See `onStreamEnd` of observer.ts. */
+  streamEnded(code: number, values: number): void;
   /** The call has its answer; see `onCall` of observer.ts. */
   end(code: number, place: Place, waitUs: number, runUs: number): void;
 }

@@ -1,5 +1,5 @@
 import { noPlace } from '../base/place.ts';
-import type { OnCall } from './call-event.ts';
+import type { CallEvent, OnCall } from './call-event.ts';
 import type { Log } from './log.ts';
 
 /** A caller may send any text as a method. Of one that is not registered, a line shows so many characters. */
@@ -23,6 +23,22 @@ export function accessLog(log: Log): OnCall {
     };
     log.info(fields, 'call');
   };
+}
+
+/** A stream that has ended. */
+interface StreamEvent
+  extends Pick<CallEvent, 'method' | 'id' | 'code' | 'place' | 'remoteAddress' | 'traceparent'> {
+  readonly values: number;
+  /** Of the JSON text of its values. */
+  readonly characters: number;
+  /** Since it opened. */
+  readonly ms: number;
+}
+
+/** Logs one line for each stream, when it ends. Its call has a line of its own, from when it opened. */
+export function streamLog(log: Log): (event: StreamEvent) => void {
+  return ({ ms, ...facts }) =>
+    log.info({ event: 'stream' as const, ...facts, ms: rounded(ms) }, 'stream');
 }
 
 /** Milliseconds, rounded to whole microseconds. */

@@ -58,6 +58,7 @@ export const logEvents = {
   'supervisor-fault': 'an unexpected error in the supervisor, which goes on',
   'process-lost': 'a server process ended by itself; another takes its place',
   call: 'access log: a call has ended',
+  stream: 'access log: a stream has ended',
 } as const;
 
 export type LogEvent = keyof typeof logEvents;

@@ -105,6 +105,18 @@ export const counterTable = {
     name: 'tandem_bodies_refused_total',
     help: 'Requests refused with 503 because maxBodyMemory was taken.',
   },
+  streams: {
+    name: 'tandem_streams_total',
+    help: 'Streams that have ended.',
+  },
+  failedStreams: {
+    name: 'tandem_streams_failed_total',
+    help: 'Streams among them that ended with an error; left or drained ones have not failed.',
+  },
+  streamValues: {
+    name: 'tandem_stream_values_total',
+    help: 'Values that streams gave, those of open streams included.',
+  },
   cutReplies: {
     name: 'tandem_replies_cut_total',
     help: 'Connections closed because maxReplyMemory was taken by replies that nobody read.',
@@ -141,6 +153,10 @@ export const gaugeTable = {
   laneCallsInFlight: {
     name: 'tandem_lane_calls_in_flight',
     help: 'Short calls that the warm spare holds; they count as in flight in workers, too.',
+  },
+  openStreams: {
+    name: 'tandem_streams_open',
+    help: 'Streams that are open.',
   },
   queued: {
     name: 'tandem_queue_calls',

@@ -4,7 +4,7 @@ import { type CallObserver, neverRan, type Timing } from '../dispatch/observer.t
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
-import { accessLog } from '../observe/access-log.ts';
+import { accessLog, streamLog } from '../observe/access-log.ts';
 import { CallCounters } from '../observe/call-counters.ts';
 import { type CallEvent, callAll, type OnCall } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
@@ -35,15 +35,37 @@ export class Observation implements CallObserver {
   readonly counters: CallCounters | undefined;
   /** Calls and whole requests that were refused because there were too many. */
   shed = 0;
+  /** Streams that have ended. */
+  streams = 0;
+  /** Those among them that ended with an error, without those that were left or drained. */
+  failedStreams = 0;
+  /** Values that they gave. */
+  streamValues = 0;
   reloads = 0;
   failedReloads = 0;
   readonly #tell: ((event: CallEvent) => void) | undefined;
   readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
   readonly #shedding: Episode;
+  readonly #logStream: CallObserver['onStreamEnd'];
 
   constructor({ metrics, accessLog: logsCalls, tracing, onCall, log, onRun }: ObservationOptions) {
     this.#onRun = onRun;
     this.counters = metrics ? new CallCounters() : undefined;
+    const logStream = logsCalls ? streamLog(log) : undefined;
+    this.#logStream =
+      logStream &&
+      (({ procedure, id, scope, trace }, code, place, values, characters, ms) =>
+        logStream({
+          method: procedure.name,
+          id: idValue(id),
+          code,
+          place,
+          values,
+          characters,
+          ms,
+          remoteAddress: scope.remoteAddress,
+          traceparent: trace === undefined ? scope.traceparent : trace.traceparent,
+        }));
     const observers = logsCalls ? [...onCall, accessLog(log)] : onCall;
     this.#tell = observers.length === 0 ? undefined : callAll(observers, log);
     const wantsEach = tracing || onRun !== undefined || this.#tell !== undefined;
@@ -66,13 +88,30 @@ export class Observation implements CallObserver {
     this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
     // Only a call that never ran was refused: a procedure may throw the same code itself.
     if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
-    call.trace?.end(code, place, waitUs, runUs);
+    // A call that has opened a stream goes on: its span ends with the stream.
+    if (call.sink !== undefined && code === 0) call.trace?.opened(place, waitUs, runUs);
+    else call.trace?.end(code, place, waitUs, runUs);
     this.#onRun?.(call.scope, runUs);
     if (this.#tell === undefined) return;
     const { id, procedure, scope, trace } = call;
     const ref = code === ErrorCode.InternalError ? refIn(reply) : undefined;
     const traceparent = trace === undefined ? scope.traceparent : trace.traceparent;
     this.#tell(eventOf(procedure.name, id, code, place, waitUs, runUs, ref, traceparent, scope));
+  }
+
+  onStreamEnd(
+    call: Call,
+    code: number,
+    place: Place,
+    values: number,
+    characters: number,
+    ms: number,
+  ): void {
+    this.streams++;
+    if (code !== 0 && code !== ErrorCode.Cancelled) this.failedStreams++;
+    this.streamValues += values;
+    call.trace?.streamEnded(code, values);
+    this.#logStream?.(call, code, place, values, characters, ms);
   }
 
   onRefused(
@@ -112,7 +151,7 @@ function eventOf(
 ): CallEvent {
   return Object.freeze({
     method,
-    id: id === undefined ? undefined : (JSON.parse(id) as string | number | null),
+    id: idValue(id),
     code,
     place,
     waitMs: waitUs / 1000,
@@ -121,6 +160,11 @@ function eventOf(
     remoteAddress: scope.remoteAddress,
     traceparent,
   });
+}
+
+/** @param id JSON text */
+function idValue(id: string | undefined): string | number | null | undefined {
+  return id === undefined ? undefined : (JSON.parse(id) as string | number | null);
 }
 
 /** The ref in a -32603; undefined where a procedure threw that code itself with data of its own. */

@@ -69,9 +69,13 @@ function placesOf(calls: readonly CallTotals[], { serving }: SnapshotSource): Pl
 
 function countersOf(source: SnapshotSource): Counters {
   const { observation, poolCounters, bodies, replies, connections } = source;
-  const { shed, reloads, failedReloads } = observation;
+  const { shed, reloads, failedReloads, streams, failedStreams } = observation;
+  const open = openStreamsOf(source);
   return {
     shed,
+    streams,
+    failedStreams,
+    streamValues: observation.streamValues + sum(open.map(({ values }) => values)),
     ...poolCountersOf(poolCounters.of(undefined)),
     reloads,
     failedReloads,
@@ -80,6 +84,11 @@ function countersOf(source: SnapshotSource): Counters {
     refusedBodies: bodies.refused,
     cutReplies: replies.cut,
   };
+}
+
+/** Of all loadings together. */
+function openStreamsOf({ serving }: SnapshotSource): readonly { readonly values: number }[] {
+  return serving.generations.flatMap(({ streams }) => [...streams]);
 }
 
 /** What the workers of a group have counted for themselves. */
@@ -104,6 +113,7 @@ function gaugesOf(source: SnapshotSource): Gauges {
   const { serving, bodies, replies, processGauges, connections } = source;
   return {
     requestsInFlight: serving.inFlight,
+    openStreams: openStreamsOf(source).length,
     callsInFlight: inFlightByPlace(serving.generations.flatMap(({ executors }) => executors)),
     ...poolGaugesOf(source, undefined),
     bodyMemoryInUse: bodies.stats().inUse,

@@ -169,11 +169,25 @@ class TracedCall implements CallTrace {
     return context.with(trace.setSpan(this.#parent, this.#span), handler);
   }
 
-  end(code: number, place: Place, waitUs: number, runUs: number): void {
+  opened(place: Place, waitUs: number, runUs: number): void {
     const span = this.#span;
     span.setAttribute('tandem.place', place);
     span.setAttribute('tandem.wait_ms', waitUs / 1000);
     if (runUs !== neverRan) span.setAttribute('tandem.run_ms', runUs / 1000);
+  }
+
+  streamEnded(code: number, values: number): void {
+    this.#span.setAttribute('tandem.stream_values', values);
+    this.#end(code);
+  }
+
+  end(code: number, place: Place, waitUs: number, runUs: number): void {
+    this.opened(place, waitUs, runUs);
+    this.#end(code);
+  }
+
+  #end(code: number): void {
+    const span = this.#span;
     if (code !== 0) {
       span.setAttribute('rpc.response.status_code', String(code));
       span.setAttribute('error.type', String(code));

@@ -3,11 +3,12 @@ import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import type { ValueSource } from '../../router/stream/value-source.ts';
 import type { Call } from '../call.ts';
+import type { CallTrace } from '../trace.ts';
 import type { Refusal } from '../limit.ts';
 import type { StreamSink } from './contract.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { RunQueue } from './run-queue.ts';
-import { type RunContext, StreamRun } from './stream-run.ts';
+import { type RunContext, type RunSource, StreamRun } from './stream-run.ts';
 
 /** The generators of the front end. */
 export class Generators {
@@ -43,7 +44,16 @@ export class Generators {
       return { refusal };
     }
     const stream = this.#streams.add(call, sink, this.#place);
-    stream.producer = new StreamRun(source, context, stream, this.#maxValueBytes, this.#queue);
+    const traced = call.trace === undefined ? source : tracedSource(source, call.trace);
+    stream.producer = new StreamRun(traced, context, stream, this.#maxValueBytes, this.#queue);
     return { reply: sink.opened(stream) };
   }
+}
+
+/** The span of the call is the current one while its generator runs, too. */
+function tracedSource(source: ValueSource, trace: CallTrace): RunSource {
+  return {
+    next: () => trace.run(() => source.next()),
+    close: () => trace.run(() => source.close()),
+  };
 }

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, beforeEach, describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { context, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { renderMetrics } from '../../src/observe/render.ts';
+import { EventClient } from '../http/event-stream/event-client.ts';
+import { rpc } from '../http/raw-client.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
+import { Exposition } from '../observe/exposition.ts';
+import { patience } from '../patience.ts';
+import { fixture, recorder } from '../service/harness.ts';
+
+/** An app whose procedures stream from a worker. */
+async function start(t: TestContext, options: AppOptions) {
+  const { log, lines } = recorder();
+  const own = { workers: 1, spareWorkers: 0, niceIncrement: 0, port: 0, ...patience, log };
+  const app = new RpcApp({ ...own, ...options });
+  const { port } = await app.listen();
+  const clients: EventClient[] = [];
+  t.after(async () => {
+    for (const client of clients) client.destroy();
+    await app.close();
+  });
+  const client = (): EventClient => {
+    const made = new EventClient(port);
+    clients.push(made);
+    return made;
+  };
+  return { app, lines, client };
+}
+
+const modules = [fixture('streaming.ts')];
+
+for (const transport of ['uws', 'node'] as const) {
+  describe(`event streams of workers on ${transport}`, () => {
+    test('come in order, through a window that is smaller', async (t) => {
+      const { client } = await start(t, { modules, transport });
+      const one = client();
+      one.send(rpc('count', { n: 2000 }));
+      const events = await one.events();
+      assert.deepEqual(
+        events.slice(0, -1).map(({ params }) => params?.result),
+        Array.from({ length: 2000 }, (_, i) => i),
+      );
+      assert.equal(events.at(-1)?.result, 'all');
+    });
+
+    test('end with why: the deadline of a stretch, the death of the thread', async (t) => {
+      const { client } = await start(t, { modules, transport });
+      for (const [method, code, data] of [
+        ['spin', -32001, { timeoutMs: 100 }],
+        ['die', -32002, { reason: 'exit' }],
+      ] as const) {
+        const one = client();
+        one.send(rpc(method, { n: 3 }));
+        const events = await one.events();
+        assert.deepEqual(
+          events.slice(0, -1).map(({ params }) => params?.result),
+          [0, 1, 2],
+        );
+        assert.deepEqual([events[3]?.error?.code, events[3]?.error?.data], [code, data]);
+      }
+    });
+
+    test('end when the app closes, each with its last event, and then their connections', async (t) => {
+      const { client, app } = await start(t, { modules, transport });
+      const bodies = [rpc('until'), rpc('ticks', { n: 1e6 }), rpc('count', { n: 1e9 })];
+      const clients = bodies.map((body) => {
+        const one = client();
+        one.send(body);
+        return one;
+      });
+      await Promise.all(clients.map((one) => one.event()));
+      await app.close();
+      for (const one of clients) {
+        const end = (await one.events()).at(-1);
+        assert.equal(end?.error?.code, -32003);
+        assert.match(JSON.stringify(end.error.data), /"reason":"shutdown"/);
+        await one.untilClosed();
+      }
+    });
+
+    test('end at a reload, and go on with the new code when asked again', async (t) => {
+      const folder = new ModuleFolder(t);
+      const edit = (version: number): string =>
+        folder.write(
+          'served.mjs',
+          `import { Router } from 'tandem-rpc';
+const router = new Router();
+router.rpc({ name: 'ticks', placement: 'worker' }, async function* () {
+  for (;;) {
+    yield ${version};
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+});
+export default router;
+`,
+        );
+      edit(1);
+      const served = [join(folder.path, 'served.mjs')];
+      const { client, app } = await start(t, { modules: served, transport });
+      const [one, other] = [client(), client()];
+      one.send(rpc('ticks'));
+      assert.equal((await one.event()).params?.result, 1);
+      edit(2);
+      assert.equal(await app.reload(), true);
+      other.send(rpc('ticks'));
+      assert.equal((await other.event()).params?.result, 2);
+      const end = (await one.events()).at(-1);
+      assert.equal(end?.error?.code, -32003);
+      assert.match(JSON.stringify(end.error.data), /"reason":"reload"/);
+    });
+  });
+}
+
+describe('what a service tells of event streams', () => {
+  const exporter = new InMemorySpanExporter();
+  const router = new Router();
+  let open = 0;
+  router.rpc({ name: 'three' }, function* three() {
+    open++;
+    yield* [1, 2];
+    yield trace.getActiveSpan()?.spanContext().spanId;
+    return 'all';
+  });
+  router.rpc({ name: 'waits' }, async function* waits(_params, { signal }) {
+    yield 1;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  });
+  router.rpc({ name: 'fails' }, function* fails() {
+    yield 1;
+    throw new Error('it fails');
+  });
+  beforeEach(() => exporter.reset());
+  after(() => {
+    trace.disable();
+    context.disable();
+  });
+
+  test('figures, a line each, and spans that end with the stream', async (t) => {
+    const spanProcessors = [new SimpleSpanProcessor(exporter)];
+    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    const { client, app, lines } = await start(t, { router, tracing: true, accessLog: true });
+    const [one, waiting] = [client(), client()];
+    waiting.send(rpc('waits', undefined, 'w'));
+    await waiting.event();
+    assert.deepEqual(exporter.getFinishedSpans(), []);
+    one.send(rpc('three'));
+    const events = await one.events();
+    one.send(rpc('fails'));
+    await one.events();
+    assert.equal(open, 1);
+
+    const spans = exporter.getFinishedSpans();
+    assert.deepEqual(
+      spans.map(({ name }) => name),
+      ['three', 'POST /rpc', 'fails', 'POST /rpc'],
+    );
+    const [call, request, failed] = spans;
+    assert.equal(call?.attributes['tandem.stream_values'], 3);
+    assert.equal(call.attributes['tandem.place'], 'inline');
+    assert.equal(events[2]?.params?.result, call.spanContext().spanId);
+    assert.equal(request?.attributes['http.response.status_code'], 200);
+    assert.equal(call.parentSpanContext?.spanId, request.spanContext().spanId);
+    assert.equal(failed?.attributes['rpc.response.status_code'], '-32603');
+
+    const told = lines.filter(({ fields }) => fields.event === 'stream');
+    assert.deepEqual(
+      told.map(({ fields }) => [fields.method, fields.id, fields.code, fields.values]),
+      [
+        ['three', 1, 0, 3],
+        ['fails', 1, -32603, 1],
+      ],
+    );
+    assert.equal(told[0]?.fields.remoteAddress, '127.0.0.1');
+
+    const { metrics } = app.dispatcher;
+    assert.ok(metrics !== undefined);
+    const figures = async () => {
+      const seen = new Exposition(await renderMetrics(await metrics.collect()));
+      return ['streams_open', 'streams_total', 'streams_failed_total', 'stream_values_total'].map(
+        (name) => seen.value(`tandem_${name}`),
+      );
+    };
+    assert.deepEqual(await figures(), [1, 2, 1, 5]);
+    waiting.destroy();
+    while ((await figures())[0] !== 0) await nextTurn();
+    assert.deepEqual(await figures(), [0, 3, 1, 5]);
+  });
+});

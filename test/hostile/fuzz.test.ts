@@ -8,12 +8,12 @@ import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
 
 /** A fixed number of cases. fresh-seeds.test.ts has ten times as many, `npm run fuzz` goes on for as long as it is told. */
 const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
-  ['bodies have the answer of the reference by every way', 20, () => BodyFuzzer.start()],
-  ['bytes on a socket: no crash, no hang, no second answer', 40, () => HttpFuzzer.start()],
-  ['what validates comes back, what does not is refused', 40, () => SchemaFuzzer.start()],
+  ['bodies have the answer of the reference by every way', 12, () => BodyFuzzer.start()],
+  ['bytes on a socket: no crash, no hang, no second answer', 25, () => HttpFuzzer.start()],
+  ['what validates comes back, what does not is refused', 25, () => SchemaFuzzer.start()],
   [
     'types that refer to each other: right verdicts, in a time in proportion to the value',
-    30,
+    20,
     async () => new SchemaWorkFuzzer(),
   ],
   ['in a worker too', 1, () => PooledSchemaFuzzer.start()],

@@ -9,6 +9,7 @@ import { table } from '../../src/config/table.ts';
 import { type AppOptions, RegistrationError, Router, Type } from '../../src/index.ts';
 import { deferred, type Served, serve } from '../app/hooks/harness.ts';
 import { fixture } from '../service/harness.ts';
+import { until } from '../service/journal.ts';
 import { turns } from './harness.ts';
 import { header, json, neverHeld, post, type RawResponse, request, rpc } from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
@@ -106,7 +107,7 @@ const limits: readonly Limit[] = [
       const arriving = post(padded(1000, 'text'));
       const head = arriving.indexOf('\r\n\r\n') + 4;
       await second.write(arriving.subarray(0, head));
-      while (waiting.length < 1 || used() < 2000) await turns();
+      await until(() => waiting.length >= 1 && used() >= 2000);
       const third = client();
       const refused = await third.ask(
         post('', { 'content-length': String(Buffer.byteLength(rpc('text'))) }),
@@ -121,7 +122,7 @@ const limits: readonly Limit[] = [
       waiting[0]?.();
       assert.equal((await first.response()).status, 200);
       second.destroy();
-      while (used() > 0) await turns();
+      await until(() => used() === 0);
       assert.equal((await client().ask(post(padded(1000, 'text')))).status, 200);
     },
   },
@@ -147,13 +148,13 @@ const limits: readonly Limit[] = [
       assert.equal(replies().cut, 0);
       assert.ok(replies().waiting > 0 && replies().waiting <= 2 * neverHeld);
       const third = await ask();
-      while (replies().cut < 1) await turns();
+      await until(() => replies().cut >= 1);
       assert.equal(replies().cut, 1);
       for (const one of [first, second, third]) one.socket.resume();
       const ended = await Promise.allSettled([first, second, third].map((one) => one.response()));
       assert.equal(ended.filter(({ status }) => status === 'fulfilled').length, 2);
       assert.equal(ended[2]?.status, 'fulfilled');
-      while (replies().waiting > 0) await turns();
+      await until(() => replies().waiting === 0);
     },
   },
   ...(['in', 'out'] as const).map(
@@ -235,11 +236,11 @@ const limits: readonly Limit[] = [
       const { client } = await start({ router: given, batchConcurrency: 2 });
       const one = client();
       await one.write(post(`[${[1, 2, 3].map((id) => rpc('wait', {}, id)).join()}]`));
-      while (ran.length < 2) await turns();
+      await until(() => ran.length >= 2);
       await turns();
       assert.deepEqual(ran, [1, 2]);
       waiting[1]?.();
-      while (ran.length < 3) await turns();
+      await until(() => ran.length >= 3);
       waiting[0]?.();
       waiting[2]?.();
       const replies = json(await one.response()) as unknown as { id: number }[];
@@ -403,7 +404,7 @@ const limits: readonly Limit[] = [
       const [first, second] = [client(), client()];
       await first.write(post(rpc('wait', {}, 'first')));
       await second.write(post(`[${rpc('wait', {}, 'second')}]`));
-      while (waiting.length < 2) await turns();
+      await until(() => waiting.length >= 2);
       assert.equal(app.dispatcher.stats().inFlight, 2);
       const error = { code: -32000, message: 'Server overloaded', data: { retryAfterMs: 1000 } };
       const third = client();
@@ -447,7 +448,7 @@ const limits: readonly Limit[] = [
       });
       const one = client();
       await one.write(post(rpc('text', {}, 'slow'), { 'x-slow': '1' }));
-      while (app.dispatcher.stats().inFlight < 1) await turns();
+      await until(() => app.dispatcher.stats().inFlight >= 1);
       assert.equal(codeOf(await client().ask(post(rpc('text')))), -32000);
       assert.deepEqual(ran, []);
       verdict.resolve(null);
@@ -478,7 +479,7 @@ const limits: readonly Limit[] = [
       const { app, client } = await start({ router: given, maxInFlightPerCaller: 1 });
       const held = client();
       await held.write(post(rpc('wait')));
-      while (waiting.length < 1) await turns();
+      await until(() => waiting.length >= 1);
       const { id, error } = json(await client().ask(post(rpc('text', {}, 'second'))));
       assert.deepEqual([id, error.code, error.data], ['second', -32000, { retryAfterMs: 1000 }]);
       const other = await app.dispatcher.dispatch({ method: 'text', id: 1 }, { auth: 'other' });
@@ -582,7 +583,7 @@ const limits: readonly Limit[] = [
         await one.write(hold);
         const pool = () => app.dispatcher.stats().pool;
         // The first one runs, the others wait.
-        while ((app.dispatcher.stats().inFlight ?? 0) <= i) await turns();
+        await until(() => app.dispatcher.stats().inFlight > i);
         assert.equal(pool()?.queued, Math.max(0, i));
       }
       const { error } = json(await client().ask(hold));

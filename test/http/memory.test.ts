@@ -8,6 +8,7 @@ import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { carriers, type Served, serve } from '../app/hooks/harness.ts';
 import { fixture } from '../service/harness.ts';
+import { until } from '../service/journal.ts';
 import { turns } from './harness.ts';
 import { json, neverHeld, post, request, rpc } from './raw-client.ts';
 
@@ -26,7 +27,7 @@ async function holdWorker(t: TestContext, served: Served): Promise<() => void> {
   const file = join(folder, 'journal');
   const one = served.client();
   await one.write(post(rpc('hold', { file, text: 'a' })));
-  while ((served.app.dispatcher.stats().pool?.workers[0]?.inFlight ?? 0) < 1) await turns();
+  await until(() => served.app.dispatcher.stats().pool?.workers[0]?.inFlight === 1);
   return () => writeFileSync(`${file}.go`, '');
 }
 
@@ -49,7 +50,7 @@ for (const carrier of carriers) {
       for (let i = 0; i < 20; i++) {
         const { result } = json(await one.ask(post(lengthOf('abc'[i % 3] as string))));
         assert.equal((result as unknown as number[])[0], large);
-        while (bodiesOf(served).inUse > 0) await turns();
+        await until(() => bodiesOf(served).inUse === 0);
         const { kept } = bodiesOf(served);
         assert.ok(kept >= large && kept < 2 * large, `${kept} kept`);
       }
@@ -61,23 +62,23 @@ for (const carrier of carriers) {
       // Sent to the worker or waiting for it, and given up: by their deadline, and by their client.
       const gone = served.client();
       await gone.write(post(lengthOf('b', 8)));
-      while (served.app.dispatcher.stats().inFlight < 2) await turns();
+      await until(() => served.app.dispatcher.stats().inFlight >= 2);
       const impatient = post(lengthOf('a', 7), { 'rpc-timeout-ms': '50' });
       assert.equal(json(await served.client().ask(impatient)).error.code, -32001);
       gone.destroy();
-      while (served.app.dispatcher.stats().inFlight > 1) await turns();
+      await until(() => served.app.dispatcher.stats().inFlight <= 1);
       // What was theirs is another's now, while the worker has still to come to their calls.
       const marks = ['c', 'd', 'e', 'f'];
       const answers = marks.map(async (mark, i) => {
         const body = rpc('out.repeat', { text: mark.repeat(large), times: 1 }, i);
         return json(await served.client().ask(post(body))).result;
       });
-      while (served.app.dispatcher.stats().inFlight < 5) await turns();
+      await until(() => served.app.dispatcher.stats().inFlight >= 5);
       release();
       for (const [i, answer] of (await Promise.all(answers)).entries()) {
         assert.ok(answer === (marks[i] as string).repeat(large), `${i}`);
       }
-      while (bodiesOf(served).inUse > 0) await turns();
+      await until(() => bodiesOf(served).inUse === 0);
     });
 
     test('a call that is killed gives the memory of its body back when its thread has gone', async (t) => {
@@ -85,7 +86,7 @@ for (const carrier of carriers) {
       const body = rpc('hold', { file: join(tmpdir(), 'never'), text: 'x'.repeat(large) });
       const doomed = post(body, { 'rpc-timeout-ms': '100' });
       assert.equal(json(await served.client().ask(doomed)).error.code, -32001);
-      while (bodiesOf(served).inUse > 0) await turns();
+      await until(() => bodiesOf(served).inUse === 0);
       assert.ok(bodiesOf(served).kept < 2 * large);
       const { result } = json(await served.client().ask(post(lengthOf('a'))));
       assert.equal((result as unknown as number[])[0], large);
@@ -97,9 +98,9 @@ for (const carrier of carriers) {
       for (let round = 0; round < 3; round++) {
         const clients = Array.from({ length: 10 }, () => served.client());
         for (const one of clients) await one.write(bytes.subarray(0, large / 2));
-        while (bodiesOf(served).inUse < 10 * large) await turns();
+        await until(() => bodiesOf(served).inUse >= 10 * large);
         for (const one of clients) one.destroy();
-        while (bodiesOf(served).inUse > 0) await turns();
+        await until(() => bodiesOf(served).inUse === 0);
         assert.ok(bodiesOf(served).kept <= 10 * 1.25 * large, `${bodiesOf(served).kept} kept`);
       }
     });
@@ -112,7 +113,7 @@ for (const carrier of carriers) {
       for (let i = 0; i < 6; i++) {
         const one = served.client();
         await one.write(head);
-        while (bodiesOf(served).inUse < Math.min(i + 1, 3) * large) await turns();
+        await until(() => bodiesOf(served).inUse >= Math.min(i + 1, 3) * large);
         if (i >= 3) assert.equal((await one.response()).status, 503, `${++refused}`);
       }
       assert.equal(bodiesOf(served).refused, refused);
@@ -145,7 +146,7 @@ for (const carrier of carriers) {
         }
         one.destroy();
         assert.equal((await served.client().ask(post(rpc('p1')))).status, 200);
-        while (repliesOf(served).waiting > 0) await turns();
+        await until(() => repliesOf(served).waiting === 0);
       });
     }
   });
@@ -163,15 +164,15 @@ test('on node:http a connection is cut that sends thousands of requests behind c
     Buffer.concat(Array.from({ length: 100 }, (_, i) => post(rpc('wait', {}, i)))),
   );
   const begun = () => waiting.length;
-  while (begun() < 16) await turns();
+  await until(() => begun() >= 16);
   await turns();
   assert.equal(begun(), 16, 'at a time');
   await greedy.write(post(rpc('wait')));
-  while (begun() < 17) await turns();
+  await until(() => begun() >= 17);
   void greedy.write(request('GET', '/healthz').repeat(3000));
   await greedy.untilClosed();
   for (let answered = 0; answered < 101; answered++) {
-    while (waiting.length === 0) await turns();
+    await until(() => waiting.length !== 0);
     waiting.shift()?.();
     if (answered !== 16) assert.equal((await patient.response()).status, 200);
   }

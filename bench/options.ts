@@ -15,7 +15,7 @@ export interface Options {
 
 export const help = `npm run bench -- [options]
 
-  --only http,hop            suites: micro, hop, http, isolation, mixture, fairness, limits, stalls, scaling, growth, start, package, siege, soak
+  --only http,hop            suites: micro, hop, http, isolation, mixture, fairness, limits, stalls, streams, scaling, growth, start, package, siege, soak
   --against fastify,jayson   rivals; ours and the floors always run
   --duration 5               seconds of one measurement
   --rounds 7                 rounds (5, or 7 in full)

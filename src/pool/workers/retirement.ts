@@ -6,7 +6,7 @@ export interface RetirementLimits {
   /** Calls and bytes after which a worker is replaced by a fresh one; 0: never. */
   readonly maxCallsPerWorker: number;
   readonly maxWorkerMemory: number;
-  /** Generators that have not ended long after they were told to, and after so many of which a worker is replaced. */
+  /** Generators that have not ended long after they were told to: with so many of them a worker is replaced. */
   readonly maxOrphansPerWorker: number;
   /** Milliseconds that the streams of a worker have to come to their ends. */
   readonly maxRequestMs: number;
@@ -72,7 +72,7 @@ export class Retirement {
     const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#limits;
     return (
       orphans.isSpent ||
-      streams.leftBehind(clockMs()) >= maxOrphansPerWorker ||
+      streams.isSpent(clockMs(), maxOrphansPerWorker) ||
       (maxCallsPerWorker > 0 && completed >= maxCallsPerWorker) ||
       (maxWorkerMemory > 0 && memory > maxWorkerMemory)
     );

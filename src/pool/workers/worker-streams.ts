@@ -72,14 +72,19 @@ export class WorkerStreams implements StreamHome {
     return this.#streams.size >= maxGenerators;
   }
 
-  /** Generators that were told to end long ago, and have not. */
-  leftBehind(now: number): number {
-    if (this.#over === 0) return 0;
+  /**
+   * Whether generators that were told to end long ago, and have not, have used up the worker.
+   *
+   * @param limit so many do; half of the places do in any case
+   */
+  isSpent(now: number, limit: number): boolean {
+    const most = Math.min(limit, maxGenerators / 2);
+    if (this.#over < most) return false;
     let left = 0;
     for (const { overSince } of this.#streams.values()) {
       if (overSince !== undefined && now - overSince > leftAfterMs) left++;
     }
-    return left;
+    return left >= most;
   }
 
   /**

@@ -172,15 +172,16 @@ describe('the streams of a worker', () => {
     assert.equal(bench.streams.open, 0);
   });
 
-  test('a generator that was told to end long ago, and is still there, counts as left behind', () => {
+  test('a generator that was told to end long ago, and is still there, uses up its worker', () => {
     const bench = new Bench();
     const now = performance.now();
-    assert.equal(bench.streams.leftBehind(now + 1e6), 0);
+    assert.equal(bench.streams.isSpent(now + 1e6, 1), false);
     bench.flow?.cancel();
     assert.deepEqual([bench.streams.open, bench.streams.generators], [0, 1]);
-    assert.equal(bench.streams.leftBehind(now + 5000), 0);
-    assert.equal(bench.streams.leftBehind(now + 20_000), 1);
+    assert.equal(bench.streams.isSpent(now + 5000, 1), false);
+    assert.equal(bench.streams.isSpent(now + 20_000, 2), false);
+    assert.equal(bench.streams.isSpent(now + 20_000, 1), true);
     bench.take(0, ItemKind.closed, '');
-    assert.equal(bench.streams.leftBehind(now + 20_000), 0);
+    assert.equal(bench.streams.isSpent(now + 20_000, 1), false);
   });
 });

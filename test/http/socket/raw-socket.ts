@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { RawClient as Client, type RawClient, type RawResponse, request } from '../raw-client.ts';
 
@@ -21,6 +20,9 @@ export interface FrameOptions {
   readonly length?: number;
 }
 
+/** Any four bytes will do: a client draws new ones for each frame, so that no page can choose what a proxy sees. */
+const maskingKey = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
+
 /** A frame as RFC 6455, 5.2 draws it. */
 export function frame(payload: string | Uint8Array, options: FrameOptions = {}): Buffer {
   const { opcode = opcodes.text, isLast = true, isMasked = true, reserved = 0 } = options;
@@ -39,7 +41,7 @@ export function frame(payload: string | Uint8Array, options: FrameOptions = {}):
     head.writeBigUInt64BE(BigInt(length), 2);
   }
   if (!isMasked) return Buffer.concat([head, bytes]);
-  const mask = randomBytes(4);
+  const mask = maskingKey;
   const masked = bytes.map((byte, i) => byte ^ (mask[i & 3] ?? 0));
   return Buffer.concat([head, mask, masked]);
 }

@@ -23,6 +23,11 @@ router.rpc(
   ({ bytes }) => 'x'.repeat(bytes),
 );
 
+/** Values without end, each as small as the result of a small call. */
+router.rpc({ name: 'numbers', yields: Type.Number() }, function* () {
+  for (let i = 0; ; i++) yield i;
+});
+
 router.rpc({ name: 'hang', placement: 'worker', timeoutMs: 50 }, () => {
   for (;;);
 });

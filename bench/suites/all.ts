@@ -11,6 +11,7 @@ import { packageSuite } from './package.ts';
 import { scaling } from './scaling.ts';
 import { siege } from './siege.ts';
 import { soakSuite } from './soak.ts';
+import { sockets } from './sockets.ts';
 import { stalls } from './stalls.ts';
 import { start } from './start.ts';
 import { streams } from './streams.ts';
@@ -25,6 +26,7 @@ export const suites: readonly Suite[] = [
   limits,
   stalls,
   streams,
+  sockets,
   scaling,
   growth,
   start,

@@ -22,6 +22,9 @@ const spreadMs = 1000;
 /** Unread bytes of a client above which its streams pause. */
 const highWater = 64 * 1024;
 
+/** How long the answer to a ping may take at least, milliseconds: the client, the way, and this thread may be busy. */
+const leastAnswerMs = 1000;
+
 /** No memory for a message now; as for a body over HTTP. */
 const noMemory = errorReply('null', ErrorCode.Overloaded, { retryAfterMs: 1000 });
 
@@ -243,10 +246,17 @@ export class SocketConnection implements MessageOwner, Subscriber {
    * answer a ping is within one, or is gone.
    */
   #withinMessageSince(now: number): number | undefined {
-    const isWithin = this.#wire.isWithinMessage ?? this.#pingedAt > this.#heardAt;
+    const isWithin = this.#wire.isWithinMessage ?? this.#owesAnswer(now);
     if (!isWithin) this.#withinSince = undefined;
     else this.#withinSince ??= this.#wire.isWithinMessage === true ? now : this.#heardAt;
     return this.#withinSince;
+  }
+
+  /** Whether a ping is not answered, and has not been for longer than an answer may take. */
+  #owesAnswer(now: number): boolean {
+    const { streamPingMs } = this.#context;
+    const mostMs = streamPingMs + Math.max(leastAnswerMs, streamPingMs / 2);
+    return this.#pingedAt > this.#heardAt && now - this.#heardAt >= mostMs;
   }
 
   get #streams(): number {

@@ -93,6 +93,8 @@ export class WorkerStreams implements StreamHome {
    * @param runUs microseconds since the handler was entered
    */
   enter(item: GroupCall, sink: StreamSink, runUs: number): void {
+    // A stream may stay for days, and what its params stand in need not.
+    item.forgetParams();
     const { ticket, call } = item;
     const refusal = this.#refusal(item);
     if (refusal !== undefined) {

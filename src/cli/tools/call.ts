@@ -1,17 +1,22 @@
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { StartupError } from '../../base/startup-error.ts';
 import { RpcError } from '../../client/errors.ts';
 import { printFailure } from '../failure.ts';
 import { compactJson, prettyJson, table, wantsColour } from '../output.ts';
+import { callStream } from './call-stream.ts';
 import { memberText } from './json-text.ts';
 import { exchangeOnce, type RemoteOptions } from './remote.ts';
 
 export interface CallOptions extends RemoteOptions {
   readonly notify: boolean;
+  /** Read a stream, by server-sent events. */
+  readonly sse: boolean;
 }
 
 /**
- * `tandem call`: prints the result on stdout. An error is printed with its data on stderr, and the exit code is 1.
+ * `tandem call`: prints the result on stdout; of a stream, each value on a line of its own before it. An error is printed
+ * with its data on stderr, and the exit code is 1.
  */
 export async function call(
   url: string,
@@ -23,19 +28,48 @@ export async function call(
     throw new StartupError(`${url} is no http or https URL, such as http://127.0.0.1:8000/rpc`);
   }
   const params = args.length === 1 && args[0] === '-' ? await fromStdin() : paramsOf(args);
+  if (options.sse) {
+    if (options.notify) throw new StartupError('--sse needs a reply: leave out --notify');
+    await printStream(url, method, params, options);
+    return;
+  }
   const { outcome, body } = await exchangeOnce(
     url,
     { method, params, notify: options.notify },
     options,
   );
   if (!outcome.ok) {
-    const { error } = outcome;
-    if (error instanceof RpcError) printRpcError(error);
-    else printFailure(error.message);
-    process.exitCode = 1;
+    printError(outcome.error);
   } else if (!options.notify) {
     process.stdout.write(`${resultText(body)}\n`);
   }
+}
+
+async function printStream(
+  url: string,
+  method: string,
+  params: string | undefined,
+  options: RemoteOptions,
+): Promise<void> {
+  const { stdout } = process;
+  const gone = new AbortController();
+  const { signal } = gone;
+  stdout.once('error', () => gone.abort());
+  const print = async (text: string): Promise<void> => {
+    // Where the values are read slowly, the stream must stand still, not this process grow.
+    if (!stdout.write(`${compactJson(text)}\n`)) await once(stdout, 'drain', { signal });
+  };
+  const end = await callStream(url, { method, params }, options, print, signal);
+  if (signal.aborted) return; // `| head` has what it wants
+  if (!end.ok) printError(end.error);
+  // Most streams return nothing.
+  else if (end.result !== 'null') await print(end.result);
+}
+
+function printError(error: Error): void {
+  if (error instanceof RpcError) printRpcError(error);
+  else printFailure(error.message);
+  process.exitCode = 1;
 }
 
 /** The result's text as the reply has it: as a JavaScript value, large numbers would lose their last digits. */

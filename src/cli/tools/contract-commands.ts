@@ -140,11 +140,12 @@ function addCall(program: Command): void {
     .argument('<method>', "the procedure's full name")
     .argument('[params...]', 'JSON, bare strings, or - for stdin')
     .option('-n, --notify', 'send it as a notification: nothing comes back')
+    .option('--sse', 'read a stream: each value is a line, then the result; Ctrl+C ends it')
     .addHelpText('after', callExamples);
   addRemoteOptions(command).action(async (url: string, method: string, params: string[]) => {
-    const { notify = false } = command.opts<{ notify?: true }>();
+    const { notify = false, sse = false } = command.opts<{ notify?: true; sse?: true }>();
     const { call } = await import('./call.ts');
-    await call(url, method, params, { ...remoteOptions(command), notify });
+    await call(url, method, params, { ...remoteOptions(command), notify, sse });
   });
 }
 

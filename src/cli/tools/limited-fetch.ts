@@ -23,7 +23,8 @@ export async function limitedFetch(
   return { status, headers, text: () => readText(response) };
 }
 
-async function readText(response: Response): Promise<string> {
+/** @throws Error for a body that is too long */
+export async function readText(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of response.body ?? []) {

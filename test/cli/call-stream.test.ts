@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { eventsOf } from '../../src/cli/tools/event-lines.ts';
+import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
+import { CommandLine } from './command-line.ts';
+import { startCli } from './process.ts';
+
+const router = new Router();
+router.rpc(
+  { name: 'count', params: Type.Object({ to: Type.Integer() }) },
+  async function* ({ to }) {
+    for (let i = 0; i < to; i++) yield { i, big: 1e21, text: '\u001b[2J' };
+    return to === 0 ? undefined : 'all';
+  },
+);
+router.rpc({ name: 'fails' }, async function* fails() {
+  yield 1;
+  throw new RpcError(17, 'Sold out', { left: 0 });
+});
+let ended: () => void = () => {};
+router.rpc({ name: 'waits' }, async function* waits(_params, { signal }) {
+  yield 1;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  ended();
+});
+router.rpc({ name: 'plain' }, async () => 7);
+
+const app = new RpcApp({ router, port: 0, logLevel: 'silent' });
+let url = '';
+before(async () => {
+  ({ url } = await app.listen());
+});
+after(() => app.close());
+
+const commands = CommandLine.suite();
+const call = (...args: string[]) => commands.run(['call', url, ...args, '--sse']);
+
+/** A server that answers everything with these pieces of a body, one after the other, and then ends or breaks off. */
+async function answering(t: TestContext, pieces: readonly string[], type = 'text/event-stream') {
+  const server = createServer(async (_request, response) => {
+    response.writeHead(200, { 'content-type': type });
+    for (const piece of pieces)
+      await new Promise<void>((done) => response.write(piece, () => done()));
+    response.end();
+  });
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+describe('tandem call --sse', () => {
+  it('prints each value on a line, then the result where there is one', async () => {
+    const value = (i: number) => `{"i":${i},"big":1e+21,"text":"\\u001b[2J"}\n`;
+    const { code, stdout, stderr } = await call('count', '2');
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.equal(stdout, `${value(0)}${value(1)}"all"\n`);
+    assert.equal((await call('count', '0')).stdout, '');
+    assert.equal((await call('plain')).stdout, '7\n');
+  });
+
+  it('an error that ends a stream is printed as that of a call', async () => {
+    const { code, stdout, stderr } = await call('fails');
+    assert.deepEqual([code, stdout], [1, '1\n']);
+    assert.equal(stderr, 'tandem: fails: Sold out (17)\n  {\n    "left": 0\n  }\n');
+    const refused = await call('coun', '2');
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /did you mean count\?/);
+    const late = await call('waits', '--timeout', '100ms');
+    assert.match(late.stderr, /^tandem: waits: Deadline exceeded \(-32001\)\n/);
+  });
+
+  it('Ctrl+C ends the stream on the server, too', async () => {
+    const done = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    const running = startCli(['call', url, 'waits', '--sse']);
+    await running.seen('stdout', /^1\n/);
+    running.child.kill('SIGINT');
+    await done;
+    assert.equal((await running.exit).stdout, '1\n');
+  });
+
+  it('of a stream that breaks off, and of what is no stream, it says so', async (t) => {
+    const run = (target: string) => commands.run(['call', target, 'count', '--sse']);
+    const value =
+      'data: {"jsonrpc":"2.0","method":"count","params":{"subscription":1,"result":5}}\n\n';
+    const cut = await run(await answering(t, [value]));
+    assert.deepEqual([cut.code, cut.stdout], [1, '5\n']);
+    assert.match(
+      cut.stderr,
+      /^tandem: POST http:\S+: the connection ended without the last event\n$/,
+    );
+    const page = await run(await answering(t, ['<h1>no\u001b[2J</h1>'], 'text/html'));
+    assert.equal(page.code, 1);
+    assert.match(page.stderr, /^tandem: POST http:\S+: 200 text\/html: no JSON: <h1>no[^\n]*\n$/);
+    const odd = await run(await answering(t, ['data: {"id":1}\n\n']));
+    assert.match(odd.stderr, /the last event: no reply/);
+    const silent = await commands.run(['call', url, 'count', '--sse', '--notify']);
+    assert.match(silent.stderr, /leave out --notify/);
+  });
+});
+
+describe('the reader of events', () => {
+  const text =
+    ':\n\ndata: one\r\n\r\nevent: x\ndata:two\rdata:  three é\r\r: c\ndata\n\nid: 4\ndata: 5\n\n\n';
+  const expected = ['one', 'two\n three é', '5'];
+
+  it('takes every end of a line, wherever the pieces are cut', async () => {
+    const bytes = Buffer.from(text);
+    for (let size = 1; size <= bytes.length; size++) {
+      const pieces: Uint8Array[] = [];
+      for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
+      const events: string[] = [];
+      for await (const event of eventsOf(pieces)) events.push(event);
+      assert.deepEqual(events, expected, `pieces of ${size}`);
+    }
+  });
+});

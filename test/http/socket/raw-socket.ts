@@ -1,5 +1,9 @@
 import { once } from 'node:events';
+import { randomOf } from '../../jsonrpc/bodies.ts';
+import { seed } from '../../seed.ts';
 import { RawClient as Client, type RawClient, type RawResponse, request } from '../raw-client.ts';
+
+const random = randomOf(seed);
 
 export const opcodes = { rest: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
@@ -20,9 +24,6 @@ export interface FrameOptions {
   readonly length?: number;
 }
 
-/** Any four bytes will do: a client draws new ones for each frame, so that no page can choose what a proxy sees. */
-const maskingKey = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
-
 /** A frame as RFC 6455, 5.2 draws it. */
 export function frame(payload: string | Uint8Array, options: FrameOptions = {}): Buffer {
   const { opcode = opcodes.text, isLast = true, isMasked = true, reserved = 0 } = options;
@@ -41,7 +42,7 @@ export function frame(payload: string | Uint8Array, options: FrameOptions = {}):
     head.writeBigUInt64BE(BigInt(length), 2);
   }
   if (!isMasked) return Buffer.concat([head, bytes]);
-  const mask = maskingKey;
+  const mask = Buffer.alloc(4).map(() => random(256));
   const masked = bytes.map((byte, i) => byte ^ (mask[i & 3] ?? 0));
   return Buffer.concat([head, mask, masked]);
 }

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Router, RpcError, Type } from 'tandem-rpc';
 
-export const router = new Router();
+const router = new Router();
 export default router;
 
 /** How often the file is looked at, milliseconds: a watcher misses files on network drives. */

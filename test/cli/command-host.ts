@@ -15,46 +15,44 @@ class Ended extends Error {}
 
 type Written = (chunk: unknown, ...rest: readonly unknown[]) => boolean;
 
-const { stdout, stderr } = process;
-// Each run adds a listener for the errors of both.
-for (const stream of [stdout, stderr]) stream.setMaxListeners(0);
+/** What the command that runs has written so far, and its exit code once it has ended: then it writes no more. */
+let current: { stdout: string; stderr: string; code: number | undefined } | undefined;
+
+function into(name: 'stdout' | 'stderr'): Written {
+  return (chunk, ...rest) => {
+    if (current !== undefined && current.code === undefined) current[name] += String(chunk);
+    const done = rest.at(-1);
+    if (typeof done === 'function') done();
+    return true;
+  };
+}
+
+for (const name of ['stdout', 'stderr'] as const) {
+  process[name].write = into(name);
+  // Each run adds a listener for its errors.
+  process[name].setMaxListeners(0);
+}
+const exit = process.exit.bind(process);
+process.exit = (code) => {
+  if (current !== undefined) current.code ??= Number(code ?? process.exitCode ?? 0);
+  throw new Ended();
+};
 
 async function run({ args, env }: CommandRequest): Promise<Exit> {
-  const written = { stdout: '', stderr: '' };
-  let code: number | undefined;
-  const into =
-    (name: keyof typeof written): Written =>
-    (chunk, ...rest) => {
-      // A process that has ended writes no more.
-      if (code === undefined) written[name] += String(chunk);
-      const done = rest.at(-1);
-      if (typeof done === 'function') done();
-      return true;
-    };
-  const own = { stdout: stdout.write, stderr: stderr.write, env: process.env, exit: process.exit };
-  stdout.write = into('stdout');
-  stderr.write = into('stderr');
+  const made: NonNullable<typeof current> = { stdout: '', stderr: '', code: undefined };
+  current = made;
   process.env = { ...env };
-  process.exit = (given) => {
-    code ??= Number(given ?? process.exitCode ?? 0);
-    throw new Ended();
-  };
   try {
     await runCli([process.execPath, 'tandem', ...args]);
-    code ??= Number(process.exitCode ?? 0);
+    made.code ??= Number(process.exitCode ?? 0);
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
-  } finally {
-    stdout.write = own.stdout;
-    stderr.write = own.stderr;
-    process.env = own.env;
-    process.exit = own.exit;
-    process.exitCode = undefined;
   }
-  return { code: code ?? null, signal: null, ...written };
+  process.exitCode = undefined;
+  return { code: made.code ?? null, signal: null, stdout: made.stdout, stderr: made.stderr };
 }
 
 process.on('message', (request: CommandRequest) => {
   void run(request).then((exit) => process.send?.(exit));
 });
-process.on('disconnect', () => process.exit());
+process.on('disconnect', () => exit());

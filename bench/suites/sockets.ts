@@ -27,7 +27,7 @@ const one = 'WebSocket, 64 connections';
 const many = 'WebSocket, 64 connections, 16 in flight on each';
 const pooled = 'pooled calls over WebSocket, 16 connections, 16 in flight on each';
 const pooledValues = 'pooled values over WebSocket, 16 streams';
-const idle = '2000 idle WebSockets';
+const idle = '4000 idle WebSockets';
 
 const loads: Readonly<Record<string, Load>> = {
   [http]: { job: 'posts', method: 'add', connections: 64, depth: 1 },
@@ -35,7 +35,7 @@ const loads: Readonly<Record<string, Load>> = {
   [many]: { job: 'calls', method: 'add', connections: 64, depth: 16 },
   [pooled]: { job: 'calls', method: 'pooledAdd', connections: 16, depth: 16 },
   [pooledValues]: { job: 'values', method: 'pooledAdd', connections: 16, depth: 1 },
-  [idle]: { job: 'hold', method: 'add', connections: 2000, depth: 0 },
+  [idle]: { job: 'hold', method: 'add', connections: 4000, depth: 0 },
 };
 
 function plan({ full, duration, rounds }: Options): Plan {
@@ -48,7 +48,7 @@ function plan({ full, duration, rounds }: Options): Plan {
 const warmUpMs = 200;
 
 /** Sockets to open and close before idle ones are counted: after them the server's heap no longer grows. */
-const warmUp = { times: 10, connections: 200 };
+const warmUp = { times: 4, connections: 1000 };
 
 class SocketsSession implements Session {
   readonly #server: RunningServer;

@@ -6,11 +6,14 @@ import { readers } from './cases/readers.ts';
 import { wire } from './cases/wire.ts';
 import { Stage, ways } from './stage.ts';
 
-const cases = [...wire, ...asking, ...ends, ...readers, ...connections];
+const cases = [...wire, ...asking, ...ends, ...connections];
+/** Whom these cases, which take long, would tell nothing new: they have the handler of node:http. */
+const dressed = /Express|Fastify/;
 
 for (const way of ways) {
   describe(`server-sent events: ${way.name}`, () => {
-    for (const { name, options, http, run } of cases) {
+    const all = dressed.test(way.name) ? cases : [...cases, ...readers];
+    for (const { name, options, http, run } of all) {
       test(name, async () => {
         const stage = await Stage.open(way, options, http);
         try {

@@ -128,15 +128,19 @@ function idle({ count, seconds }: StreamJob): Promise<number> {
 
 /** The median time of a light call beside busy generators of the same worker, milliseconds. */
 function p50({ count, seconds }: StreamJob): Promise<number> {
-  return beside('busy', count, async () => {
+  return beside('busy', count, async (readers) => {
     const times: number[] = [];
     const until = performance.now() + seconds * 1000;
     while (performance.now() < until) {
       const began = performance.now();
       await light();
       times.push(performance.now() - began);
+      // A reply comes between two slices: without a gap that differs each time the next call would, too.
+      const pause = performance.now() + 1 + ((times.length * 0.37) % 1);
       await delay(1);
+      while (performance.now() < pause);
     }
+    if (readers.some((reader) => reader.values === 0)) throw new Error('a generator was not busy');
     return median(times);
   });
 }

@@ -11,7 +11,8 @@ const noWeight = /^0(?:\.0{0,3})?$/;
  * such a range without thinking of streams.
  */
 export function acceptsEventStream(accept: string | undefined): boolean {
-  if (accept === undefined || accept.length < eventStreamType.length) return false;
+  // Nearly all requests are done with here.
+  if (accept === undefined || !/event-stream/i.test(accept)) return false;
   let end = accept.length;
   // From the end, since a list can only be read from there in one pass.
   while (end >= 0) {

@@ -17,6 +17,7 @@ import { loadTracing } from '../../src/service/tracing.ts';
 import { makeCertificate } from './certificate.ts';
 import { defaults, type Running, starter, turns } from './harness.ts';
 import { post, RawClient, request, rpc } from './raw-client.ts';
+import { RawSocket } from './socket/raw-socket.ts';
 import { StubService } from './stub-service.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -52,6 +53,31 @@ for (const transport of ['uws', 'node'] as const) {
       running.service.tracing = loadTracing();
       return running;
     }
+
+    test('of a WebSocket there is one for the upgrade and one for each message, all in the trace of its client', async (t) => {
+      const { client, service } = await start(t);
+      const socket = await RawSocket.open(client(), { traceparent });
+      await socket.ask(rpc('echo'));
+      await socket.send(rpc('later'));
+      await service.entered(1);
+      socket.destroy();
+      while (exporter.getFinishedSpans().length < 3) await turns();
+      const spans = exporter.getFinishedSpans();
+      const message = { name: 'WebSocket message /rpc', code: undefined };
+      assert.deepEqual(spans.map(shown), [
+        fine('GET /rpc', 101),
+        { ...message, error: undefined, isError: false },
+        { ...message, error: 'client_gone', isError: true },
+      ]);
+      for (const span of spans) assert.equal(span.spanContext().traceId, traceId);
+      assert.deepEqual(spans[1]?.attributes, {
+        'network.protocol.name': 'websocket',
+        'url.path': '/rpc',
+        'http.route': '/rpc',
+        'client.address': '127.0.0.1',
+      });
+      service.held[0]?.release();
+    });
 
     test('says what was asked, in whose trace, and how it was answered', async (t) => {
       const { client } = await start(t);

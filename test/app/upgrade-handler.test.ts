@@ -24,8 +24,8 @@ function router(): Router {
 interface Mounted {
   readonly app: RpcApp;
   readonly own: Server;
-  client(): RawClient;
-  open(headers?: Readonly<Record<string, string>>): Promise<RawSocket>;
+  readonly client: () => RawClient;
+  readonly open: (headers?: Readonly<Record<string, string>>) => Promise<RawSocket>;
 }
 
 /** An app in somebody's own server, with both of its handlers. */

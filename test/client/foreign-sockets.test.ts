@@ -250,7 +250,9 @@ for (const transport of ['uws', 'node'] as const) {
       const ws = new WebSocket(url);
       await once(ws, 'open');
       const client = new JSONRPCClient((request) => ws.send(JSON.stringify(request)));
-      ws.on('message', (data) => client.receive(JSON.parse(String(data)) as JSONRPCResponse));
+      ws.on('message', (data) =>
+        client.receive(JSON.parse((data as Buffer).toString()) as JSONRPCResponse),
+      );
       assert.equal(await client.request('math.add', { a: 1, b: 2 }), 3);
       await assert.rejects(Promise.resolve(client.request('math.fail', [])), notFound);
       ws.close();

@@ -105,7 +105,7 @@ export class Sockets {
   /** Ends each connection when its messages are answered: those without any at once. */
   drain(): void {
     this.#isDraining = true;
-    for (const connection of [...this.#all]) connection.drain();
+    for (const connection of this.#all) connection.drain();
   }
 
   /** Resolves when no connection is left, or after `ms`: a client answers a close frame with its own. */
@@ -122,7 +122,7 @@ export class Sockets {
 
   /** Ends all connections that are left. */
   cut(): void {
-    for (const connection of [...this.#all]) connection.cut();
+    for (const connection of this.#all) connection.cut();
   }
 
   #look(): void {

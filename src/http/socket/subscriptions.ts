@@ -62,7 +62,7 @@ export class Subscriptions implements SubscriptionOwner {
   /** The connection has gone. */
   cancel(): void {
     this.#isOver = true;
-    for (const id of [...this.#open.keys()]) this.unsubscribe(id);
+    for (const id of this.#open.keys()) this.unsubscribe(id);
   }
 
   open(subscription: Subscription): Outcome | undefined {

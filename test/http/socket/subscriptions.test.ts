@@ -28,64 +28,63 @@ class Stage extends EventEmitter {
   /** Generators that have run their `finally`. */
   ended = 0;
 
-  router(): Router {
-    const router = new Router();
-    const n = Type.Object({ n: Type.Integer() });
-    const stage = this;
-    async function* count({ n: last }: { readonly n: number }) {
-      for (let i = 0; i < last; i++) yield i;
-      return 'all';
-    }
-    router.rpc({ name: 'ticks', params: n, yields: Type.Number() }, count);
-    router.rpc({ name: 'eth_subscribe', params: n }, count);
-    router.rpc({ name: 'subscribe', params: n }, count);
-    const dialect = { notification: 'slotNotification', unsubscribe: 'slotEnd' };
-    router.rpc({ name: 'slotSubscribe', params: n, stream: dialect }, count);
-    router.rpc({ name: 'fails', params: n }, async function* fails({ n: last }) {
-      yield* [1, 2].slice(0, last);
-      throw new RpcError(77, 'No more', { last });
-    });
-    router.rpc({ name: 'waits' }, async function* waits(_params, { signal }) {
-      try {
-        yield 'first';
-        await once(signal, 'abort');
-      } finally {
-        stage.ended++;
-        stage.emit('ended');
-      }
-    });
-    router.rpc(
-      { name: 'flood', params: Type.Object({ length: Type.Integer() }) },
-      async function* flood({ length }) {
-        const text = 'x'.repeat(length);
-        try {
-          for (;;) {
-            stage.flooded++;
-            yield text;
-          }
-        } finally {
-          stage.ended++;
-          stage.emit('ended');
-        }
-      },
-    );
-    router.rpc({ name: 'holds', placement: 'inline' }, async () => {
-      stage.emit('holds');
-      await once(stage, 'release');
-    });
-    router.rpc({ name: 'plain' }, () => 'plain');
-    return router;
-  }
-
   async hasEnded(count: number): Promise<void> {
     while (this.ended < count) await once(this, 'ended');
   }
 }
 
+function routerOf(stage: Stage): Router {
+  const router = new Router();
+  const n = Type.Object({ n: Type.Integer() });
+  async function* count({ n: last }: { readonly n: number }) {
+    for (let i = 0; i < last; i++) yield i;
+    return 'all';
+  }
+  router.rpc({ name: 'ticks', params: n, yields: Type.Number() }, count);
+  router.rpc({ name: 'eth_subscribe', params: n }, count);
+  router.rpc({ name: 'subscribe', params: n }, count);
+  const dialect = { notification: 'slotNotification', unsubscribe: 'slotEnd' };
+  router.rpc({ name: 'slotSubscribe', params: n, stream: dialect }, count);
+  router.rpc({ name: 'fails', params: n }, async function* fails({ n: last }) {
+    yield* [1, 2].slice(0, last);
+    throw new RpcError(77, 'No more', { last });
+  });
+  router.rpc({ name: 'waits' }, async function* waits(_params, { signal }) {
+    try {
+      yield 'first';
+      await once(signal, 'abort');
+    } finally {
+      stage.ended++;
+      stage.emit('ended');
+    }
+  });
+  router.rpc(
+    { name: 'flood', params: Type.Object({ length: Type.Integer() }) },
+    async function* flood({ length }) {
+      const text = 'x'.repeat(length);
+      try {
+        for (;;) {
+          stage.flooded++;
+          yield text;
+        }
+      } finally {
+        stage.ended++;
+        stage.emit('ended');
+      }
+    },
+  );
+  router.rpc({ name: 'holds', placement: 'inline' }, async () => {
+    stage.emit('holds');
+    await once(stage, 'release');
+  });
+  router.rpc({ name: 'plain' }, () => 'plain');
+  return router;
+}
+
 for (const transport of ['uws', 'node'] as const) {
   const start = async (t: TestContext, options: Partial<HttpOptions> = {}) => {
     const stage = new Stage();
-    const service = new Dispatcher({ ...patience, router: stage.router(), logLevel: 'silent' });
+    const service = new Dispatcher({ ...patience, router: routerOf(stage), logLevel: 'silent' });
     await service.ready();
     const server = await listen(service, { ...defaults, ...options }, transport);
     const sockets: RawSocket[] = [];

@@ -20,12 +20,20 @@ const entries = {
 };
 /** In one file, for pages: it shares no code with the server. */
 const clientEntry = 'src/client/index.ts';
+/** What a page loads beside it where it reads streams. They use the code and the classes of the client's file. */
+const transportEntries = ['src/client/sse.ts', 'src/client/socket.ts'];
+const clientBeside: Plugin = {
+  name: 'client-beside',
+  setup(build) {
+    build.onResolve({ filter: /^\.\/index\.ts$/ }, () => ({ path: './index.js', external: true }));
+  },
+};
 /** The package's own client, for callers in the same process: there must be one class of its errors. */
 const clientByName: Plugin = {
   name: 'client',
   setup(build) {
-    build.onResolve({ filter: /\/client\/index\.ts$/ }, ({ importer }) =>
-      importer.endsWith('src/service/create-caller.ts')
+    build.onResolve({ filter: /^\.{1,2}\/(client\/)?index\.ts$/ }, ({ importer }) =>
+      /src\/(service|client)\/[\w-]+\.ts$/.test(importer)
         ? { path: 'tandem-rpc/client', external: true }
         : undefined,
     );
@@ -42,6 +50,8 @@ const common = {
   sourcesContent: false,
   write: false,
 } satisfies BuildOptions;
+
+const forPages = { platform: 'browser', target: 'es2022' } satisfies BuildOptions;
 
 /**
  * Writes the package's JavaScript.
@@ -73,7 +83,15 @@ export async function bundleInto(root: string, to: string): Promise<void> {
       // The sideEffects of package.json are for those who bundle the package: its own files may have some.
       ignoreAnnotations: true,
     }),
-    build({ ...own, entryPoints: [clientEntry], platform: 'browser', target: 'es2022' }),
+    build({ ...own, ...forPages, entryPoints: [clientEntry] }),
+    build({
+      ...own,
+      ...forPages,
+      entryPoints: transportEntries,
+      plugins: [clientBeside],
+      splitting: true,
+      chunkNames: 'src/client/stream-[hash]',
+    }),
   ]);
   for (const { path, contents } of built.flatMap(({ outputFiles }) => outputFiles)) {
     write(join(to, relative(dist, path)), contents);

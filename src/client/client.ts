@@ -1,11 +1,12 @@
 import { collect } from './collect.ts';
 import type { Contract } from './contract.ts';
-import { type Call, createExchange, type Fetch, type HeadersSource } from './exchange.ts';
+import { type Call, createExchange, type Fetch, type HeadersSource, post } from './exchange.ts';
 import { decode, encode, type Hints } from './hints.ts';
 import type { CallOptions } from './method.ts';
 import type { Outcome } from './outcome.ts';
 import { createProxy } from './proxy.ts';
 import { run } from './run.ts';
+import type { StreamCallOptions, Transport } from './transport.ts';
 import type { Client } from './types.ts';
 
 export interface ClientOptions {
@@ -23,9 +24,13 @@ export interface ClientOptions {
   readonly hints?: Hints | undefined;
   /** Send the calls of one turn of the event loop together, as batches of up to `max`. Default: one request a call. */
   readonly batch?: { readonly max: number } | undefined;
+  /** How streams are read where calls are POSTs: `sse()` of tandem-rpc/client/sse. */
+  readonly streams?: Transport | undefined;
+  /** How calls and streams travel, in place of fetch: `webSocket()` of tandem-rpc/client/socket. */
+  readonly transport?: Transport | undefined;
 }
 
-const defaultRetries = 2;
+type Own = CallOptions & StreamCallOptions;
 
 /**
  * Creates a typed client of a JSON-RPC 2.0 server over HTTP: `client.math.add({ a: 1, b: 2 })`. The client opens no
@@ -35,18 +40,22 @@ const defaultRetries = 2;
  * TypeError of params that JSON can't hold.
  */
 export function createClient<C extends Contract<C> = Contract>(options: ClientOptions): Client<C> {
-  const { batch: automatic, timeoutMs = Infinity, retries = defaultRetries, hints } = options;
-  const exchange = createExchange({ ...options, url: String(options.url) });
+  const { batch: automatic, timeoutMs = Infinity, retries = 2, hints } = options;
+  const endpoint = { ...options, url: String(options.url) };
+  const { send, readable } = (options.transport ?? options.streams)?.(endpoint) ?? {};
+  const exchange = createExchange(
+    send ?? (({ body }, signal, expires) => post(endpoint, body, signal, expires)),
+  );
   const collected = automatic === undefined ? exchange : collect(exchange, automatic.max);
 
   // Without a prototype, so that only the names in it are found.
-  const known: Hints = Object.assign(Object.create(null) as object, hints);
+  const known = { __proto__: null, ...hints } as unknown as Hints;
   /** Serialises the params at once: the caller may change them after the call. */
-  const toCall = (method: string, params: unknown): Call => {
-    return { method, params: encode(params, known[method]), notify: false };
+  const toCall = (method: string, params: unknown, notify = false): Call => {
+    return { method, params: encode(params, known[method]), notify };
   };
   const isRepeatable = ({ method }: Call) => known[method]?.readOnly || known[method]?.idempotent;
-  const send = async (calls: readonly Call[], own: CallOptions = {}): Promise<Outcome[]> => {
+  const sendAll = async (calls: readonly Call[], own: CallOptions = {}): Promise<Outcome[]> => {
     // An explicit batch is sent as it is: it is not collected into another one.
     const outcomes = await run(calls.length === 1 ? collected : exchange, calls, {
       signal: own.signal,
@@ -56,30 +65,35 @@ export function createClient<C extends Contract<C> = Contract>(options: ClientOp
     });
     return outcomes.map((outcome, index) => {
       if (!outcome.ok) return outcome;
-      return { ok: true, result: decode(outcome.result, known[calls[index]?.method ?? '']) };
+      return {
+        ok: true,
+        result: decode(outcome.result, known[(calls[index] as Call).method]?.bytes),
+      };
     });
   };
   const sendOne = async (call: Call, own?: CallOptions): Promise<unknown> => {
-    const [outcome] = await send([call], own);
-    if (outcome?.ok) return outcome.result;
-    throw outcome?.error;
+    const [outcome] = (await sendAll([call], own)) as [Outcome];
+    if (outcome.ok) return outcome.result;
+    throw outcome.error;
+  };
+  const begin = (notify: boolean) => (method: string, params?: unknown, own?: Own) => {
+    const start = (async () => toCall(method, params, notify))();
+    const send = (call: Call) => sendOne(call, own);
+    return readable?.(start, send, known[method], own) ?? start.then(send);
   };
   const methods = {
-    call: async (method: string, params?: unknown, own?: CallOptions) =>
-      sendOne(toCall(method, params), own),
-    notify: async (method: string, params?: unknown, own?: CallOptions) => {
-      await sendOne({ ...toCall(method, params), notify: true }, own);
-    },
+    call: begin(false),
+    notify: begin(true),
     batch: async (calls: readonly (readonly [string, unknown?])[], own?: CallOptions) =>
       calls.length === 0
         ? []
-        : send(
-            calls.map((call) => toCall(...call)),
+        : sendAll(
+            calls.map(([method, params]) => toCall(method, params)),
             own,
           ),
   };
   // The contract exists only in the types. The proxy accepts every name.
-  return createProxy(methods, (name, [params, own]) =>
-    methods.call(name, params, own as CallOptions | undefined),
+  return createProxy(methods, '', (name, [params, own]) =>
+    methods.call(name, params, own as Own | undefined),
   ) as Client<C>;
 }

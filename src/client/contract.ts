@@ -4,6 +4,8 @@ export interface ContractEntry {
   readonly params: object;
   /** The result as JSON gives it: a procedure that returns nothing answers null. */
   readonly result: unknown;
+  /** Of a stream: each value that it yields. Its `result` is what it returns at its end. Absent: it is no stream. */
+  readonly yields?: unknown;
   /** The errors that the procedure declares, by name. */
   readonly errors?: Readonly<Record<string, ContractError>>;
 }

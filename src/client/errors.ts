@@ -6,11 +6,11 @@
  */
 export class RpcError<Code extends number = number, Data = unknown> extends Error {
   override readonly name = 'RpcError';
-  readonly code: Code;
+  declare readonly code: Code;
   /** Undefined where the reply has none. */
-  readonly data: Data;
+  declare readonly data: Data;
   /** The procedure that was called. */
-  readonly method: string;
+  declare readonly method: string;
 
   constructor(code: Code, message: string, data: Data, method: string) {
     super(message);
@@ -32,27 +32,22 @@ export interface TransportFacts {
   readonly cause?: unknown;
 }
 
-const shownLength = 200;
-
 /** The call got no valid reply: no connection, a response that is not JSON-RPC, wrong ids. */
 export class RpcTransportError extends Error implements TransportFacts {
   override readonly name = 'RpcTransportError';
-  readonly url: string;
-  readonly status: number | undefined;
-  readonly contentType: string | undefined;
-  readonly body: string | undefined;
+  declare readonly url: string;
+  declare readonly status: number | undefined;
+  declare readonly contentType: string | undefined;
+  declare readonly body: string | undefined;
 
-  /** @param why continues "POST <url>: " */
-  constructor(why: string, { url, status, contentType, body, cause }: TransportFacts) {
-    const start = body?.slice(0, shownLength);
-    const answer =
-      status === undefined ? '' : ` (${status} ${contentType ?? 'without content-type'})`;
-    const shown = start ? `: ${JSON.stringify(start)}` : '';
-    super(`POST ${url}${answer}: ${why}${shown}`, cause === undefined ? {} : { cause });
-    this.url = url;
-    this.status = status;
-    this.contentType = contentType;
-    this.body = start;
+  /** @param why continues "<url>: " */
+  constructor(why: string, { cause, ...facts }: TransportFacts) {
+    const { url, status, contentType = 'no content-type' } = facts;
+    const body = facts.body?.slice(0, 200);
+    const answer = status === undefined ? '' : ` (${status} ${contentType})`;
+    const shown = body ? `: ${JSON.stringify(body)}` : '';
+    super(`${url}${answer}: ${why}${shown}`, cause === undefined ? cause : { cause });
+    Object.assign(this, facts, { body });
   }
 }
 

@@ -1,6 +1,7 @@
 import { RpcTransportError, type TransportFacts } from './errors.ts';
 import type { Outcome } from './outcome.ts';
-import { readReplies, type Sent } from './reply.ts';
+import { readReplies } from './reply.ts';
+import type { Answer, Request, Send } from './transport.ts';
 
 /** The part of fetch that the client uses. The global fetch has this type. */
 export type Fetch = (
@@ -17,6 +18,8 @@ export type Fetch = (
 export interface FetchResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
+  /** A ReadableStream of bytes. Streams alone need it. */
+  readonly body?: unknown;
   text(): Promise<string>;
 }
 
@@ -48,61 +51,80 @@ export type Exchange = (
   expires: number,
 ) => Promise<Outcome[]>;
 
-/** One counter for the whole program, so that an id in a log names one request. */
-let lastId = 0;
-
-export function createExchange({ url, headers, fetch: given }: Endpoint): Exchange {
+export function createExchange(send: Send): Exchange {
   return async (calls, signal, expires) => {
-    const head = new Headers(typeof headers === 'function' ? await headers() : headers);
-    signal.throwIfAborted();
-    head.set('content-type', 'application/json');
-    head.set('accept', 'application/json');
-    if (expires < Infinity) {
-      head.set('rpc-timeout-ms', `${Math.max(1, Math.ceil(expires - performance.now()))}`);
-    }
-    const sent = calls.map(toSent);
-    const texts = calls.map((call, index) => toText(call, sent[index]?.id));
-    const body = texts.length === 1 ? texts.join() : `[${texts.join()}]`;
-
-    let facts: TransportFacts = { url };
-    let text = '';
-    let failure: string | undefined;
+    const request = toRequest(calls);
     try {
-      // Redirects are not followed: fetch would turn the POST into a GET, or send the headers to another server.
-      const init = { method: 'POST', headers: head, body, signal, redirect: 'manual' } as const;
-      const response = await (given ?? fetch)(url, init);
-      const { status } = response;
-      const contentType = response.headers.get('content-type') ?? undefined;
-      facts = { url, status, contentType };
-      text = await response.text();
-      facts = { url, status, contentType, body: text };
-      const target = response.headers.get('location');
-      // In browsers the status of a redirect is 0, and its target is hidden.
-      if (target !== null || status === 0) {
-        failure = `redirects are not followed (to ${target ?? 'an unknown address'})`;
-      } else if (text === '' && (status < 200 || status >= 300)) {
-        failure = 'there is no reply';
-      }
-    } catch (cause) {
-      facts = { ...facts, cause };
-      failure = reasonOf(cause);
+      return readReplies(request.sent, await send(request, signal, expires));
+    } catch (error) {
+      if (!(error instanceof RpcTransportError)) throw error;
+      return calls.map(() => ({ ok: false, error }));
     }
-    if (failure !== undefined) {
-      const error = new RpcTransportError(failure, facts);
-      return sent.map(() => ({ ok: false, error }));
-    }
-    return readReplies(sent, text, (why) => new RpcTransportError(why, facts));
   };
 }
 
-function toSent({ method, notify }: Call): Sent {
-  return { method, id: notify ? undefined : ++lastId };
+/** One counter for the whole program, so that an id in a log names one request. */
+let lastId = 0;
+
+export function toRequest(calls: readonly Call[]): Request {
+  const texts: string[] = [];
+  const sent = calls.map(({ method, params, notify }) => {
+    const id = notify ? undefined : ++lastId;
+    const head = JSON.stringify({ jsonrpc: '2.0', id, method });
+    texts.push(params === undefined ? head : `${head.slice(0, -1)},"params":${params}}`);
+    return { method, id };
+  });
+  return { sent, body: calls.length === 1 ? texts.join() : `[${texts.join()}]` };
 }
 
-function toText({ method, params }: Call, id: number | undefined): string {
-  const idText = id === undefined ? '' : `"id":${id},`;
-  const paramsText = params === undefined ? '' : `,"params":${params}`;
-  return `{"jsonrpc":"2.0",${idText}"method":${JSON.stringify(method)}${paramsText}}`;
+type Facts = { -readonly [Name in keyof TransportFacts]: TransportFacts[Name] };
+
+/**
+ * One POST for a request, with the headers of the client.
+ *
+ * @param accept what is taken beside JSON, with a comma behind it: a stream of events is given as it is, and not read here
+ */
+export async function post(
+  { url, headers, fetch: given }: Endpoint,
+  body: string,
+  signal: AbortSignal,
+  expires: number,
+  accept = '',
+): Promise<Answer> {
+  const head = new Headers(typeof headers === 'function' ? await headers() : headers);
+  signal.throwIfAborted();
+  head.set('content-type', 'application/json');
+  head.set('accept', `${accept}application/json`);
+  if (expires < Infinity) {
+    head.set('rpc-timeout-ms', `${Math.max(1, Math.ceil(expires - performance.now()))}`);
+  }
+  const facts: Facts = { url };
+  let failure: string | undefined;
+  let reply = '';
+  try {
+    // Redirects are not followed: fetch would turn the POST into a GET, or send the headers to another server.
+    const init = { method: 'POST', headers: head, body, signal, redirect: 'manual' } as const;
+    const response = await (given ?? fetch)(url, init);
+    const { status, headers: answered } = response;
+    facts.status = status;
+    facts.contentType = answered.get('content-type') ?? undefined;
+    if (accept && facts.contentType?.startsWith('text/event')) {
+      return { reply, facts, stream: response.body };
+    }
+    facts.body = reply = await response.text();
+    const target = answered.get('location');
+    // In browsers the status of a redirect is 0, and its target is hidden.
+    if (target !== null || status === 0) {
+      failure = `redirects are not followed (to ${target ?? '?'})`;
+    } else if (reply === '' && (status < 200 || status >= 300)) {
+      failure = 'there is no reply';
+    }
+  } catch (cause) {
+    facts.cause = cause;
+    failure = reasonOf(cause);
+  }
+  if (failure !== undefined) throw new RpcTransportError(failure, facts);
+  return { reply, facts };
 }
 
 /** The message of the error, and that of its cause: Node's fetch says only "fetch failed". */

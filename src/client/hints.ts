@@ -14,19 +14,20 @@ export interface Hint {
 /** By the full names of the procedures. */
 export type Hints = Readonly<Record<string, Hint>>;
 
-/** The params as JSON text. */
-export function encode(params: unknown, hint?: Hint): string | undefined {
-  if (!hint?.sendsBytes) return JSON.stringify(params);
-  // `this`: the value itself, before a toJSON such as that of a Buffer.
-  return JSON.stringify(params, function (this: Record<string, unknown>, name, value: unknown) {
-    const given = this[name];
-    return given instanceof Uint8Array ? toBase64(given) : value;
-  });
+/** `this` is the object that has the value: the value itself is seen there before a toJSON such as that of a Buffer. */
+function replacer(this: Record<string, unknown>, name: string, value: unknown): unknown {
+  const given = this[name];
+  return given instanceof Uint8Array ? toBase64(given) : value;
 }
 
-/** Turns the base64 texts at the places of `bytes` into bytes, within the result where it has members. */
-export function decode(result: unknown, hint?: Hint): unknown {
-  return (hint?.bytes ?? []).reduce<unknown>(
+/** The params as JSON text. */
+export function encode(params: unknown, hint?: Hint): string | undefined {
+  return JSON.stringify(params, hint?.sendsBytes ? replacer : undefined);
+}
+
+/** Turns the base64 texts at the places into bytes, within the result where it has members. */
+export function decode(result: unknown, places: readonly string[] = []): unknown {
+  return places.reduce<unknown>(
     (value, pointer) => decodeAt(value, pointer.split('/').slice(1)),
     result,
   );
@@ -44,11 +45,10 @@ function decodeAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
   return value;
 }
 
-/** Characters that one call of a function takes as its arguments. */
-const chunk = 8192;
-
 function toBase64(bytes: Uint8Array): string {
   let text = '';
+  // As many characters as one call of a function takes as its arguments.
+  const chunk = 8192;
   for (let start = 0; start < bytes.length; start += chunk)
     // Spread arguments would take ten times as long.
     text += String.fromCharCode.apply(null, bytes.subarray(start, start + chunk) as never);

@@ -1,8 +1,13 @@
 export { type ClientOptions, createClient } from './client.ts';
 export type { Contract, ContractEntry, ContractError, ContractOf } from './contract.ts';
 export { hasCode, RpcError, RpcTransportError } from './errors.ts';
-export type { Fetch, FetchResponse, HeadersSource } from './exchange.ts';
+export type { Endpoint, Fetch, FetchResponse, HeadersSource } from './exchange.ts';
+// What the transports beside this file use of it, under names that cost a page next to nothing.
+/** @internal */
+export { post as _p, toRequest as _r } from './exchange.ts';
 export type { Hint, Hints } from './hints.ts';
+/** @internal */
+export { decode as _d, encode as _e } from './hints.ts';
 export type { CallOptions, Method } from './method.ts';
 export {
   type Call,
@@ -11,6 +16,12 @@ export {
   type Outcome,
   type OutcomeOf,
   type Pending,
+  type StreamCall,
   settle,
 } from './outcome.ts';
+/** @internal */
+export { readReplies as _a } from './reply.ts';
+/** @internal */
+export { mayRepeat as _m } from './retry.ts';
+export type { Readable, Send, StreamCallOptions, Transport } from './transport.ts';
 export type { BatchCall, Client, ClientMethods } from './types.ts';

@@ -1,5 +1,6 @@
 import type { ErrorsOf } from './contract.ts';
-import type { Call } from './outcome.ts';
+import type { Call, StreamCall } from './outcome.ts';
+import type { StreamCallOptions } from './transport.ts';
 
 export interface CallOptions {
   /** Aborting it rejects the call with the signal's reason and closes the request, which cancels the call on the server. */
@@ -17,7 +18,21 @@ export type Method<Entry> = Entry extends {
   readonly params: infer Params;
   readonly result: infer Result;
 }
-  ? Record<never, never> extends Params
-    ? (params?: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
-    : (params: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
+  ? Entry extends { readonly yields: infer Value }
+    ? Record<never, never> extends Params
+      ? (params?: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
+      : (params: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
+    : Record<never, never> extends Params
+      ? (params?: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
+      : (params: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
   : never;
+
+/** The options of a call of this contract entry. */
+export type OptionsOf<Entry> = Entry extends {
+  readonly params: infer Params;
+  readonly yields: infer Value;
+}
+  ? StreamCallOptions<Value, Params>
+  : 'yields' extends keyof Entry
+    ? CallOptions & StreamCallOptions
+    : CallOptions;

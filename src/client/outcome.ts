@@ -17,13 +17,36 @@ type Typed<Declared> = Declared extends ContractError
   : never;
 
 /** How a call of this contract entry ended. */
-export type OutcomeOf<Entry> = Outcome<ResultOf<Entry>, CallErrorOf<Entry>>;
+export type OutcomeOf<Entry> = Outcome<ReplyOf<Entry>, CallErrorOf<Entry>>;
+
+/** What a batch gives of a stream depends on the server: an array of all values where it collects them. */
+type ReplyOf<Entry> = Entry extends { readonly yields: unknown } ? unknown : ResultOf<Entry>;
 
 /** A call that has not ended: a promise of its result. Its type has the declared errors by name too, for {@link settle}. */
 export type Call<Result, Errors = never> = Promise<Result> & { readonly '~errors'?: Errors };
 
+/**
+ * A call of a stream, which is iterated: `for await (const value of client.ticks())`. What the stream returns at its end is
+ * the `value` of the iterator's last `next()`. It can't be awaited: that would send it as a call that has one reply.
+ */
+export interface StreamCall<Value, Result = unknown> {
+  [Symbol.asyncIterator](): AsyncGenerator<Value, Result, undefined>;
+  /** Typed so that `await` is refused. */
+  // biome-ignore lint/suspicious/noThenProperty: it exists only in the type
+  then(this: never, onfulfilled?: (value: never) => unknown): never;
+}
+
 /** A call of this contract entry. */
-export type Pending<Entry> = Call<ResultOf<Entry>, ErrorsOf<Entry>>;
+export type Pending<Entry> = Entry extends { readonly yields: infer Value }
+  ? StreamCall<Value, ResultOf<Entry>>
+  : 'yields' extends keyof Entry
+    ? Call<ResultOf<Entry>, ErrorsOf<Entry>> & Iterable
+    : Call<ResultOf<Entry>, ErrorsOf<Entry>>;
+
+/** What nothing is known of may be a stream. */
+interface Iterable {
+  [Symbol.asyncIterator](): AsyncGenerator<unknown, unknown, undefined>;
+}
 
 /**
  * Waits for a call and returns its error instead of throwing it, with the types that the contract declares. An error
@@ -35,14 +58,11 @@ export async function settle<Result, Errors>(
   try {
     return { ok: true, result: await call };
   } catch (error) {
-    if (!isCallError(error)) throw error;
-    return { ok: false, error };
+    if (error instanceof RpcError || error instanceof RpcTransportError)
+      return { ok: false, error };
+    throw error;
   }
 }
 
 /** Nothing, for a promise that is no call: its type names no errors, not even that there are none. */
 type OfClient<Errors> = [unknown] extends [Errors] ? never : unknown;
-
-function isCallError(error: unknown): error is CallError {
-  return error instanceof RpcError || error instanceof RpcTransportError;
-}

@@ -1,12 +1,12 @@
 /** Handles a call on the proxy: `root.math.add(1)` has the name `math.add` and the args `[1]`. */
 export type ProxyCall = (name: string, args: readonly unknown[]) => unknown;
 
-/** Creates an object with the members of `own`. Every other member is a namespace of procedures: `root.math.add(...)`. */
-export function createProxy(own: object, call: ProxyCall): unknown {
-  return follow({ ...own }, '', call);
-}
-
-function follow(target: object, path: string, call: ProxyCall): unknown {
+/**
+ * Gives an object members that lead to procedures: `root.math.add(...)`. What the object at the root has itself, it keeps.
+ *
+ * @param path the names so far; '' at the root
+ */
+export function createProxy(target: object, path: string, call: ProxyCall): unknown {
   const members = path === '' ? target : {};
   const children = new Map<string, unknown>();
   return new Proxy(target, {
@@ -19,7 +19,7 @@ function follow(target: object, path: string, call: ProxyCall): unknown {
       let child = children.get(key);
       if (child === undefined) {
         // The target is a function, since only the proxy of a function can be called.
-        child = follow(() => {}, path === '' ? key : `${path}.${key}`, call);
+        child = createProxy(() => {}, path === '' ? key : `${path}.${key}`, call);
         children.set(key, child);
       }
       return child;

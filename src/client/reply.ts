@@ -1,5 +1,6 @@
-import { RpcError, type RpcTransportError } from './errors.ts';
+import { RpcError, RpcTransportError } from './errors.ts';
 import type { Outcome } from './outcome.ts';
+import type { Answer } from './transport.ts';
 
 /** A request as it was sent. */
 export interface Sent {
@@ -8,59 +9,47 @@ export interface Sent {
   readonly method: string;
 }
 
-const accepted: Outcome = { ok: true, result: undefined };
-
 /**
  * Assigns the replies in a response to the requests. Where one reply is too many, has a wrong id or a wrong shape, the
  * whole response is refused: it is then doubtful which requests the other replies belong to.
  *
- * @param text the response's body
- * @param refuse makes the error of requests without a reply
+ * @throws RpcTransportError where none of it can be trusted
  * @returns an outcome for each request, in the order of the requests; the outcome of a notification has no result
  */
-export function readReplies(
-  sent: readonly Sent[],
-  text: string,
-  refuse: (why: string) => RpcTransportError,
-): Outcome[] {
-  const refuseAll = (why: string): Outcome[] => {
-    const error = refuse(why);
-    return sent.map(() => ({ ok: false, error }));
-  };
+export function readReplies(sent: readonly Sent[], { reply, facts }: Answer): Outcome[] {
+  const refuse = (why: string): RpcTransportError => new RpcTransportError(why, facts);
   let body: unknown = [];
   try {
-    if (text !== '') body = JSON.parse(text);
+    if (reply !== '') body = typeof reply === 'string' ? JSON.parse(reply) : reply;
   } catch {
-    return refuseAll('the response is not JSON');
+    throw refuse('the response is not JSON');
   }
   // One error with the id null: the server could not, or would not, read the request. It answers all of its calls.
   if (idOf(body) === null) {
     const outcomes = sent.map(({ method }) => readOutcome(body, method));
     if (outcomes.every((outcome) => outcome?.ok === false)) return outcomes as Outcome[];
   }
-  const replies = sent.length > 1 || text === '' ? body : [body];
-  if (!Array.isArray(replies)) return refuseAll('the reply to a batch is not an array');
+  const replies = sent.length > 1 || reply === '' ? body : [body];
+  if (!Array.isArray(replies)) throw refuse('the reply is not an array');
 
-  const open = new Map(sent.map(({ id, method }) => [id, method]));
-  open.delete(undefined);
-  const outcomes = new Map<unknown, Outcome>();
-  for (const reply of replies) {
-    const id = idOf(reply) as number | undefined;
-    const method = open.get(id);
-    if (method === undefined) {
-      const shown = JSON.stringify(id)?.slice(0, 40) ?? 'missing';
-      return refuseAll(`a reply has an id that no request waits for (${shown})`);
+  // The method of each request, and then its outcome.
+  const slots = new Map<unknown, string | Outcome>(sent.map(({ id, method }) => [id, method]));
+  slots.set(undefined, { ok: true, result: undefined });
+  for (const one of replies) {
+    const id = idOf(one);
+    const method = slots.get(id);
+    if (typeof method !== 'string') {
+      throw refuse(`a reply has an unknown id: ${JSON.stringify(id)}`.slice(0, 70));
     }
-    open.delete(id);
-    const outcome = readOutcome(reply, method);
-    if (outcome === undefined) {
-      return refuseAll('a reply has neither a result nor an error, both, or a malformed error');
-    }
-    outcomes.set(id, outcome);
+    const outcome = readOutcome(one, method);
+    if (outcome === undefined) throw refuse('a reply is malformed');
+    slots.set(id, outcome);
   }
   return sent.map(({ id }) => {
-    if (id === undefined) return accepted;
-    return outcomes.get(id) ?? { ok: false, error: refuse(`there is no reply with id ${id}`) };
+    const slot = slots.get(id);
+    return typeof slot === 'object'
+      ? slot
+      : { ok: false, error: refuse(`there is no reply with id ${id}`) };
   });
 }
 

@@ -1,4 +1,4 @@
-import { RpcError } from './errors.ts';
+import { RpcError, type RpcTransportError } from './errors.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface RetryPolicy {
@@ -8,17 +8,12 @@ export interface RetryPolicy {
   readonly idempotent: boolean;
 }
 
-const overloaded = -32000;
-const workerLost = -32002;
-const cancelled = -32003;
-
-const firstWaitMs = 50;
-/** Longest wait. Where the server asks for more, the call is not sent again and its caller gets the error. */
-const longestWaitMs = 30_000;
-
 /**
  * Milliseconds to wait before the calls of one request are sent again; undefined: they are not sent again. A batch is
- * sent again as a whole or not at all, which keeps its order.
+ * sent again as a whole or not at all, which keeps its order. The first wait is 50 ms. Where the server asks for more than
+ * 30 s, the caller gets its error.
+ *
+ * The numbers stand in the code as they are: a name for each costs every page that loads the client.
  *
  * @param attempt 0 after the first attempt
  * @param random 0 to 1, so that clients that were refused together do not return together
@@ -30,25 +25,25 @@ export function retryDelay(
   random: number,
 ): number | undefined {
   if (attempt >= retries) return undefined;
-  let wait = firstWaitMs * 2 ** attempt;
+  let wait = 50 * 2 ** attempt;
   for (const outcome of outcomes) {
     if (outcome.ok || !mayRepeat(outcome.error, idempotent)) return undefined;
     const asked = (outcome.error as { data?: { retryAfterMs?: unknown } | null }).data
       ?.retryAfterMs;
     if (typeof asked === 'number') wait = Math.max(wait, asked);
   }
-  return wait > longestWaitMs ? undefined : wait * (1 + random);
+  return wait > 30_000 ? undefined : wait * (1 + random);
 }
 
-function mayRepeat(error: Extract<Outcome, { ok: false }>['error'], idempotent: boolean): boolean {
+export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   if (error instanceof RpcError) {
     const { code, data } = error;
-    if (code === overloaded || code === cancelled) return true; // it never ran
+    if (code === -32000 || code === -32003) return true; // overloaded, cancelled: it never ran
     // Nobody knows whether the call of a lost worker ran. The server says where that makes no difference.
     const allowed = idempotent || (data as { retry?: unknown } | null | undefined)?.retry === true;
-    return allowed && code === workerLost;
+    return allowed && code === -32002;
   }
   // A 404, a redirect or a garbled reply would come again.
-  const { status = 0, cause } = error;
+  const { status = 0, cause } = error as Partial<RpcTransportError>;
   return idempotent && (cause !== undefined || status >= 500 || status === 429);
 }

@@ -9,9 +9,6 @@ export interface RunOptions extends RetryPolicy {
   readonly timeoutMs: number;
 }
 
-const deadlineExceeded = -32001;
-const longestTimerMs = 2 ** 31 - 1;
-
 /**
  * Sends calls, and sends them again where that is allowed, until they have outcomes or their time is up. The client
  * keeps the deadline as well as the server, which may be out of reach.
@@ -26,7 +23,7 @@ export async function run(
   const { signal, timeoutMs } = options;
   signal?.throwIfAborted();
   const late = calls.map(({ method }) => {
-    return new RpcError(deadlineExceeded, 'Deadline exceeded', { timeoutMs }, method);
+    return new RpcError(-32001, 'Deadline exceeded', { timeoutMs }, method);
   });
   const expires = performance.now() + timeoutMs;
   const stop = new AbortController();
@@ -37,8 +34,9 @@ export async function run(
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason));
   });
   let pause: ReturnType<typeof setTimeout> | undefined;
+  // A timer takes 31 bits.
   const deadline =
-    timeoutMs <= longestTimerMs ? setTimeout(() => stop.abort(late[0]), timeoutMs) : undefined;
+    timeoutMs < 2 ** 31 ? setTimeout(() => stop.abort(late[0]), timeoutMs) : undefined;
   try {
     for (let attempt = 0; ; attempt++) {
       const outcomes = await Promise.race([exchange(calls, stop.signal, expires), stopped]);

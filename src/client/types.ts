@@ -1,6 +1,6 @@
 import type { Api } from './api.ts';
 import type { NameOf, NestedIn, ParamsOf, TreeOfRouter } from './contract.ts';
-import type { CallOptions } from './method.ts';
+import type { CallOptions, OptionsOf } from './method.ts';
 import type { Namespace } from './namespace.ts';
 import type { OutcomeOf, Pending } from './outcome.ts';
 
@@ -16,10 +16,16 @@ export type Client<C> = ClientMethods<C> &
 
 export interface ClientMethods<C> {
   /** Calls a procedure by its full name, with named params, or with positional ones in the declared order. */
-  call<Name extends NameOf<C>>(name: Name, ...rest: Rest<C[Name], unknown[]>): Pending<C[Name]>;
+  call<Name extends NameOf<C>>(
+    name: Name,
+    ...rest: Rest<C[Name], unknown[], OptionsOf<C[Name]>>
+  ): Pending<C[Name]>;
 
   /** Sends a notification: the call runs, and the client doesn't learn how it ended. Resolves when the server accepted it. */
-  notify<Name extends NameOf<C>>(name: Name, ...rest: Rest<C[Name], unknown[]>): Promise<void>;
+  notify<Name extends NameOf<C>>(
+    name: Name,
+    ...rest: Rest<C[Name], unknown[], CallOptions>
+  ): Promise<void>;
 
   /**
    * Sends calls as one request; the server runs them one after another. Resolves with an outcome for each call, in the
@@ -40,7 +46,7 @@ type Ended<C, Call> = Call extends readonly [infer Name extends keyof C, ...unkn
   ? OutcomeOf<C[Name]>
   : never;
 
-type Rest<Entry, Positional> = [...params: Params<Entry, Positional>, options?: CallOptions];
+type Rest<Entry, Positional, Options> = [...params: Params<Entry, Positional>, options?: Options];
 
 /** The params argument; optional where all params are optional. */
 type Params<Entry, Positional> =

@@ -1,6 +1,15 @@
-import { type Client, type Contract, type ContractOf, createClient } from '../client/index.ts';
+import {
+  type Client,
+  RpcError as ClientError,
+  type Contract,
+  type ContractOf,
+  createClient,
+  _r as toRequest,
+} from '../client/index.ts';
+import { createReadable, type Open } from '../client/stream.ts';
 import { resolveConfig } from '../config/config.ts';
 import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import { textOfReply } from '../jsonrpc/reply.ts';
 import { hintsOf } from '../router/document/hints.ts';
 import type { AuthOf, Env, StateOf } from '../router/env.ts';
@@ -11,6 +20,7 @@ import type { AnyRouter } from '../router/router-state.ts';
 import type { Procedure } from '../router/types.ts';
 import { createInlineKernel } from './inline-kernel.ts';
 import { createFetch } from './local-fetch.ts';
+import { readStream } from './local-stream.ts';
 import { runScope } from './run-scope.ts';
 
 /** @typeParam E the environment of the router that is called */
@@ -33,7 +43,7 @@ const longestDelayMs = 2 ** 31 - 1;
 /**
  * A client of a router in this process, for tests and scripts: `await api.users.get({ id: 'x' })`. A call takes the way
  * of a call over HTTP, JSON both ways, but for the socket: its params are validated, `authorize` and middleware are asked,
- * its result is checked. Every procedure runs on this thread, one with `placement: 'worker'` too. Nothing is
+ * its result is checked. A stream is iterated: `for await (const value of api.ticks())`. Every procedure runs on this thread, one with `placement: 'worker'` too. Nothing is
  * started, so there is nothing to close.
  *
  * @throws TypeError for what is no router, and for an option that can't be, such as an `auth` that is no JSON value
@@ -63,10 +73,28 @@ export function createCaller<R extends AnyRouter>(
       clearTimeout(alive);
     }
   };
+  const open: Open = async function* (call, signal) {
+    const { body } = toRequest([call]);
+    const opened = readStream(
+      (reader) =>
+        runScope(createCallerScope(facts), signal, (scope) => {
+          scope.streams = reader;
+          return kernel.handle(body, scope);
+        }),
+      signal,
+    );
+    try {
+      return yield* opened;
+    } catch (error) {
+      if (!RpcError.is(error)) throw error;
+      throw new ClientError(error.code, error.message, error.data, call.method);
+    }
+  };
   // Whoever tests a refusal wants to see it, not to wait until the client has tried again.
   const settings = {
     url: 'http://local/rpc',
     fetch: createFetch(handle, []),
+    streams: () => ({ readable: createReadable(open) }),
     retries: 0,
     hints: hintsOf(tableOf(router)),
   };

@@ -149,7 +149,7 @@ describe('tandem call', () => {
     const target = await answering(t, 'text/html', '<h1>\u001b[2J\n  nothing</h1>');
     const { code, stderr } = await commands.run(['call', target, 'a']);
     assert.equal(code, 1);
-    assert.match(stderr, /^tandem: POST http:\S+ \(200 text\/html\): [^\n]*nothing[^\n]*\n$/);
+    assert.match(stderr, /^tandem: http:\S+ \(200 text\/html\): [^\n]*nothing[^\n]*\n$/);
     assert.ok(!stderr.includes('\u001b'));
   });
 
@@ -157,7 +157,7 @@ describe('tandem call', () => {
     [['call', 'localhost:8000', 'a'], /localhost:8000 is no http or https URL/],
     [
       ['call', 'http://127.0.0.1:1/rpc', 'a'],
-      /^tandem: POST http:\/\/127\.0\.0\.1:1\/rpc: .*(ECONNREFUSED|bad port)/,
+      /^tandem: http:\/\/127\.0\.0\.1:1\/rpc: .*(ECONNREFUSED|bad port)/,
     ],
     [['call', 'http://127.0.0.1:1/rpc'], /missing required argument 'method'/],
     [['call', 'http://127.0.0.1:1/rpc', 'a', '{"x":'], /the argument \{"x": is not JSON/],

@@ -98,6 +98,33 @@ describe('the package, as a project installs it', () => {
     assert.equal(run(['run.js'], project), 'true 5 math.add\n');
   });
 
+  it('has transports of its own, which share the classes of the client', () => {
+    const script = `
+      import { createClient, RpcError, RpcTransportError } from 'tandem-rpc/client';
+      import { webSocket } from 'tandem-rpc/client/socket';
+      import { sse } from 'tandem-rpc/client/sse';
+      const answers = [
+        ({ id }) => ({ id, error: { code: 5, message: 'five' } }),
+        () => ({ params: { result: 1 } }),
+      ];
+      const fetch = async (url, { body }) =>
+        new Response('data: ' + JSON.stringify(answers.shift()(JSON.parse(body))) + '\\n\\n', {
+          headers: { 'content-type': 'text/event-stream' },
+        });
+      const client = createClient({ url: 'http://x', fetch, streams: sse() });
+      const failed = async (call) => {
+        try { for await (const value of call) console.log(value); } catch (error) { return error; }
+      };
+      console.log((await failed(client.call('a'))) instanceof RpcError);
+      console.log((await failed(client.call('a'))) instanceof RpcTransportError);
+      const transport = webSocket({ WebSocket: class {} });
+      transport.close();
+      const closed = createClient({ url: 'http://x', transport });
+      console.log((await failed(closed.call('a'))) instanceof RpcTransportError);`;
+    writeFileSync(join(project, 'streams.js'), script);
+    assert.equal(run(['streams.js'], project), 'true\n1\ntrue\ntrue\n');
+  });
+
   it('has one class of errors, for callers in the same process too', () => {
     const script = `
       import { createCaller, procedure, Router, RpcError } from 'tandem-rpc';

@@ -9,7 +9,7 @@ interface Stoppable {
   after(stop: () => Promise<void>): void;
 }
 
-/** The real server on uWebSockets.js; its URL. */
+/** The real server, on uWebSockets.js unless the options say otherwise; its URL. */
 export async function serve(
   t: Stoppable,
   options: AppOptions = { modules: [module] },
@@ -25,6 +25,6 @@ export async function serve(
   });
   t.after(() => app.close());
   const { url } = await app.listen();
-  assert.equal(app.transport, 'uws');
+  assert.equal(app.transport, options.transport ?? 'uws');
   return url;
 }

@@ -1,6 +1,6 @@
 import { escapeControls } from '../../base/escape.ts';
 import { StartupError } from '../../base/startup-error.ts';
-import { type Call, createExchange, type Fetch } from '../../client/exchange.ts';
+import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
 import { run } from '../../client/run.ts';
 import { isOpenRpc } from '../../codegen/document.ts';
@@ -34,7 +34,9 @@ export async function exchangeOnce(
     };
     return { ...response, text };
   };
-  const exchange = createExchange({ url, headers, fetch });
+  const exchange = createExchange((request, signal, expires) =>
+    post({ url, headers, fetch }, request.body, signal, expires),
+  );
   const [outcome] = await run(exchange, [call], {
     signal: undefined,
     timeoutMs: timeoutMs ?? Number.POSITIVE_INFINITY,

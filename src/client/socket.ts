@@ -1,0 +1,183 @@
+import {
+  RpcTransportError,
+  _a as readReplies,
+  type Send,
+  type Transport,
+  _r as toRequest,
+} from './index.ts';
+import { createReadable, type StreamTransportOptions } from './stream.ts';
+
+/** The part of a WebSocket that is used here. Browsers, Node from 22 on and the package ws have such a class. */
+export interface SocketClass {
+  new (url: string): Socket;
+}
+
+export interface Socket {
+  onopen: ((event: never) => void) | null;
+  onmessage: ((event: never) => void) | null;
+  onerror: ((event: never) => void) | null;
+  onclose: ((event: never) => void) | null;
+  send(text: string): void;
+  close(): void;
+}
+
+export interface WebSocketOptions extends StreamTransportOptions {
+  /** Default: the global one. */
+  readonly WebSocket?: SocketClass | undefined;
+}
+
+/** A transport that has a connection. */
+export interface SocketTransport extends Transport {
+  /** Ends the connection for good: what waits, and whatever comes, fails with an RpcTransportError. */
+  close(): void;
+}
+
+interface Message {
+  readonly id?: unknown;
+  readonly result?: unknown;
+  readonly method?: string;
+  readonly params?: { readonly subscription?: unknown; readonly result?: unknown };
+}
+
+/** Who waits for messages: the call of an id, or the stream of a subscription. */
+interface Listener {
+  onMessage(message: Message): void;
+  onLost(error: RpcTransportError): void;
+}
+
+/**
+ * Sends calls, batches and streams over one WebSocket: `createClient({ url, transport: webSocket() })`. It connects at the
+ * first call, and again at the first one after the connection was lost.
+ */
+export function webSocket(options: WebSocketOptions = {}): SocketTransport {
+  let isClosed = false;
+  let socket: Promise<Socket> | undefined;
+
+  const transport: Transport = ({ url }) => {
+    /** By the id of a request, a number, and by that of a subscription, a text. */
+    const listeners = new Map<unknown, Listener>();
+
+    const connect = (): Promise<Socket> => {
+      socket ??= new Promise((resolve, reject) => {
+        if (isClosed) throw new RpcTransportError('the client was closed', { url });
+        const made = new (options.WebSocket ?? WebSocket)(url.replace(/^http/, 'ws'));
+        let why = 'the connection closed';
+        made.onopen = () => resolve(made);
+        made.onmessage = ({ data }: { readonly data: string }) => {
+          const message = JSON.parse(data) as Message | Message[];
+          const { id, params } = Array.isArray(message) ? (message[0] ?? {}) : message;
+          listeners.get(params?.subscription ?? id)?.onMessage(message as Message);
+        };
+        made.onerror = ({ message }: { readonly message?: string }) => {
+          why = message || why;
+        };
+        made.onclose = (cause: { readonly code: number }) => {
+          socket = undefined;
+          const error = new RpcTransportError(`${why} (${cause.code})`, { url, cause });
+          reject(error);
+          for (const listener of listeners.values()) listener.onLost(error);
+          listeners.clear();
+        };
+      });
+      return socket;
+    };
+
+    const send: Send = async ({ sent, body }, signal) => {
+      const made = await connect();
+      signal.throwIfAborted();
+      const ids = sent.flatMap(({ id }) => id ?? []);
+      const answer = new Promise<unknown>((resolve, reject) => {
+        for (const id of ids) listeners.set(id, { onMessage: resolve, onLost: reject });
+      });
+      const forget = (): void => {
+        for (const id of ids) listeners.delete(id);
+      };
+      signal.addEventListener('abort', forget);
+      made.send(body);
+      try {
+        return { reply: ids.length === 0 ? '' : await answer, facts: { url } };
+      } finally {
+        forget();
+        signal.removeEventListener('abort', forget);
+      }
+    };
+
+    const readable = createReadable(async function* (call, signal) {
+      const made = await connect();
+      signal.throwIfAborted();
+      const { sent, body } = toRequest([call]);
+      let messages: Message[] = [];
+      let subscription: unknown;
+      let failure: unknown;
+      let wake = (): void => {};
+      const leave = (): void => {
+        listeners.delete(sent[0]?.id);
+        listeners.delete(subscription);
+        if (subscription === undefined) return;
+        const params = JSON.stringify([subscription]);
+        made.send(toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]).body);
+        subscription = undefined;
+      };
+      const listener: Listener = {
+        onMessage(message) {
+          const { id, result } = message;
+          // A subscription begins with its reply, and its first values may come in the same turn.
+          if (id !== undefined && typeof result === 'string' && /^0x[\da-f]+$/.test(result)) {
+            subscription = result;
+            listeners.set(result, listener);
+            if (signal.aborted) leave();
+            return;
+          }
+          messages.push(message);
+          wake();
+        },
+        onLost(error) {
+          failure = error;
+          subscription = undefined;
+          wake();
+        },
+      };
+      listeners.set(sent[0]?.id, listener);
+      signal.addEventListener('abort', () => {
+        failure = signal.reason;
+        if (subscription !== undefined) leave();
+        wake();
+      });
+      made.send(body);
+      for (;;) {
+        const read = messages;
+        messages = [];
+        for (const message of read) {
+          const { method, params } = message;
+          if (method !== undefined && method !== 'rpc.end') yield params?.result;
+          else {
+            listeners.delete(subscription);
+            listeners.delete(sent[0]?.id);
+            subscription = undefined;
+            const reply = { ...message, ...params, id: sent[0]?.id };
+            const [outcome] = readReplies(sent, { reply, facts: { url } });
+            if (outcome?.ok) return outcome.result;
+            throw outcome?.error;
+          }
+        }
+        if (messages.length > 0) continue;
+        if (failure !== undefined) throw failure;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }, options.wait);
+
+    return { send, readable };
+  };
+
+  return Object.assign(transport, {
+    close() {
+      isClosed = true;
+      socket?.then(
+        (made) => made.close(),
+        () => {},
+      );
+    },
+  });
+}

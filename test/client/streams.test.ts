@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { WebSocket } from 'ws';
+import { type ContractOf, createClient, RpcError } from '../../src/client/index.ts';
+import { webSocket } from '../../src/client/socket.ts';
+import { sse } from '../../src/client/sse.ts';
+import { hintsOf } from '../../src/router/document/hints.ts';
+import { tableOf } from '../../src/router/router.ts';
+import { createCaller } from '../../src/service/create-caller.ts';
+import { moduleUrl } from '../files.ts';
+import { router } from '../fixtures/client/streams.ts';
+import { serve } from './serve.ts';
+
+type Api = ContractOf<typeof router>;
+
+async function drained<T, R>(stream: AsyncGenerator<T, R>): Promise<{ values: T[]; returned: R }> {
+  const values: T[] = [];
+  for (;;) {
+    const { done, value } = await stream.next();
+    if (done) return { values, returned: value };
+    values.push(value);
+  }
+}
+
+const modules = [moduleUrl('test/fixtures/client/streams.ts')];
+const hints = hintsOf(tableOf(router));
+
+function openers(url: string) {
+  const opened: (() => void)[] = [];
+  return {
+    'server-sent events': () => createClient<Api>({ url, streams: sse(), hints }),
+    'a WebSocket': () => {
+      const transport = webSocket({ WebSocket });
+      opened.push(() => transport.close());
+      return createClient<Api>({ url, transport, hints });
+    },
+    close: () => {
+      for (const close of opened) close();
+    },
+  };
+}
+
+for (const server of ['uws', 'node'] as const) {
+  for (const way of ['server-sent events', 'a WebSocket'] as const) {
+    describe(`streams over ${way}, ${server}`, () => {
+      const stops: (() => Promise<void>)[] = [];
+      let all: ReturnType<typeof openers>;
+      before(async () => {
+        const url = await serve(
+          { after: (stop) => void stops.push(stop) },
+          { modules, transport: server },
+        );
+        all = openers(url);
+      });
+      after(async () => {
+        all.close();
+        for (const stop of stops) await stop();
+      });
+      checks(() => all[way]());
+    });
+  }
+}
+
+describe('streams of a caller in this process', () => {
+  checks(() => createCaller(router));
+});
+
+/** What is true of every way. */
+function checks(open: () => ReturnType<typeof createCaller<typeof router>>): void {
+  it('give every value in order, then what was returned', async () => {
+    const client = open();
+    const values: number[] = [];
+    for await (const value of client.count({ n: 500 })) values.push(value);
+    assert.deepEqual(
+      values,
+      Array.from({ length: 500 }, (_, i) => i),
+    );
+    const { returned } = await drained(client.count({ n: 3 })[Symbol.asyncIterator]());
+    assert.equal(returned, 'all');
+    const inWorker = await drained(client.call('heavy', { n: 3 })[Symbol.asyncIterator]());
+    assert.deepEqual(inWorker, { values: [0, 1, 2], returned: null });
+  });
+
+  it('end where their loop is left, and calls go on beside them', async () => {
+    const client = open();
+    const before = await client.over();
+    for await (const value of client.count({ n: 1e9 })) {
+      assert.equal(await client.plain({ n: value }), value + 1);
+      if (value === 3) break;
+    }
+    while ((await client.over()) === before) await new Promise(setImmediate);
+    assert.equal(await client.over(), before + 1);
+  });
+
+  it('end by a signal, with its reason', async () => {
+    const client = open();
+    const before = await client.over();
+    const stop = new AbortController();
+    await assert.rejects(async () => {
+      for await (const value of client.count({ n: 1e9 }, { signal: stop.signal })) {
+        if (value === 3) stop.abort(new Error('enough'));
+      }
+    }, /^Error: enough$/);
+    while ((await client.over()) === before) await new Promise(setImmediate);
+    const aborted = client.count({ n: 1 }, { signal: stop.signal })[Symbol.asyncIterator]();
+    await assert.rejects(aborted.next(), /^Error: enough$/);
+    const late = client.count({ n: 1e9 }, { timeoutMs: 50 })[Symbol.asyncIterator]();
+    await assert.rejects(drained(late), { code: -32001, data: { timeoutMs: 50 }, method: 'count' });
+  });
+
+  it('fail as calls do, before their first value and behind it', async () => {
+    const client = open();
+    const wrong = client.count({ n: 'x' as never })[Symbol.asyncIterator]();
+    await assert.rejects(wrong.next(), { code: -32602, method: 'count' });
+    const nobody = (client as never as ReturnType<typeof createClient>).call('nobody');
+    await assert.rejects(nobody[Symbol.asyncIterator]().next(), { code: -32601 });
+    const stream = client.fails()[Symbol.asyncIterator]();
+    assert.deepEqual(await stream.next(), { done: false, value: 1 });
+    await assert.rejects(stream.next(), (error) => {
+      assert.ok(error instanceof RpcError);
+      assert.deepEqual([error.code, error.data, error.method], [7, { at: 1 }, 'fails']);
+      return true;
+    });
+    assert.deepEqual(await stream.next(), { done: true, value: undefined });
+  });
+
+  it('that are none give no value, and their result at the end', async () => {
+    const call = (open() as never as ReturnType<typeof createClient>).call('plain', { n: 1 });
+    assert.deepEqual(await call[Symbol.asyncIterator]().next(), { done: true, value: 2 });
+  });
+
+  it('carry bytes both ways, in values and at the end', async () => {
+    const stream = open()
+      .bytes({ data: new Uint8Array([1, 255]) })
+      [Symbol.asyncIterator]();
+    const { values, returned } = await drained(stream);
+    assert.deepEqual(values, [{ part: new Uint8Array([1]) }, { part: new Uint8Array([255]) }]);
+    assert.deepEqual(returned, new Uint8Array([1, 255]));
+  });
+
+  it('are not begun by a call that was sent already; a batch goes beside them', async () => {
+    const client = open();
+    const call = (client as never as ReturnType<typeof createClient>).call('plain', { n: 1 });
+    assert.equal(await call, 2);
+    assert.throws(() => call[Symbol.asyncIterator](), /^TypeError: the call was sent already$/);
+    const outcomes = await client.batch([
+      ['plain', { n: 1 }],
+      ['plain', { n: 2 }],
+    ]);
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.ok && outcome.result),
+      [2, 3],
+    );
+    await client.notify('plain', { n: 1 });
+  });
+}

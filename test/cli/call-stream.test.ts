@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { eventsOf } from '../../src/cli/tools/event-lines.ts';
@@ -40,12 +40,13 @@ const call = (...args: string[]) => commands.run(['call', url, ...args, '--sse']
 
 /** A server that answers everything with these pieces of a body, one after the other, and then ends or breaks off. */
 async function answering(t: TestContext, pieces: readonly string[], type = 'text/event-stream') {
-  const server = createServer(async (_request, response) => {
+  const answer = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, { 'content-type': type });
     for (const piece of pieces)
       await new Promise<void>((done) => response.write(piece, () => done()));
     response.end();
-  });
+  };
+  const server = createServer((_request, response) => void answer(response));
   t.after(() => server.close());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;

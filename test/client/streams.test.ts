@@ -8,7 +8,7 @@ import { hintsOf } from '../../src/router/document/hints.ts';
 import { tableOf } from '../../src/router/router.ts';
 import { createCaller } from '../../src/service/create-caller.ts';
 import { moduleUrl } from '../files.ts';
-import { router } from '../fixtures/client/streams.ts';
+import router from '../fixtures/client/streams.ts';
 import { serve } from './serve.ts';
 
 type Api = ContractOf<typeof router>;

@@ -3,7 +3,7 @@ import { type ContractOf, createClient, type Outcome, settle } from '../../src/c
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
 import { createCaller } from '../../src/service/create-caller.ts';
-import { router } from '../fixtures/client/streams.ts';
+import router from '../fixtures/client/streams.ts';
 import type { Contract } from '../fixtures/codegen/api.ts';
 
 type Same<A, B> =
@@ -34,7 +34,7 @@ async function reads(): Promise<void> {
   // @ts-expect-error nor settled
   await settle(client.feed.all());
   // @ts-expect-error what is no stream is not iterated
-  for await (const _ of client.plain({ n: 1 }));
+  void client.plain({ n: 1 })[Symbol.asyncIterator];
   // @ts-expect-error every is a number
   client.feed.ticks({ every: 'x' });
   // @ts-expect-error every is missing

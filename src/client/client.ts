@@ -1,10 +1,11 @@
 import { collect } from './collect.ts';
 import type { Contract } from './contract.ts';
-import { type Call, createExchange, type Fetch, type HeadersSource, post } from './exchange.ts';
+import { createExchange, post } from './exchange.ts';
 import { decode, encode, type Hints } from './hints.ts';
 import type { CallOptions } from './method.ts';
 import type { Outcome } from './outcome.ts';
 import { createProxy } from './proxy.ts';
+import type { Call, Fetch, HeadersSource } from './request.ts';
 import { run } from './run.ts';
 import type { StreamCallOptions, Transport } from './transport.ts';
 import type { Client } from './types.ts';

@@ -1,5 +1,6 @@
-import type { Call, Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import type { Outcome } from './outcome.ts';
+import type { Call } from './request.ts';
 
 interface Waiting {
   readonly calls: readonly Call[];

@@ -1,43 +1,8 @@
 import { RpcTransportError, type TransportFacts } from './errors.ts';
 import type { Outcome } from './outcome.ts';
 import { readReplies } from './reply.ts';
-import type { Answer, Request, Send } from './transport.ts';
-
-/** The part of fetch that the client uses. The global fetch has this type. */
-export type Fetch = (
-  url: string,
-  init: {
-    readonly method: 'POST';
-    readonly headers: Headers;
-    readonly body: string;
-    readonly signal: AbortSignal;
-    readonly redirect: 'manual';
-  },
-) => Promise<FetchResponse>;
-
-export interface FetchResponse {
-  readonly status: number;
-  readonly headers: { get(name: string): string | null };
-  /** A ReadableStream of bytes. Streams alone need it. */
-  readonly body?: unknown;
-  text(): Promise<string>;
-}
-
-export type HeadersSource = ConstructorParameters<typeof Headers>[0];
-
-export interface Endpoint {
-  readonly url: string;
-  readonly headers?: HeadersSource | (() => HeadersSource | Promise<HeadersSource>);
-  readonly fetch?: Fetch | undefined;
-}
-
-export interface Call {
-  readonly method: string;
-  /** JSON text; undefined: no params. */
-  readonly params: string | undefined;
-  /** True: a notification. It is sent without an id and gets no reply. */
-  readonly notify: boolean;
-}
+import type { Answer, Call, Endpoint, Request } from './request.ts';
+import type { Send } from './transport.ts';
 
 /**
  * Sends calls in one request, several calls as a batch. Returns an outcome for each, in the order of the calls.

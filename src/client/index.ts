@@ -1,7 +1,6 @@
 export { type ClientOptions, createClient } from './client.ts';
 export type { Contract, ContractEntry, ContractError, ContractOf } from './contract.ts';
 export { hasCode, RpcError, RpcTransportError } from './errors.ts';
-export type { Endpoint, Fetch, FetchResponse, HeadersSource } from './exchange.ts';
 // What the transports beside this file use of it, under names that cost a page next to nothing.
 /** @internal */
 export { post as _p, toRequest as _r } from './exchange.ts';
@@ -21,6 +20,7 @@ export {
 } from './outcome.ts';
 /** @internal */
 export { readReplies as _a } from './reply.ts';
+export type { Endpoint, Fetch, FetchResponse, HeadersSource } from './request.ts';
 /** @internal */
 export { mayRepeat as _m } from './retry.ts';
 export type { Readable, Send, StreamCallOptions, Transport } from './transport.ts';

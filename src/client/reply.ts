@@ -1,13 +1,6 @@
 import { RpcError, RpcTransportError } from './errors.ts';
 import type { Outcome } from './outcome.ts';
-import type { Answer } from './transport.ts';
-
-/** A request as it was sent. */
-export interface Sent {
-  /** Undefined: a notification. */
-  readonly id: number | undefined;
-  readonly method: string;
-}
+import type { Answer, Sent } from './request.ts';
 
 /**
  * Assigns the replies in a response to the requests. Where one reply is too many, has a wrong id or a wrong shape, the

@@ -1,6 +1,7 @@
 import { RpcError } from './errors.ts';
-import type { Call, Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import type { Outcome } from './outcome.ts';
+import type { Call } from './request.ts';
 import { type RetryPolicy, retryDelay } from './retry.ts';
 
 export interface RunOptions extends RetryPolicy {

@@ -1,5 +1,5 @@
-import type { Call } from './exchange.ts';
 import { _d as decode, _e as encode, _m as mayRepeat, RpcError } from './index.ts';
+import type { Call } from './request.ts';
 import type { Readable } from './transport.ts';
 
 /** Opens a stream once, and reads it to its end. The signal aborts when nobody reads it any more. */

@@ -1,7 +1,5 @@
-import type { TransportFacts } from './errors.ts';
-import type { Call, Endpoint } from './exchange.ts';
 import type { Hint } from './hints.ts';
-import type { Sent } from './reply.ts';
+import type { Answer, Call, Endpoint, Request } from './request.ts';
 
 /** How requests travel, where that is not one fetch for each, and how streams are read: `sse()`, `webSocket()`. */
 export type Transport = (endpoint: Endpoint) => {
@@ -9,21 +7,6 @@ export type Transport = (endpoint: Endpoint) => {
   readonly send?: Send;
   readonly readable: Readable;
 };
-
-/** A request as it is sent: one call, or a batch. */
-export interface Request {
-  readonly sent: readonly Sent[];
-  readonly body: string;
-}
-
-/** What came for a request. */
-export interface Answer {
-  /** The body, parsed or as JSON text; '' where there is none. */
-  readonly reply: unknown;
-  readonly facts: TransportFacts;
-  /** A ReadableStream of bytes, where the reply is a stream. */
-  readonly stream?: unknown;
-}
 
 /** @throws RpcTransportError where no reply came, the signal's reason, what `headers` throws */
 export type Send = (request: Request, signal: AbortSignal, expires: number) => Promise<Answer>;

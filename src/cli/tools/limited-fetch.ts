@@ -1,4 +1,4 @@
-import type { Fetch } from '../../client/exchange.ts';
+import type { Fetch } from '../../client/request.ts';
 
 /**
  * Longest body. A document of 50,000 procedures takes a tenth of it; a server that never stops sending must be cut.

@@ -1,7 +1,8 @@
 import { escapeControls } from '../../base/escape.ts';
 import { StartupError } from '../../base/startup-error.ts';
-import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
+import { createExchange, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
+import type { Call, Fetch } from '../../client/request.ts';
 import { run } from '../../client/run.ts';
 import { isOpenRpc } from '../../codegen/document.ts';
 import { limitedFetch } from './limited-fetch.ts';

@@ -32,7 +32,6 @@ export type Call<Result, Errors = never> = Promise<Result> & { readonly '~errors
 export interface StreamCall<Value, Result = unknown> {
   [Symbol.asyncIterator](): AsyncGenerator<Value, Result, undefined>;
   /** Typed so that `await` is refused. */
-  // biome-ignore lint/suspicious/noThenProperty: it exists only in the type
   then(this: never, onfulfilled?: (value: never) => unknown): never;
 }
 

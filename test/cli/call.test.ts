@@ -154,7 +154,7 @@ describe('tandem call', () => {
   });
 
   const mistakes: readonly (readonly [args: string[], says: RegExp])[] = [
-    [['call', 'localhost:8000', 'a'], /localhost:8000 is no http or https URL/],
+    [['call', 'localhost:8000', 'a'], /localhost:8000 is no http, https, ws or wss URL/],
     [
       ['call', 'http://127.0.0.1:1/rpc', 'a'],
       /^tandem: http:\/\/127\.0\.0\.1:1\/rpc: .*(ECONNREFUSED|bad port)/,

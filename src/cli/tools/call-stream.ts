@@ -59,8 +59,12 @@ interface ReplyMembers {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** @throws Error where the text is no reply; it begins with `where` */
-function endOf(method: string, text: string, where: string): StreamEnd {
+/**
+ * What a reply says of the end of a call, or the params of an `rpc.end`, which have the same members.
+ *
+ * @throws Error where the text is neither; it begins with `where`
+ */
+export function endOf(method: string, text: string, where: string): StreamEnd {
   let reply: ReplyMembers | null;
   try {
     reply = JSON.parse(text) as ReplyMembers | null;

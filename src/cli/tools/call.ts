@@ -4,7 +4,8 @@ import { StartupError } from '../../base/startup-error.ts';
 import { RpcError } from '../../client/errors.ts';
 import { printFailure } from '../failure.ts';
 import { compactJson, prettyJson, table, wantsColour } from '../output.ts';
-import { callStream } from './call-stream.ts';
+import { callSocket } from './call-socket.ts';
+import { callStream, type StreamEnd } from './call-stream.ts';
 import { memberText } from './json-text.ts';
 import { exchangeOnce, type RemoteOptions } from './remote.ts';
 
@@ -24,32 +25,41 @@ export async function call(
   args: readonly string[],
   options: CallOptions,
 ): Promise<void> {
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-    throw new StartupError(`${url} is no http or https URL, such as http://127.0.0.1:8000/rpc`);
+  if (!/^(?:http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new StartupError(
+      `${url} is no http, https, ws or wss URL, such as http://127.0.0.1:8000/rpc`,
+    );
   }
   const params = args.length === 1 && args[0] === '-' ? await fromStdin() : paramsOf(args);
-  if (options.sse) {
-    if (options.notify) throw new StartupError('--sse needs a reply: leave out --notify');
-    await printStream(url, method, params, options);
+  const { notify, sse } = options;
+  if (sse && notify) throw new StartupError('--sse needs a reply: leave out --notify');
+  if (/^ws/i.test(url)) {
+    if (sse) throw new StartupError(`--sse is for http URLs: over ${url} a stream needs no flag`);
+    await printStream((onValue, signal) =>
+      callSocket(url, { method, params, notify }, options, onValue, signal),
+    );
     return;
   }
-  const { outcome, body } = await exchangeOnce(
-    url,
-    { method, params, notify: options.notify },
-    options,
-  );
+  if (sse) {
+    await printStream((onValue, signal) =>
+      callStream(url, { method, params }, options, onValue, signal),
+    );
+    return;
+  }
+  const { outcome, body } = await exchangeOnce(url, { method, params, notify }, options);
   if (!outcome.ok) {
     printError(outcome.error);
-  } else if (!options.notify) {
+  } else if (!notify) {
     process.stdout.write(`${resultText(body)}\n`);
   }
 }
 
+/** @param read calls, gives each value to its first argument, and tells how the call ended; undefined: nothing is printed */
 async function printStream(
-  url: string,
-  method: string,
-  params: string | undefined,
-  options: RemoteOptions,
+  read: (
+    onValue: (text: string) => Promise<void>,
+    signal: AbortSignal,
+  ) => Promise<StreamEnd | undefined>,
 ): Promise<void> {
   const { stdout } = process;
   const gone = new AbortController();
@@ -59,8 +69,8 @@ async function printStream(
     // Where the values are read slowly, the stream must stand still, not this process grow.
     if (!stdout.write(`${compactJson(text)}\n`)) await once(stdout, 'drain', { signal });
   };
-  const end = await callStream(url, { method, params }, options, print, signal);
-  if (signal.aborted) return; // `| head` has what it wants
+  const end = await read(print, signal);
+  if (end === undefined || signal.aborted) return; // `| head` has what it wants
   if (!end.ok) printError(end.error);
   // Most streams return nothing.
   else if (end.result !== 'null') await print(end.result);

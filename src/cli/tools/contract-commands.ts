@@ -135,12 +135,15 @@ function addCall(program: Command): void {
   const command = program
     .command('call')
     .summary('call a procedure')
-    .description('Calls one procedure of a JSON-RPC 2.0 server over HTTP.')
-    .argument('<url>', 'of the JSON-RPC path')
+    .description('Calls one procedure of a JSON-RPC 2.0 server over HTTP, or over WebSocket.')
+    .argument('<url>', 'of the JSON-RPC path: http, https, ws or wss')
     .argument('<method>', "the procedure's full name")
     .argument('[params...]', 'JSON, bare strings, or - for stdin')
     .option('-n, --notify', 'send it as a notification: nothing comes back')
-    .option('--sse', 'read a stream: each value is a line, then the result; Ctrl+C ends it')
+    .option(
+      '--sse',
+      'read a stream over http: each value is a line, then the result; Ctrl+C ends it',
+    )
     .addHelpText('after', callExamples);
   addRemoteOptions(command).action(async (url: string, method: string, params: string[]) => {
     const { notify = false, sse = false } = command.opts<{ notify?: true; sse?: true }>();

@@ -156,9 +156,12 @@ function samples(one: unknown, depth = 0): unknown[] {
 
 const ajv = new Ajv({ strict: false, validateFormats: false });
 
+/** Whether the schema takes any value; one that asks for members without a type must take an object, too. */
 function takesSome(one: Schema): boolean {
   const valid = ajv.compile(one);
-  return samples(one).some((value) => valid(value));
+  const taken = samples(one).filter((value) => valid(value));
+  const asksForMembers = isNode(one) && one.type === undefined && one.required !== undefined;
+  return asksForMembers ? taken.some(isNode) : taken.length > 0;
 }
 
 /** The schema, and all schemas within it. */

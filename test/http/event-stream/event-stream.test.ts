@@ -1,27 +1,4 @@
-import { describe, test } from 'node:test';
-import { asking } from './cases/asking.ts';
-import { connections } from './cases/connections.ts';
-import { ends } from './cases/ends.ts';
-import { readers } from './cases/readers.ts';
-import { wire } from './cases/wire.ts';
-import { Stage, ways } from './stage.ts';
+import { overWays } from './over-ways.ts';
+import { ownServers } from './stage.ts';
 
-const cases = [...wire, ...asking, ...ends, ...connections];
-/** Whom these cases, which take long, would tell nothing new: they have the handler of node:http. */
-const dressed = /Express|Fastify/;
-
-for (const way of ways) {
-  describe(`server-sent events: ${way.name}`, () => {
-    const all = dressed.test(way.name) ? cases : [...cases, ...readers];
-    for (const { name, options, http, run } of all) {
-      test(name, async () => {
-        const stage = await Stage.open(way, options, http);
-        try {
-          await run(stage);
-        } finally {
-          await stage.close();
-        }
-      });
-    }
-  });
-}
+overWays(ownServers);

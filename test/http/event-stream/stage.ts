@@ -13,6 +13,9 @@ export { rpc };
 /** A way in, by its name; uWebSockets.js differs from the others where a test says so. */
 export const ways = waysIn.map(({ name, put }) => ({ name, put, isUws: name.startsWith('uWeb') }));
 
+/** The servers of this package; the other ways in are other people's servers with its handler. */
+export const ownServers = ways.slice(0, 2);
+
 /** A service of streams on this thread behind one way in. */
 export class Stage {
   readonly service: Dispatcher;

@@ -47,13 +47,14 @@ describe('a service whose output nobody reads any more', () => {
     server.child.stdout?.pause();
     server.child.stderr?.pause();
     const before = await call(url, 'memory', {});
-    // 100 MB on each stream, of both places.
-    for (let i = 0; i < 50; i++) {
+    // 200 MB on each stream, of both places.
+    for (let i = 0; i < 100; i++) {
       for (const name of ['say.inline', 'say.pooled']) await call(url, name, { lines: 1000 });
     }
     assert.ok((await lostOutput(url)) > 0);
     const grown = (Number(await call(url, 'memory', {})) - Number(before)) / 1024 ** 2;
-    assert.ok(grown < 100, `${grown} MB more`);
+    // Kept output would be twice as much. What is not collected yet has come to 106 MB.
+    assert.ok(grown < 200, `${grown} MB more`);
     assert.equal(await where(url), pid);
     server.child.stdout?.resume();
     server.child.stderr?.resume();

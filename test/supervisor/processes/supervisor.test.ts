@@ -14,7 +14,10 @@ describe('the supervisor', () => {
     const { server, url } = await cli.serveFor(t, [service]);
     const first = await where(url);
     assert.notEqual(first, server.child.pid);
-    assert.match(server.stdout, /\(uWebSockets\.js, 1 worker on \d+ cores?/);
+    assert.match(
+      server.stdout,
+      /\(uWebSockets\.js, 1 worker without an express lane \(no spare\), 1 thread in all, on \d+ cores?/,
+    );
     await ask(url, { id: 1, method: 'crash' });
     await logged(server, /has taken over/);
     assert.match(server.stderr, /ECONNREFUSED.*uncaught exception/);

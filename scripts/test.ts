@@ -179,8 +179,8 @@ const runner = [
   ...counting,
   '--test',
   '--test-reporter=spec',
-  // One file more than there are cores: the tests start threads and processes, and wait for them.
-  `--test-concurrency=${availableParallelism() + 1}`,
+  // Twice as many files as there are cores: the tests start threads and processes, and wait for them.
+  `--test-concurrency=${availableParallelism() * 2}`,
   // For each test and each file: a test that hangs must fail instead of blocking CI.
   '--test-timeout=600000',
 ];

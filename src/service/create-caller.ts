@@ -9,6 +9,7 @@ import {
 import { createReadable, type Open } from '../client/stream.ts';
 import { resolveConfig } from '../config/config.ts';
 import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
+import { longestDelayMs } from '../dispatch/deadline.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { textOfReply } from '../jsonrpc/reply.ts';
 import { hintsOf } from '../router/document/hints.ts';
@@ -37,14 +38,11 @@ export interface CallerOptions<E extends Env = Env>
 /** The contract of a router that `Router.from` has made; of another one, any name by `call`. */
 type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
 
-/** The longest delay that setTimeout takes. */
-const longestDelayMs = 2 ** 31 - 1;
-
 /**
  * A client of a router in this process, for tests and scripts: `await api.users.get({ id: 'x' })`. A call takes the way
  * of a call over HTTP, JSON both ways, but for the socket: its params are validated, `authorize` and middleware are asked,
- * its result is checked. A stream is iterated: `for await (const value of api.ticks())`. Every procedure runs on this thread, one with `placement: 'worker'` too. Nothing is
- * started, so there is nothing to close.
+ * its result is checked. A stream is iterated: `for await (const value of api.ticks())`. Every procedure runs on this
+ * thread, one with `placement: 'worker'` too. Nothing is started, so there is nothing to close.
  *
  * @throws TypeError for what is no router, and for an option that can't be, such as an `auth` that is no JSON value
  */

@@ -1,4 +1,5 @@
 import { inlinePlace, workerPlace } from '../base/place.ts';
+import { Vacancy } from '../base/vacancy.ts';
 import type { Config } from '../config/config.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
@@ -108,7 +109,8 @@ export class LoadedService implements Routing, RequestCounter {
   readonly #inline: InlineHost;
   readonly #placed = new Map<Procedure, Placed>();
   #inFlight = 0;
-  readonly #onIdle = new Set<() => void>();
+  /** Of requests in flight. */
+  readonly #vacancy = new Vacancy();
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -216,21 +218,13 @@ export class LoadedService implements Routing, RequestCounter {
   }
 
   leave(): void {
-    if (--this.#inFlight === 0) for (const wake of this.#onIdle) wake();
+    if (--this.#inFlight === 0) this.#vacancy.tell();
   }
 
   /** Resolves when no request is in flight, or after `graceMs`. */
   idle(graceMs: number): Promise<void> {
     if (this.#inFlight === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.#onIdle.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, graceMs);
-      this.#onIdle.add(wake);
-    });
+    return this.#vacancy.within(graceMs);
   }
 
   /** Finishes the requests in flight and ends. Another loading takes new requests. */

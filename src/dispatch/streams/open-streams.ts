@@ -1,5 +1,6 @@
 import { clockMs } from '../../base/clock.ts';
 import type { Place } from '../../base/place.ts';
+import { Vacancy } from '../../base/vacancy.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { Call } from '../call.ts';
 import type { DeadlineSweep } from '../deadline.ts';
@@ -42,7 +43,7 @@ export class OpenStreams implements StreamKeeper {
   readonly #count: StreamCount;
   readonly #streams = new Set<OpenStream>();
   #draining: DrainReason | undefined;
-  readonly #onEmpty = new Set<() => void>();
+  readonly #vacancy = new Vacancy();
 
   constructor(
     limits: StreamLimits,
@@ -60,10 +61,6 @@ export class OpenStreams implements StreamKeeper {
   get refusal(): Refusal | undefined {
     if (this.#draining !== undefined) return drainRefusal(this.#draining);
     return this.#count.open >= this.#limits.maxStreams ? tooManyStreams : undefined;
-  }
-
-  get size(): number {
-    return this.#streams.size;
   }
 
   [Symbol.iterator](): Iterator<OpenStream> {
@@ -86,7 +83,7 @@ export class OpenStreams implements StreamKeeper {
     this.#count.open--;
     stream.call.scope.removeListener(stream);
     this.#deadlines.delete(stream);
-    if (this.#streams.size === 0) for (const wake of this.#onEmpty) wake();
+    if (this.#streams.size === 0) this.#vacancy.tell();
   }
 
   /**
@@ -99,23 +96,9 @@ export class OpenStreams implements StreamKeeper {
     this.#draining = reason;
     const within = Math.min(spreadMs, graceMs);
     const stop = drainWithin(this.#streams, reason, within);
-    await this.#empty(graceMs);
+    if (this.#streams.size > 0 && graceMs > 0) await this.#vacancy.within(graceMs);
     stop();
     for (const stream of this.#streams) stream.cut(reason);
-  }
-
-  /** Resolves when no stream is left, or after `graceMs`. */
-  #empty(graceMs: number): Promise<void> {
-    if (this.#streams.size === 0 || graceMs === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.#onEmpty.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, graceMs);
-      this.#onEmpty.add(wake);
-    });
   }
 
   #limitOf(call: Call, { isCollected }: StreamSink): TimeLimit | undefined {

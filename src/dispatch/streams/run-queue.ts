@@ -15,7 +15,7 @@ export interface Runnable {
 export interface RunWatch {
   /** @param now by `clockMs` */
   enter(run: Runnable, now: number): void;
-  leave(run: Runnable): void;
+  leave(): void;
 }
 
 /**
@@ -48,7 +48,7 @@ export class RunQueue {
     try {
       return part();
     } finally {
-      this.#watch?.leave(run);
+      this.#watch?.leave();
     }
   }
 
@@ -62,7 +62,7 @@ export class RunQueue {
       const run = ready[at++] as Runnable;
       this.#watch?.enter(run, now);
       run.resume();
-      this.#watch?.leave(run);
+      this.#watch?.leave();
       now = clockMs();
       if (now >= until) break;
     }

@@ -20,8 +20,8 @@ export interface RunContext {
   readonly log: { warn(fields: object, text: string): void };
 }
 
-/** A generator that is told to end, and still waits after so long, is named in the log. */
-const leftAfterMs = 10_000;
+/** A generator that is told to end, and still waits after so long, is named in the log: it holds up nothing, but may stay for ever. */
+export const leftAfterMs = 10_000;
 
 /**
  * The generator of one stream, on the thread where it runs. It is resumed by the thread's run queue while it has credit.

@@ -1,4 +1,5 @@
 import { clockMs } from '../../base/clock.ts';
+import { Vacancy } from '../../base/vacancy.ts';
 import type { Service } from '../../dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import type { InFlight } from '../edge/in-flight.ts';
@@ -75,7 +76,7 @@ export class Sockets {
   readonly #halfMessages: HalfMessages;
   #timer: NodeJS.Timeout | undefined;
   #isDraining = false;
-  #onEmpty: (() => void) | undefined;
+  readonly #vacancy = new Vacancy();
 
   constructor({ lookMs, longestMessageMs, limits }: SocketClocks) {
     this.#lookMs = lookMs;
@@ -99,7 +100,7 @@ export class Sockets {
     if (this.#all.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#onEmpty?.();
+    this.#vacancy.tell();
   }
 
   /** Ends each connection when its messages are answered: those without any at once. */
@@ -110,14 +111,7 @@ export class Sockets {
 
   /** Resolves when no connection is left, or after `ms`: a client answers a close frame with its own. */
   async ended(ms: number): Promise<void> {
-    if (this.#all.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#onEmpty = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (this.#all.size > 0) await this.#vacancy.within(ms);
   }
 
   /** Ends all connections that are left. */

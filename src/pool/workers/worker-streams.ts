@@ -10,6 +10,7 @@ import {
   type OpenStreams,
   tooManyStreams,
 } from '../../dispatch/streams/open-streams.ts';
+import { leftAfterMs } from '../../dispatch/streams/stream-run.ts';
 import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
 import { errorOutcome } from '../../jsonrpc/reply.ts';
 import type { StreamCommand } from '../wire/messages.ts';
@@ -19,9 +20,6 @@ import type { ReplicaThread } from './threads.ts';
 
 /** Most generators that one worker may have, those included that were told to end and have not. */
 const maxGenerators = 1024;
-
-/** A generator that was told to end and has not after so long holds up nothing, but may stay for ever. */
-const leftAfterMs = 10_000;
 
 /** In place of the number of a stretch. */
 const none = -1;

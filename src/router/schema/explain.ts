@@ -82,23 +82,22 @@ class Explainer {
 
   #object(schema: TSchema, value: unknown, path: string): void {
     if (!isObject(value)) return;
-    const properties = schema.properties as Record<string, TSchema>;
-    const required = new Set(listOf<string>(schema.required));
+    const { members, names } = membersOf(schema);
     const { additionalProperties } = schema;
-    for (const [name, member] of Object.entries(properties)) {
+    for (const { name, schema: member, isRequired } of members) {
       if (this.#full) return;
       if (Object.hasOwn(value, name) && value[name] !== undefined) {
         this.explain(member, value[name], join(path, name));
-      } else if (required.has(name)) {
+      } else if (isRequired) {
         this.refuse(member, undefined, join(path, name), 'is required');
       }
     }
     if (additionalProperties !== false && !isObject(additionalProperties)) return;
     for (const name of Object.keys(value)) {
       if (this.#full) return;
-      if (Object.hasOwn(properties, name)) continue;
+      if (names.has(name)) continue;
       if (additionalProperties === false) {
-        this.refuse(undefined, value[name], join(path, name), unknownText(name, properties));
+        this.refuse(undefined, value[name], join(path, name), unknownText(name, names));
       } else {
         this.explain(additionalProperties as TSchema, value[name], join(path, name));
       }
@@ -150,6 +149,34 @@ class Explainer {
     // Literal members tell the variants apart.
     return literalsOf(schema).every(([name, literal]) => literal === value[name]);
   }
+}
+
+interface Member {
+  readonly name: string;
+  readonly schema: TSchema;
+  readonly isRequired: boolean;
+}
+
+interface Members {
+  readonly members: readonly Member[];
+  readonly names: ReadonlySet<string>;
+}
+
+/** The members of each object schema are listed once: a schema may have a thousand, and a batch a thousand bad calls. */
+const listed = new WeakMap<TSchema, Members>();
+
+function membersOf(schema: TSchema): Members {
+  let found = listed.get(schema);
+  if (found === undefined) {
+    const required = new Set(listOf<string>(schema.required));
+    const properties = Object.entries(schema.properties as Record<string, TSchema>);
+    const members = properties.map(([name, member]) => {
+      return { name, schema: member, isRequired: required.has(name) };
+    });
+    found = { members, names: new Set(members.map(({ name }) => name)) };
+    listed.set(schema, found);
+  }
+  return found;
 }
 
 const literals = new WeakMap<TSchema, readonly (readonly [name: string, value: unknown])[]>();
@@ -235,8 +262,8 @@ const rules: readonly Rule[] = [
 /** Characters compared for one hint. One refusal has up to eight hints, and a batch up to a thousand refusals. */
 const hintSteps = 300;
 
-function unknownText(name: string, properties: Record<string, TSchema>): string {
-  const near = suggest(name, Object.keys(properties), { left: hintSteps });
+function unknownText(name: string, names: Iterable<string>): string {
+  const near = suggest(name, names, { left: hintSteps });
   return near === undefined ? 'is not known here' : `is not known here; did you mean ${near}?`;
 }
 

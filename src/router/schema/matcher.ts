@@ -10,6 +10,9 @@ type Members = Record<string, unknown>;
 /** Up to so many items, checking an array again is faster than looking its verdict up in a table. */
 const fewItems = 8;
 
+/** An object schema of more members goes by the names of a small value, not by its own. */
+const manyMembers = 32;
+
 /**
  * Checks values with the same verdicts as TypeBox's compiled code. It keeps its verdicts until the scope ends, so it
  * checks no object twice against one named schema and no array twice against one array schema. The time is bounded by
@@ -128,14 +131,16 @@ export class Matcher {
     const fits = sizeCheck(schema, 'minProperties', 'maxProperties');
     const counts = hasBound(schema, 'minProperties', 'maxProperties');
     const rest = this.#rest(schema.additionalProperties, new Set(Object.keys(properties)));
+    const needed = members.filter(({ isRequired }) => isRequired);
+    const optional = new Map(
+      members.flatMap((member) => (member.isRequired ? [] : [[member.name, member] as const])),
+    );
     return (value) => {
       if (!TypeSystemPolicy.IsObjectLike(value)) return false;
       if (counts && !fits(Object.keys(value).length)) return false;
-      for (const { name, check, isRequired } of members) {
-        if (isRequired) {
-          if (!(name in value)) return false;
-        } else if (!TypeSystemPolicy.IsExactOptionalProperty(value, name)) continue;
-        if (!check(value[name])) return false;
+      const few = members.length > manyMembers ? ownMembers(value, optional) : undefined;
+      if (!(few === undefined ? hasMembers(value, members) : hasMembers(value, needed, few))) {
+        return false;
       }
       return rest === undefined || rest(value);
     };
@@ -238,6 +243,41 @@ export class Matcher {
         (name) => known.test(name) || other((value as Members)[name]),
       );
   }
+}
+
+interface Member {
+  readonly name: string;
+  readonly check: Check;
+  readonly isRequired: boolean;
+}
+
+function hasMembers(value: Members, ...lists: readonly (readonly Member[])[]): boolean {
+  for (const members of lists) {
+    for (const { name, check, isRequired } of members) {
+      if (isRequired) {
+        if (!(name in value)) return false;
+      } else if (!TypeSystemPolicy.IsExactOptionalProperty(value, name)) continue;
+      if (!check(value[name])) return false;
+    }
+  }
+  return true;
+}
+
+/**
+ * The optional members that a value has, found by the names of the value. Looking for each of a thousand members takes a
+ * tenth of a millisecond, and a caller may send many small objects.
+ *
+ * @returns undefined where the members must be looked for one by one: the value may inherit some, or has more names than they are
+ */
+function ownMembers(
+  value: Members,
+  optional: ReadonlyMap<string, Member>,
+): readonly Member[] | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return undefined;
+  const names = Object.getOwnPropertyNames(value);
+  if (names.length > optional.size) return undefined;
+  return names.flatMap((name) => optional.get(name) ?? []);
 }
 
 function hasBound(schema: TSchema, ...keywords: readonly string[]): boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { RpcError } from '../../../src/jsonrpc/errors.ts';
 import { RegistrationError } from '../../../src/router/registration-error.ts';
 import { plainSchema } from '../../../src/router/schema/plain-schema.ts';
@@ -117,6 +118,14 @@ describe('the work that a value buys grows as the value does', () => {
     assert.ok(typeText(plainSchema(module(shared))).length < 1_000_000, 'its text has an end');
   });
 
+  test('a small value of a type with a thousand members', () => {
+    const wide = wideObject({}, 1000);
+    assert.ok(looks(wide, {}, true) < 20);
+    assert.ok(looks(wide, { m999: 1 }, true) < 20);
+    assert.equal(looks(wide, { m999: 1, m998: 1 }, true) - looks(wide, { m999: 1 }, true), 2);
+    looks(wide, { m999: 'x' }, false);
+  });
+
   test('sets in sets', () => {
     const set = Type.Recursive((This) =>
       Type.Union([Type.Number(), Type.Array(This, { uniqueItems: true })]),
@@ -181,6 +190,54 @@ describe('refused at registration is what would cost too much', () => {
     const module = Type.Module(Object.fromEntries([...types, ['T20', Type.Object({})]]));
     refuses(module.Import('T0') as TSchema, /for more than 256 others/);
   });
+});
+
+/** An object type of so many optional numbers, m0, m1 ..., beside some members. */
+function wideObject(members: Record<string, TSchema>, count: number): TSchema {
+  const optional = Array.from({ length: count }, (_, n) => [`m${n}`, Type.Optional(Type.Number())]);
+  return Type.Object({ ...members, ...Object.fromEntries(optional) });
+}
+
+test('a type with a thousand members takes what TypeBox takes, wherever a value has its members', () => {
+  const members = { id: Type.Number(), note: Type.Optional(Type.String()) };
+  const type = wideObject(members, 1000);
+  const typeBox = TypeCompiler.Compile(type);
+  class Row {
+    id = 1;
+    readonly given: unknown;
+    constructor(given: unknown) {
+      this.given = given;
+    }
+    get m5(): unknown {
+      return this.given;
+    }
+  }
+  const values: unknown[] = [
+    { id: 1 },
+    { id: 1, m7: 2, other: 'x' },
+    { id: 1, m7: 'x' },
+    { id: 1, m7: undefined },
+    { id: 1, note: 1 },
+    { id: undefined },
+    { m7: 2 },
+    Object.create(null),
+    Object.assign(Object.create(null), { id: 1, note: 1 }),
+    Object.assign(Object.create(null), { id: 1, note: 'x' }),
+    Object.assign(Object.create({ m9: 1 }), { id: 1 }),
+    Object.assign(Object.create({ m9: 'x' }), { id: 1 }),
+    new Row(1),
+    new Row('x'),
+    Object.defineProperty({ id: 1 }, 'm3', { value: 1 }),
+    Object.defineProperty({ id: 1 }, 'm3', { value: 'x' }),
+    [],
+  ];
+  const verdicts = values.map((value) => {
+    const isTaken = typeBox.Check(value);
+    looks(type, value, isTaken);
+    return isTaken;
+  });
+  assert.ok(verdicts.filter((isTaken) => isTaken).length > 4, String(verdicts));
+  assert.ok(verdicts.filter((isTaken) => !isTaken).length > 4, String(verdicts));
 });
 
 test('a required member is missed whatever its schema says of undefined', () => {

@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { threadId } from 'node:worker_threads';
 import { Dispatcher, type DispatcherOptions, Router, RpcApp } from '../../src/index.ts';
 import router, { heldMs } from '../fixtures/service/blocking.ts';
+import { callUntilNamed, threadOf, timesNamed, turn } from './front-end.ts';
 import { fixture, type LogLine, Running, recorder } from './harness.ts';
 
 const modules = [fixture('blocking.ts')];
@@ -17,21 +18,6 @@ async function started(
   const running = Running.make(t, { modules, ...options });
   await running.dispatcher.ready();
   return running;
-}
-
-/** The thread that a call ended on. */
-async function threadOf(dispatcher: Dispatcher, method: string): Promise<number> {
-  const reply = (await dispatcher.dispatch({ method, id: 1 })) as { result: number };
-  await turn();
-  return reply.result;
-}
-
-/**
- * Resolves when what was found has been told. The watch tells of it by `setImmediate`, before this one. A timer would not
- * do: where a timer's callback takes a millisecond, Node runs the timers that it set before any `setImmediate`.
- */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function byName(a: string, b: string): number {
@@ -46,7 +32,7 @@ function named(lines: readonly LogLine[]): string[] {
 
 /** Calls until so many have been found: the first ones that hold the thread after an await only raise suspicion. */
 async function callUntilFound({ dispatcher }: Running, methods: readonly string[], times = 1) {
-  const isFound = (method: string) => (dispatcher.stats().blocked[method]?.times ?? 0) >= times;
+  const isFound = (method: string) => timesNamed(dispatcher, method) >= times;
   while (!methods.every(isFound)) {
     await Promise.all(
       [...methods, 'waits', 'waitsToo', 'quick'].map((method) => threadOf(dispatcher, method)),
@@ -56,10 +42,7 @@ async function callUntilFound({ dispatcher }: Running, methods: readonly string[
 
 test('a handler that holds the front end before its first await is named, and from its third time on runs in a worker', async (t) => {
   const { dispatcher, lines } = await started(t);
-  for (let time = 1; time <= 3; time++) {
-    assert.equal(await threadOf(dispatcher, 'atOnce'), threadId);
-    assert.equal(dispatcher.stats().blocked.atOnce?.times, time);
-  }
+  await callUntilNamed(dispatcher, 'atOnce', 3);
   assert.notEqual(await threadOf(dispatcher, 'atOnce'), threadId);
   assert.deepEqual(named(lines), ['atOnce'], 'once an episode');
   const decision = dispatcher.placementOf('atOnce');
@@ -77,10 +60,7 @@ test('a handler that holds the front end before its first await is named, and fr
 
 test('a schema of another library that holds the front end is named by its procedure, and moves with it', async (t) => {
   const { dispatcher, lines } = await started(t);
-  for (let time = 1; time <= 3; time++) {
-    assert.equal(await threadOf(dispatcher, 'heavySchema'), threadId);
-    assert.equal(dispatcher.stats().blocked.heavySchema?.times, time);
-  }
+  await callUntilNamed(dispatcher, 'heavySchema', 3);
   assert.notEqual(await threadOf(dispatcher, 'heavySchema'), threadId);
   assert.deepEqual(named(lines), ['heavySchema']);
 });
@@ -105,7 +85,7 @@ test('inside a batch the calls behind the one that holds the front end are not n
   const { dispatcher, lines } = await started(t);
   const methods = ['waits', 'later', 'quick', 'waitsToo', 'atOnce', 'waits'];
   const batch = methods.map((method, id) => ({ method, id }));
-  while ((dispatcher.stats().blocked.later?.times ?? 0) < 3) {
+  while (timesNamed(dispatcher, 'later') < 3 || timesNamed(dispatcher, 'atOnce') < 1) {
     await dispatcher.dispatch(batch);
     await turn();
   }
@@ -132,10 +112,7 @@ test('a router without modules has its procedures named, and no place to move th
   const { log, lines } = recorder();
   const dispatcher = new Dispatcher({ router, log });
   t.after(() => dispatcher.close());
-  for (let time = 0; time < 4; time++) {
-    assert.equal(await threadOf(dispatcher, 'atOnce'), threadId);
-  }
-  assert.equal(dispatcher.stats().blocked.atOnce?.times, 4);
+  await callUntilNamed(dispatcher, 'atOnce', 4);
   assert.equal(dispatcher.placementOf('atOnce')?.place, 'inline');
   assert.deepEqual(named(lines), ['atOnce']);
 });
@@ -146,7 +123,7 @@ test('a reload begins anew', async (t) => {
   copyFileSync(new URL(source), copy);
   t.after(() => rmSync(copy));
   const { dispatcher } = await started(t, { modules: [copy.href] });
-  for (let time = 0; time < 3; time++) await threadOf(dispatcher, 'atOnce');
+  await callUntilNamed(dispatcher, 'atOnce', 3);
   assert.equal(dispatcher.placementOf('atOnce')?.place, 'worker');
   writeFileSync(copy, '\n// changed\n', { flag: 'a' });
   assert.ok(await dispatcher.reload());
@@ -212,10 +189,9 @@ test('over HTTP: the log, the metrics, and the hook authenticate', async (t) => 
     assert.equal(reply.status, 200);
     await reply.text();
   };
-  await call('atOnce');
-  await call('quick', { 'x-slow': '1' });
+  while (!named(lines).includes('atOnce')) await call('atOnce');
+  while (!named(lines).includes('(authenticate)')) await call('quick', { 'x-slow': '1' });
   const names = ['atOnce', '(authenticate)'];
-  while (named(lines).length < 2) await turn();
   assert.deepEqual(named(lines), names);
   const metrics = await (await fetch(metricsUrl as string)).text();
   for (const name of names) {

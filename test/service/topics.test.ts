@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { threadId } from 'node:worker_threads';
+import { callUntilNamed } from './front-end.ts';
 import { fixture, Running } from './harness.ts';
 
 const modules = [fixture('topics.ts')];
@@ -32,13 +32,7 @@ test('where topics are used, a procedure that holds the front end stays there, a
   const { dispatcher, lines } = Running.make(t, { modules });
   await dispatcher.ready();
   await dispatcher.dispatch({ method: 'publish', params: { n: 7 }, id: 1 });
-  for (let time = 1; time <= 5; time++) {
-    const { result } = (await dispatcher.dispatch({ method: 'heavy', id: 1 })) as {
-      result: number;
-    };
-    assert.equal(result, threadId);
-    while ((dispatcher.stats().blocked.heavy?.times ?? 0) < time) await new Promise(setImmediate);
-  }
+  await callUntilNamed(dispatcher, 'heavy', 5);
   const told = lines.filter(({ fields }) => fields.event === 'placement');
   assert.deepEqual(
     told.map(({ level, fields, message }) => [level, fields.method, fields.place, message]),

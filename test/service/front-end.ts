@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { threadId } from 'node:worker_threads';
+import type { Dispatcher } from '../../src/index.ts';
+
+/** Calls a procedure that returns the thread it ended on. @returns that thread, when the watch has told what it found */
+export async function threadOf(dispatcher: Dispatcher, method: string): Promise<number> {
+  const reply = (await dispatcher.dispatch({ method, id: 1 })) as { result: number };
+  await turn();
+  return reply.result;
+}
+
+/**
+ * Resolves when what was found has been told. The watch tells of it by `setImmediate`, before this one. A timer would not
+ * do: where a timer's callback takes a millisecond, Node runs the timers that it set before any `setImmediate`.
+ */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** How often a procedure has been named for holding the front end. */
+export function timesNamed(dispatcher: Dispatcher, method: string): number {
+  return dispatcher.stats().blocked[method]?.times ?? 0;
+}
+
+/**
+ * Calls a procedure that holds the front end until it has been named so often. All these calls run on this thread. A call in
+ * which the garbage collector paused the thread for long may go unnamed, and that is rare.
+ */
+export async function callUntilNamed(
+  dispatcher: Dispatcher,
+  method: string,
+  times: number,
+): Promise<void> {
+  for (let call = 1; timesNamed(dispatcher, method) < times; call++) {
+    assert.ok(call <= 5 * times, `${method} was named too seldom in ${call - 1} calls`);
+    assert.equal(await threadOf(dispatcher, method), threadId);
+  }
+}

@@ -7,6 +7,7 @@ import type { StreamCall } from '../../dispatch/streams/contract.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorOutcome, errorReply, type Outcome, type Reply } from '../../jsonrpc/reply.ts';
 import { Backlog } from './backlog.ts';
+import { ConnectionClocks } from './clocks.ts';
 import type { SocketFacts } from './facts.ts';
 import { type MessageOwner, SocketMessage } from './message.ts';
 import type { SocketContext } from './sockets.ts';
@@ -21,9 +22,6 @@ const spreadMs = 1000;
 
 /** Unread bytes of a client above which its streams pause. */
 const highWater = 64 * 1024;
-
-/** How long the answer to a ping may take at least, milliseconds: the client, the way, and this thread may be busy. */
-const leastAnswerMs = 1000;
 
 /** No memory for a message now; as for a body over HTTP. */
 const noMemory = errorReply('null', ErrorCode.Overloaded, { retryAfterMs: 1000 });
@@ -49,17 +47,13 @@ export class SocketConnection implements MessageOwner, Subscriber {
   /** The close frame is sent; the client's own may still come. */
   #isEnding = false;
   #isOver = false;
-  /** When a message, a ping or the answer to one was last heard, by `clockMs`. */
-  #heardAt = clockMs();
-  #pingedAt = 0;
-  #withinSince: number | undefined;
-  #received = 0;
-  #receivedAt = this.#heardAt;
+  readonly #clocks: ConnectionClocks;
 
   constructor(context: SocketContext, wire: SocketWire, facts: SocketFacts) {
     this.#context = context;
     this.#wire = wire;
     this.#facts = facts;
+    this.#clocks = new ConnectionClocks(context, wire);
     context.sockets.add(this);
   }
 
@@ -68,7 +62,7 @@ export class SocketConnection implements MessageOwner, Subscriber {
     if (this.#isOver || this.#isEnding) return;
     const { service } = this.#context;
     const scope = this.#scope();
-    this.#heardAt = scope.receivedAt;
+    this.#clocks.heardAt = scope.receivedAt;
     const body = RequestBody.reserve(service.bodyMemory, bytes.byteLength);
     if (body === undefined) {
       this.#wire.send(noMemory);
@@ -150,7 +144,7 @@ export class SocketConnection implements MessageOwner, Subscriber {
 
   /** A ping, or the answer to one, has come. */
   onHeard(): void {
-    this.#heardAt = clockMs();
+    this.#clocks.heardAt = clockMs();
   }
 
   /**
@@ -214,49 +208,12 @@ export class SocketConnection implements MessageOwner, Subscriber {
 
   /** Looks at the clocks of the connection: cuts it, pings it, or leaves it. See Sockets. */
   look(now: number): number | undefined {
-    const { writeTimeoutMs, socketIdleMs, streamPingMs, longestMessageMs } = this.#context;
-    if (this.#backlog !== undefined) {
-      // The client can't see a ping before it has read what stands in front of it.
-      if (now >= this.#backlog.dueAt(writeTimeoutMs, this.#streams > 0)) this.#wire.cut();
-      this.#receivedAt = now;
-      this.#heardAt = now;
-      return undefined;
-    }
-    const { received } = this.#wire;
-    if (received !== this.#received) {
-      this.#received = received ?? 0;
-      this.#receivedAt = now;
-    }
-    const isSilent = received !== undefined && now - this.#receivedAt >= socketIdleMs;
-    const since = this.#withinMessageSince(now);
-    const isLate = since !== undefined && now - since >= socketIdleMs + longestMessageMs;
-    if (socketIdleMs > 0 && (isSilent || isLate)) {
-      this.#wire.cut();
-      return undefined;
-    }
-    if (streamPingMs > 0 && now - Math.max(this.#heardAt, this.#pingedAt) >= streamPingMs) {
-      this.#pingedAt = now;
-      this.#wire.ping();
-    }
-    return since;
-  }
-
-  /**
-   * Since when a message has been coming, as far as can be told. Nothing can stand within a frame: a client that does not
-   * answer a ping is within one, or is gone.
-   */
-  #withinMessageSince(now: number): number | undefined {
-    const isWithin = this.#wire.isWithinMessage ?? this.#owesAnswer(now);
-    if (!isWithin) this.#withinSince = undefined;
-    else this.#withinSince ??= this.#wire.isWithinMessage === true ? now : this.#heardAt;
-    return this.#withinSince;
-  }
-
-  /** Whether a ping is not answered, and has not been for longer than an answer may take. */
-  #owesAnswer(now: number): boolean {
-    const { streamPingMs } = this.#context;
-    const mostMs = streamPingMs + Math.max(leastAnswerMs, streamPingMs / 2);
-    return this.#pingedAt > this.#heardAt && now - this.#heardAt >= mostMs;
+    if (this.#backlog === undefined) return this.#clocks.look(now);
+    // The client can't see a ping before it has read what stands in front of it.
+    const dueAt = this.#backlog.dueAt(this.#context.writeTimeoutMs, this.#streams > 0);
+    if (now >= dueAt) this.#wire.cut();
+    this.#clocks.restart(now);
+    return undefined;
   }
 
   get #streams(): number {

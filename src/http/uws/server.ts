@@ -161,7 +161,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
-    if (this.peers !== undefined) exchange.proxyHeaders = head.proxyHeaders;
+    if (this.peers !== undefined) exchange.facts.proxyHeaders = head.proxyHeaders;
     if (this.service.tracing !== undefined) this.#trace(exchange, head, 'POST');
     const cors = this.#cors(head.origin);
     const refused = this.#checks.call(head);
@@ -173,7 +173,10 @@ class UwsServer implements HttpServer, ExchangeContext {
     const { authenticate, path } = this.#options;
     // After the line above: a body that arrives before `call` has set its listener would be lost.
     if (authenticate !== undefined) {
-      exchange.askFor(authenticate, authRequest(head.all, exchange.remoteAddress, 'POST', path));
+      exchange.askFor(
+        authenticate,
+        authRequest(head.all, exchange.facts.remoteAddress, 'POST', path),
+      );
     }
   }
 
@@ -187,7 +190,7 @@ class UwsServer implements HttpServer, ExchangeContext {
       path,
       route: path,
       scheme: this.#scheme,
-      remoteAddress: exchange.remoteAddress,
+      remoteAddress: exchange.facts.remoteAddress,
       traceparent,
       tracestate,
     });
@@ -198,7 +201,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
-    if (this.peers !== undefined) exchange.proxyHeaders = head.proxyHeaders;
+    if (this.peers !== undefined) exchange.facts.proxyHeaders = head.proxyHeaders;
     const cors = this.#cors(head.origin);
     const method = req.getCaseSensitiveMethod();
     const url = req.getUrl();
@@ -227,7 +230,7 @@ class UwsServer implements HttpServer, ExchangeContext {
       exchange.answer(answer(), cors, method === 'HEAD');
       return;
     }
-    const request = authRequest(head.all, exchange.remoteAddress, method, url);
+    const request = authRequest(head.all, exchange.facts.remoteAddress, method, url);
     exchange.answerOnce(
       (scope) => admitted(this.service, scope, authenticate(request), answer),
       cors,
@@ -250,7 +253,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     }
     this.#handshake.withhold(head);
     const { authenticate, path } = this.#options;
-    const { remoteAddress, callerHeader } = exchange;
+    const { remoteAddress, callerHeader } = exchange.facts;
     const facts = socketFacts(head, { remoteAddress, callerHeader, path, route: path });
     const key = head.upgrade?.key ?? '';
     const protocol = subprotocolOf(head.upgrade?.protocol);

@@ -2,12 +2,14 @@ import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../../router/invoke.ts';
 import type { PoolCounters } from '../stats.ts';
-import { FrameBuilder } from '../wire/frame.ts';
+import { FrameBuilder } from '../wire/frame-builder.ts';
 import { slotCount } from '../wire/ledger.ts';
 import type { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
 
-/** A call expected to take no longer may begin before the results ahead of it are told of, microseconds. */
+/**
+ * A call that is expected to take at most so long may begin before the replica tells of earlier results, microseconds.
+ */
 const shortUs = 50;
 
 export interface OutgoingOptions {

@@ -6,7 +6,7 @@ import type { Call } from '../../../src/dispatch/call.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { Postbox } from '../../../src/pool/replica/postbox.ts';
 import { Replica } from '../../../src/pool/replica/replica.ts';
-import { FrameBuilder } from '../../../src/pool/wire/frame.ts';
+import { FrameBuilder } from '../../../src/pool/wire/frame-builder.ts';
 import { Ledger, slotCount } from '../../../src/pool/wire/ledger.ts';
 import { Outbox } from '../../../src/pool/wire/outbox.ts';
 import { Router, tableOf } from '../../../src/router/router.ts';

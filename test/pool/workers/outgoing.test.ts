@@ -8,7 +8,9 @@ import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/que
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { PoolCounters } from '../../../src/pool/stats.ts';
-import { type Frame, FrameBuilder, readFrame } from '../../../src/pool/wire/frame.ts';
+import type { Frame } from '../../../src/pool/wire/frame.ts';
+import { FrameBuilder } from '../../../src/pool/wire/frame-builder.ts';
+import { readFrame } from '../../../src/pool/wire/frame-reader.ts';
 import { Ledger } from '../../../src/pool/wire/ledger.ts';
 import type { ToReplica } from '../../../src/pool/wire/messages.ts';
 import { Outgoing } from '../../../src/pool/workers/outgoing.ts';

@@ -1,46 +1,33 @@
-import { clockMs } from '../base/clock.ts';
-import { StartupError } from '../base/startup-error.ts';
-import { assertMainSide } from '../base/thread-role.ts';
-import { type Config, resolveConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { passGate } from '../dispatch/await-verdict.ts';
-import { BodyMemory } from '../dispatch/body-memory.ts';
+import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { createCallerScope } from '../dispatch/caller-facts.ts';
-import { closedRouting } from '../dispatch/closed-executor.ts';
-import { DeadlineSweep } from '../dispatch/deadline.ts';
-import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { Kernel } from '../dispatch/kernel.ts';
 import { keepBody } from '../dispatch/large-body.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
-import { ReplyMemory } from '../dispatch/reply-memory.ts';
+import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { GoesToSink, ReplySink } from '../dispatch/reply-sink.ts';
-import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
-import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
-import { toObservers } from '../observe/call-event.ts';
-import { createLog, type LazyLog, type Log } from '../observe/log.ts';
-import { CountersByGroup, type PoolStats } from '../pool/stats.ts';
+import type { Log } from '../observe/log.ts';
 import type { AnyRouter } from '../router/router-state.ts';
-import { Admission } from './admission.ts';
-import { configOfCallers, createCallers } from './callers.ts';
+import type { Admission } from './admission.ts';
 import type { DispatcherOptions, DispatcherStats, DispatchOptions } from './dispatcher-options.ts';
 import { Documents } from './documents.ts';
-import { FrontEndBlockers } from './front-end-blockers.ts';
+import { watchRuns } from './front-end-blockers.ts';
+import { Lifecycle } from './lifecycle.ts';
 import type { LoadedService } from './loaded-service.ts';
 import { createFetch, type LocalFetch } from './local-fetch.ts';
 import { readStream } from './local-stream.ts';
-import { Metrics } from './metrics.ts';
-import { Observation } from './observation.ts';
+import type { Metrics } from './metrics.ts';
+import { createParts, type Parts } from './parts.ts';
 import { BodyRequest, PayloadRequest } from './request.ts';
 import { runScope } from './run-scope.ts';
-import { toServable } from './servable.ts';
-import { Serving } from './serving.ts';
-import { loadTracing, type Tracing } from './tracing.ts';
-
-/** Options that are not in the table. */
-const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
+import type { Serving } from './serving.ts';
+import { statsOf } from './stats.ts';
+import type { Tracing } from './tracing.ts';
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -59,84 +46,36 @@ export class Dispatcher implements Service {
    * fetch: dispatcher.fetch })`. Any absolute URL will do. Nobody is asked who calls: `context.auth` is undefined.
    */
   readonly fetch: LocalFetch;
-  readonly #ownLog: LazyLog | undefined;
+  readonly #parts: Parts;
   readonly #serving: Serving;
-  readonly #observation: Observation;
   readonly #admission: Admission;
-  readonly #metrics: Metrics | undefined;
-  readonly #watch = new FrontEndWatch();
-  readonly #blockers: FrontEndBlockers;
-  readonly #deadlines = new DeadlineSweep();
   readonly #kernel: Kernel;
-  #isReady = false;
-  #isDraining = false;
-  #isClosed = false;
-  #starting: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
-  #ended: Routing | undefined;
+  readonly #lifecycle: Lifecycle;
   readonly #documents = new Documents();
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(options: DispatcherOptions = {}) {
-    const { modules, router, log, onCall, fairBy, rateLimit, weightOf, ...rest } = options;
-    const source = toServable(modules, router);
-    const own = configOfCallers({ fairBy, rateLimit });
-    this.config = resolveConfig({ ...rest, ...own }, {}, otherOptions);
-    if (this.config.hooks !== '') {
-      throw new StartupError(
-        'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
-      );
-    }
-    this.#ownLog = log === undefined ? createLog({ level: this.config.logLevel }) : undefined;
-    this.log = log ?? (this.#ownLog as Log);
-    const { config, log: ownLog } = this;
-    const observers = toObservers(onCall, 'option onCall');
-    const { shares, gate } = createCallers(config, { fairBy, rateLimit, weightOf }, ownLog);
-    const onRun =
-      config.rateLimit.costMs === 0
-        ? undefined
-        : (scope: RequestScope, us: number) => gate?.noteRun(scope, us);
-    this.#observation = new Observation({ ...config, log: ownLog, onCall: observers, onRun });
-    this.#blockers = new FrontEndBlockers(ownLog);
-    this.bodyMemory = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
-    this.replyMemory = new ReplyMemory(config.maxReplyMemory);
-    this.tracing = config.tracing ? loadTracing() : undefined;
-    const context = {
-      config,
-      log: ownLog,
-      deadlines: this.#deadlines,
-      observation: this.#observation,
-      poolCounters: new CountersByGroup(),
-      bodies: this.bodyMemory,
-      replies: this.replyMemory,
-      watch: this.#watch,
-      blockers: this.#blockers,
-      shares,
-      streamCount: { open: 0 },
-    };
+    const parts = createParts(options);
+    const { config, observation } = parts;
+    this.#parts = parts;
+    this.config = config;
+    this.log = parts.log;
+    this.bodyMemory = parts.bodies;
+    this.replyMemory = parts.replies;
+    this.tracing = parts.tracing;
+    this.#serving = parts.serving;
+    this.#admission = parts.admission;
+    const lifecycle = new Lifecycle(parts);
+    this.#lifecycle = lifecycle;
+    this.#kernel = new Kernel(config, () => lifecycle.routing(), observation, parts.onBatch);
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),
-      this.config.forwardHeaders,
+      config.forwardHeaders,
     );
-    this.#serving = new Serving(source, context);
-    this.#metrics = config.metrics
-      ? new Metrics({ ...context, serving: this.#serving })
-      : undefined;
-    const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
-    this.#kernel = new Kernel(config, () => this.#routing(), this.#observation, onBatch);
-    this.#admission = new Admission({
-      maxInFlight: config.maxInFlight,
-      serving: this.#serving,
-      observer: this.#observation,
-      deadlines: this.#deadlines,
-      gate,
-    });
   }
 
   get state(): ServiceState {
-    if (this.#isClosed) return 'closed';
-    if (this.#isDraining) return 'draining';
-    return this.#isReady ? 'ready' : 'starting';
+    return this.#lifecycle.state;
   }
 
   /**
@@ -153,8 +92,7 @@ export class Dispatcher implements Service {
    * @throws StartupError
    */
   ready(): Promise<void> {
-    this.#starting ??= this.#start();
-    return this.#starting;
+    return this.#lifecycle.start();
   }
 
   /**
@@ -223,7 +161,7 @@ export class Dispatcher implements Service {
     scope: RequestScope,
     sink?: ReplySink,
   ): Reply | Promise<Reply> | GoesToSink {
-    if (!this.#isReady && this.#closing === undefined) {
+    if (this.#lifecycle.isBeforeStart) {
       const kept = keepBody(body);
       return this.ready().then(
         () => this.handle(kept, scope),
@@ -242,7 +180,7 @@ export class Dispatcher implements Service {
   admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined> {
     if (scope.verdict === undefined) return undefined;
     scope.limitTo(this.config.maxRequestMs);
-    return passGate(scope, scope.verdict, this.#deadlines);
+    return passGate(scope, scope.verdict, this.#parts.deadlines);
   }
 
   /** For transports: see {@link Service}. */
@@ -263,45 +201,12 @@ export class Dispatcher implements Service {
   }
 
   stats(): DispatcherStats {
-    const loaded = this.#serving.current;
-    const placement: Record<string, PlacementDecision> = Object.create(null);
-    if (loaded !== undefined) {
-      for (const procedure of loaded.table.values()) {
-        placement[procedure.name] = loaded.placementOf(procedure);
-      }
-    }
-    const groups: Record<string, PoolStats> = Object.create(null);
-    for (const [group, pool] of loaded?.pools ?? []) {
-      if (group !== undefined) groups[group] = pool.stats();
-    }
-    return {
-      state: this.state,
-      inFlight: loaded?.inFlight ?? 0,
-      pool: loaded?.pools.get(undefined)?.stats(),
-      groups,
-      bodies: this.bodyMemory.stats(),
-      replies: this.replyMemory.stats(),
-      placement,
-      blocked: this.#blockers.figures,
-    };
+    return statsOf(this.state, this.#parts);
   }
 
   /** The same function: a call of it that holds this thread for too long is told of under `name`. */
   watched<A extends unknown[], R>(name: string, run: (...args: A) => R): (...args: A) => R {
-    const watch = this.#watch;
-    const owner = {
-      onBlocked: (ms: number) => this.#blockers.note(name, ms, 'it runs for every request'),
-    };
-    return (...args) => {
-      const began = clockMs();
-      const lag = watch.lagAt(began);
-      const claimed = watch.claimedMs;
-      try {
-        return run(...args);
-      } finally {
-        watch.ended(owner, began, lag, claimed);
-      }
-    };
+    return watchRuns(this.#parts, name, run);
   }
 
   /**
@@ -309,7 +214,7 @@ export class Dispatcher implements Service {
    * `metrics` is off.
    */
   get metrics(): Metrics | undefined {
-    return this.#metrics;
+    return this.#parts.metrics;
   }
 
   /** The files that the served modules were loaded from: the modules themselves and what they import. */
@@ -330,7 +235,7 @@ export class Dispatcher implements Service {
 
   /** Makes `state` say `draining` from now on, for health checks. The service goes on serving until `close()`. */
   drain(): void {
-    this.#isDraining = true;
+    this.#lifecycle.drain();
   }
 
   /**
@@ -347,27 +252,7 @@ export class Dispatcher implements Service {
    * calls of `close` return the first one's promise.
    */
   close(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
-    this.#closing ??= this.#close(graceMs);
-    return this.#closing;
-  }
-
-  async #start(): Promise<void> {
-    assertMainSide('start a Dispatcher');
-    if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
-    this.#ownLog?.open();
-    this.#metrics?.start();
-    this.#watch.start();
-    await this.#serving.start();
-    this.#isReady = true;
-  }
-
-  #routing(): Routing {
-    return this.#serving.current ?? this.#ended ?? this.#closedRouting(new Map());
-  }
-
-  #closedRouting(table: LoadedService['table']): Routing {
-    const streams = new OpenStreams(this.config, this.#deadlines, { open: 0 }, this.#observation);
-    return closedRouting(table, streams, this.#observation);
+    return this.#lifecycle.close(graceMs);
   }
 
   #running(): LoadedService {
@@ -382,30 +267,8 @@ export class Dispatcher implements Service {
   ): Promise<Reply> {
     const scope = createCallerScope(facts);
     scope.limitTo(this.config.maxRequestMs);
-    if (!this.#isReady && this.#closing === undefined) await this.ready();
+    if (this.#lifecycle.isBeforeStart) await this.ready();
     this.tracing?.join(scope);
     return runScope(scope, signal, run);
-  }
-
-  async #close(graceMs: number): Promise<void> {
-    const until = clockMs() + graceMs;
-    const loaded = this.#serving.current;
-    this.#isDraining = true;
-    if (loaded !== undefined) {
-      await Promise.all([this.#serving.idle(graceMs), this.#serving.endStreams(graceMs)]);
-      this.#ended = this.#closedRouting(loaded.table);
-    }
-    const ended = this.#serving.close(Math.max(0, until - clockMs()));
-    this.#deadlines.close();
-    try {
-      await ended;
-    } finally {
-      this.#isClosed = true;
-      this.bodyMemory.close();
-      this.#observation.close();
-      this.#watch.close();
-      this.#blockers.close();
-      this.#metrics?.close();
-    }
   }
 }

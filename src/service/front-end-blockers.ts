@@ -1,3 +1,5 @@
+import { clockMs } from '../base/clock.ts';
+import type { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import type { BlockedTotals } from '../observe/snapshot.ts';
@@ -77,4 +79,31 @@ export class FrontEndBlockers {
       },
     });
   }
+}
+
+/** What finds the blockers, and what counts them. */
+interface Watching {
+  readonly watch: FrontEndWatch;
+  readonly blockers: FrontEndBlockers;
+}
+
+/** `run`, where a call that holds the front end for too long is told of under `name`. */
+export function watchRuns<A extends unknown[], R>(
+  { watch, blockers }: Watching,
+  name: string,
+  run: (...args: A) => R,
+): (...args: A) => R {
+  const owner = {
+    onBlocked: (ms: number) => blockers.note(name, ms, 'it runs for every request'),
+  };
+  return (...args) => {
+    const began = clockMs();
+    const lag = watch.lagAt(began);
+    const claimed = watch.claimedMs;
+    try {
+      return run(...args);
+    } finally {
+      watch.ended(owner, began, lag, claimed);
+    }
+  };
 }

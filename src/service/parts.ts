@@ -1,0 +1,93 @@
+import { StartupError } from '../base/startup-error.ts';
+import { type Config, resolveConfig } from '../config/config.ts';
+import { BodyMemory } from '../dispatch/body-memory.ts';
+import { DeadlineSweep } from '../dispatch/deadline.ts';
+import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
+import { ReplyMemory } from '../dispatch/reply-memory.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
+import { toObservers } from '../observe/call-event.ts';
+import { createLog, type LazyLog, type Log } from '../observe/log.ts';
+import { CountersByGroup } from '../pool/stats.ts';
+import { Admission } from './admission.ts';
+import { configOfCallers, createCallers } from './callers.ts';
+import type { DispatcherOptions } from './dispatcher-options.ts';
+import { FrontEndBlockers } from './front-end-blockers.ts';
+import { Metrics } from './metrics.ts';
+import { Observation } from './observation.ts';
+import { toServable } from './servable.ts';
+import { Serving } from './serving.ts';
+import { loadTracing, type Tracing } from './tracing.ts';
+
+/** Options that are not in the table. */
+const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
+
+/** What a dispatcher is made of. */
+export interface Parts {
+  readonly config: Config;
+  readonly log: Log;
+  /** Opened at the start; undefined: `log` is the caller's. */
+  readonly ownLog: LazyLog | undefined;
+  readonly serving: Serving;
+  readonly admission: Admission;
+  readonly observation: Observation;
+  readonly deadlines: DeadlineSweep;
+  readonly bodies: BodyMemory;
+  readonly replies: ReplyMemory;
+  readonly watch: FrontEndWatch;
+  readonly blockers: FrontEndBlockers;
+  /** undefined where the option `metrics` is off. */
+  readonly metrics: Metrics | undefined;
+  readonly tracing: Tracing | undefined;
+  /** Told how many calls a batch has; undefined: nobody counts them. */
+  readonly onBatch: ((scope: RequestScope, calls: number) => void) | undefined;
+}
+
+/**
+ * Makes the parts of one dispatcher, and starts none of them.
+ *
+ * @throws StartupError for options that can't be; its one line names the option
+ */
+export function createParts(options: DispatcherOptions): Parts {
+  const { modules, router, log: givenLog, onCall, fairBy, rateLimit, weightOf, ...rest } = options;
+  const source = toServable(modules, router);
+  const own = configOfCallers({ fairBy, rateLimit });
+  const config = resolveConfig({ ...rest, ...own }, {}, otherOptions);
+  if (config.hooks !== '') {
+    throw new StartupError(
+      'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
+    );
+  }
+  const ownLog = givenLog === undefined ? createLog({ level: config.logLevel }) : undefined;
+  const log = givenLog ?? (ownLog as Log);
+  const observers = toObservers(onCall, 'option onCall');
+  const { shares, gate } = createCallers(config, { fairBy, rateLimit, weightOf }, log);
+  const onRun =
+    config.rateLimit.costMs === 0
+      ? undefined
+      : (scope: RequestScope, us: number) => gate?.noteRun(scope, us);
+  const shared = {
+    config,
+    log,
+    deadlines: new DeadlineSweep(),
+    observation: new Observation({ ...config, log, onCall: observers, onRun }),
+    poolCounters: new CountersByGroup(),
+    bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes),
+    replies: new ReplyMemory(config.maxReplyMemory),
+    watch: new FrontEndWatch(),
+    blockers: new FrontEndBlockers(log),
+    shares,
+    streamCount: { open: 0 },
+  };
+  const { deadlines, observation } = shared;
+  const serving = new Serving(source, shared);
+  const { maxInFlight } = config;
+  return {
+    ...shared,
+    ownLog,
+    serving,
+    admission: new Admission({ maxInFlight, serving, observer: observation, deadlines, gate }),
+    metrics: config.metrics ? new Metrics({ ...shared, serving }) : undefined,
+    tracing: config.tracing ? loadTracing() : undefined,
+    onBatch: gate && ((scope, calls) => gate.noteBatch(scope, calls)),
+  };
+}

@@ -1,4 +1,5 @@
 import { verified } from '../jsonrpc/envelope.ts';
+import { exceedsByLength } from '../jsonrpc/utf8.ts';
 import type { Procedure } from '../router/types.ts';
 import type { RequestScope } from './scope.ts';
 import type { StreamSink } from './streams/contract.ts';
@@ -49,9 +50,10 @@ export function stretchOf(source: string | Uint8Array, start: number, end: numbe
 
 /** Whether the params, as they came, are more than so many bytes. */
 export function exceedsBytes(call: Call, limit: number): boolean {
-  const length = paramsLength(call);
-  if (length > limit) return true;
-  // A UTF-16 unit is at most three UTF-8 bytes: nearly all are decided without counting.
-  if (typeof call.source !== 'string' || length * 3 <= limit) return false;
-  return Buffer.byteLength(call.source.slice(call.start, call.end)) > limit;
+  const { source, start, end } = call;
+  if (typeof source !== 'string') return paramsLength(call) > limit;
+  return (
+    exceedsByLength(paramsLength(call), limit) ??
+    Buffer.byteLength(source.slice(start, end)) > limit
+  );
 }

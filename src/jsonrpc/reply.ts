@@ -1,4 +1,5 @@
 import { ErrorCode, standardErrorText } from './errors.ts';
+import { exceedsByLength } from './utf8.ts';
 
 /** How a call ended: its result or its error as finished JSON text, so that nothing is serialised twice. */
 export interface Outcome {
@@ -28,8 +29,11 @@ export function errorOutcome(code: ErrorCode, data?: unknown): Outcome {
   return { ok: false, code, text: standardErrorText(code, data) };
 }
 
-/** Most characters that a reply adds around its id and its result or error. */
-const envelopeLength = '{"jsonrpc":"2.0","id":,"result":}'.length;
+/** Characters that a reply adds around its id and its result or error. */
+const envelopeLength = {
+  result: '{"jsonrpc":"2.0","id":,"result":}'.length,
+  error: '{"jsonrpc":"2.0","id":,"error":}'.length,
+} as const;
 
 /**
  * Joins the reply's envelope around an outcome. Member order: jsonrpc, id, then result or error.
@@ -58,10 +62,9 @@ export function cappedReply(id: string, outcome: Outcome, maxBytes: number): str
 
 /** `outcome` itself; where its reply is larger than `maxBytes`, a -32004. */
 export function cappedOutcome(id: string, outcome: Outcome, maxBytes: number): Outcome {
-  const { length } = outcome.text;
-  // A UTF-16 unit takes at most three bytes of UTF-8, so most replies need no count of their bytes.
-  if ((length + id.length + envelopeLength) * 3 <= maxBytes) return outcome;
-  return length > maxBytes || Buffer.byteLength(replyText(id, outcome)) > maxBytes
-    ? errorOutcome(ErrorCode.LimitExceeded, { limit: maxBytes })
-    : outcome;
+  const envelope = outcome.ok ? envelopeLength.result : envelopeLength.error;
+  const length = outcome.text.length + id.length + envelope;
+  const exceeds =
+    exceedsByLength(length, maxBytes) ?? Buffer.byteLength(replyText(id, outcome)) > maxBytes;
+  return exceeds ? errorOutcome(ErrorCode.LimitExceeded, { limit: maxBytes }) : outcome;
 }

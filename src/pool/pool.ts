@@ -1,5 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import type { Place } from '../base/place.ts';
+import { Vacancy } from '../base/vacancy.ts';
 import { placeOfGroup } from '../base/worker-group.ts';
 import { type Call, paramsLength } from '../dispatch/call.ts';
 import { CallEnding } from '../dispatch/call-ending.ts';
@@ -19,15 +20,15 @@ import type { WorkerEvents } from './worker-events.ts';
 import { Roster } from './workers/roster.ts';
 import type { WorkerState } from './workers/worker-state.ts';
 
-/** How often calls are looked at, and threads that have streams. */
+/** How often the pool looks at its calls, and at threads that have streams, milliseconds. */
 const [callsEveryMs, streamsEveryMs] = [10, 50];
 
-/** Why a call that has not started never will. */
+/** The refusal of calls that have not started when the pool closes, or whose caller has gone. */
 const cancelled: Refusal = { code: ErrorCode.Cancelled };
 
 /**
- * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, one
- * message per worker; what finds no worker waits in a bounded queue of its own.
+ * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, in one message for
+ * each worker. Calls that find no worker wait in a bounded queue.
  */
 export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner {
   readonly place: Place;
@@ -41,7 +42,8 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   readonly #sweep = new Sweep(callsEveryMs, (now) => this.#look(now));
   readonly #streamSweep = new Sweep(streamsEveryMs, (now) => this.#lookAtStreams(now));
   #closing = false;
-  #onDrained: (() => void) | undefined;
+  /** Of calls and streams: told only while the pool closes. */
+  readonly #vacancy = new Vacancy();
 
   /** @param events told of what happens to the workers */
   constructor(options: PoolOptions, { observer, onRun }: CallListeners, events: WorkerEvents) {
@@ -84,7 +86,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
     const first = calls[0];
     if (first === undefined) return [];
-    // One whose concurrency is bounded must be able to wait without its neighbours.
+    // A call whose procedure has `maxConcurrency` must be able to wait without its neighbours.
     if (calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)) {
       return this.#executeOneByOne(calls);
     }
@@ -122,7 +124,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       }
     }
     this.#waiting.refuse(group, cancelled);
-    // What it leaves free on a worker is news of which no message comes.
+    // No message tells of the room that the group leaves on its worker.
     this.onCapacity();
   }
 
@@ -157,8 +159,9 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   }
 
   /**
-   * Finishes what is here, for `graceMs` at most: then what never started gets -32003, what still runs
-   * -32002. Streams are waited for; whoever keeps them (`OpenStreams`) tells them to end. Resolves when the threads are gone.
+   * Finishes the calls that are here, for `graceMs` at most. After that, a call that never started gets -32003, and a
+   * call that still runs -32002. Waits for streams, too: `OpenStreams`, which keeps them, tells them to end. Resolves
+   * when the threads are gone.
    *
    * @param loadingMs see {@link Roster.close}
    * @param isGivenUp see there
@@ -166,15 +169,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {
     const until = clockMs() + graceMs;
     this.#closing = true;
-    if (!this.#isAnswered) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, graceMs);
-        this.#onDrained = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+    if (!this.#isAnswered) await this.#vacancy.within(graceMs);
     this.#sweep.stop();
     this.#streamSweep.stop();
     for (const worker of this.roster.all) {
@@ -191,7 +186,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     return replies;
   }
 
-  /** Why calls of a request are not taken in at all. */
+  /** Why the calls of a request are refused before they wait; undefined: they are not. */
   #refusal(scope: RequestScope, now: number): Refusal | undefined {
     return this.#closing ? cancelled : refusalBeforeStart(scope, now);
   }
@@ -219,7 +214,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     return cost;
   }
 
-  /** Whether nobody waits for anything here. */
+  /** Whether no call waits for an answer, and no stream is open. */
   get #isAnswered(): boolean {
     const isOver = ({ isAnswered, streams }: WorkerState): boolean =>
       isAnswered && streams.open === 0;
@@ -227,16 +222,21 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   }
 
   #tellDrained(): void {
-    if (this.#onDrained !== undefined && this.#isAnswered) this.#onDrained();
+    if (this.#closing && this.#isAnswered) this.#vacancy.tell();
   }
 
-  /** Deadlines, waiting times and overruns. False: there is nothing here. */
+  /**
+   * Looks at deadlines, waiting times and overruns.
+   *
+   * @returns false where there is nothing to look at
+   */
   #look(now: number): boolean {
-    // What was expected to be short and is not keeps its thread from telling of the results before it.
+    // A call that was expected to be short and is not keeps its thread from telling of the results before it: they are
+    // read now.
     for (const { thread } of this.roster.all) thread.collect();
     // A copy: the roster changes with a kill.
     for (const worker of this.roster.all.slice()) this.#lookAt(worker, now);
-    // After the workers: what they gave back may be overdue.
+    // After the workers: groups that they gave back may be overdue.
     this.#waiting.expire(now);
     if (this.#waiting.hasNext) this.#waiting.plan();
     this.#tellDrained();
@@ -247,11 +247,15 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     );
   }
 
-  /** As long as there are generators: one look at each thread, however many it has. */
+  /**
+   * Looks at each thread that has generators, once however many it has.
+   *
+   * @returns false where there are no generators
+   */
   #lookAtStreams(now: number): boolean {
     for (const worker of this.roster.all.slice()) {
       if (worker.streams.generators === 0) continue;
-      // A value may lie there, behind which a generator holds the thread.
+      // A value may lie in the outbox whose generator holds the thread now.
       worker.thread.collect();
       const stuck = worker.streams.expire(now);
       if (stuck !== undefined) this.#kill(worker, stuck);
@@ -267,7 +271,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   }
 
   #lookAt(worker: WorkerState, now: number): void {
-    // What follows an overdue call of a batch must not wait for that one to end.
+    // The calls behind an overdue call of a batch must not wait for that call to end.
     const stuck = worker.expiry.expire(now, (group) =>
       this.#waiting.addBack(worker.takeBack(group)),
     );
@@ -287,7 +291,11 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     this.#events.onKilled(method);
   }
 
-  /** Whether a thread was killed, since it does not even say that it lives. */
+  /**
+   * Kills a worker whose thread gives no sign of life.
+   *
+   * @returns whether it was killed
+   */
   #endsHung(worker: WorkerState, now: number): boolean {
     if (!worker.isAnswered || !worker.pulse.isHung(now)) return false;
     this.#waiting.addBack(worker.takeBack());

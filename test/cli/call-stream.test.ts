@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { eventsOf } from '../../src/cli/tools/event-lines.ts';
+import { boundedEventsOf } from '../../src/cli/tools/bounded-events.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { CommandLine } from './command-line.ts';
 import { startCli } from './process.ts';
@@ -155,18 +155,25 @@ describe('tandem call over WebSocket', () => {
 });
 
 describe('the reader of events', () => {
-  const text =
-    ':\n\ndata: one\r\n\r\nevent: x\ndata:two\rdata:  three é\r\r: c\ndata\n\nid: 4\ndata: 5\n\n\n';
-  const expected = ['one', 'two\n three é', '5'];
-
-  it('takes every end of a line, wherever the pieces are cut', async () => {
-    const bytes = Buffer.from(text);
-    for (let size = 1; size <= bytes.length; size++) {
-      const pieces: Uint8Array[] = [];
-      for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
+  it('cuts a server that never ends an event, and counts each event anew', async () => {
+    const event = `data: ${'x'.repeat(92)}\n\n`;
+    const read = async (text: string) => {
+      const pieces = text.match(/.{1,50}/gs) ?? [];
+      const reader = {
+        read: async () => {
+          const piece = pieces.shift();
+          return { done: piece === undefined, value: Buffer.from(piece ?? '') };
+        },
+      };
       const events: string[] = [];
-      for await (const event of eventsOf(pieces)) events.push(event);
-      assert.deepEqual(events, expected, `pieces of ${size}`);
-    }
+      const stream = { getReader: () => reader };
+      for await (const data of boundedEventsOf(stream, 150)) events.push(data);
+      return events.length;
+    };
+    assert.equal(await read(event.repeat(3)), 3);
+    await assert.rejects(
+      read(`data: ${'x'.repeat(200)}`),
+      /^Error: an event is longer than 150 bytes$/,
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { StartupError } from '../../base/startup-error.ts';
 import { RpcError } from '../../client/errors.ts';
-import { eventsOf } from './event-lines.ts';
+import { boundedEventsOf } from './bounded-events.ts';
 import { memberText } from './json-text.ts';
 import { readText } from './limited-fetch.ts';
 import type { RemoteOptions } from './remote.ts';
@@ -39,7 +39,7 @@ export async function callStream(
     if (!/^text\/event-stream(?:;|$)/i.test(type)) {
       return endOf(method, await readText(response), `${response.status} ${type}`);
     }
-    for await (const text of eventsOf(response.body ?? [])) {
+    for await (const text of response.body === null ? [] : boundedEventsOf(response.body)) {
       const { params: brought } = JSON.parse(text) as { readonly params?: unknown };
       if (brought === undefined) return endOf(method, text, 'the last event');
       await onValue(memberText(memberText(text, 'params') ?? '{}', 'result') ?? 'null');

@@ -1,5 +1,6 @@
 import { ErrorCode, type RpcError } from '../../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
+import { exceedsByLength } from '../../jsonrpc/utf8.ts';
 import type { StreamStep, ValueSource } from '../../router/stream/value-source.ts';
 import type { StreamProducer } from './contract.ts';
 import type { Runnable, RunQueue } from './run-queue.ts';
@@ -167,7 +168,5 @@ function drained({ code, data }: RpcError): Outcome {
 }
 
 function isLarger(text: string, bytes: number): boolean {
-  // A UTF-16 unit takes at most three bytes of UTF-8.
-  if (text.length * 3 <= bytes) return false;
-  return text.length > bytes || Buffer.byteLength(text) > bytes;
+  return exceedsByLength(text.length, bytes) ?? Buffer.byteLength(text) > bytes;
 }

@@ -4,32 +4,33 @@ import type { Heads } from '../dispatch/queue/intake.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { WorkerState } from './workers/worker-state.ts';
 
-/** What the choice of a worker is made from, of a group. */
+/** What the choice looks at in a group. */
 export interface WaitingGroup {
-  /** Expected work of what it sends next, microseconds. */
+  /** Expected work of the calls that the group sends next, microseconds. */
   readonly nextUs: number;
-  /** Calls of it that are with no worker. */
+  /** Calls of the group that are at no worker. */
   readonly waiting: number;
 }
 
-/** And of a worker. */
+/** What the choice looks at in a worker. */
 export interface Candidate<Group> extends WorkerLoad {
-  /** A call that is long, or runs for long, is in the way of what comes now. */
+  /** Whether a long call, or one that has run for long, is in the way of a call that comes now. */
   readonly isHeldByLong: boolean;
-  /** Callers have left so many calls there of procedures of the group that it takes no more of them. */
+  /** Whether callers have left so many calls of the group's procedures on the worker that it takes no more of them. */
   isCrowdedBy(group: Group): boolean;
 }
 
-/** `crowded`: the group is refused, since none may take it that could. */
+/** `crowded`: the group is refused, since every worker that has room is crowded by calls of its procedures. */
 export interface Assignment<Group, Worker> {
   readonly group: Group;
   readonly worker: Worker | 'crowded';
 }
 
 /**
- * Which group goes next, and to which worker; undefined: none now. Short groups go first, until a long one is due. A short one
- * goes to the lane where a long call is in its way at every worker. Where there is merely work for a millisecond it
- * waits: the lane is for what would wait for long, and small calls travel together.
+ * The group that goes next, and its worker; undefined: no group can go now. Short groups go first until a long one is
+ * due. A short group goes to the lane where a long call is in its way at every worker. Where the workers merely have
+ * work for a millisecond, the short group waits for them: the lane is for calls that would wait for long, and small
+ * calls travel together.
  */
 export function assign<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   { short, long, isLongDue }: Heads<Group>,
@@ -37,13 +38,13 @@ export function assign<Group extends WaitingGroup, Worker extends Candidate<Grou
   lane: Worker | undefined,
 ): Assignment<Group, Worker> | undefined {
   if (isLongDue) {
-    // One worker is kept from further short groups: with them it would never be idle.
+    // The worker that will be idle next gets no further short groups: with them it would never be idle.
     return place(long, workers) ?? placeShort(short, withoutNextIdle(workers), workers, lane);
   }
   return placeShort(short, workers, workers, lane) ?? place(long, workers);
 }
 
-/** @param open those of `workers` that take short groups now */
+/** @param open the workers that take short groups now */
 function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   group: Group | undefined,
   open: readonly Worker[],
@@ -60,7 +61,10 @@ function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>
   return lane.isHeldByLong || lane.isCrowdedBy(group) ? undefined : { group, worker: lane };
 }
 
-/** Where a worker is crowded the group does not wait for the others: behind it wait those that any worker takes. */
+/**
+ * Where the chosen worker is crowded, the group goes to another worker that has room now, or is refused. It does not
+ * wait: groups that any worker takes wait behind it.
+ */
 function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   group: Group | undefined,
   workers: readonly Worker[],
@@ -83,15 +87,15 @@ function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]):
   return workers.filter((worker) => worker !== next);
 }
 
-/** Says when the first of the calls that nobody waits for is given up. */
+/** The refusal says after what time the first of the calls that nobody waits for is given up. */
 export function refusalOfCrowded(workers: readonly WorkerState[], now: number): Refusal {
   return overloaded(Math.min(...workers.map((worker) => worker.crowdedForMs(now))));
 }
 
 /**
- * Says how long the work that is here will take the workers, as far as their past tells.
+ * The refusal says how long the workers will take for the work that is here, judged by earlier runs.
  *
- * @param queuedUs of what waits, what comes before a call of this caller
+ * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
  */
 export function refusalOfBusy(
   workers: readonly WorkerState[],

@@ -13,23 +13,23 @@ export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, Retiremen
   /** Replicas that stand ready to take the place of one that is lost. */
   readonly spareWorkers: number;
   readonly startTimeoutMs: number;
-  /** undefined: the first replica tells, and all are on trial. */
+  /** What replicas must load. undefined: the first replica tells it, and all replicas are on trial. */
   readonly expected: Expected | undefined;
   /** Milliseconds a call may run where its procedure does not say. */
   readonly timeoutMs: number;
-  /** Calls that nobody waits for, beyond which a worker takes no more of their procedures, or is replaced. */
+  /** With so many calls that nobody waits for, a worker takes no more calls of their procedures, or is replaced. */
   readonly maxOrphansPerWorker: number;
-  /** The group that these workers are; undefined: those of all procedures without a group. */
+  /** The group of these workers; undefined: they run the procedures that name no group. */
   readonly group: string | undefined;
   /** The streams of the loading that the workers belong to. */
   readonly streams: OpenStreams;
 }
 
-/** Whom the roster tells of what concerns the calls. */
+/** The roster tells it what concerns calls. */
 export interface RosterOwner {
-  /** A worker has become free for more, or has joined. */
+  /** A worker can take more calls, or a new worker has joined. */
   onCapacity(): void;
-  /** A worker is gone, and these had not started on it. */
+  /** A worker is gone. These groups have calls that had not started there. */
   onUnstarted(groups: readonly CallGroup[]): void;
 }
 
@@ -42,7 +42,7 @@ export interface PoolOptions extends RosterOptions {
   readonly shares: CallerShares;
 }
 
-/** Who is told of the calls of a pool. */
+/** Functions that are told of the calls of a pool. */
 export interface CallListeners {
   /** Told of each call. */
   readonly observer: CallObserver | undefined;

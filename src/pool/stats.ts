@@ -4,29 +4,35 @@ export interface WorkerStats {
   readonly completed: number;
   /** Streams that are open there. */
   readonly streams: number;
-  /** Calls that wait there and that nobody waits for: their callers have left, or their deadline has passed. */
+  /**
+   * Calls that wait there although nobody waits for them: their callers have left. `overdue`: their deadline has
+   * passed.
+   */
   readonly left: number;
   readonly overdue: number;
 }
 
-/** What has happened in the pools of a service, one after another, since its start. */
+/**
+ * What has happened in the pools of a service since its start. Each loading of the modules has pools of its own; the
+ * counters go on.
+ */
 export class PoolCounters {
   /** Messages with calls, and the calls in them. */
   frames = 0;
   framedCalls = 0;
-  /** Threads that ended by themselves, by what they died of. */
+  /** Threads that ended by themselves, by cause. */
   readonly deaths = { exit: 0, memory: 0, error: 0 };
   /** Threads terminated at a deadline. */
   kills = 0;
   /** Calls that ended on the express lane. */
   laneCalls = 0;
-  /** Threads that had grown old. */
+  /** Threads that were replaced because they had grown old. */
   retirements = 0;
   /** Threads started in place of lost ones. */
   restarts = 0;
-  /** Terminated threads that did not go, or not for long. */
+  /** Terminated threads that native code kept alive, for a while or for ever. */
   zombies = 0;
-  /** Those of them that are still there. */
+  /** Zombies that are still there. */
   zombiesNow = 0;
 }
 
@@ -34,7 +40,7 @@ export class PoolCounters {
 export class CountersByGroup {
   readonly #byGroup = new Map<string | undefined, PoolCounters>();
 
-  /** @param group undefined: the workers that have none */
+  /** @param group undefined: the workers of procedures that name no group */
   of(group: string | undefined): PoolCounters {
     let counters = this.#byGroup.get(group);
     if (counters === undefined) {
@@ -52,7 +58,7 @@ export class CountersByGroup {
 
 export interface PoolStats {
   readonly workers: readonly WorkerStats[];
-  /** The spare that takes short calls, too; undefined: the lane is closed. */
+  /** The spare that takes short calls; undefined: the lane is closed. */
   readonly lane: WorkerStats | undefined;
   readonly spares: number;
   /** Threads that load the modules. */

@@ -19,8 +19,8 @@ export interface WaitingLimits {
 }
 
 /**
- * The groups that are with no worker: they wait here, and leave for the workers together at the end of a turn of the
- * event loop. What may not wait, or has waited too long, is refused here.
+ * The groups that are at no worker. They wait here, and leave for the workers together at the end of a turn of the
+ * event loop. Groups that may not wait, or have waited too long, are refused here.
  */
 export class WaitingGroups {
   readonly #limits: WaitingLimits;
@@ -30,8 +30,8 @@ export class WaitingGroups {
   #flushPlanned = false;
 
   /**
-   * @param places the workers, as they are at any time
-   * @param onSent called when groups have left, or were looked at and stay
+   * @param places the workers, kept up to date by the roster
+   * @param onSent called when groups have left, or have found no worker
    */
   constructor(limits: WaitingLimits, places: Places, onSent: () => void) {
     this.#limits = limits;
@@ -45,12 +45,15 @@ export class WaitingGroups {
     return this.#intake.size;
   }
 
-  /** Whether any of them could go to a worker. */
+  /** Whether any group could go to a worker. */
   get hasNext(): boolean {
     return this.#intake.hasNext;
   }
 
-  /** So many calls come. Where one turn of the event loop brings far too many, who has most of them gives room at once. */
+  /**
+   * Makes room for so many calls that are about to come: where one turn of the event loop brings far too many, groups
+   * of the caller that has the most are refused at once.
+   */
   expect(calls: number): void {
     if (this.#intake.isFlooded(calls)) this.#refuseExcess();
   }
@@ -60,10 +63,13 @@ export class WaitingGroups {
     this.plan();
   }
 
-  /** Back to where they stood, by their age; a batch when its running call has ended. */
+  /**
+   * Puts groups back to where they stood, by their age. A batch whose running call has not ended is put back when that
+   * call ends.
+   */
   addBack(groups: readonly CallGroup[]): void {
     for (const group of groups.toReversed()) {
-      // The answers of a lost worker's calls may have brought it back already.
+      // The answers of a lost worker's calls may have put the group back already.
       if (group.state !== 'held' || group.isDone || !group.mayGoOn) continue;
       group.state = 'queued';
       group.waitingSince = clockMs();
@@ -72,15 +78,15 @@ export class WaitingGroups {
     }
   }
 
-  /** A group has its answers: another of its procedure may go in its place. */
+  /** A group has its answers: another group of its procedure may go in its place. */
   leave(group: CallGroup): void {
     if (this.#intake.leave(group)) this.plan();
   }
 
-  /** Answers what of a group is with no worker. */
+  /** Refuses the calls of a group that are at no worker. */
   refuse(group: CallGroup, refusal: Refusal): void {
     group.queue?.drop(group);
-    // Not queued any more, so that the answers don't bring it back.
+    // Not `held`: the answers below must not put the group back.
     group.state = 'sent';
     for (let i = group.next; i < group.calls.length; i++) {
       (group.calls[i] as GroupCall).refuse(refusal, neverRan);
@@ -104,8 +110,8 @@ export class WaitingGroups {
   }
 
   /**
-   * Frames leave after all that this turn of the event loop brings has arrived; but what finds all workers at
-   * rest goes at once, and those that come behind it share the next frame.
+   * Sends groups at the end of this turn of the event loop, when all its calls have arrived. But a group that finds all
+   * workers at rest goes at once, and the calls behind it share the next frame.
    */
   plan(): void {
     if (this.#flushPlanned) return;
@@ -125,7 +131,7 @@ export class WaitingGroups {
         this.refuse(group, refusalOfCrowded(active, clockMs()));
         continue;
       }
-      // Then no worker is idle: there is none for a long group either.
+      // A worker that holds back shows that no worker is idle: a long group would find none either.
       if (worker.holdsBack(this.#intake.sizeBeside(group))) break;
       const isIdle = worker.loadUs === 0;
       this.#intake.take(group, worker === lane ? 0 : passUs(group.nextUs, isIdle));
@@ -137,7 +143,10 @@ export class WaitingGroups {
     this.#onSent();
   };
 
-  /** What no worker could take and may not wait either is refused: of who has most of it, the newest first. */
+  /**
+   * Refuses groups that no worker could take and that are too many to wait: the newest ones of the caller that has the
+   * most calls.
+   */
   #refuseExcess(): void {
     for (;;) {
       const group = this.#intake.excess();

@@ -1,26 +1,31 @@
 import { frameBudgetUs } from './balance.ts';
 
-/** Short groups may pass a long one until their work is so many times its own. */
+/** Short groups may go before a long one until their work adds up to this many times the work of the long one. */
 const patience = 4;
 
-/** And no more than that, microseconds: a group of seconds must have its turn before it has waited too long. */
+/**
+ * Most work of short groups that may go before a long one, microseconds. Without this bound a group that takes seconds
+ * would wait for many times as long.
+ */
 const mostPassedUs = 1_000_000;
 
 /**
- * Whether it is a long group's turn, though short ones wait. Counted in work, not by the clock: where both kinds come faster
- * than they can be served all waits grow, and a ratio of waits would be reached by neither. So the long ones are sure of
- * a fifth of the workers' time, and the short ones of the rest while they need it.
+ * Whether a long group goes next although short groups wait. This is counted in work, not by the clock: where groups of
+ * both kinds come faster than the workers can serve them, all waits grow, and neither kind would ever reach a given
+ * ratio of waits. So the long groups get at least a fifth of the workers' time, and the short groups get the rest while
+ * they need it.
  *
- * @param longUs what the group is expected to cost
- * @param passedUs the sum of `passUs` of the short groups that went in its place
+ * @param longUs what the long group is expected to cost
+ * @param passedUs the sum of `passUs` of the short groups that went before it
  */
 export function isDue(longUs: number, passedUs: number): boolean {
   return passedUs >= Math.min(patience * longUs, mostPassedUs);
 }
 
 /**
- * What a short group counts for that a worker is given while a long one waits, microseconds. An idle worker counts as given away for
- * as long as it may be filled: a long group needs one that is idle, and a trickle of tiny calls must not take each.
+ * What a short group counts for, microseconds, when it goes to a worker while a long group waits. On an idle worker it
+ * counts for a whole frame's budget at least: a long group needs an idle worker, and a trickle of tiny calls must not
+ * take every idle worker for next to nothing.
  *
  * @param isIdle the worker had nothing to do
  */

@@ -1,23 +1,26 @@
 /** What the choice of a worker is made from. */
 export interface WorkerLoad {
-  /** Expected work sent to it that has neither ended nor gone to wait, microseconds. */
+  /**
+   * Expected work that was sent to the worker, microseconds. Calls that have ended, or that only wait, do not count.
+   */
   readonly loadUs: number;
-  /** Calls it can still take note of. */
+  /** Free slots of the worker's ledger: so many more calls can be sent. */
   readonly freeSlots: number;
-  /** Generators there: each of them may want the thread at any time. */
+  /** Generators of streams on the worker: each may want the thread at any time. */
   readonly streamCount: number;
 }
 
 /**
- * Work that may stand in line at one worker, microseconds: enough to share the price of a message among
- * many small calls and to keep the worker busy while the next frame is on its way, and so little that a
- * call which waits behind it does not notice.
+ * Work that may wait at one worker, microseconds. It is enough to share the price of a message among many small calls,
+ * and to keep the worker busy while the next frame is on its way. It is so little that a call behind it does not notice
+ * the wait.
  */
 export const frameBudgetUs = 1000;
 
 /**
- * Which worker takes calls of an expected cost, undefined: none now. A worker takes what fits its budget;
- * one that is idle takes anything. The least loaded wins, of those that are loaded alike the one with the fewest streams.
+ * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
+ * budget, an idle worker takes any. Of several workers the least loaded one takes the calls, and of equally loaded
+ * workers the one with the fewest streams.
  */
 export function chooseWorker<Worker extends WorkerLoad>(
   workers: readonly Worker[],

@@ -11,25 +11,25 @@ import { type CostEstimate, transferCostUs } from './cost.ts';
 
 /** One call of a group: what it is expected to cost, where it is, and its answer. */
 export class GroupCall {
-  /** The group it belongs to and its place there: set by the group. */
+  /** The call's group, and its index there. Set by the group. */
   group!: CallGroup;
   index = -1;
   call: Call;
   readonly cost: CostEstimate;
-  /** Expected microseconds on the worker, its copying included. */
+  /** Expected microseconds on the worker, with the time that copying the params takes. */
   readonly expectedUs: number;
   readonly #bytes: number;
-  /** Its name with the worker it is with. */
+  /** Names the call at its worker. */
   ticket = -1;
-  /** What it still counts for in that worker's load; 0 once it waits. */
+  /** What the call counts for in the load of its worker, microseconds; 0 while the call only waits there. */
   loadUs = 0;
-  /** It was sent with a group that is not short. */
+  /** Whether the call was sent with a long group. */
   isOfLong = false;
   /** Shared bytes that its worker may still read. */
   lease: BodyLease | undefined = undefined;
-  /** When its signal was aborted, by `clockMs`; Infinity once the worker has said so. */
+  /** When its signal was aborted, by `clockMs`; Infinity: the worker has told that it received the abort. */
   abortedAt: number | undefined = undefined;
-  /** When it began to run there, by `clockMs`, as far as was looked. */
+  /** When the call began to run, by `clockMs`; undefined: no look at the ledger has seen it run. */
   startedAt: number | undefined = undefined;
   isAnswered = false;
   reply: Reply = undefined;
@@ -43,16 +43,16 @@ export class GroupCall {
     this.expectedUs = Math.ceil(cost.expectedUs + transferCostUs(bytes));
   }
 
-  /** What it takes at least, as far as its procedure is known by now. */
+  /** Microseconds that the call is expected to take at least, by what is known of its procedure now. */
   get leastUs(): number {
     return this.cost.leastUs + transferCostUs(this.#bytes);
   }
 
   /**
-   * Answers with a reply that its worker has made. The first answer counts; later ones of any kind are dropped.
+   * Answers with a reply that the worker has made. The first answer counts, and later answers of any kind are dropped.
    *
-   * @param code of its error; 0: a result
-   * @param runUs microseconds since its handler was entered; `neverRan`
+   * @param code of the error; 0: a result
+   * @param runUs microseconds since the handler was entered; `neverRan`
    */
   answer(reply: Reply, code: number, runUs: number): void {
     if (!this.#claimAnswer()) return;
@@ -61,7 +61,7 @@ export class GroupCall {
     this.group.noteAnswer(this);
   }
 
-  /** Answers with what this side has come to: it has not run. */
+  /** Answers with an outcome of the front end. The call has not run. */
   finish(outcome: Outcome): void {
     if (!this.#claimAnswer()) return;
     const { ending } = this.group;
@@ -69,7 +69,7 @@ export class GroupCall {
     this.group.noteAnswer(this);
   }
 
-  /** It has started, so that it will not be sent again: what its params stand in may go. */
+  /** Frees the memory of the params. Only for a call that has started: it will not be sent again. */
   forgetParams(): void {
     this.call = { ...this.call, params: undefined, source: undefined };
   }
@@ -89,18 +89,21 @@ export class GroupCall {
   }
 }
 
-/** `queued`: waits for a worker; `sent`: all of it is with one; `held`: taken back, and a call before is not over. */
+/**
+ * `queued`: the group waits for a worker. `sent`: all its calls are at a worker. `held`: some calls are at no worker,
+ * and have to wait until an earlier call of the group has ended.
+ */
 export type GroupState = 'queued' | 'sent' | 'held';
 
 /** Where a group waits for a worker. */
 export interface WaitingRoom {
-  /** The group is about to be answered, or goes elsewhere: it has no turn here any more. */
+  /** Takes the group out: it is about to be answered, or it goes elsewhere. */
   drop(group: CallGroup): void;
 }
 
 /**
- * What a group sends at a time, expected microseconds, and one call at least. A batch of many calls must not hold a worker until
- * all of them have run, while other callers wait.
+ * How much work a group sends at a time, expected microseconds; at least one call. So a batch of many calls does not
+ * hold a worker until all of them have run while other callers wait.
  */
 const stretchUs = 8000;
 
@@ -111,32 +114,34 @@ export function fitsBehind(item: GroupCall, sumUs: number): boolean {
 
 /** Whom a group tells of what happens to it. */
 export interface GroupOwner {
-  /** Ends the calls; its `maxReplyBytes` bounds the replies of one request together, too. */
+  /** Ends the calls. Its `maxReplyBytes` also bounds all replies of one request together. */
   readonly ending: CallEnding;
   /** Every call has an answer. */
   onDone(group: CallGroup): void;
   /** A held group may go on: every call before `next` has an answer. */
   onResume(group: CallGroup): void;
-  /** Its replies are larger together than one request may get: what has not started must not. */
+  /**
+   * The replies of the group are together larger than one request may get: calls that have not started must not start.
+   */
   onTooLarge(group: CallGroup): void;
   /** The caller has gone. */
   onCancelled(group: CallGroup): void;
 }
 
 /**
- * Calls that run one after another on one worker: a single call, or neighbours of a batch. Waits in the
- * queue, travels in a frame, and goes back to the queue with what has not started when its worker is lost.
+ * Calls that run one after another on one worker: a single call, or neighbours of a batch. A group waits in the queue
+ * and travels in a frame. When its worker is lost, the calls that have not started go back to the queue.
  */
 export class CallGroup implements CancelListener {
   readonly calls: readonly GroupCall[];
   /** Since when it has waited for a worker, by `clockMs`. */
   waitingSince: number;
   state: GroupState = 'queued';
-  /** Where it waits, while it does. */
+  /** Where the group waits; undefined: it does not wait. */
   queue: WaitingRoom | undefined;
-  /** It counts for its procedure's `maxConcurrency`. */
+  /** Whether the group counts for its procedure's `maxConcurrency`. */
   isInside = false;
-  /** It was expected to be short when it came to wait. */
+  /** Whether the group was expected to be short when it came to wait. */
   isShort = false;
   /** Index of the first call that is not with a worker. */
   next = 0;
@@ -182,7 +187,7 @@ export class CallGroup implements CancelListener {
     return (this.calls[0] as GroupCall).call.scope;
   }
 
-  /** The bound on its procedure; a procedure that has one travels in a group of its own. */
+  /** The name and the bound of its procedure, where that has one. A call of such a procedure is a group by itself. */
   get limited(): { readonly name: string; readonly maxConcurrency: number } | undefined {
     const { name, maxConcurrency } = (this.calls[0] as GroupCall).call.procedure;
     return maxConcurrency === undefined ? undefined : { name, maxConcurrency };
@@ -203,7 +208,7 @@ export class CallGroup implements CancelListener {
     return this.#costUs(this.sentUntil);
   }
 
-  /** What of it has still to be sent takes at least so long, microseconds. */
+  /** Microseconds that the calls which have still to be sent are expected to take at least. */
   get leastUs(): number {
     let sum = 0;
     for (let i = this.next; i < this.calls.length; i++) sum += (this.calls[i] as GroupCall).leastUs;
@@ -215,7 +220,7 @@ export class CallGroup implements CancelListener {
     return this.calls.length - this.next;
   }
 
-  /** A worker that was lost, or held up, gave calls of it back. */
+  /** Whether calls of the group were sent, and taken back from a worker that was lost or held up. */
   get isReturned(): boolean {
     return this.sentUntil > this.next;
   }
@@ -224,9 +229,9 @@ export class CallGroup implements CancelListener {
     return this.#answered === this.calls.length;
   }
 
-  /** Whether the next call may begin: it does when those before it have ended. */
+  /** Whether the next call may be sent: all calls before it have ended. */
   get mayGoOn(): boolean {
-    // The last one ends last, but for one that could not be sent.
+    // Calls end in their order, except for a call that could not be sent: the loop nearly always ends at once.
     for (let i = this.next - 1; i >= 0; i--) if (this.calls[i]?.isAnswered === false) return false;
     return true;
   }
@@ -235,11 +240,14 @@ export class CallGroup implements CancelListener {
     return this.#owner.ending;
   }
 
-  /** Microseconds since the arrival that a call which ends now did not run; 0 where nobody wants to know. */
+  /**
+   * How long a call that ends now has waited: microseconds since the group's arrival, without `runUs`. 0 where nobody
+   * asks.
+   */
   waitUs(runUs: number): number {
     if (this.ending.timing === 'none') return 0;
     const waitUs = (clockMs() - this.arrivedAt) * 1000 - Math.max(runUs, 0);
-    // What a lost call ran is known in whole milliseconds only.
+    // The run of a lost call is known in whole milliseconds only.
     return Math.max(waitUs, 0);
   }
 

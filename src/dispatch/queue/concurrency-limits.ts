@@ -8,8 +8,9 @@ interface Gate {
 }
 
 /**
- * Bounds how many calls of one procedure the workers hold at a time (`maxConcurrency`), so that a heavy
- * one can't take them all. What exceeds it waits here, shared out among its callers, and lets others pass.
+ * Bounds how many calls of one procedure the workers hold at a time (`maxConcurrency`), so that a heavy procedure can't
+ * take all workers. Groups above the bound wait here, shared out among their callers, and groups of other procedures
+ * pass them.
  */
 export class ConcurrencyLimits {
   readonly #gates = new Map<string, Gate>();
@@ -26,12 +27,12 @@ export class ConcurrencyLimits {
     return this.#gateOf(limited.name).running < limited.maxConcurrency;
   }
 
-  /** Keeps a group that may not pass, until another leaves. */
+  /** Keeps a group that may not pass until another group of its procedure has its answers. */
   keep(group: CallGroup): void {
     if (group.limited !== undefined) this.#gateOf(group.limited.name).waiting.push(group);
   }
 
-  /** A group goes to a worker, or is the next that may. */
+  /** Counts a group that goes to a worker, or that is the next to do so. */
   enter(group: CallGroup): void {
     if (group.limited === undefined || group.isInside) return;
     group.isInside = true;
@@ -39,8 +40,10 @@ export class ConcurrencyLimits {
   }
 
   /**
-   * A group has its answers. Gives the one that may go on in its place: what the other one held is kept for it, so that nobody who
-   * comes later goes before it.
+   * A group has its answers.
+   *
+   * @returns the group that may go in its place. That place is counted for it at once, so that no group that comes
+   *   later takes it
    */
   leave(group: CallGroup): CallGroup | undefined {
     if (!group.isInside || group.limited === undefined) return undefined;

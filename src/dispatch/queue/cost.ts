@@ -1,21 +1,24 @@
 import { frameBudgetUs } from './balance.ts';
 
-/** Handing a call over and taking its result, beside the procedure's own time: microseconds. */
+/** What handing a call over and taking its result costs beside the procedure's own time, microseconds. */
 const overheadUs = 4;
 
 /** Copying a byte to another thread, microseconds. */
 const usPerByte = 0.001;
 
-/** Rises fast and falls slowly: a call believed cheap that is not delays those behind it. */
+/**
+ * The estimate rises fast and falls slowly: a call that was wrongly believed to be cheap delays the calls behind it.
+ */
 const rise = 0.5;
 const fall = 0.1;
 
-/** A group is short that is expected to take no longer, microseconds. */
+/** A group that is expected to take at most so long is short, microseconds. */
 export const shortBoundUs = 8000;
 
 /**
- * A low quantile of the runs: falls fast and rises slowly, so that a procedure that the machine held up now and then
- * stays short. A mean does not do: one learned beside neighbours that use every core calls 2 ms long for ever.
+ * A low quantile of the runs falls fast and rises slowly, so that a procedure stays short which the machine held up now
+ * and then. A mean would not do: learned beside other programs that use every core, it would call a procedure of 2 ms
+ * long for ever.
  */
 const quantileRise = 0.02;
 const quantileFall = 0.3;
@@ -25,12 +28,12 @@ export class CostEstimate {
   #micros: number | undefined;
   #leastUs: number | undefined;
 
-  /** A procedure that never ran may be heavy: it fills a worker's budget alone. */
+  /** A procedure that never ran may be heavy: one call of it counts for a worker's whole budget. */
   get expectedUs(): number {
     return this.#micros === undefined ? frameBudgetUs : this.#micros + overheadUs;
   }
 
-  /** What most calls take at least. A procedure that never ran takes for ever. */
+  /** Microseconds that most calls take at least; Infinity for a procedure that never ran. */
   get leastUs(): number {
     return this.#leastUs ?? Number.POSITIVE_INFINITY;
   }

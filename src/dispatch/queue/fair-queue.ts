@@ -1,23 +1,23 @@
 import type { CallGroup, WaitingRoom } from './call-group.ts';
 import type { CallerLine, QueuedCaller, QueuedCallers, QueuedWork } from './queued-callers.ts';
 
-/** What a caller of weight 1 is given at its turn, expected microseconds. */
+/** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
 export const quantumUs = 1000;
 
 /**
- * A group in the line of its caller. Linked both ways, so that what is answered meanwhile leaves at once; the group holds its
- * place, so that nobody searches for it.
+ * A group in the line of its caller. Places are linked both ways, so that a group that is answered meanwhile leaves at
+ * once. The group knows its place, so that nobody has to search for it.
  */
 class Place implements WaitingRoom, QueuedWork {
   readonly group: CallGroup;
   readonly line: Line;
   before: Place | undefined;
   behind: Place | undefined;
-  /** As they were counted: what is taken off again is what was put on. */
+  /** What was counted when the group came: exactly that is taken off again when the group leaves. */
   readonly calls: number;
   readonly workUs: number;
   readonly isReturned: boolean;
-  /** What the turn is charged for it. */
+  /** What the caller pays for the group at its turn, microseconds. */
   readonly costUs: number;
 
   constructor(group: CallGroup, line: Line, before: Place | undefined, behind: Place | undefined) {
@@ -36,15 +36,15 @@ class Place implements WaitingRoom, QueuedWork {
   }
 }
 
-/** What one caller has here: oldest first. A line is made as a round of its own. */
+/** The groups of one caller, oldest first. A new line is its own neighbour: a round of one. */
 class Line implements CallerLine {
   readonly queue: FairQueue;
   readonly caller: QueuedCaller;
   first: Place | undefined = undefined;
   last: Place | undefined = undefined;
-  /** What it may still send away at its turn, microseconds. */
+  /** What the caller may still send at its turn, expected microseconds. */
   deficitUs = 0;
-  /** Its neighbours in the round of callers. */
+  /** Neighbours in the round of callers. */
   previous: Line = this;
   next: Line = this;
 
@@ -65,24 +65,27 @@ class Line implements CallerLine {
     return lacksUs <= 0 ? 0 : Math.max(1, Math.ceil(lacksUs / (quantumUs * this.caller.weight)));
   }
 
-  /** Gives it what so many turns bring. */
+  /** Gives the caller the quanta of so many turns. */
   grant(rounds: number): void {
     this.deficitUs += rounds * quantumUs * this.caller.weight;
   }
 }
 
 /**
- * Groups that wait for a worker, shared out among their callers: deficit round robin (Shreedhar and Varghese, 1995) by expected cost.
+ * Groups that wait for a worker, shared out among their callers: deficit round robin (Shreedhar and Varghese, 1995) by
+ * expected cost.
  *
  *     round:  [ann: 3 groups] -> [bob: 200 groups] -> [eve: 1 group] -> back to ann
  *              ^ turn, deficit 1000 us
  *
- * At its turn a caller is given a quantum and sends groups away, oldest first, as long as they fit into what it was given; what is
- * left it keeps for its next turn, as long as it has something queued. So each caller that waits gets the same share of time,
- * within one quantum and its largest group, however many groups the others have; a share of `weight` in place of one.
+ * At its turn a caller gets a quantum, and its groups leave, oldest first, as long as they fit into what the caller
+ * has. The caller keeps the rest for its next turn, as long as it has groups here. So each caller gets the same share
+ * of the time, times its `weight`, however many groups the others have: the shares differ by at most one quantum and
+ * the caller's largest group.
  *
- * A group that comes back, with calls that did not run, stands in its caller's line where it stood, by its age. What it had paid
- * for those calls its caller is given back. So a batch that is sent in stretches pays for each, and others go in between.
+ * A group that comes back with calls that did not run is put in its caller's line by its age, where it stood before.
+ * The caller gets back what the group had paid for those calls. A batch that is sent in stretches pays for each
+ * stretch, and other groups go in between.
  */
 export class FairQueue {
   readonly #callers: QueuedCallers;
@@ -104,7 +107,7 @@ export class FairQueue {
     const caller = this.#callers.of(group);
     const line = this.#lines.get(caller) ?? this.#open(caller);
     line.deficitUs += group.returnedUs;
-    // It is the youngest nearly always; what comes back is the oldest, or nearly.
+    // Nearly always the group is the youngest of its line. A group that comes back is one of the oldest.
     let behind: Place | undefined;
     if (line.last !== undefined && line.last.group.arrivedAt > group.arrivedAt) {
       behind = line.first;
@@ -128,7 +131,7 @@ export class FairQueue {
     return place.group;
   }
 
-  /** A group has no turn here any more. */
+  /** Takes a group out. */
   leave(place: Place): void {
     const { group, line, before, behind } = place;
     group.queue = undefined;
@@ -136,7 +139,7 @@ export class FairQueue {
     else before.behind = behind;
     if (behind === undefined) line.last = before;
     else behind.before = before;
-    // Left as they are, the links of a place that is old garbage would make the collector keep all that came behind it.
+    // A place that is garbage of an old generation would otherwise keep everything behind it from being collected.
     place.before = undefined;
     place.behind = undefined;
     this.size -= place.calls;
@@ -146,7 +149,7 @@ export class FairQueue {
     this.#callers.leave(line.caller, place);
   }
 
-  /** Caller by caller, each oldest first. */
+  /** Caller by caller, the groups of each oldest first. */
   get all(): CallGroup[] {
     const groups: CallGroup[] = [];
     for (const line of this.#lines.values()) {
@@ -157,7 +160,7 @@ export class FairQueue {
     return groups;
   }
 
-  /** Gives turns until one suffices. */
+  /** Gives turns until a caller has enough for its oldest group. */
   #next(): Place | undefined {
     let line = this.#turn;
     if (line === undefined) return undefined;
@@ -169,7 +172,7 @@ export class FairQueue {
       const own = line.rounds;
       if (own === 0) break;
       rounds = Math.min(rounds, own);
-      // Nobody has enough after a whole round: rounds in which nothing would happen are given at once.
+      // After a whole round nobody has enough: the rounds in which nobody would have enough are given at once.
       if (passed % this.#lines.size === 0) {
         for (const each of this.#lines.values()) each.grant(rounds - 1);
         rounds = Number.POSITIVE_INFINITY;
@@ -192,7 +195,7 @@ export class FairQueue {
     this.#callers.enter(line.caller, place);
   }
 
-  /** A caller comes behind all others; its first turn brings its first quantum. */
+  /** Puts a new caller behind all others. It gets its first quantum at its first turn. */
   #open(caller: QueuedCaller): Line {
     const line = new Line(this, caller);
     this.#lines.set(caller, line);

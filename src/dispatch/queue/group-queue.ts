@@ -1,6 +1,6 @@
 import type { CallGroup, WaitingRoom } from './call-group.ts';
 
-/** Groups in the order in which they came. Taking the oldest copies nothing. */
+/** Groups in the order in which they came. Taking the oldest group copies nothing. */
 export class GroupQueue implements WaitingRoom {
   #items: (CallGroup | undefined)[] = [];
   #head = 0;
@@ -20,7 +20,7 @@ export class GroupQueue implements WaitingRoom {
   peek(): CallGroup | undefined {
     while (this.#head < this.#items.length) {
       const group = this.#items[this.#head];
-      // What was dropped is let go here.
+      // A group that was dropped is not here any more: its entry is skipped.
       if (group?.queue === this) return group;
       this.#advance();
     }

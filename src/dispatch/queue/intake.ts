@@ -5,20 +5,21 @@ import { shortBoundUs } from './cost.ts';
 import { type CallerShares, QueuedCallers } from './queued-callers.ts';
 import { WaitingLine } from './waiting-line.ts';
 
-/** Calls that one turn of the event loop may bring on top of those that wait, before frames leave. */
+/** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
 const turnAllowance = 4096;
 
-/** The groups that are next. */
+/** The next group of each line. */
 export interface Heads<Group> {
   readonly short: Group | undefined;
   readonly long: Group | undefined;
-  /** The long one goes before any short one. */
+  /** Whether the long group goes before any short one. */
   readonly isLongDue: boolean;
 }
 
 /**
- * What waits for a worker: in the line of the short groups, in that of all others, or at the gate of a procedure whose
- * concurrency is bounded. Each of these is fair to callers, and each caller has one account for all.
+ * The groups that wait for a worker: in the line of short groups, in the line of all others, or at the gate of a
+ * procedure whose concurrency is bounded. Each of the three is shared out fairly among callers, and each caller has one
+ * account for all three.
  */
 export class Intake {
   readonly #maxQueue: number;
@@ -26,7 +27,7 @@ export class Intake {
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
   readonly #gates: ConcurrencyLimits;
-  /** What the short groups that went past the first long one count for, microseconds. */
+  /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
 
   /**
@@ -51,22 +52,25 @@ export class Intake {
     return this.#lineOf(group).size;
   }
 
-  /** Whether any of them could go to a worker. */
+  /** Whether any group could go to a worker. */
   get hasNext(): boolean {
     return this.#short.size > 0 || this.#long.size > 0;
   }
 
-  /** How long until a group that waits here has had its turn, and all others of its caller, microseconds of one worker. */
+  /** How much work leaves before all groups of this group's caller have left, microseconds of one worker. */
   waitUsOf(group: CallGroup): number {
     return this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
   }
 
-  /** Whether so many more calls may not even come in to see whether a worker takes them at once. */
+  /** Whether so many more calls are too many even to look whether a worker takes them at once. */
   isFlooded(calls: number): boolean {
     return this.#newcomers + calls > this.#maxQueue + turnAllowance;
   }
 
-  /** Where more wait than may: the newest group of the caller that has most of them. */
+  /**
+   * Where more calls wait than may: the newest group of the caller that has the most calls. undefined: no group is too
+   * much.
+   */
   excess(): CallGroup | undefined {
     if (this.#newcomers <= this.#maxQueue) return undefined;
     this.#short.share();
@@ -78,12 +82,12 @@ export class Intake {
     this.#classify(group).add(group);
   }
 
-  /** For what has waited before. */
+  /** Adds a group that has waited before. */
   addBack(group: CallGroup): void {
     this.#classify(group).addBack(group);
   }
 
-  /** The next of each line that may go to a worker now; they stay here until they are taken. */
+  /** The next group of each line that may go to a worker now. The groups stay here until `take`. */
   heads(): Heads<CallGroup> {
     const short = this.#peek(this.#short);
     const long = this.#peek(this.#long);
@@ -104,7 +108,11 @@ export class Intake {
     this.#gates.enter(group);
   }
 
-  /** A group has its answers. True: another may go in its place. */
+  /**
+   * A group has its answers.
+   *
+   * @returns whether another group of its procedure may go in its place
+   */
   leave(group: CallGroup): boolean {
     const next = this.#gates.leave(group);
     if (next === undefined) return false;
@@ -112,17 +120,20 @@ export class Intake {
     return true;
   }
 
-  /** As they are now: whoever answers one may let another go with it, which then waits nowhere. */
+  /** A copy: answering one group may answer others with it. */
   get all(): CallGroup[] {
     return [...this.#short.all, ...this.#long.all, ...this.#gates.all];
   }
 
-  /** Calls that `maxQueue` bounds. What a worker gave back was let in already: it waits for another one, or for this one. */
+  /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
   get #newcomers(): number {
     return this.size - this.#callers.returned;
   }
 
-  /** By what is known of its procedures now: a group that comes back may be shorter, or turn out to be long. */
+  /**
+   * Decides anew whether a group is short, by what is known of its procedures now: a group that comes back may have
+   * become short or long.
+   */
   #classify(group: CallGroup): WaitingLine {
     group.isShort = group.leastUs <= shortBoundUs;
     return this.#lineOf(group);
@@ -132,7 +143,7 @@ export class Intake {
     return isShort ? this.#short : this.#long;
   }
 
-  /** The next that may go; the others before it go to their gates. */
+  /** The next group that may go. Groups in front of it that may not go are moved to their gates. */
   #peek(line: WaitingLine): CallGroup | undefined {
     for (;;) {
       const group = line.peek();

@@ -1,11 +1,11 @@
-/** Something that has so many calls. */
+/** A line with a number of calls. */
 export interface Length {
   calls: number;
 }
 
 /**
- * The longest of many lines that grow and shrink, without looking at all of them: lines of one length stand together, and the greatest
- * length moves by no more than a line does.
+ * Finds the longest of many lines that grow and shrink, without a search: lines of equal length stand together, and the
+ * greatest length changes by no more than a line does.
  */
 export class Longest<Line extends Length> {
   readonly #byLength = new Map<number, Set<Line>>();
@@ -15,7 +15,11 @@ export class Longest<Line extends Length> {
     for (const line of lines) this.#add(line, line.calls);
   }
 
-  /** @param calls that it has from now on; its own member says what it had. 0: it is none any more */
+  /**
+   * The line changes its length. `line.calls` is still the old one.
+   *
+   * @param calls the new length; 0: the line is gone
+   */
   change(line: Line, calls: number): void {
     const before = this.#byLength.get(line.calls);
     before?.delete(line);
@@ -24,7 +28,7 @@ export class Longest<Line extends Length> {
     while (this.#most > 0 && !this.#byLength.has(this.#most)) this.#most--;
   }
 
-  /** Of several the one that has been so long the longest time; undefined: there is none. */
+  /** The longest line; of several the one that has had its length for the longest time. undefined: there is no line. */
   longest(): Line | undefined {
     return this.#byLength.get(this.#most)?.values().next().value;
   }

@@ -2,34 +2,37 @@ import type { RequestScope } from '../scope.ts';
 import type { CallGroup } from './call-group.ts';
 import { type Length, Longest } from './longest.ts';
 
-/** What is shared out among callers: asked only about calls that have to wait. */
+/** Tells callers apart, and their shares. Asked only about calls that have to wait. */
 export interface CallerShares {
-  /** Who a request is of. */
+  /** Names the caller of a request. */
   keyOf(scope: RequestScope): string;
-  /** The share of a caller beside others' 1; asked when the caller comes to wait. */
+  /** The caller's share, where 1 is everybody else's. Asked when the caller comes to wait. */
   weightOf(scope: RequestScope): number;
 }
 
-/** Weights are held within these: below, a caller would need many rounds for one call; above, it would be alone. */
+/**
+ * Bounds of weights: with a smaller weight a caller would need many rounds for one call, with a larger one it would
+ * have the workers to itself.
+ */
 const leastWeight = 1 / 64;
 const mostWeight = 64;
 
-/** What one group counts for. */
+/** What one group counts for in the accounts. */
 export interface QueuedWork {
   readonly calls: number;
-  /** What it is expected to cost a worker, microseconds. */
+  /** Work that the group is expected to cost a worker, microseconds. */
   readonly workUs: number;
   /** See {@link CallGroup.isReturned}. */
   readonly isReturned: boolean;
 }
 
-/** What one caller has in one queue. */
+/** The groups of one caller in one queue. */
 export interface CallerLine {
-  /** The one that came last, of those that no worker gave back. */
+  /** The group that came last, apart from groups that a worker gave back. */
   readonly newest: CallGroup | undefined;
 }
 
-/** One who has calls waiting, in whatever queues. `calls` leaves out what workers gave back. */
+/** A caller who has calls waiting, in any queue. `calls` does not count calls that workers gave back. */
 export interface QueuedCaller extends Length {
   readonly key: string;
   readonly weight: number;
@@ -39,20 +42,21 @@ export interface QueuedCaller extends Length {
 }
 
 /**
- * Who has calls waiting, and how many: one account for all queues of a pool, so that nobody gets more room by calling several
- * procedures. A caller lives while it has something queued: the memory is bounded by what bounds the calls.
+ * Who has calls waiting, and how many. Each caller has one account for all queues of a pool, so that nobody gets more
+ * room by calling several procedures. An account exists only while its caller has something queued: so the bound on
+ * waiting calls also bounds the accounts.
  */
 export class QueuedCallers {
   readonly #shares: CallerShares;
   readonly #callers = new Map<string, QueuedCaller>();
-  /** Kept from the first time that somebody must be refused until nothing waits: nobody else asks for it. */
+  /** Made when somebody must be refused for the first time, and dropped when nothing waits: nobody else asks for it. */
   #longest: Longest<QueuedCaller> | undefined;
   #weights = 0;
 
   /** Calls that wait, and those of them that a worker gave back. */
   calls = 0;
   returned = 0;
-  /** What all of them are expected to cost a worker, microseconds. */
+  /** Work that all waiting calls are expected to cost, microseconds. */
   workUs = 0;
 
   constructor(shares: CallerShares) {
@@ -64,7 +68,7 @@ export class QueuedCallers {
     return this.#callers.size;
   }
 
-  /** The one that a group is of; it comes to life here. */
+  /** The account of a group's caller, made where there is none. */
   of({ scope }: CallGroup): QueuedCaller {
     const key = this.#shares.keyOf(scope);
     const known = this.#callers.get(key);
@@ -93,7 +97,7 @@ export class QueuedCallers {
     else this.#count(caller, calls);
   }
 
-  /** And one less: it ends with the last of them. */
+  /** A caller has one group less queued. Its account ends with its last group. */
   leave(caller: QueuedCaller, { calls, workUs, isReturned }: QueuedWork): void {
     caller.groups--;
     caller.workUs -= workUs;
@@ -105,13 +109,16 @@ export class QueuedCallers {
     this.#callers.delete(caller.key);
     this.#weights -= caller.weight;
     if (this.calls > 0) return;
-    // Sums of floats drift: nothing is exactly nothing.
+    // Sums of floats drift: with nothing queued they must be exactly 0.
     this.workUs = 0;
     this.#weights = 0;
     this.#longest = undefined;
   }
 
-  /** The newest group of the caller that has the most calls queued, what workers gave back aside; undefined: there is none. */
+  /**
+   * The newest group of the caller that has the most calls queued. Groups that workers gave back do not count.
+   * undefined: there is none.
+   */
   newestOfLongest(): CallGroup | undefined {
     this.#longest ??= new Longest(this.#callers.values());
     let newest: CallGroup | undefined;
@@ -123,8 +130,8 @@ export class QueuedCallers {
   }
 
   /**
-   * How long until all that the caller of a group has queued was sent, microseconds of one worker: by its share of the time, and no longer
-   * than all that waits takes.
+   * How much work leaves before the last group of this group's caller has left, microseconds of one worker: the
+   * caller's own work by its share of the time, and at most all work that waits.
    */
   waitUsOf({ scope }: CallGroup): number {
     const caller = this.#callers.get(this.#shares.keyOf(scope));

@@ -1,22 +1,22 @@
 import { clockMs } from '../../base/clock.ts';
 
-/** A look that comes so many times later than it should says that this thread was held up. */
+/** A look that comes this many intervals late shows that this thread was held up. */
 const stalledTimes = 3;
 
-/** Looks at calls in flight at regular times, and sleeps while there are none. */
+/** Looks at calls in flight at regular intervals. Stops its timer while there are none. */
 export class Sweep {
   readonly #everyMs: number;
   readonly #look: (now: number) => boolean;
   #timer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
 
-  /** @param look says whether there is anything left to look at */
+  /** @param look returns whether there is anything left to look at */
   constructor(everyMs: number, look: (now: number) => boolean) {
     this.#everyMs = everyMs;
     this.#look = look;
   }
 
-  /** There is something to look at. */
+  /** Starts the looks: there is something to look at. */
   wake(): void {
     if (this.#timer !== undefined) return;
     this.#lookedAt = clockMs();
@@ -28,7 +28,7 @@ export class Sweep {
     this.#timer = undefined;
   }
 
-  /** After a stall of this thread what came meanwhile is received first: calls may have ended in time. */
+  /** After a stall of this thread, results that came meanwhile are read first: their calls may have ended in time. */
   #onTime(): void {
     const now = clockMs();
     const isLate = now - this.#lookedAt > this.#everyMs * stalledTimes;

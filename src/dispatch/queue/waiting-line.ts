@@ -3,7 +3,10 @@ import { FairQueue } from './fair-queue.ts';
 import { GroupQueue } from './group-queue.ts';
 import type { QueuedCallers } from './queued-callers.ts';
 
-/** So much work may wait in the order in which it came, microseconds: nobody notices it, as nobody notices a short call. */
+/**
+ * Up to so much work waits in the order in which it came, microseconds. It is as much as one short call, which nobody
+ * notices.
+ */
 const plainUs = 8000;
 
 /**
@@ -28,11 +31,12 @@ export class WaitingLine {
     return this.#arrivals.size + this.#shared.size;
   }
 
-  /** Calls that arrived and are on no caller's account yet, and what these are expected to cost, microseconds. */
+  /** Calls that have arrived and are on no caller's account yet. */
   get unsharedCalls(): number {
     return this.#arrivals.size;
   }
 
+  /** Work that those calls are expected to cost, microseconds. */
   get unsharedUs(): number {
     return this.#arrivals.workUs;
   }
@@ -41,12 +45,12 @@ export class WaitingLine {
     this.#arrivals.push(group);
   }
 
-  /** For what has waited already: it stands by its age among what its caller has here. */
+  /** Adds a group that has waited before. It is put among its caller's groups by its age. */
   addBack(group: CallGroup): void {
     this.#shared.push(group);
   }
 
-  /** The group that goes next; it stays here until `shift`. */
+  /** The group that goes next. It stays here until `shift`. */
   peek(): CallGroup | undefined {
     if (this.#arrivals.workUs + this.#shared.workUs > plainUs) this.share();
     return this.#shared.peek() ?? this.#arrivals.peek();
@@ -56,7 +60,7 @@ export class WaitingLine {
     return this.#shared.shift() ?? this.#arrivals.shift();
   }
 
-  /** Puts what has arrived on its callers' accounts. */
+  /** Moves the arrivals to the lines of their callers. */
   share(): void {
     for (let group = this.#arrivals.shift(); group !== undefined; group = this.#arrivals.shift()) {
       this.#shared.push(group);

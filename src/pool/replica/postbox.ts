@@ -15,7 +15,7 @@ const gatherMs = 0.015;
  * messages.
  */
 export class Postbox {
-  /** When the oldest result was published that the front end has not been told of; undefined: it knows of all. */
+  /** When the oldest result was published that the front end was not told of; undefined: it was told of all. */
   #untoldSince: number | undefined;
   readonly #port: MessagePort;
   readonly #outbox: Outbox;
@@ -57,7 +57,7 @@ export class Postbox {
     else this.#port.postMessage([-ticket, code, number, kind, text] satisfies ResultMessage);
   }
 
-  /** Tells the front end of what was published. */
+  /** Tells the front end that results were published. */
   tell(): void {
     if (this.#untoldSince === undefined) return;
     this.#untoldSince = undefined;

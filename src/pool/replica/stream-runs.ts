@@ -51,7 +51,10 @@ export class StreamRuns {
     });
   }
 
-  /** The handler of a call has given an iterator. Nothing is asked of it before the front end grants something. */
+  /**
+   * Opens a stream: the handler of a call has given an iterator. The iterator is asked for nothing before the front end
+   * grants credit.
+   */
   open(ticket: number, source: RunSource, context: RunContext): void {
     let items = 0;
     const put = (kind: number, code: number, text: string): void => {
@@ -70,7 +73,7 @@ export class StreamRuns {
     this.#runs.set(ticket, run);
   }
 
-  /** What the front end asks of a stream that is over is passed over. */
+  /** Commands for a stream that is over are ignored. */
   obey(command: StreamCommand): void {
     switch (command.type) {
       case 'grant':
@@ -88,7 +91,9 @@ export class StreamRuns {
     }
   }
 
-  /** At the end of the turn, or of this one of the event loop where no turn of the run queue goes on. */
+  /**
+   * Tells the front end at the end of the run queue's turn; outside of one, at the end of this turn of the event loop.
+   */
   #tellLater(): void {
     if (this.#isInTurn || this.#isTelling) return;
     this.#isTelling = true;

@@ -2,19 +2,19 @@ import type { WorkerState } from './worker-state.ts';
 
 /** The workers that take calls, and the warm spares that stand behind them. */
 export class Crew {
-  /** All that have loaded, in the order in which they came. */
+  /** All workers that have loaded, in the order in which they came. */
   readonly all: WorkerState[] = [];
-  /** Those that take all calls. The one that retires is among them, and its place counts as free. */
+  /** Workers that take all calls. A worker that retires is among them, and its place counts as free. */
   readonly active: WorkerState[] = [];
   readonly #places: number;
   readonly #spares: WorkerState[] = [];
 
-  /** @param places how many take calls at a time */
+  /** @param places how many workers take all calls at a time */
   constructor(places: number) {
     this.#places = places;
   }
 
-  /** How many could take a place. */
+  /** Spares that could take a free place. */
   get spares(): number {
     let spares = 0;
     for (const worker of this.#spares) if (!worker.isRetiring) spares++;
@@ -35,7 +35,11 @@ export class Crew {
     this.#spares.push(worker);
   }
 
-  /** Puts spares in the places that are free. False: none was, or there is no spare. */
+  /**
+   * Puts spares into free places.
+   *
+   * @returns false where no place was free, or there is no spare
+   */
   fill(): boolean {
     let free = this.#places;
     for (const worker of this.active) if (!worker.isRetiring) free--;
@@ -47,7 +51,7 @@ export class Crew {
     return joining.length > 0;
   }
 
-  /** False: it was not here (any more). */
+  /** @returns false: it was not here */
   remove(worker: WorkerState): boolean {
     removeFrom(this.#spares, worker);
     removeFrom(this.active, worker);

@@ -6,16 +6,22 @@ import type { Orphans } from './orphans.ts';
 import type { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
 
-/** A thread that was sent an abort, has answered none since for so long, and is in no call that it is known to run, is stuck. */
+/**
+ * A thread is stuck that was sent an abort, has answered no abort for so long, and is in no call that it is known to
+ * run, milliseconds.
+ */
 const unresponsiveAfterMs = 500;
 
-/** The ends of a worker's calls that are not their own: their callers leave, their time is over. */
+/** Ends calls of a worker that do not end by themselves: their callers leave, or their time is over. */
 export class Expiry {
   readonly #thread: ReplicaThread;
   readonly #slots: Slots;
   readonly #orphans: Orphans;
   readonly #timeoutOf: (item: GroupCall) => number;
-  /** When the thread last answered an abort, by `clockMs`. Of thousands sent at once it answers one after another. */
+  /**
+   * When the thread last answered an abort, by `clockMs`. It answers thousands that were sent at once one after
+   * another.
+   */
   #heardAt = Number.NEGATIVE_INFINITY;
 
   /** @param timeoutOf milliseconds a call may run */
@@ -31,11 +37,12 @@ export class Expiry {
     this.#timeoutOf = timeoutOf;
   }
 
-  /** The caller of a group has gone: what runs of it is told, where it can hear. */
+  /** The caller of a group has gone: aborts the signals of its calls that run. */
   cancel(group: CallGroup): void {
     for (const item of this.#slots.all) {
       if (item === undefined || item.group !== group || item.abortedAt !== undefined) continue;
-      // Killed at its deadline and not before: callers that come and go must not buy a thread each.
+      // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
+      // each time.
       this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
     }
   }
@@ -44,8 +51,8 @@ export class Expiry {
    * Answers the calls whose time is over.
    *
    * @param onAnswered told of the group of each
-   * @returns the call for whose sake the thread must be killed: it is in its synchronous code past its
-   *   deadline, or was told to end and the thread does not even answer that
+   * @returns the call for which the thread must be killed: its synchronous code runs past its deadline, or its signal
+   *   was aborted and the thread does not even answer that
    */
   expire(now: number, onAnswered: (group: CallGroup) => void): GroupCall | undefined {
     const { ledger } = this.#thread;
@@ -62,7 +69,7 @@ export class Expiry {
     return stuck;
   }
 
-  /** The worker has received an abort: a call that has not ended yet waits, and for nobody. */
+  /** The worker has received an abort. A call that has not ended by now waits, and nobody waits for it. */
   aborted(ticket: number): void {
     const item = this.#slots.of(ticket);
     const told = item ?? this.#orphans.of(ticket);

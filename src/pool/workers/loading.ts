@@ -19,9 +19,9 @@ export class ChangedFileError extends Error {
   }
 }
 
-/** A replica that loads its modules: what it is at, and whether it loads what is expected. */
+/** A replica that loads its modules: which step it is in, and whether it loads what is expected. */
 export class Loading {
-  /** To be ended as soon as it is past the start of its thread. */
+  /** Whether the replica is to be ended as soon as its thread has started. */
   isUnwanted = false;
   #stage: LoadStage | undefined;
   readonly #changed: (() => string | undefined) | undefined;
@@ -42,15 +42,16 @@ export class Loading {
     return this.#stage !== undefined;
   }
 
-  /** What has not ended. */
+  /** The step that has not ended. */
   get doing(): string {
     return this.#stage === undefined ? 'the start of its thread' : describeStage(this.#stage);
   }
 
   /**
-   * To be called when it is ready, or has failed. undefined: it has loaded what is expected.
+   * Checks what a replica has loaded. To be called when it is ready, or has failed.
    *
    * @param failure why it has failed
+   * @returns undefined: it has loaded what is expected
    */
   verify(failure?: string): ChangedFileError | undefined {
     const file = this.#changed?.();

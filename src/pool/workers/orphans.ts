@@ -1,8 +1,8 @@
 import type { GroupCall } from '../../dispatch/queue/call-group.ts';
 
 /**
- * The calls of one worker that nobody waits for any more, and that wait there: their callers have left, or they were
- * answered at their deadline. They hold no slot, but what their handlers hold; their results are dropped.
+ * Calls of one worker that wait there although nobody waits for them: their callers have left, or they were answered at
+ * their deadline. They have no slot any more, but their handlers still hold what they hold. Their results are dropped.
  */
 export class Orphans {
   readonly #limit: number;
@@ -16,27 +16,30 @@ export class Orphans {
     this.#limit = limit;
   }
 
-  /** Those whose callers have left, and whose deadline has not come. */
+  /** Calls whose callers have left and whose deadline has not come. */
   get left(): number {
     return this.#leftCount;
   }
 
-  /** Those that go on beyond their deadline. */
+  /** Calls that go on beyond their deadline. */
   get overdue(): number {
     return this.#items.size - this.#leftCount;
   }
 
-  /** Handlers that do not end have used up the worker. */
+  /** Whether so many handlers do not end that the worker must be replaced. */
   get isSpent(): boolean {
     return this.overdue >= this.#limit;
   }
 
-  /** Whether no more calls of a procedure may be left here: so many are that it has a part in. */
+  /**
+   * Whether the worker takes no more calls of a procedure: too many calls are left here, and calls of the procedure are
+   * among them.
+   */
   isFullOf(method: string): boolean {
     return this.#leftCount >= this.#limit && this.#left.has(method);
   }
 
-  /** The one whose caller left first, which is the next to end, about; undefined: there is none. */
+  /** The call whose caller left first; about the next one to end. undefined: there is none. */
   get oldest(): GroupCall | undefined {
     for (const item of this.#items.values()) if (!item.isAnswered) return item;
     return undefined;
@@ -55,7 +58,7 @@ export class Orphans {
     return this.#items.get(ticket);
   }
 
-  /** A call is about to be answered at its deadline; it stays. */
+  /** A call is about to be answered at its deadline, and goes on in the worker. */
   expire(item: GroupCall): void {
     this.#count(item, -1);
   }

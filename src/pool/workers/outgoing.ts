@@ -20,7 +20,7 @@ export interface OutgoingOptions {
   readonly bodies: BodyMemory;
 }
 
-/** The way of calls to one worker, and back from it where they have not started. */
+/** Sends calls to one worker, and takes back those that have not started. */
 export class Outgoing {
   readonly #thread: ReplicaThread;
   readonly #slots: Slots;
@@ -28,7 +28,7 @@ export class Outgoing {
   readonly #onFault: FaultReporter;
   readonly #frame: FrameBuilder;
 
-  /** @param onFault told of what could not be sent; its caller gets only the ref */
+  /** @param onFault told of a call that could not be sent; its caller gets only the ref */
   constructor(
     thread: ReplicaThread,
     slots: Slots,
@@ -42,7 +42,7 @@ export class Outgoing {
     this.#onFault = onFault;
   }
 
-  /** Whether calls are in the next frame already. */
+  /** Whether the next frame has calls already. */
   get hasFrame(): boolean {
     return this.#frame.count > 0;
   }
@@ -53,8 +53,8 @@ export class Outgoing {
   }
 
   /**
-   * Puts what a group sends next into the next frame; the rest is held until that has ended. What can't be put there is
-   * answered with -32603.
+   * Puts the calls that a group sends next into the next frame. The rest of the group is held until those have ended. A
+   * call that can't be put into a frame is answered with -32603.
    */
   add(group: CallGroup): void {
     let follows = false;
@@ -86,11 +86,11 @@ export class Outgoing {
 
   /** Posts the frame that `add` has filled. */
   flush(): void {
-    // Where it can't be posted its groups are tried one by one, so that the one it is for costs no other.
+    // Where the frame can't be posted, its groups are tried one by one, so that only the group fails that causes it.
     for (const group of this.#post()) {
       this.add(group);
       for (const left of this.#post()) {
-        // Not held any more, so that the answers don't bring it back.
+        // Not `held`: the answers below must not put the group back.
         left.state = 'sent';
         for (const item of left.calls.slice(left.next)) {
           this.#fault(item, new Error('its message to the worker could not be posted'));
@@ -99,7 +99,11 @@ export class Outgoing {
     }
   }
 
-  /** Takes back what has not started. Their groups stand at the first call to run. */
+  /**
+   * Takes calls back that have not started.
+   *
+   * @returns their groups, whose `next` is the first call to run
+   */
   takeBack(isMeant: (item: GroupCall) => boolean): CallGroup[] {
     const groups = new Set<CallGroup>();
     for (const item of this.#slots.all) {
@@ -113,7 +117,7 @@ export class Outgoing {
     return [...groups];
   }
 
-  /** Gives back the groups of the frame where it could not be posted. */
+  /** @returns the groups of the frame where it could not be posted; none where it was */
   #post(): CallGroup[] {
     const { count } = this.#frame;
     if (count === 0) return [];

@@ -4,11 +4,11 @@ import type { RpcError } from '../../jsonrpc/errors.ts';
 import type { StreamCommand } from '../wire/messages.ts';
 import { ItemKind } from '../wire/stream-item.ts';
 
-/** The worker of a stream, as the stream needs it. */
+/** What a stream needs of its worker. */
 export interface StreamHome {
   grant(ticket: number, values: number, characters: number): void;
   tell(command: StreamCommand): void;
-  /** The reader hears nothing more of it; its generator may go on. */
+  /** The stream has ended for its reader. Its generator may go on. */
   onOver(stream: PooledStream): void;
   /** Its generator is gone. */
   onClosed(stream: PooledStream): void;
@@ -26,12 +26,12 @@ export class PooledStream implements StreamProducer {
   readonly stream: OpenStream;
   /** Milliseconds that its generator may hold the thread without a break. */
   readonly timeoutMs: number;
-  /** Since when nobody reads what its generator gives, by `clockMs`; undefined: somebody does. */
+  /** Since when nobody reads the generator's values, by `clockMs`; undefined: somebody does. */
   overSince: number | undefined;
   readonly #home: StreamHome;
-  /** Values that were asked for. */
+  /** Values that were granted so far. */
   #granted = 0;
-  /** The number of the item that comes next, and those that came before their turn. */
+  /** The number of the item that is due. `#early`: items that came before their turn. */
   #next = 0;
   #early: Map<number, Item> | undefined;
 
@@ -60,12 +60,12 @@ export class PooledStream implements StreamProducer {
   }
 
   /**
-   * The worker tells of an item.
+   * Takes an item that the worker tells of.
    *
-   * @returns false for one that can't be
+   * @returns false for an item that can't be
    */
   take(number: number, item: Item): boolean {
-    // Beside the values that were asked for there are two items: the end, and that the generator is gone.
+    // Two items come beside the granted values: the end, and the message that the generator is gone.
     if (!Number.isSafeInteger(number) || number < this.#next || number > this.#granted + 1) {
       return false;
     }

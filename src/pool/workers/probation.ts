@@ -8,8 +8,8 @@ import { Trial } from './trial.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /**
- * The time before a pool has come to serve: until all its workers are ready and, where its modules are tried out, until
- * the trial is passed. What goes wrong in any worker meanwhile is the end of the pool.
+ * The time before a pool serves: until all its workers are ready and, where its modules are on trial, until the trial
+ * is passed. A fault of any worker in this time is the end of the pool.
  */
 export class Probation {
   /** Resolves when every worker serves; rejects when one could not load its modules. */
@@ -36,17 +36,17 @@ export class Probation {
     if (options.expected === undefined) this.#trial = new Trial();
   }
 
-  /** undefined: there is none, or it is over. */
+  /** undefined: there is no trial, or it is over. */
   get trial(): Trial | undefined {
     return this.#trial;
   }
 
-  /** Every worker has been ready once. */
+  /** Whether every worker has been ready once. */
   get isReady(): boolean {
     return this.#isReady;
   }
 
-  /** From then on what goes wrong in a worker costs that worker. */
+  /** Whether the pool serves: from then on a fault of a worker costs that worker alone. */
   get isOver(): boolean {
     return this.#isReady && this.#trial === undefined;
   }
@@ -56,14 +56,14 @@ export class Probation {
     this.#starter.start(this.#trial === undefined ? this.#options.workers : 1);
   }
 
-  /** Where the first replica has told: starts the others, which are to load the same. */
+  /** The first replica has told what it has loaded: starts the others, which must load the same. */
   expect(expected: Expected): void {
     this.#starter.expected = expected;
     this.#starter.start(this.#options.workers - 1);
   }
 
   /**
-   * See {@link Trial.settle}. Of all workers that are ready by now.
+   * See {@link Trial.settle}: asks all workers that are ready by now.
    *
    * @throws the first fault
    */
@@ -99,7 +99,7 @@ export class Probation {
     if (!this.isOver) this.#threads.letGo();
   }
 
-  /** This pool will not come to serve: nothing is started in it any more. */
+  /** This pool will never serve: no replica is started in it any more. */
   doom(error: Error): void {
     this.#threads.letGo();
     this.#onFailed(error);

@@ -1,16 +1,19 @@
 import type { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
 
-/** A synchronous call running longer than this gives back what was sent to wait behind it. */
+/** Calls that wait behind a synchronous call are taken back when that call has run for so long, milliseconds. */
 const overrunMs = 5;
 
 /**
- * A thread that is in no call and has not started what it was sent for so long is held up between calls:
- * by what goes on behind an await, or was left behind by a call that has its answer.
+ * A thread is held up between calls that is in no call and has not started the next one for so long, milliseconds. What
+ * holds it up goes on behind an await, or was left behind by a call that has its answer.
  */
 const stalledAfterMs = 50;
 
-/** How often a thread with streams is asked for a sign of life. What goes on behind an await is in no stretch. */
+/**
+ * How often a thread with streams is asked for a sign of life, milliseconds: code behind an await is in no stretch, so
+ * nothing else shows that it holds the thread.
+ */
 const probeEveryMs = 1000;
 
 /** Whether a worker's thread gets on with what it was sent. Times are by `clockMs`. */
@@ -19,10 +22,12 @@ export class Pulse {
   readonly #slots: Slots;
   readonly #hungAfterMs: number;
   #isHeldUp = false;
-  /** The call that is to start next, and since when it is, as far as was looked. */
+  /** Ticket of the call that starts next. `#nextSince`: when a look first saw it waiting, by `clockMs`. */
   #nextTicket = -1;
   #nextSince = 0;
-  /** When the thread was asked for a sign of life; undefined: it owes none. */
+  /**
+   * When the front end asked the thread for a sign of life, by `clockMs`; undefined: it did not ask, or has the answer.
+   */
   #probedAt: number | undefined;
   #askedAt = 0;
 
@@ -33,18 +38,21 @@ export class Pulse {
     this.#hungAfterMs = hungAfterMs;
   }
 
-  /** Nothing more is sent to the thread until it has ended what it is in. */
+  /** Whether nothing more is sent to the thread until it has ended what it runs. */
   get isHeldUp(): boolean {
     return this.#isHeldUp;
   }
 
-  /** The thread has told of something. */
+  /** A message of the thread has come: it is alive. */
   beat(): void {
     this.#isHeldUp = false;
     this.#probedAt = undefined;
   }
 
-  /** Whether what waits here is held up: by a call that has outlived its estimate, or between calls. */
+  /**
+   * Whether calls that wait at the worker are held up: by a call that has run for longer than `overrunMs`, or between
+   * calls.
+   */
   hasOverrun(now: number): boolean {
     const { count, all } = this.#slots;
     if (this.#isHeldUp || count === 0) return false;
@@ -57,7 +65,7 @@ export class Pulse {
     return count > 1 && startedAt !== undefined && now - startedAt > overrunMs;
   }
 
-  /** How long the thread has been inside the call that it runs, or in a generator, milliseconds; 0: it is in none. */
+  /** How long the thread has been in the call or the generator that it runs, milliseconds; 0: it is in none. */
   runningForMs(now: number): number {
     const { ledger } = this.#thread;
     const { stretch } = ledger;
@@ -77,7 +85,10 @@ export class Pulse {
     if (now - this.#askedAt > probeEveryMs) this.#probe(now);
   }
 
-  /** Whether the thread has owed a sign of life for longer than a call may run, and was in no call and no stretch since. */
+  /**
+   * Whether the thread has given no sign of life for longer than a call may run, and was in no call and no stretch
+   * meanwhile.
+   */
   isHung(now: number): boolean {
     if (this.#probedAt === undefined) return false;
     if (this.#thread.ledger.isBusy()) this.#probedAt = now;
@@ -91,7 +102,7 @@ export class Pulse {
     this.#thread.post({ type: 'probe' });
   }
 
-  /** The oldest call that nothing keeps from starting is the same for too long. */
+  /** Whether the call that should start next has been the same for too long. */
   #isStalled(now: number): boolean {
     let next: number | undefined;
     for (const item of this.#slots.all) {

@@ -3,10 +3,12 @@ import { type DelayPolicy, RestartDelay } from '../../base/restart-delay.ts';
 import type { PoolCounters } from '../stats.ts';
 import { Timers } from './timers.ts';
 
-/** Replacements that die young wait: repeated deaths must not spin. */
+/**
+ * After the third death in a row a replacement waits, so that threads which die at once do not use up the processor.
+ */
 const policy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
 
-/** Starts replicas in place of those that are gone, at once or after a delay. */
+/** Starts replacements of replicas that are gone, at once or after a delay. */
 export class Restarts {
   readonly #start: () => void;
   readonly #counters: PoolCounters;
@@ -19,12 +21,15 @@ export class Restarts {
     this.#counters = counters;
   }
 
-  /** In place of a worker that was ended on purpose. */
+  /** Replaces a worker that was ended on purpose. */
   now(): void {
     this.#after(0);
   }
 
-  /** In place of one that died. Where it had served it works and is missed: its replacement waits for nothing. */
+  /**
+   * Replaces a worker that died. Where it had ended calls, the modules work and the worker is missed: its replacement
+   * starts at once.
+   */
   afterDeath(completed: number): void {
     if (completed === 0) {
       this.#after(this.#delay.next(clockMs()));
@@ -34,14 +39,18 @@ export class Restarts {
     this.#after(0);
   }
 
-  /** In place of one that could not start. Gives the delay, milliseconds. */
+  /**
+   * Replaces a replica that could not start.
+   *
+   * @returns the delay, milliseconds
+   */
   afterFailure(): number {
     const delayMs = this.#delay.next(clockMs());
     this.#after(delayMs);
     return delayMs;
   }
 
-  /** Nothing is started any more. */
+  /** From now on no replica is started. */
   close(): void {
     this.#isClosed = true;
     this.#timers.clearAll();

@@ -6,20 +6,20 @@ export interface RetirementLimits {
   /** Calls and bytes after which a worker is replaced by a fresh one; 0: never. */
   readonly maxCallsPerWorker: number;
   readonly maxWorkerMemory: number;
-  /** Generators that have not ended long after they were told to: with so many of them a worker is replaced. */
+  /** A worker is replaced that has so many generators which have not ended long after they were told to. */
   readonly maxOrphansPerWorker: number;
-  /** Milliseconds that the streams of a worker have to come to their ends. */
+  /** Milliseconds within which the streams of a retiring worker must end. */
   readonly maxRequestMs: number;
 }
 
 export interface RetirementEvents {
-  /** Takes no more calls from now on: its place is free. */
+  /** The worker takes no more calls: its place is free. */
   readonly onBegun: (worker: WorkerState) => void;
-  /** Has had its time to tear down, and is to be ended. */
+  /** The worker has torn down, or has had its time for it, and is to be ended. */
   readonly onOver: (worker: WorkerState) => void;
 }
 
-/** A retiring worker whose teardown takes longer is ended all the same. */
+/** A retiring worker whose teardown takes longer is ended all the same, milliseconds. */
 const longestTeardownMs = 10_000;
 
 /** Takes workers that have grown old out of service, one at a time, each after its last call and its last stream. */
@@ -35,7 +35,11 @@ export class Retirement {
     this.#events = events;
   }
 
-  /** To be called now and then. Whether one is being replaced. */
+  /**
+   * To be called now and then.
+   *
+   * @returns whether a worker is being replaced
+   */
   advance(workers: readonly WorkerState[]): boolean {
     if (this.#worker === undefined) {
       this.#worker = workers.find((worker) => this.#isOld(worker));
@@ -56,7 +60,7 @@ export class Retirement {
     this.#timers.clearAll();
   }
 
-  /** A worker is gone: the next one may follow, if it was this one. */
+  /** A worker is gone. Where it was the one that retires, the next one may follow. */
   forget(worker: WorkerState): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;

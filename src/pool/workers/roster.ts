@@ -14,13 +14,13 @@ import type { WorkerState } from './worker-state.ts';
 
 /** The workers by what they take. */
 export interface Places {
-  /** Those that take all calls: the same array at any time. */
+  /** Workers that take all calls. The array stays the same object. */
   readonly active: readonly WorkerState[];
-  /** The warm spare that takes short calls, too; undefined: there is none now. */
+  /** The warm spare that takes short calls; undefined: there is none now. */
   readonly lane: WorkerState | undefined;
 }
 
-/** Keeps the workers: starts replicas, replaces those that are lost, from warm spares first. */
+/** Keeps the workers: starts replicas, and replaces lost workers, by warm spares first. */
 export class Roster implements Places {
   readonly threads: ReplicaThreads;
   readonly probation: Probation;
@@ -84,12 +84,12 @@ export class Roster implements Places {
     return this.#crew.active;
   }
 
-  /** Closed until the pool has come to serve, and after a loss until another spare stands. */
+  /** Closed until the pool serves, and after a loss until another spare is ready. */
   get lane(): WorkerState | undefined {
     return this.probation.isOver ? this.#crew.nextSpare : undefined;
   }
 
-  /** All that may have calls. */
+  /** All workers that may have calls. */
   get all(): readonly WorkerState[] {
     return this.#crew.all;
   }
@@ -108,7 +108,7 @@ export class Roster implements Places {
     this.#starter.takeOtherCode();
   }
 
-  /** Terminates a worker's thread under what it is running. Call `takeBack` first. */
+  /** Terminates a worker's thread while it runs something. Call `takeBack` first. */
   kill(worker: WorkerState): void {
     if (!this.#remove(worker)) return; // being killed already
     this.#options.counters.kills++;
@@ -116,10 +116,14 @@ export class Roster implements Places {
     this.#restarts.now();
   }
 
-  /** Replaces workers that have grown old, one at a time. To be called now and then; whether one is being replaced. */
+  /**
+   * Replaces workers that have grown old, one at a time. To be called now and then.
+   *
+   * @returns whether a worker is being replaced
+   */
   recycle(): boolean {
     if (!this.probation.isReady || this.#closing) return false;
-    // A spare grows old by the calls of the lane, and by nothing else.
+    // A spare grows old only by the calls of the lane.
     return this.#retirement.advance(
       this.all.filter((worker) => worker.completed > 0 || this.active.includes(worker)),
     );
@@ -183,7 +187,7 @@ export class Roster implements Places {
     );
   }
 
-  /** Ends a worker that can't be worked with, and answers what had started there. */
+  /** Ends a worker that can't be worked with, and answers the calls that had started there. */
   #giveUp(worker: WorkerState, detail: string): void {
     if (!this.all.includes(worker)) return; // ended already
     const unstarted = worker.takeBack();
@@ -203,14 +207,14 @@ export class Roster implements Places {
     else this.#owner.onCapacity();
   }
 
-  /** Puts spares in the places that are free. False: none was, or there is no spare. */
+  /** See {@link Crew.fill}. */
   #fill(): boolean {
     const hasJoined = this.#crew.fill();
     if (hasJoined) this.#owner.onCapacity();
     return hasJoined;
   }
 
-  /** By force: a task that ends leaves its thread alive, and in it what made it old. */
+  /** Ends the thread by force: the end of its task alone would leave the thread alive, with what made it old. */
   #endRetired(worker: WorkerState): void {
     if (this.#closing || !this.#remove(worker)) return;
     worker.thread.kill();
@@ -257,7 +261,11 @@ export class Roster implements Places {
     this.#restarts.afterDeath(worker.completed);
   }
 
-  /** Takes a worker off the roster; a spare takes its place. False: it was not on it. */
+  /**
+   * Takes a worker off the roster. A spare takes its place.
+   *
+   * @returns false: it was not on the roster
+   */
   #remove(worker: WorkerState): boolean {
     if (!this.#crew.remove(worker)) return false;
     this.#retirement.forget(worker);

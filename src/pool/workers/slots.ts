@@ -1,7 +1,9 @@
 import type { GroupCall } from '../../dispatch/queue/call-group.ts';
 import { slotCount } from '../wire/ledger.ts';
 
-/** The calls that a worker was sent and has neither ended nor left behind, and what they are expected to cost. */
+/**
+ * The calls that a worker was sent, without those that have ended or that nobody waits for, and their expected cost.
+ */
 export class Slots {
   readonly #items: (GroupCall | undefined)[] = [];
   readonly #free: number[] = [];
@@ -19,7 +21,7 @@ export class Slots {
     return this.#items;
   }
 
-  /** The call that a ticket names; undefined: it is not here (any more). */
+  /** The call that a ticket names; undefined: it is not here, or not any more. */
   of(ticket: number): GroupCall | undefined {
     const item = this.#items[ticket % slotCount];
     return item?.ticket === ticket ? item : undefined;
@@ -38,7 +40,7 @@ export class Slots {
     this.loadUs += item.loadUs;
   }
 
-  /** A call waits: it costs nothing until it goes on. */
+  /** A call only waits from now on: it counts for the load no more. */
   rest(item: GroupCall): void {
     if (item.loadUs === 0) return;
     if (item.isOfLong) this.long--;
@@ -49,7 +51,7 @@ export class Slots {
 
   release(item: GroupCall): void {
     this.rest(item);
-    // The worker has settled it, was told of its end, or will not start it.
+    // The worker has settled the call, was told of its end, or will not start it: it reads the bytes no more.
     item.lease?.release();
     item.lease = undefined;
     const slot = item.ticket % slotCount;

@@ -15,28 +15,32 @@ export type ServingNotice = Exclude<Notice, { readonly type: 'stage' | 'ready' |
 export interface StarterOptions extends WorkerStateOptions {
   readonly startTimeoutMs: number;
   readonly niceIncrement: number;
-  /** undefined: the first replica is to tell. */
+  /** What replicas must load. undefined: the first replica tells it. */
   readonly expected: Expected | undefined;
 }
 
 export interface StarterEvents {
   /** A replica has loaded what it was to load. */
   onReady(worker: WorkerState, loaded: LoadedReplica): void;
-  /** It has not, and will not. It is not ended yet. */
+  /** A replica has failed to load. Its thread has not ended yet. */
   onFailed(worker: WorkerState, error: Error): void;
-  /** It has not within `startTimeoutMs`: `doing` has not ended. To be ended by `end`. */
+  /** A replica has not loaded within `startTimeoutMs`: the step `doing` has not ended. Call `end` to end its thread. */
   onLate(doing: string, end: () => void): void;
   onNotice(worker: WorkerState, notice: ServingNotice): void;
   onResult(worker: WorkerState, ...result: Parameters<ThreadListener['onResult']>): void;
-  /** What it has written can't be read any more. */
+  /** What a replica has written into its outbox can't be read any more. */
   onUnreadable(worker: WorkerState): void;
-  /** Its thread is gone; `doing`: while it was doing that, undefined: it had loaded. */
+  /**
+   * The thread of a replica is gone.
+   *
+   * @param doing the step of loading that it was in; undefined: it had loaded
+   */
   onEnd(worker: WorkerState, exit: ThreadExit, doing: string | undefined): void;
 }
 
-/** Starts replicas, and knows those that load. */
+/** Starts replicas, and knows which ones are loading. */
 export class Starter {
-  /** undefined: the next one is to tell. */
+  /** What replicas must load. undefined: the next replica tells it. */
   expected: Expected | undefined;
   readonly #threads: ReplicaThreads;
   readonly #options: StarterOptions;
@@ -63,7 +67,7 @@ export class Starter {
     this.#events = events;
   }
 
-  /** Replicas that load. */
+  /** Replicas that are loading. */
   get count(): number {
     return this.#loading.size;
   }
@@ -79,15 +83,15 @@ export class Starter {
   }
 
   /**
-   * Every replica was told to end: resolves when all are gone, or their time is over.
+   * Every replica was told to end. Resolves when all are gone, or their time is over.
    *
-   * @param loadingMs how long replicas may go on that load their modules: one that is ended meanwhile leaves
-   *   the files it had open behind, for as long as the process lives (Node 20)
-   * @param isGivenUp what they load may hang: after the grace it is ended
+   * @param loadingMs how long replicas that are loading may go on: a thread that is ended while it loads leaves the
+   *   files open that it had opened, for as long as the process lives (Node 20)
+   * @param isGivenUp the loading may hang: it is ended after the grace
    */
   async close(graceMs: number, loadingMs: number, isGivenUp: boolean): Promise<void> {
     const gone = Promise.all(this.#ended);
-    // Nothing is told to be late any more.
+    // From now on no replica is reported as late.
     this.#timers.clearAll();
     const mostMs = this.count > 0 ? Math.max(graceMs, loadingMs) : graceMs;
     if (isGivenUp) this.#timers.set(graceMs, () => this.#endAll());
@@ -106,7 +110,7 @@ export class Starter {
     });
     this.#ended.add(end);
     const loading = new Loading(this.expected);
-    // Without this a module that waits for ever would keep the slot: nobody else tells of it.
+    // Without this timer a module that waits for ever would keep its place, and nobody would hear of it.
     const limit = this.#timers.set(this.#options.startTimeoutMs, () => {
       const late = worker;
       if (late === undefined || loading.isUnwanted) return;
@@ -141,7 +145,7 @@ export class Starter {
     this.#loading.set(worker, loading);
   }
 
-  /** Ends what loads the modules; a thread that has not come to them yet, once it has. */
+  /** Ends the replicas that are loading. A thread that has not come to its modules is ended once it has. */
   #endAll(): void {
     for (const [worker, loading] of this.#loading) this.#end(worker, loading);
   }

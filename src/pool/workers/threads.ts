@@ -30,11 +30,14 @@ export interface ThreadOptions {
   readonly replica: ReplicaOptions;
   /** What large params lie in on their way. */
   readonly bodies: BodyMemory;
-  /** Counted on in it: it outlives these threads. */
+  /** The counters go on here: they outlive these threads. */
   readonly counters: PoolCounters;
 }
 
-/** How a replica's thread ended. `closed`: as told; `killed`: by us; the rest by itself. */
+/**
+ * How a replica's thread ended. `closed`: it was told to end, and did. `killed`: the front end terminated it. The
+ * others: it ended by itself.
+ */
 export type ThreadEnd = 'closed' | 'killed' | 'exit' | 'memory' | 'error';
 
 export interface ThreadExit {
@@ -43,11 +46,11 @@ export interface ThreadExit {
   readonly detail: string | undefined;
 }
 
-/** One replica's thread as the front end holds it. */
+/** The front end's handle of one replica's thread. */
 export interface ReplicaThread {
   readonly ledger: Ledger;
   post(message: ToReplica): void;
-  /** Takes the results that are there, told of or not. */
+  /** Reads the results that are in the outbox, whether the replica has told of them or not. */
   collect(): void;
   /** Terminates the thread, whatever it is doing. */
   kill(): void;
@@ -56,25 +59,25 @@ export interface ReplicaThread {
 export interface ThreadListener {
   readonly onResult: ResultReader<string | Uint8Array>;
   readonly onNotice: (notice: Notice) => void;
-  /** It posted what is no message of a replica; it is passed over. */
+  /** The thread posted something that is no message of a replica. It is ignored. */
   readonly onGarbled: (detail: string) => void;
-  /** What it has written can't be read any more: no result of it will come. */
+  /** The outbox can't be read any more: no further result of the thread will come. */
   readonly onUnreadable: () => void;
   readonly onEnd: (exit: ThreadExit) => void;
-  /** The thread runs nothing any more; of a zombie that comes later than `onEnd`, or never. */
+  /** The thread runs nothing any more. For a zombie this comes later than `onEnd`, or never. */
   readonly onGone: () => void;
 }
 
 /**
- * Results taken in one turn of the event loop. The calls that they bring leave before the next ones are taken:
- * taken all at once, they would let the worker run dry meanwhile.
+ * Results that are read in one turn of the event loop. The calls that they make room for leave before further results
+ * are read: if all were read at once, the worker would run out of work meanwhile.
  */
 const resultsPerTurn = 16;
 
-/** A terminated thread that has not gone by then is stuck in native code: a zombie. */
+/** A terminated thread that has not gone after so long is stuck in native code, a zombie, milliseconds. */
 const zombieAfterMs = 2000;
 
-// Loaded by the first pool there is: every replica imports this package, and none of them has one.
+// Piscina is loaded by the first pool: every replica imports this package, and no replica has a pool.
 const load = createRequire(import.meta.url);
 
 /**
@@ -160,7 +163,7 @@ export class ReplicaThreads {
     );
     const closed = new Promise<void>((resolve) => port.once('close', resolve));
     void this.#drained(port, ended, closed).then((exit) => {
-      // It may have been stopped after it had published a result and before it said so.
+      // The thread may have been stopped after it had published a result, and before it told of it.
       drain();
       onEnd(exit);
       void closed.then(onGone);
@@ -176,8 +179,8 @@ export class ReplicaThreads {
   }
 
   /**
-   * Threads that end are not replaced from now on. Piscina would start them again, also after its end: when a
-   * thread goes that was terminated before.
+   * From now on threads that end are not replaced. Piscina would replace them even after its own end, where a thread
+   * goes that was terminated before.
    */
   letGo(): void {
     (this.piscina.options as { minThreads: number }).minThreads = 0;
@@ -194,7 +197,9 @@ export class ReplicaThreads {
     clearTimeout(timer);
   }
 
-  /** The exit, when every message the thread posted has been delivered: its port closes after them. */
+  /**
+   * Resolves with the exit when every message that the thread posted has been delivered: its port closes behind them.
+   */
   async #drained(
     port: MessagePort,
     ended: Promise<ThreadExit>,

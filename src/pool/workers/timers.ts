@@ -1,4 +1,7 @@
-/** Timers that can be cleared together. They keep the process alive unless told otherwise: there may be no thread that does. */
+/**
+ * Timers that can be cleared together. They keep the process alive unless told otherwise, since there may be no thread
+ * that does.
+ */
 export class Timers {
   readonly #timers = new Set<NodeJS.Timeout>();
 

@@ -2,14 +2,14 @@ import type { LoadedReplica } from '../wire/messages.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /**
- * What new code has to pass before it comes near the serving thread: its first replica loads, sets up and tells
- * what it has loaded, and until the end of the trial none of its threads throws outside of a call, ends, or
- * stops answering.
+ * The trial of new code, before it is loaded on the thread that serves. To pass, the first replica must load, set up
+ * and tell what it has loaded. Until the end of the trial no thread may throw outside of a call, end, or stop
+ * answering.
  */
 export class Trial {
   /** What the first replica has loaded. */
   readonly loaded: Promise<LoadedReplica>;
-  /** Rejects with the first fault. Never resolves. */
+  /** Rejects with the first fault; never resolves. */
   readonly failure: Promise<never>;
   readonly #tell: (loaded: LoadedReplica) => void;
   readonly #reject: (error: Error) => void;
@@ -48,8 +48,8 @@ export class Trial {
   }
 
   /**
-   * Resolves when `settleMs` have passed and then every one of `workers` has answered, which it does behind all
-   * that it threw before.
+   * Resolves when `settleMs` have passed and then each of `workers` has answered. The answer of a worker comes behind
+   * everything that it threw before.
    *
    * @param limitMs how long they may take to answer
    * @throws the first fault

@@ -19,7 +19,7 @@ import { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
 import { WorkerStreams } from './worker-streams.ts';
 
-/** A call is ended at its limit, give or take: a time that lies further beyond is none, microseconds. */
+/** A call is ended about at its limit. A time that lies further beyond it than this can't be true, microseconds. */
 const latenessUs = 60_000_000;
 
 export interface WorkerStateOptions extends OutgoingOptions {
@@ -30,15 +30,15 @@ export interface WorkerStateOptions extends OutgoingOptions {
   readonly streams: OpenStreams;
 }
 
-/** The front end's side of one worker: what is with it, what that is expected to cost, how to get it back. */
+/** The front end's view of one worker: its calls, their expected cost, and the way to take them back. */
 export class WorkerState implements WorkerLoad {
   readonly thread: ReplicaThread;
   threadId = 0;
   /** Calls it has ended. */
   completed = 0;
-  /** Bytes it holds, as far as it has told. */
+  /** Bytes that the worker holds, by its last message about it. */
   memory = 0;
-  /** It finishes what it has, and takes no more. */
+  /** Whether the worker finishes what it has and takes no more. */
   isRetiring = false;
   readonly orphans: Orphans;
   readonly pulse: Pulse;
@@ -74,18 +74,18 @@ export class WorkerState implements WorkerLoad {
     );
   }
 
-  /** Calls with this worker that somebody waits for, or that its thread may be in. */
+  /** Calls at this worker that somebody waits for, or that its thread may be running. */
   get inFlight(): number {
     return this.#slots.count;
   }
 
-  /** Whether all calls here have their answers: what still runs was given up at its deadline. */
+  /** Whether all calls here have their answers. A call that still runs was given up at its deadline. */
   get isAnswered(): boolean {
     if (this.orphans.left > 0) return false;
     return this.#slots.all.every((item) => item === undefined || item.isAnswered);
   }
 
-  /** Whether there is nothing here that a deadline, or the thread's silence, could end. */
+  /** Whether nothing here could be ended by a deadline or by the thread's silence. */
   get isQuiet(): boolean {
     if (this.#slots.count > 0 || this.orphans.left > 0) return false;
     for (const { abortedAt } of this.orphans) {
@@ -94,7 +94,7 @@ export class WorkerState implements WorkerLoad {
     return true;
   }
 
-  /** Expected work of what is here, microseconds. */
+  /** Expected work of all calls here, microseconds. */
   get workUs(): number {
     return this.#slots.loadUs;
   }
@@ -103,7 +103,7 @@ export class WorkerState implements WorkerLoad {
     return this.pulse.isHeldUp ? Number.POSITIVE_INFINITY : this.#slots.loadUs;
   }
 
-  /** Whether a short call that comes now would wait for one that is long, or turned out to be. */
+  /** Whether a short call that comes now would wait for a call that is long, or has turned out to be long. */
   get isHeldByLong(): boolean {
     if (this.#slots.long > 0 || this.pulse.isHeldUp) return true;
     return this.pulse.runningForMs(clockMs()) * 1000 > shortBoundUs;
@@ -117,7 +117,7 @@ export class WorkerState implements WorkerLoad {
     return this.streams.generators;
   }
 
-  /** See {@link Orphans.isFullOf}; or it has as many generators as it may. */
+  /** See {@link Orphans.isFullOf}. A worker with as many generators as it may have is crowded, too. */
   isCrowdedBy(group: CallGroup): boolean {
     if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
     if (this.orphans.left === 0) return false;
@@ -137,10 +137,10 @@ export class WorkerState implements WorkerLoad {
   }
 
   /**
-   * Whether more calls should wait until they are at least as many as those here have still to run, and this
-   * worker has half of what it may have: frames then share the price of a message among many, and the worker
-   * never runs dry. Else a stream of calls can come to a state of one call a message, which costs five times
-   * the CPU and keeps itself up.
+   * Whether more calls should wait: until as many wait as the worker has still to run, while the worker has at least
+   * half of the work that it may have. So many calls share the price of one message, and the worker never runs out of
+   * work. Without this rule steady calls can settle at one call a message, which costs five times the CPU and does not
+   * end by itself.
    */
   holdsBack(waiting: number): boolean {
     if (this.#outgoing.hasFrame) return false;
@@ -157,7 +157,7 @@ export class WorkerState implements WorkerLoad {
     this.#outgoing.flush();
   }
 
-  /** Takes a result in. */
+  /** Takes the result of a call. */
   settle(
     ticket: number,
     code: number,
@@ -182,21 +182,24 @@ export class WorkerState implements WorkerLoad {
     else this.noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
     const runUs = isTimed ? elapsedUs : 0;
     const { id, sink } = ended.call;
-    // Nothing to send, for a call that has an id: its stream has opened.
+    // An empty reply of a call with an id: its stream has opened.
     if (reply === '' && code === 0 && sink !== undefined && id !== undefined)
       this.streams.enter(ended, sink, runUs);
     else ended.answer(reply === '' ? undefined : reply, code, runUs);
     if (isTimed && code === 0) this.#onRun(ended.call, micros);
   }
 
-  /** The worker told what can't be. One line: what goes wrong in a thread goes wrong at each of its calls. */
+  /**
+   * The worker sent something that no replica sends. Logged once: what is wrong in a thread is wrong at each of its
+   * calls.
+   */
   noteGarbled(detail: string): void {
     if (this.#isGarbled) return;
     this.#isGarbled = true;
     this.#events.onGarbled(detail);
   }
 
-  /** The worker has started all it had up to `lastTicket`: what of it has not ended waits. */
+  /** The worker has started all its calls up to `lastTicket`: those that have not ended only wait. */
   waits(lastTicket: number): void {
     this.pulse.beat();
     for (const item of this.#slots.all) {
@@ -204,12 +207,16 @@ export class WorkerState implements WorkerLoad {
     }
   }
 
-  /** Takes back what has not started: of one group, or all. Their groups stand at the first call to run. */
+  /**
+   * Takes calls back that have not started: those of one group, or all.
+   *
+   * @returns their groups, whose `next` is the first call to run
+   */
   takeBack(of?: CallGroup): CallGroup[] {
     return this.#outgoing.takeBack((item) => of === undefined || item.group === of);
   }
 
-  /** The thread is gone: answers what had started. Call `takeBack` first, for what had not. */
+  /** The thread is gone: answers the calls that had started. Call `takeBack` first, for those that had not. */
   lose(reason: LossReason): void {
     const { ledger } = this.thread;
     this.streams.lose(reason);
@@ -231,7 +238,7 @@ export class WorkerState implements WorkerLoad {
     this.#answerAll(() => reason);
   }
 
-  /** The thread has ended: it reads nothing any more. */
+  /** The thread has ended: it reads shared bytes no more. */
   onGone(): void {
     for (const lease of this.#unsettled) lease.release();
     this.#unsettled = [];
@@ -242,7 +249,7 @@ export class WorkerState implements WorkerLoad {
       if (item === undefined) continue;
       item.startedAt = this.thread.ledger.startedAt(item.ticket);
       const reason = reasonFor(item);
-      // Given up, but not by the thread: it may be a zombie, or in the middle of reading.
+      // The call is given up, but its thread may still read the bytes: it may be a zombie.
       if (item.lease !== undefined) this.#unsettled.push(item.lease);
       item.lease = undefined;
       this.#slots.release(item);

@@ -18,7 +18,7 @@ import { ItemKind } from '../wire/stream-item.ts';
 import { PooledStream, type StreamHome } from './pooled-stream.ts';
 import type { ReplicaThread } from './threads.ts';
 
-/** Most generators that one worker may have, those included that were told to end and have not. */
+/** Most generators that one worker may have, with those that were told to end and have not ended. */
 const maxGenerators = 1024;
 
 /** In place of the number of a stretch. */
@@ -38,14 +38,14 @@ export class WorkerStreams implements StreamHome {
   readonly #onGarbled: (detail: string) => void;
   readonly #streams = new Map<number, PooledStream>();
   #over = 0;
-  /** Not posted yet. */
+  /** Grants that were not posted yet, as in the message `grant`. */
   #grants: number[] = [];
   #isRetiring = false;
   #stopDraining: () => void = () => {};
-  /** The number of the stretch that was there at the last look. */
+  /** The number of the stretch that the last look found. */
   #lastStretch = none;
 
-  /** @param onGarbled told of what the worker can't have told */
+  /** @param onGarbled told of a message that no replica sends */
   constructor(
     thread: ReplicaThread,
     options: WorkerStreamsOptions,
@@ -61,7 +61,7 @@ export class WorkerStreams implements StreamHome {
     return this.#streams.size - this.#over;
   }
 
-  /** Generators that are there, those of streams that have ended included. */
+  /** Generators on the worker, with those of streams that have ended for their readers. */
   get generators(): number {
     return this.#streams.size;
   }
@@ -71,9 +71,9 @@ export class WorkerStreams implements StreamHome {
   }
 
   /**
-   * Whether generators that were told to end long ago, and have not, have used up the worker.
+   * Whether so many generators were told to end long ago, and have not ended, that the worker must be replaced.
    *
-   * @param limit so many do; half of the places do in any case
+   * @param limit so many are too many; half of the places are too many in any case
    */
   isSpent(now: number, limit: number): boolean {
     const most = Math.min(limit, maxGenerators / 2);
@@ -91,12 +91,12 @@ export class WorkerStreams implements StreamHome {
    * @param runUs microseconds since the handler was entered
    */
   enter(item: GroupCall, sink: StreamSink, runUs: number): void {
-    // A stream may stay for days, and what its params stand in need not.
+    // A stream may stay open for days: the memory of its params is freed now.
     item.forgetParams();
     const { ticket, call } = item;
     const refusal = this.#refusal(item);
     if (refusal !== undefined) {
-      // The reader may have left, or the call was answered at its deadline: the generator waits for nobody.
+      // The reader may have left, or the call was answered at its deadline: nobody reads what the generator gives.
       this.tell({ type: 'cancel', ticket, code: refusal.code, data: refusal.data });
       item.refuse(refusal, runUs);
       return;
@@ -112,7 +112,8 @@ export class WorkerStreams implements StreamHome {
   }
 
   /**
-   * The worker tells of an item of a stream; see `stream-item.ts`. What it tells of a stream that is not there is passed over.
+   * Takes an item of a stream that the worker tells of; see `stream-item.ts`. Items of a stream that is not here are
+   * ignored.
    *
    * @returns whether the stream has ended, or its generator is gone
    */
@@ -189,7 +190,7 @@ export class WorkerStreams implements StreamHome {
 
   /** See {@link StreamHome}. */
   onClosed(pooled: PooledStream): void {
-    // A thread that is in order has told of the end before.
+    // The end of a stream comes before this, except from a broken thread.
     this.onOver(pooled);
     if (this.#streams.delete(pooled.ticket)) this.#over--;
     if (!pooled.stream.isOver) pooled.stream.lose('error');

@@ -56,7 +56,7 @@ for (const transport of ['uws', 'node'] as const) {
     test('end with why: the deadline of a stretch, the death of the thread', async (t) => {
       const { client } = await start(t, { modules, transport });
       for (const [method, code, data] of [
-        ['spin', -32001, { timeoutMs: 100 }],
+        ['spin', -32001, { timeoutMs: 300 }],
         ['die', -32002, { reason: 'exit' }],
       ] as const) {
         const one = client();

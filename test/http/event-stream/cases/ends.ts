@@ -46,7 +46,7 @@ export const ends: readonly EventCase[] = [
     async run(stage) {
       const client = stage.client();
       client.send(rpc('quiet'), { 'rpc-timeout-ms': '300' });
-      const [, end] = await client.events();
+      const end = (await client.events()).at(-1);
       assert.deepEqual([end?.id, end?.error?.code], [1, -32001]);
       assert.deepEqual(end?.error?.data, { timeoutMs: 300 });
       await stage.untilClosed();
@@ -58,7 +58,7 @@ export const ends: readonly EventCase[] = [
     async run(stage) {
       const client = stage.client();
       client.send(rpc('quiet'));
-      assert.deepEqual((await client.events())[1]?.error?.data, { timeoutMs: 200 });
+      assert.deepEqual((await client.events()).at(-1)?.error?.data, { timeoutMs: 200 });
     },
   },
   {

@@ -79,6 +79,26 @@ for (const transport of ['uws', 'node'] as const) {
       service.held[0]?.release();
     });
 
+    test('of a message that the service can not take, or fails under, is an error; of a wrong one it is none', async (t) => {
+      const { client, service } = await start(t, { maxCallsPerConnection: 1, warn: () => {} });
+      const socket = await RawSocket.open(client());
+      for (const sent of [rpc('throws'), '{', rpc('echo')]) await socket.ask(sent);
+      const { bodyMemory } = service;
+      assert.ok(bodyMemory.take(bodyMemory.limit));
+      await socket.ask(rpc('echo'));
+      bodyMemory.give(bodyMemory.limit);
+      await socket.send(rpc('later'));
+      await service.entered(1);
+      await socket.ask(rpc('echo'));
+      const message = { name: 'WebSocket message /rpc', code: undefined };
+      const good = { ...message, error: undefined, isError: false };
+      const bad = (error: string) => ({ ...message, error, isError: true });
+      const refused = bad('-32000');
+      const expected = [fine('GET /rpc', 101), bad('-32603'), good, good, refused, refused];
+      assert.deepEqual(exporter.getFinishedSpans().map(shown), expected);
+      for (const { release } of service.held) release();
+    });
+
     test('says what was asked, in whose trace, and how it was answered', async (t) => {
       const { client } = await start(t);
       const bytes = post(rpc('echo'), { traceparent, tracestate: 'congo=1' }, '/rpc?any=1');

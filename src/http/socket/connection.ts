@@ -63,17 +63,21 @@ export class SocketConnection implements MessageOwner, Subscriber {
     const { service } = this.#context;
     const scope = this.#scope();
     this.#clocks.heardAt = scope.receivedAt;
+    const span = this.#spanFor(scope);
     const body = RequestBody.reserve(service.bodyMemory, bytes.byteLength);
     if (body === undefined) {
+      span?.answered(ErrorCode.Overloaded);
       this.#wire.send(noMemory);
       return;
     }
     scope.body = body.lease;
-    const span = this.#spanFor(scope);
     const message = new SocketMessage(this, scope, body, span);
     scope.streams = message;
     const refusal = this.#refusal();
-    if (refusal !== undefined) scope.verdict = { refusal };
+    if (refusal !== undefined) {
+      scope.verdict = { refusal };
+      message.failure = refusal.code;
+    }
     let reply: Reply | Promise<Reply> | GoesToSink;
     try {
       reply = service.handle(body.add(bytes) ?? bytes, scope, message);
@@ -99,7 +103,7 @@ export class SocketConnection implements MessageOwner, Subscriber {
   onAnswer(message: SocketMessage, reply: Reply): void {
     const wasOpen = this.#open?.delete(message) === true;
     if (this.#isOver) return;
-    message.span?.answered();
+    message.span?.answered(message.failure);
     if (reply !== undefined) this.#wire.send(reply);
     message.begin();
     if (!wasOpen) return;
@@ -257,6 +261,7 @@ export class SocketConnection implements MessageOwner, Subscriber {
   /** The service broke its contract, which is never to throw and never to reject. */
   #onFault(message: SocketMessage, error: unknown): void {
     this.#context.warn(`service failed under a message: ${String(error)}`);
+    message.failure = ErrorCode.InternalError;
     message.onReply(failed);
   }
 }

@@ -18,6 +18,8 @@ export interface MessageOwner {
 export class SocketMessage implements ReplySink, StreamHost {
   readonly scope: RequestScope;
   readonly span: MessageSpan | undefined;
+  /** Why the service has refused the whole message, or has failed under it; undefined: neither. */
+  failure: number | undefined;
   readonly #body: RequestBody;
   readonly #owner: MessageOwner;
   /** Those that its calls may open. */

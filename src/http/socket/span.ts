@@ -33,8 +33,9 @@ export class MessageSpan {
     this.calls = this.#span;
   }
 
-  answered(): void {
-    this.#span.end({}, undefined);
+  /** @param failure the code of an error that is this service's, not its caller's; undefined: there is none */
+  answered(failure: number | undefined): void {
+    this.#span.end({}, failure === undefined ? undefined : String(failure));
   }
 
   left(): void {

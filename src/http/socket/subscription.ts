@@ -87,8 +87,9 @@ export class Subscription implements StreamSink {
     this.#owner.close(this);
   }
 
-  /** Nobody reads it any more: nothing follows. */
+  /** Nobody reads it any more: nothing follows, not even the end of a stream that had ended before it was named. */
   cancel(): void {
     this.#flow?.cancel();
+    this.#flow = undefined;
   }
 }

@@ -148,13 +148,7 @@ export class RpcApp {
     const listening = await this.#listening;
     const { calls, operations } = listening;
     this.#transport = calls.transport;
-    if (metrics !== undefined) {
-      metrics.connections = () => ({
-        open: listening.connections,
-        sockets: listening.sockets,
-        refused: this.#refused.count,
-      });
-    }
+    this.#tellConnections(listening);
     try {
       await dispatcher.ready();
     } catch (error) {
@@ -204,7 +198,26 @@ export class RpcApp {
     this.dispatcher.ready().catch(() => {});
     const upgrades = createUpgradeHandler(this.dispatcher, this.#options, auth);
     this.#mounted.push(upgrades);
+    if (this.dispatcher.metrics?.connections === undefined) this.#tellConnections(undefined);
     return upgrades.handle;
+  }
+
+  /**
+   * Has the figures tell of connections.
+   *
+   * @param listening the app's own servers; undefined: it has none. Of servers that it is mounted in, the sockets are known
+   */
+  #tellConnections(listening: Listening | undefined): void {
+    const { metrics } = this.dispatcher;
+    if (metrics === undefined) return;
+    metrics.connections = () => {
+      const mounted = this.#mounted.reduce((sum, { size }) => sum + size, 0);
+      return {
+        open: (listening?.connections ?? 0) + mounted,
+        sockets: (listening?.sockets ?? 0) + mounted,
+        refused: this.#refused.count,
+      };
+    };
   }
 
   /** See {@link Dispatcher.reload}. */

@@ -176,7 +176,7 @@ export const gaugeTable = {
   },
   connections: {
     name: 'tandem_connections',
-    help: 'Open client connections.',
+    help: 'Open client connections. Of servers that the service is mounted in: WebSockets alone.',
   },
   sockets: {
     name: 'tandem_sockets',

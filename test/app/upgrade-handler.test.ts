@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type MountOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
-import { header, json, RawClient, rpc } from '../http/raw-client.ts';
+import { header, json, RawClient, request, rpc } from '../http/raw-client.ts';
 import { RawSocket, upgradeRequest } from '../http/socket/raw-socket.ts';
 import { patience } from '../patience.ts';
 
@@ -138,6 +138,14 @@ describe('upgradeHandler()', () => {
     assert.ok([-32002, -32003].includes(error.code));
     assert.equal(await busy.closeCode(), 1012);
     await closing;
+  });
+
+  test('the figures count its sockets, where the app has no server of its own, too', async (t) => {
+    const { client, open } = await mount(t);
+    await Promise.all([open(), open()]);
+    const { body } = await client().ask(request('GET', '/metrics'));
+    assert.match(body.toString(), /^tandem_sockets\{[^}]*\} 2$/m);
+    assert.match(body.toString(), /^tandem_connections\{[^}]*\} 2$/m);
   });
 
   test('a mistake in the options is one line, and no handler', () => {

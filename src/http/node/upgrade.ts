@@ -32,6 +32,8 @@ const farewellMs = 1000;
 /** Takes the upgrades of a server that exists already. */
 export interface MountedUpgrades {
   readonly handle: UpgradeHandler;
+  /** How many sockets are open. */
+  readonly size: number;
   /** Takes nobody new, answers what was accepted, and ends the sockets. */
   close(): Promise<void>;
 }
@@ -46,6 +48,9 @@ export function createUpgradeHandler(
   const upgrades = new Upgrades(service, options, inFlight, auth);
   return {
     handle: upgrades.handle,
+    get size() {
+      return upgrades.size;
+    },
     close: () => upgrades.close(inFlight.drain(options.shutdownGraceMs)),
   };
 }

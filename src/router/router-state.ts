@@ -2,6 +2,7 @@ import type { ReplaceOptions } from './merge-options.ts';
 import { behind, distinct } from './middleware/link.ts';
 import type { Link } from './middleware/middleware.ts';
 import { renamed } from './procedure.ts';
+import { RegistrationError } from './registration-error.ts';
 import type { Procedure } from './types.ts';
 
 /** Thrown for a name that is registered already. */
@@ -84,6 +85,7 @@ interface Entry {
  * Files procedures in a router, behind its links: all of them or none.
  *
  * @throws DuplicateProcedureError
+ * @throws RegistrationError for a stream that nobody could leave by the name that it gives
  */
 export function install(
   router: AnyRouter,
@@ -91,6 +93,13 @@ export function install(
   { replace = false }: ReplaceOptions,
 ): void {
   if (entries.length === 0) return;
+  for (const { name, procedure } of entries) {
+    if (procedure.stream?.unsubscribe === name) {
+      throw new RegistrationError(
+        `${JSON.stringify(name)}: option stream.unsubscribe names the procedure itself, whose call would be a new subscription; give it another name`,
+      );
+    }
+  }
   const state = router[brand];
   const { links } = state;
   const taken = entries.find(({ name }) => state.table.has(name));

@@ -49,6 +49,22 @@ describe('register', () => {
     assert.equal(router.size, 2);
   });
 
+  test('refuses a stream that its own name would unsubscribe, under whatever name it comes', () => {
+    const router = new Router();
+    const stream = { unsubscribe: 'left' };
+    const ticks = procedure({ stream }, function* ticks() {
+      yield 1;
+    });
+    const refused = { name: 'RegistrationError', message: /^"left": option stream\.unsubscribe / };
+    assert.throws(() => router.register('left', ticks), refused);
+    const other = new Router();
+    other.register('ft', ticks);
+    assert.throws(() => router.merge(other, 'le'), refused);
+    assert.deepEqual(router.list(), []);
+    router.merge(other);
+    assert.deepEqual(router.list(), ['ft']);
+  });
+
   test('knows nothing that was not registered', () => {
     const router = withNames('a');
     for (const name of ['__proto__', 'constructor', 'toString', 'b', '']) {

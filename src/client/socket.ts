@@ -46,14 +46,15 @@ interface Listener {
 }
 
 /**
- * Sends calls, batches and streams over one WebSocket: `createClient({ url, transport: webSocket() })`. It connects at the
- * first call, and again at the first one after the connection was lost.
+ * Sends calls, batches and streams over one WebSocket for each client: `createClient({ url, transport: webSocket() })`. It
+ * connects at the first call, and again at the first one after the connection was lost.
  */
 export function webSocket(options: WebSocketOptions = {}): SocketTransport {
   let isClosed = false;
-  let socket: Promise<Socket> | undefined;
+  const open = new Set<Socket>();
 
   const transport: Transport = ({ url }) => {
+    let socket: Promise<Socket> | undefined;
     /** By the id of a request, a number, and by that of a subscription, a text. */
     const listeners = new Map<unknown, Listener>();
 
@@ -61,6 +62,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       socket ??= new Promise((resolve, reject) => {
         if (isClosed) throw new RpcTransportError('the client was closed', { url });
         const made = new (options.WebSocket ?? WebSocket)(url.replace(/^http/, 'ws'));
+        open.add(made);
         let why = 'the connection closed';
         made.onopen = () => resolve(made);
         made.onmessage = ({ data }: { readonly data: string }) => {
@@ -73,6 +75,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
         };
         made.onclose = (cause: { readonly code: number }) => {
           socket = undefined;
+          open.delete(made);
           const error = new RpcTransportError(`${why} (${cause.code})`, { url, cause });
           reject(error);
           for (const listener of listeners.values()) listener.onLost(error);
@@ -174,10 +177,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
   return Object.assign(transport, {
     close() {
       isClosed = true;
-      socket?.then(
-        (made) => made.close(),
-        () => {},
-      );
+      for (const made of open) made.close();
     },
   });
 }

@@ -206,6 +206,18 @@ describe('a client over a WebSocket', () => {
     assert.equal(waits.length, 4);
   });
 
+  it('serves several clients, each over a connection of its own', async () => {
+    const { client, transport, sockets } = scripted((socket, { id }) =>
+      socket.answer({ id, result: socket.url }),
+    );
+    const other = createClient({ url: 'https://y/rpc', transport });
+    const answers = Promise.all([client.call('m'), other.call('m'), client.call('m')]);
+    assert.deepEqual(await answers, ['ws://x/rpc', 'wss://y/rpc', 'ws://x/rpc']);
+    assert.equal(sockets.length, 2);
+    transport.close();
+    await assert.rejects(Promise.resolve(other.call('m')), /the client was closed/);
+  });
+
   it('is closed for good', async () => {
     const { client, transport, sockets } = scripted(() => {});
     const call = client.call('m');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BodyFuzzer } from './fuzz/bodies.ts';
+import { FrameFuzzer } from './fuzz/frames.ts';
 import { HttpFuzzer } from './fuzz/http.ts';
 import { type Fuzzer, seed } from './fuzz/run.ts';
 import { SchemaWorkFuzzer } from './fuzz/schema-work.ts';
@@ -10,6 +11,7 @@ import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
 const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
   ['bodies have the answer of the reference by every way', 12, () => BodyFuzzer.start()],
   ['bytes on a socket: no crash, no hang, no second answer', 25, () => HttpFuzzer.start()],
+  ['frames on a WebSocket: every answer once, every value in order', 25, () => FrameFuzzer.start()],
   ['what validates comes back, what does not is refused', 25, () => SchemaFuzzer.start()],
   [
     'types that refer to each other: right verdicts, in a time in proportion to the value',

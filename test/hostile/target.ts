@@ -8,7 +8,7 @@ export type Transport = 'uws' | 'node';
 export const transports: readonly Transport[] = ['uws', 'node'];
 
 /** One of test/fixtures/hostile. */
-export type Fixture = 'both' | 'inline' | 'worker' | 'auto';
+export type Fixture = 'both' | 'inline' | 'worker' | 'auto' | 'frames';
 
 function moduleOf(name: Fixture): string {
   return moduleUrl(`test/fixtures/hostile/${name}.ts`);

@@ -1,4 +1,5 @@
 import { BodyFuzzer } from './bodies.ts';
+import { FrameFuzzer } from './frames.ts';
 import { HttpFuzzer } from './http.ts';
 import { PoolFuzzer } from './pool.ts';
 import type { Fuzzer } from './run.ts';
@@ -15,6 +16,7 @@ interface Kind {
 export const fuzzers: Readonly<Record<string, Kind>> = {
   bodies: { start: () => BodyFuzzer.start(), round: 300 },
   http: { start: () => HttpFuzzer.start(), round: 1000 },
+  frames: { start: () => FrameFuzzer.start(), round: 300 },
   schemas: { start: () => SchemaFuzzer.start(), round: 1000 },
   'schema-work': { start: async () => new SchemaWorkFuzzer(), round: 300 },
   'pooled-schemas': { start: () => PooledSchemaFuzzer.start(), round: 3 },

@@ -68,6 +68,21 @@ for (const transport of ['uws', 'node'] as const) {
       await closing;
     });
 
+    test('the end of a server waits for no calls of clients that have gone', async (t) => {
+      const { client, server, service } = await start(t);
+      const [closing, going] = [await RawSocket.open(client()), await RawSocket.open(client())];
+      for (const socket of [closing, going]) {
+        for (let id = 0; id < 10; id++) await socket.send(rpc('later', {}, id));
+      }
+      await service.entered(20);
+      await closing.send(Buffer.of(3, 232), { opcode: opcodes.close });
+      going.destroy();
+      while (server.sockets > 0) await turns();
+      // The stub goes on with its calls, and the grace is longer than any test.
+      await server.close();
+      for (const { scope } of service.held) assert.equal(scope.cancelled, true);
+    });
+
     test('what a client sends behind its close frame is not run', async (t) => {
       const { client, service } = await start(t);
       const socket = await RawSocket.open(client());

@@ -1,19 +1,27 @@
 /**
  * Whole conversations over one WebSocket, line by line: what Ethereum clients say to a node, in this project's own words.
- * The shapes are those of the transcripts by which go-ethereum tests its server. Where the two servers differ, the line says
- * why.
+ * The shapes are those of the transcripts by which go-ethereum tests its server, and of the cases by which jsonrpsee tests
+ * its own (docs/reliability.md has the list). Where the servers differ, the line says why.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listen } from '../../../src/http/listen.ts';
 import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
 import { patience } from '../../patience.ts';
 import { defaults } from '../harness.ts';
 import { RawSocket } from './raw-socket.ts';
 
+const notJson = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}';
 const invalid = '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}';
 
-/** `->` the client says, `<-` the server says, in this order. `SUB` is the id of the first subscription. */
+/** As many as no client sends. */
+const blanks = ' '.repeat(200);
+
+/**
+ * `->` the client says, `<-` the server says, in this order. `SUB` is the id of the first subscription, `BLANKS` stands for
+ * many blanks.
+ */
 const transcripts: Readonly<Record<string, string>> = {
   'params in the order that the procedure declares, the last one left out': `
     -> {"jsonrpc":"2.0","id":2,"method":"test_echo","params":["x",3]}
@@ -47,7 +55,39 @@ const transcripts: Readonly<Record<string, string>> = {
     -> {"jsonrpc":2.0,"id":1,"method":"test_nothing"}
     <- {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Invalid Request"}}
     -> "{}
-    <- {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}
+    <- ${notJson}
+    -> {}
+    <- ${invalid}
+  `,
+  'what is no JSON, and then a call: the connection stays open': `
+    -> some words
+    <- ${notJson}
+    -> {
+    <- ${notJson}
+    -> {some}
+    <- ${notJson}
+    -> [
+    <- ${notJson}
+    -> [some]
+    <- ${notJson}
+    -> [{"jsonrpc":"2.0","id":1,"method":"test_nothing"}
+    <- ${notJson}
+    -> [{"jsonrpc":"2.0","id":"1","method":"test_nothing"},{"jsonrpc":"2.0","method"]
+    <- ${notJson}
+    -> {"jsonrpc":"2.0","method":"test_nothing","id"}
+    <- ${notJson}
+    -> {"jsonrpc":"2.0","method":"test_nothing","params":[1,"id":99}
+    <- ${notJson}
+    -> {"jsonrpc":"2.0","id":33,"method":"test_nothing"}
+    <- {"jsonrpc":"2.0","id":33,"result":null}
+  `,
+  'blanks, as many as there are, and members that nobody knows': `
+    -> BLANKS{"jsonrpc":"2.0","id":1,"method":"test_nothing"}BLANKS
+    <- {"jsonrpc":"2.0","id":1,"result":null}
+    -> BLANKS[BLANKS{"jsonrpc":"2.0","id":2,"method":"test_nothing"}BLANKS]
+    <- [{"jsonrpc":"2.0","id":2,"result":null}]
+    -> {"jsonrpc":"2.0","id":3,"method":"test_nothing","unknown":1}
+    <- {"jsonrpc":"2.0","id":3,"result":null}
   `,
   'batches with junk between the calls, and one that says nothing': `
     -> []
@@ -59,6 +99,21 @@ const transcripts: Readonly<Record<string, string>> = {
     -> [{"jsonrpc":"2.0","method":"test_echo","params":["x",99]}]
     -> {"jsonrpc":"2.0","id":9,"method":"test_nothing"}
     <- {"jsonrpc":"2.0","id":9,"result":null}
+    -> [{"jsonrpc":"2.0","id":"1","method":"test_later","params":["slow"]},{"jsonrpc":"2.0","method":"test_nothing"},{"jsonrpc":"2.0","id":"2","method":"test_returnError"},{"jsonrpc":"2.0","id":"3","method":"test_nobody","params":{"name":"x"}},{"jsonrpc":"2.0","id":"4","method":"test_nothing"}]
+    <- [{"jsonrpc":"2.0","id":"1","result":"slow"},{"jsonrpc":"2.0","id":"2","error":{"code":444,"message":"testError","data":"testError data"}},{"jsonrpc":"2.0","id":"3","error":{"code":-32601,"message":"Method not found","data":{"method":"test_nobody"}}},{"jsonrpc":"2.0","id":"4","result":null}]
+  `,
+  'a method that answers later, ten times': `
+${Array.from(
+  { length: 10 },
+  (_, i) => `    -> {"jsonrpc":"2.0","id":${i},"method":"test_later","params":["${i}"]}
+    <- {"jsonrpc":"2.0","id":${i},"result":"${i}"}`,
+).join('\n')}
+  `,
+  'params that are wrong, and then a call': `
+    -> {"jsonrpc":"2.0","id":1,"method":"test_later","params":[7]}
+    <- {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params","data":[{"path":"/text","message":"must be string","expected":"string","received":"number"}]}}
+    -> {"jsonrpc":"2.0","id":2,"method":"test_later","params":["x"]}
+    <- {"jsonrpc":"2.0","id":2,"result":"x"}
   `,
   'an error of the method, and one of its own': `
     -> {"jsonrpc":"2.0","id":1,"method":"test_returnError"}
@@ -93,6 +148,17 @@ const transcripts: Readonly<Record<string, string>> = {
     -> {"jsonrpc":"2.0","id":3,"method":"test_nothing"}
     <- {"jsonrpc":"2.0","id":3,"result":null}
   `,
+  'a subscription that is left twice: the second time there is none': `
+    -> {"jsonrpc":"2.0","id":1,"method":"nftest_subscribe","params":["waits",0,0]}
+    <- {"jsonrpc":"2.0","id":1,"result":"SUB"}
+    <- {"jsonrpc":"2.0","method":"nftest_subscription","params":{"subscription":"SUB","result":0}}
+    -> {"jsonrpc":"2.0","id":2,"method":"nftest_unsubscribe","params":["SUB"]}
+    <- {"jsonrpc":"2.0","id":2,"result":true}
+    -> {"jsonrpc":"2.0","id":3,"method":"nftest_unsubscribe","params":["SUB"]}
+    <- {"jsonrpc":"2.0","id":3,"result":false}
+    -> {"jsonrpc":"2.0","id":4,"method":"nftest_unsubscribe","params":[13.99]}
+    <- {"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Invalid params","data":[{"path":"/subscription","message":"must be the id of a subscription","expected":"string","received":"number"}]}}
+  `,
   'what names no subscription there is': `
     -> {"jsonrpc":"2.0","id":1,"method":"nftest_subscribe","params":["nobody",1,1]}
     <- {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no \\"nobody\\" subscription"}}
@@ -113,6 +179,11 @@ function createRouter(): Router {
     number: params.number,
     rest: params.rest ?? null,
   }));
+  const text = Type.Object({ text: Type.String() });
+  router.rpc({ name: 'test_later', params: text }, async (given) => {
+    await nextTurn();
+    return given.text;
+  });
   router.rpc({ name: 'test_nothing', placement: 'inline' }, () => undefined);
   router.rpc({ name: 'test_returnError', placement: 'inline' }, () => {
     throw new RpcError(444, 'testError', 'testError data');
@@ -157,7 +228,10 @@ for (const transport of ['uws', 'node'] as const) {
         let subscription = 'SUB';
         for (const line of text.trim().split('\n')) {
           const [arrow, ...words] = line.trim().split(' ');
-          const message = words.join(' ').replaceAll('SUB', subscription);
+          const message = words
+            .join(' ')
+            .replaceAll('SUB', subscription)
+            .replaceAll('BLANKS', blanks);
           if (arrow === '->') {
             await socket.send(message);
             continue;

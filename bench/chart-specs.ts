@@ -135,6 +135,35 @@ export function drawMixture(suite: SuiteResult): TopLevelSpec | undefined {
   });
 }
 
+/** Growth of the resident memory since the readers stand still. */
+export function drawStalls(suite: SuiteResult): TopLevelSpec | undefined {
+  const values = suite.series.flatMap((series) => {
+    const seconds = secondsAt(series.metric);
+    return seconds === undefined
+      ? []
+      : [{ label: series.case, seconds, megabytes: median(series.samples) }];
+  });
+  return lines(values, {
+    title:
+      'resident memory of the server over seconds, MB more than before, as clients read nothing',
+    x: 'seconds',
+    y: 'megabytes',
+    logX: false,
+  });
+}
+
+export function drawWindows(suite: SuiteResult): TopLevelSpec | undefined {
+  const values = suite.series.flatMap((series) => {
+    const size = /^window of (\d+)$/.exec(series.case)?.[1];
+    if (size === undefined) return [];
+    return [
+      { label: labelOf(suite, series), size: Number(size), perSecond: median(series.samples) },
+    ];
+  });
+  const title = 'values/s of one stream from a worker, by the values that may be on their way';
+  return lines(values, { title, x: 'size', y: 'perSecond', logX: true });
+}
+
 export function drawScaling(suite: SuiteResult): TopLevelSpec | undefined {
   const values = suite.series.map((series) => ({
     label: series.subject.startsWith('processes-') ? 'processes, inline' : 'workers of one process',

@@ -9,6 +9,8 @@ import {
   drawIsolation,
   drawMixture,
   drawScaling,
+  drawStalls,
+  drawWindows,
 } from './chart-specs.ts';
 import type { Results, SuiteResult } from './results.ts';
 
@@ -26,6 +28,8 @@ const charts: readonly Chart[] = [
   { suite: 'hop', name: 'hop', draw: drawHop },
   { suite: 'isolation', name: 'isolation', draw: drawIsolation },
   { suite: 'mixture', name: 'mixture', draw: drawMixture },
+  { suite: 'streams', name: 'streams-stalled', draw: drawStalls },
+  { suite: 'streams', name: 'streams-window', draw: drawWindows },
   { suite: 'scaling', name: 'scaling', draw: drawScaling },
   {
     suite: 'growth',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '../src/base/message-of.ts';
 import { writeCharts } from './charts.ts';
 import { describeMachine, loadNow } from './machine.ts';
-import { assertKnown, help, isWhole, type Options, parseOptions } from './options.ts';
+import { assertKnown, helpOf, isWhole, type Options, parseOptions } from './options.ts';
 import { longSection, shortSection, writePages } from './pages.ts';
 import { Child } from './process/child.ts';
 import { Progress } from './progress.ts';
@@ -63,7 +63,7 @@ async function run(options: Options, args: readonly string[]): Promise<Results> 
 async function main(args: readonly string[]): Promise<void> {
   const options = parseOptions(args);
   if (options === 'help') {
-    console.log(help);
+    console.log(helpOf(suites.map(({ name }) => name)));
     return;
   }
   const results = await run(options, args);

@@ -13,15 +13,18 @@ export interface Options {
   readonly results: string | undefined;
 }
 
-export const help = `npm run bench -- [options]
+/** @param suites the names of all suites */
+export function helpOf(suites: readonly string[]): string {
+  return `npm run bench -- [options]
 
-  --only http,hop            suites: micro, hop, http, isolation, mixture, fairness, limits, stalls, streams, scaling, growth, start, package, siege, soak
+  --only http,hop            suites: ${suites.join(', ')}
   --against fastify,jayson   rivals; ours and the floors always run
   --duration 5               seconds of one measurement
   --rounds 7                 rounds (5, or 7 in full)
   --full                     longer measurements, more cases, the siege, the soak (npm run bench:full)
   --results folder           where the results go
 `;
+}
 
 /** @throws Error, one line, for an unknown or invalid option */
 export function parseOptions(args: readonly string[]): Options | 'help' {

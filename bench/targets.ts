@@ -26,10 +26,11 @@ export function target(
   return { figure, limit, tool, samples, measured, met: isMet(measured, limit) };
 }
 
+/** A figure, its limit, its tool, and its samples; undefined: it was not measured. */
+export type Given = readonly [string, Limit, string, readonly number[] | undefined];
+
 /** The targets whose samples were measured: a run with --only leaves others out. */
-export function given(
-  ...targets: readonly (readonly [string, Limit, string, readonly number[] | undefined])[]
-): Target[] {
+export function given(...targets: readonly Given[]): Target[] {
   return targets.flatMap(([figure, limit, tool, samples]) =>
     samples === undefined || samples.length === 0 ? [] : [target(figure, limit, tool, samples)],
   );

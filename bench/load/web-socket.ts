@@ -15,6 +15,11 @@ export function toFrame(text: string): Buffer {
   return Buffer.concat([head, mask, payload.map((byte, i) => byte ^ (mask[i & 3] ?? 0))]);
 }
 
+export function upgradeRequest(path: string): string {
+  const key = randomBytes(16).toString('base64');
+  return `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${key}\r\n\r\n`;
+}
+
 /** A WebSocket that counts messages. It looks at their lengths only, and so takes little of the cores it shares. */
 export class WebSocketLoad {
   readonly #socket: Socket;
@@ -35,9 +40,7 @@ export class WebSocketLoad {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true });
       socket.once('error', reject);
-      socket.write(
-        `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
-      );
+      socket.write(upgradeRequest(path));
       socket.once('data', (answer) => {
         const text = answer.toString('latin1');
         if (!text.startsWith('HTTP/1.1 101 ') || !answer.subarray(-4).equals(opened)) {

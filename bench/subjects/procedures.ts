@@ -28,6 +28,11 @@ router.rpc({ name: 'numbers', yields: Type.Number() }, function* () {
   for (let i = 0; ; i++) yield i;
 });
 
+/** Values without end, large enough that a reader who stands still is soon behind. */
+router.rpc({ name: 'blocks', yields: Type.String() }, function* () {
+  for (let i = 0; ; i++) yield String(i).padStart(10_000);
+});
+
 router.rpc({ name: 'hang', placement: 'worker', timeoutMs: 50 }, () => {
   for (;;);
 });

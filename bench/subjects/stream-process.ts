@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RequestScope } from '../../src/dispatch/scope.ts';
-import type { StreamFlow, StreamHost, StreamSink } from '../../src/dispatch/streams/contract.ts';
+import {
+  type StreamFlow,
+  type StreamHost,
+  type StreamSink,
+  streamWindow,
+  type WindowLimits,
+} from '../../src/dispatch/streams/contract.ts';
 import { ValueWindow } from '../../src/dispatch/streams/value-window.ts';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
@@ -22,9 +28,12 @@ class Reader implements StreamHost, StreamSink {
   #flow: StreamFlow | undefined;
   #window: ValueWindow | undefined;
   readonly #onOpened: () => void;
+  readonly #limits: WindowLimits;
 
-  constructor(onOpened: () => void) {
+  /** @param limits of its window */
+  constructor(onOpened: () => void, limits: WindowLimits) {
     this.#onOpened = onOpened;
+    this.#limits = limits;
   }
 
   accept(): StreamSink {
@@ -33,7 +42,7 @@ class Reader implements StreamHost, StreamSink {
 
   opened(flow: StreamFlow): undefined {
     this.#flow = flow;
-    this.#window = new ValueWindow(flow);
+    this.#window = new ValueWindow(flow, this.#limits);
     this.#window.open();
     this.#onOpened();
   }
@@ -57,11 +66,12 @@ async function beside<R>(
   method: string,
   count: number,
   work: (readers: readonly Reader[]) => Promise<R>,
+  limits: WindowLimits = streamWindow,
 ): Promise<R> {
   const readers: Reader[] = [];
   for (let id = 0; id < count; id++) {
     await new Promise<void>((resolve) => {
-      const reader = new Reader(resolve);
+      const reader = new Reader(resolve, limits);
       readers.push(reader);
       const scope = new RequestScope();
       scope.streams = reader;
@@ -88,7 +98,7 @@ function cpuSince(before: NodeJS.CpuUsage): number {
 }
 
 export interface StreamJob {
-  /** Streams that are open meanwhile. */
+  /** Streams that are open meanwhile, or the values of a window. */
   readonly count: number;
   readonly seconds: number;
 }
@@ -101,6 +111,16 @@ function values({ count, seconds }: StreamJob): Promise<number> {
     await delay(seconds * 1000);
     return cpuSince(cpu) / (read() - before);
   });
+}
+
+/** Values per second of one stream whose window has `count` values. */
+function windowed({ count, seconds }: StreamJob): Promise<number> {
+  const work = async ([reader]: readonly Reader[]): Promise<number> => {
+    const [began, before] = [performance.now(), reader?.values ?? 0];
+    await delay(seconds * 1000);
+    return (((reader?.values ?? 0) - before) / (performance.now() - began)) * 1000;
+  };
+  return beside('numbers', 1, work, { ...streamWindow, values: count });
 }
 
 /** CPU of a light call, so many at the same time, microseconds. */
@@ -145,4 +165,4 @@ function p50({ count, seconds }: StreamJob): Promise<number> {
   });
 }
 
-expose(undefined, { values, calls, idle, p50 });
+expose(undefined, { values, windowed, calls, idle, p50 });

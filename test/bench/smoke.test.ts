@@ -28,6 +28,13 @@ describe('npm run bench', () => {
     assert.ok(!existsSync(join(folder, 'latest.json')), 'a run that picks stands for nothing');
   });
 
+  it('tells of each suite', () => {
+    const { status, stdout } = bench('--help');
+    assert.equal(status, 0);
+    for (const name of ['micro', 'streams', 'sockets', 'soak'])
+      assert.match(stdout, RegExp(`[ ,]${name}[,\\n]`));
+  });
+
   it('names a mistake in one line', () => {
     const { status, stderr } = bench('--only=htp');
     assert.equal(status, 1);

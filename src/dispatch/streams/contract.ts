@@ -86,5 +86,11 @@ export interface StreamProducer {
   drain(reason: RpcError): void;
 }
 
-/** The window that readers give a stream: so many values, or so many characters, whichever comes first. */
-export const streamWindow = { values: 32, characters: 64 * 1024 } as const;
+/** What a reader lets a stream make ahead of it: so many values, or so many characters, whichever comes first. */
+export interface WindowLimits {
+  readonly values: number;
+  readonly characters: number;
+}
+
+/** The window that readers give a stream. */
+export const streamWindow: WindowLimits = { values: 32, characters: 64 * 1024 };

@@ -1,0 +1,67 @@
+/** Clients of streams: those that read nothing, and those that read what one source gives to all. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expose } from '../process/expose.ts';
+import { Stall } from './stall.ts';
+import { toFrame, WebSocketLoad } from './web-socket.ts';
+
+export interface StallJob {
+  readonly port: number;
+  readonly way: 'events' | 'socket';
+  /** The same from one client: over a WebSocket all of them, over server-sent events each on a connection of its own. */
+  readonly streams: number;
+}
+
+export interface SubscribeJob {
+  readonly port: number;
+  readonly connections: number;
+}
+
+let stop: (() => void) | undefined;
+let done = 0;
+
+/** How many values have come since the clients subscribed. */
+const count = (): number => done;
+
+const request = (id: number, method: string): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method });
+
+/** Opens streams without end, and reads nothing of them until `end`. */
+async function stall({ port, way, streams }: StallJob): Promise<void> {
+  const bodies = Array.from({ length: streams }, (_, id) => request(id, 'blocks'));
+  const clients =
+    way === 'socket'
+      ? [await Stall.overSocket(port, bodies)]
+      : await Promise.all(bodies.map((body) => Stall.overEvents(port, body)));
+  stop = () => {
+    for (const client of clients) client.close();
+  };
+}
+
+/** One subscription on each connection. Resolves when each has its id. */
+async function subscribe({ port, connections }: SubscribeJob): Promise<void> {
+  const sockets: WebSocketLoad[] = [];
+  done = 0;
+  while (sockets.length < connections) {
+    const some = Array.from({ length: Math.min(50, connections - sockets.length) }, () =>
+      WebSocketLoad.open(port, '/rpc', (values) => {
+        done += values;
+      }),
+    );
+    sockets.push(...(await Promise.all(some)));
+  }
+  for (const socket of sockets) socket.send(toFrame(request(1, 'ticker')));
+  while (done < connections) await pause(5);
+  done = 0;
+  stop = () => {
+    for (const socket of sockets) socket.close();
+  };
+}
+
+async function end(): Promise<void> {
+  stop?.();
+  stop = undefined;
+  // The server hears of it before the next load begins.
+  await pause(50);
+}
+
+expose(undefined, { stall, subscribe, count, end });

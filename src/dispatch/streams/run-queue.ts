@@ -22,12 +22,19 @@ export interface RunWatch {
  * The generators of one thread that can go on, first come first served, one value at a time. All of them together hold the
  * thread for a slice, then whatever else waits has its turn. One `setImmediate` per value and generator instead would let
  * a light call wait behind every generator there is.
+ *
+ *     turn of the event loop      |..........slice..........|        |..slice...
+ *     generators                  a b c a   a   a   a   c a          a b a a
+ *                                         ^ an async generator that waits for nothing comes back at once
  */
 export class RunQueue {
   readonly #watch: RunWatch | undefined;
   readonly #onTurnEnd: (() => void) | undefined;
   #ready: Runnable[] = [];
   #isScheduled = false;
+  /** When the slice is over that began last, by `clockMs`. */
+  #until = 0;
+  #isEndDue = false;
 
   /** @param onTurnEnd called after each slice: what the values of many streams go into is sent once */
   constructor(watch?: RunWatch, onTurnEnd?: () => void) {
@@ -39,7 +46,9 @@ export class RunQueue {
     this.#ready.push(run);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#turn());
+    // What comes back within the slice has the rest of it: an async generator comes back a microtask later.
+    if (clockMs() < this.#until) queueMicrotask(() => this.#turn(true));
+    else setImmediate(() => this.#turn(false));
   }
 
   /** Runs a part of a generator outside of its turn. */
@@ -52,9 +61,9 @@ export class RunQueue {
     }
   }
 
-  #turn(): void {
+  #turn(isRest: boolean): void {
     let now = clockMs();
-    const until = now + sliceMs;
+    if (!isRest) this.#until = now + sliceMs;
     const ready = this.#ready;
     let at = 0;
     // What is resumed comes back at the end.
@@ -64,11 +73,22 @@ export class RunQueue {
       run.resume();
       this.#watch?.leave();
       now = clockMs();
-      if (now >= until) break;
+      if (now >= this.#until) break;
     }
     this.#ready = ready.slice(at);
-    this.#onTurnEnd?.();
+    if (isRest) this.#endLater();
+    else this.#onTurnEnd?.();
     if (this.#ready.length === 0) this.#isScheduled = false;
-    else setImmediate(() => this.#turn());
+    else setImmediate(() => this.#turn(false));
+  }
+
+  /** A slice has many rests. All that they gave is told of together. */
+  #endLater(): void {
+    if (this.#isEndDue || this.#onTurnEnd === undefined) return;
+    this.#isEndDue = true;
+    setImmediate(() => {
+      this.#isEndDue = false;
+      this.#onTurnEnd?.();
+    });
   }
 }

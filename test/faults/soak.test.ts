@@ -12,9 +12,10 @@ const mayGoUnanswered = new Set([
   'held',
   'large',
   'large inline',
+  'stream left',
 ]);
 
-test(`a short soak over HTTP, 1% of the calls hostile, among large and broken uploads and bad edits: none is lost, none crosses, each runs as often as its answer says (FAULT_SEED=${seed})`, async (t) => {
+test(`a short soak over HTTP, 1% of the calls hostile, among large and broken uploads, streams and bad edits: none is lost, none crosses, each runs as often as its answer says (FAULT_SEED=${seed})`, async (t) => {
   const report = await soak({
     seed,
     calls: 2500,

@@ -48,6 +48,10 @@ const titles: Readonly<Record<string, string>> = {
   large: 'body of 5 to 9 MB, pooled',
   'large inline': 'body of 5 to 9 MB, inline',
   held: 'body held half-sent, half of them for good',
+  events: 'stream over server-sent events',
+  socket: 'stream over WebSocket',
+  'stream left': 'stream left by its reader (no end due)',
+  'over socket': 'good calls over WebSocket',
   beside: 'good calls beside the measured recoveries',
   close: 'close with a full queue',
 };

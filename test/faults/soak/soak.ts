@@ -11,6 +11,7 @@ import { Bag, faultPlan, faults, goodPlan, isAllowed, isHostile } from './faults
 import { Reloader } from './reloader.ts';
 import type { SoakReport } from './report.ts';
 import { pause, Server } from './server.ts';
+import { Streams } from './streams.ts';
 import { type SoakRow, Tally } from './tally.ts';
 
 export interface SoakOptions {
@@ -82,6 +83,7 @@ class Soak {
   readonly #caller: Caller;
   readonly #reloader: Reloader;
   readonly #bodies: Bodies;
+  readonly #streams: Streams;
   readonly #random: () => number;
   readonly #bag: Bag;
   #sent = 0;
@@ -98,6 +100,7 @@ class Soak {
     this.#caller = new Caller(url, this.#tally, connections);
     this.#reloader = new Reloader(url, server, this.#tally.violations);
     this.#bodies = new Bodies(url, this.#tally, randomFrom(options.seed + 1));
+    this.#streams = new Streams(url, this.#tally, randomFrom(options.seed + 2));
     this.#nameRows();
   }
 
@@ -145,7 +148,8 @@ class Soak {
     const bodies = ['upload given up', 'large', 'large inline', 'held'];
     const clock = this.#clock === undefined ? [] : ['clock'];
     const names = ['(good calls)', ...kinds, 'one of each', 'reload', 'edit', ...clock];
-    for (const name of [...names, 'caller gone', ...bodies]) this.#tally.row(name);
+    const streams = ['events', 'socket', 'stream left', 'over socket'];
+    for (const name of [...names, 'caller gone', ...bodies, ...streams]) this.#tally.row(name);
   }
 
   readonly #rowOf = (one: Plan): SoakRow =>
@@ -154,7 +158,14 @@ class Soak {
   /** All that disturbs, at once. */
   async #load(): Promise<void> {
     const clients = Array.from({ length: connections }, () => this.#client());
-    await Promise.all([...clients, this.#disturb(), this.#burst()]);
+    let isOver = false;
+    const streams = this.#streams.run(() => isOver || this.#server.hasEnded);
+    try {
+      await Promise.all([...clients, this.#disturb(), this.#burst()]);
+    } finally {
+      isOver = true;
+    }
+    await streams;
   }
 
   async #client(): Promise<void> {

@@ -17,7 +17,7 @@ export interface SoakRow {
 /** What one call came to, as far as its caller knows. */
 interface Entry {
   readonly row: SoakRow;
-  /** As in `Ended`; undefined: the caller left, or got no answer. */
+  /** As in `Ended`; undefined: the caller left, or got no answer, or one that does not say whether it has begun. */
   outcome: string | undefined;
   /** Its body never went out whole. */
   isPartial: boolean;
@@ -57,6 +57,11 @@ export class Tally {
   /** Its body has not gone out whole, so that nobody can run it. */
   left({ params }: Plan): void {
     this.#entry(params.n).isPartial = true;
+  }
+
+  /** It was answered, and may have begun or not. */
+  maybeBegun({ params }: Plan): void {
+    this.#entry(params.n).outcome = undefined;
   }
 
   answered(plan: Plan, outcome: string, isAllowed: boolean): void {

@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+import { orHang } from '../../or-hang.ts';
+import { type Plan, toRequest } from '../harness.ts';
+import type { StreamMessage, StreamReader } from './stream-reader.ts';
+
+/** A WebSocket on which calls and streams go on beside each other. */
+export class SoakSocket {
+  readonly #socket: WebSocket;
+  readonly #answers = new Map<unknown, (message: StreamMessage) => void>();
+  readonly #streams = new Map<unknown, { readonly reader: StreamReader; onChange(): void }>();
+  /** Subscriptions that were left. Nothing may come for them. */
+  readonly #left = new Set<unknown>();
+  /** What may not be, each in a line. */
+  readonly #violations: string[];
+  #asked = 0;
+
+  private constructor(socket: WebSocket, violations: string[]) {
+    this.#socket = socket;
+    this.#violations = violations;
+    socket.on('message', (data) => this.#take(JSON.parse(String(data)) as StreamMessage));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      const gone = { error: { code: 0, data: { reason: 'the socket has closed' } } };
+      for (const answer of this.#answers.values()) answer(gone);
+      for (const { reader, onChange } of this.#streams.values()) {
+        reader.lost('the socket has closed');
+        onChange();
+      }
+    });
+  }
+
+  static async open(url: string, violations: string[]): Promise<SoakSocket> {
+    const socket = new WebSocket(url.replace(/^http/, 'ws'));
+    const made = new SoakSocket(socket, violations);
+    await once(socket, 'open');
+    return made;
+  }
+
+  call(plan: Plan): Promise<StreamMessage> {
+    return this.#ask(toRequest(plan), plan.id);
+  }
+
+  /**
+   * Reads a stream to its end.
+   *
+   * @param leaveAfter leaves behind so many values
+   */
+  async read(reader: StreamReader, leaveAfter: number): Promise<void> {
+    let onChange = (): void => {};
+    const { plan } = reader;
+    // Its first values may come in the same packet as its id.
+    const opened = this.#ask(toRequest(plan), plan.id, ({ result }) => {
+      if (result !== undefined) this.#streams.set(result, { reader, onChange: () => onChange() });
+    });
+    const { result: id, error } = await opened;
+    if (error !== undefined) {
+      reader.end({ error });
+      return;
+    }
+    while (!reader.isOver && reader.values < leaveAfter) {
+      const changed = new Promise<void>((resolve) => {
+        onChange = resolve;
+      });
+      await orHang(`stream ${plan.params.n}`, changed);
+    }
+    if (reader.isOver) return;
+    const leave = { jsonrpc: '2.0', id: `leave ${++this.#asked}`, method: 'rpc.unsubscribe' };
+    const { result } = await this.#ask({ ...leave, params: [id] }, leave.id, () => {
+      this.#streams.delete(id);
+      this.#left.add(id);
+    });
+    if (result === reader.isOver) {
+      this.#violations.push(
+        `stream ${plan.params.n}: unsubscribed ${result}, over ${reader.isOver}`,
+      );
+    }
+    if (!reader.isOver) reader.left();
+  }
+
+  /** Reads nothing for a while. */
+  stall(ms: number): void {
+    this.#socket.pause();
+    setTimeout(() => this.#socket.resume(), ms);
+  }
+
+  close(): void {
+    this.#socket.terminate();
+  }
+
+  #ask(
+    request: object,
+    id: unknown,
+    onAnswer: (message: StreamMessage) => void = () => {},
+  ): Promise<StreamMessage> {
+    const answer = new Promise<StreamMessage>((resolve) => {
+      this.#answers.set(id, (message) => {
+        onAnswer(message);
+        resolve(message);
+      });
+    });
+    this.#socket.send(JSON.stringify(request));
+    return orHang(`an answer to ${String(id)}`, answer);
+  }
+
+  #take(message: StreamMessage): void {
+    const { id, method, params } = message;
+    if (method === undefined) {
+      const answer = this.#answers.get(id);
+      this.#answers.delete(id);
+      if (answer === undefined)
+        this.#violations.push(`nobody asked for an answer to ${String(id)}`);
+      answer?.(message);
+      return;
+    }
+    const stream = this.#streams.get(params?.subscription);
+    if (stream === undefined) {
+      const behind = this.#left.has(params?.subscription) ? ' behind its leave' : '';
+      this.#violations.push(`${method} for ${String(params?.subscription)}${behind}`);
+      return;
+    }
+    if (method === 'rpc.end') {
+      this.#streams.delete(params?.subscription);
+      stream.reader.end(params ?? {});
+    } else {
+      stream.reader.value(params?.result);
+    }
+    stream.onChange();
+  }
+}

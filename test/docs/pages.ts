@@ -1,26 +1,23 @@
 /** What the tests read out of the project's pages. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../files.ts';
 
-export const pages = [
+/** The pages of a folder and its folders, relative to the project. */
+function pagesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
+    .sort();
+}
+
+export const pages: readonly string[] = [
   'README.md',
   'CHANGELOG.md',
-  'docs/protocol.md',
-  'docs/architecture.md',
-  'docs/procedures.md',
-  'docs/streams.md',
-  'docs/testing.md',
-  'docs/client.md',
-  'docs/codegen.md',
-  'docs/mounting.md',
-  'docs/media.md',
-  'docs/operations.md',
-  'docs/where-code-runs.md',
-  'docs/reliability.md',
-  'docs/benchmark.md',
+  'SECURITY.md',
+  ...pagesIn('docs'),
   'examples/README.md',
-] as const;
+];
 
 /** The absolute path of a file of the project. */
 export function pathOf(name: string): string {

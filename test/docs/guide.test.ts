@@ -1,0 +1,44 @@
+/** Plays the pages of docs/guide and docs/recipes with the packed package: every file is written, every command is run. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { startNode } from '../cli/process.ts';
+import { root } from '../files.ts';
+import { createProject, type Project } from './guide/project.ts';
+import { parseStory } from './guide/story.ts';
+import { Terminal } from './guide/terminal.ts';
+import { pathOf, read } from './pages.ts';
+
+const compiler = join(root, 'node_modules/typescript/bin/tsc');
+const pages = ['guide', 'recipes'].flatMap((folder) =>
+  readdirSync(pathOf(`docs/${folder}`))
+    .filter((name) => name.endsWith('.md') && name !== 'README.md')
+    .map((name) => `docs/${folder}/${name}`),
+);
+
+describe('the guide, played with the packed package', () => {
+  let project: Project;
+  before(async () => {
+    project = await createProject();
+  });
+  after(() => project.remove());
+
+  for (const page of pages) {
+    it(page, async () => {
+      const steps = parseStory(read(page));
+      assert.ok(steps.some(({ kind }) => kind === 'command'));
+      const terminal = new Terminal(project, basename(page, '.md'));
+      try {
+        for (const step of steps) await terminal.play(step);
+      } finally {
+        await terminal.close();
+      }
+    });
+  }
+
+  it('has files with the right types', async () => {
+    const { stdout } = await startNode([compiler, '-p', project.folder]).exit;
+    assert.equal(stdout, '');
+  });
+});

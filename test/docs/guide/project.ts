@@ -1,0 +1,66 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installPacked } from '../../cli/packed.ts';
+import { root } from '../../files.ts';
+
+/** The options of the project that `tandem init` writes, for the files of all pages. */
+const tsconfig = {
+  compilerOptions: {
+    target: 'es2022',
+    lib: ['es2023'],
+    types: ['node'],
+    module: 'nodenext',
+    noEmit: true,
+    strict: true,
+    skipLibCheck: true,
+    verbatimModuleSyntax: true,
+    allowImportingTsExtensions: true,
+  },
+  include: ['*/*.ts'],
+};
+
+/** A folder with the package as npm installs it, in which each page has a folder. */
+export interface Project {
+  readonly folder: string;
+  /** A folder for the PATH: `npx` and `npm install` without the network. */
+  readonly commands: string;
+  remove(): void;
+}
+
+/**
+ * `npx NAME` starts the installed command without npm's own half second, `npm install` finds everything installed.
+ * Whatever else `npm` and `npx` are asked for is an error: the pages must not need it.
+ */
+function writeCommands(folder: string, main: string): void {
+  mkdirSync(folder);
+  const npx = `#!/bin/sh
+name=$1; shift
+case $name in
+  tandem) exec '${process.execPath}' '${main}' "$@";;
+  tsx) exec '${process.execPath}' --import tsx "$@";;
+  tsc) exec '${process.execPath}' '${join(root, 'node_modules/typescript/bin/tsc')}' "$@";;
+  *) echo "npx: no $name here" >&2; exit 127;;
+esac
+`;
+  const npm = `#!/bin/sh
+case $1 in
+  install) exit 0;;
+  *) echo "npm: no $1 here" >&2; exit 127;;
+esac
+`;
+  for (const [name, text] of Object.entries({ npx, npm })) {
+    writeFileSync(join(folder, name), text);
+    chmodSync(join(folder, name), 0o755);
+  }
+}
+
+export async function createProject(): Promise<Project> {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-guide-'));
+  const main = await installPacked(folder, true);
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
+  const commands = join(folder, 'commands');
+  writeCommands(commands, main);
+  return { folder, commands, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { cleanEnvironment, Running } from '../../cli/process.ts';
+import type { Project } from './project.ts';
+import { printedPattern, type Step } from './story.ts';
+
+/** A command that prints where it listens goes on: the commands behind it are typed into another terminal. */
+const listens = /listen(?:s|ing) (?:on|at) https?:\/\/[\d.a-z]+:(\d+)/;
+const lastOfBanner = /\nTry it:\n {2}curl .*\n/;
+/** Ctrl+C, as a terminal shows it. */
+const interrupt = /^\^C\n?/m;
+
+interface Server {
+  readonly running: Running;
+  /** The port of the page. */
+  readonly port: string;
+}
+
+/** Plays the story of one page, as a reader does who types it. Ports are free ones in place of those of the page. */
+export class Terminal {
+  readonly #project: Project;
+  #folder: string;
+  readonly #env: Record<string, string> = {};
+  readonly #files = new Map<string, string>();
+  readonly #servers: Server[] = [];
+  /** The ports of the page, and those that serve in their place. */
+  readonly #ports = new Map<string, string>();
+
+  constructor(project: Project, page: string) {
+    this.#project = project;
+    this.#folder = join(project.folder, page);
+    mkdirSync(this.#folder);
+  }
+
+  async play(step: Step): Promise<void> {
+    if (step.kind === 'file') return this.#write(step.name, step.text);
+    const { line, printed } = step;
+    const set = /^export (\w+)=(.*)$/.exec(line);
+    const folder = /^cd (\S+)$/.exec(line)?.[1];
+    if (set !== null) this.#env[set[1] as string] = (set[2] as string).replace(/^'|'$/g, '');
+    else if (folder !== undefined) this.#folder = join(this.#folder, folder);
+    else if (listens.test(printed)) await this.#serve(line, printed);
+    else await this.#run(line, printed);
+  }
+
+  async close(): Promise<void> {
+    for (const { running } of this.#servers) running.child.kill('SIGKILL');
+    await Promise.all(this.#servers.map(({ running }) => running.exit));
+  }
+
+  #write(name: string, text: string): void {
+    this.#files.set(name, text);
+    const path = join(this.#folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, this.#withPorts(text));
+  }
+
+  #withPorts(text: string): string {
+    let changed = text;
+    for (const [page, real] of this.#ports) changed = changed.replaceAll(`:${page}`, `:${real}`);
+    return changed;
+  }
+
+  #asOnPage(text: string): string {
+    let changed = text;
+    for (const [page, real] of this.#ports) changed = changed.replaceAll(`:${real}`, `:${page}`);
+    return changed;
+  }
+
+  #start(line: string): Running {
+    const { NODE_TEST_CONTEXT: _context, NODE_OPTIONS: _options, ...env } = cleanEnvironment({});
+    const child = spawn('sh', ['-c', `exec 2>&1; ${line}`], {
+      cwd: this.#folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...env,
+        PATH: `${this.#project.commands}:${process.env.PATH}`,
+        PORT: '0',
+        TANDEM_PORT: '0',
+        TANDEM_WORKERS: '1',
+        TANDEM_SPARE_WORKERS: '0',
+        // What a terminal does not show as JSON stays out of the story.
+        TANDEM_LOG_LEVEL: 'silent',
+        NO_COLOR: '1',
+        ...this.#env,
+      },
+    });
+    return new Running(child);
+  }
+
+  /** Runs a command that ends. Where nothing is printed on the page, it must succeed. */
+  async #run(line: string, printed: string): Promise<void> {
+    const { code, stdout } = await this.#start(this.#withPorts(line)).exit;
+    const output = this.#asOnPage(stdout).trimEnd();
+    if (printed === '') assert.equal(code, 0, `${line}\n${output}`);
+    else assert.match(output, printedPattern(printed), line);
+  }
+
+  /** Starts a server in place of one on the same port, and waits for what it prints; behind `^C` for its end. */
+  async #serve(line: string, printed: string): Promise<void> {
+    const [before = '', after] = printed.split(interrupt);
+    const port = listens.exec(before)?.[1] ?? '';
+    const earlier = this.#servers.find((server) => server.port === port);
+    if (earlier !== undefined) await this.#stop(earlier, 'SIGTERM');
+    // In place of the shell, so that signals reach it.
+    const command = `exec env ${line.replace(/--port \d+/, '--port 0')}`;
+    const running = this.#start(this.#withPorts(command));
+    const server = { running, port };
+    this.#servers.push(server);
+    const [, real = ''] = await running.seen('stdout', listens);
+    this.#ports.set(port, real);
+    for (const [name, text] of this.#files) {
+      if (text.includes(`:${port}`)) this.#write(name, text);
+    }
+    if (line.includes('tandem serve')) await running.seen('stdout', lastOfBanner);
+    assert.match(this.#asOnPage(running.stdout).trimEnd(), printedPattern(before), line);
+    if (after === undefined) return;
+    await this.#stop(server, 'SIGINT');
+    assert.ok(running.stdout.trimEnd().endsWith(after.trimEnd()), running.stdout);
+  }
+
+  async #stop(server: Server, signal: NodeJS.Signals): Promise<void> {
+    server.running.child.kill(signal);
+    await server.running.exit;
+    this.#servers.splice(this.#servers.indexOf(server), 1);
+  }
+}

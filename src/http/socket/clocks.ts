@@ -36,9 +36,11 @@ export class ConnectionClocks {
   /**
    * Cuts the connection where it is silent or a message takes too long; pings it where nothing was heard for a while.
    *
+   * @param stalledMs for how long this thread was held up. It could not hear the client then, who was not silent for that
    * @returns since when it seems to be within a message; undefined: it is not
    */
-  look(now: number): number | undefined {
+  look(now: number, stalledMs: number): number | undefined {
+    if (stalledMs > 0) this.#skip(now, stalledMs);
     const { streamPingMs, socketIdleMs, longestMessageMs } = this.#limits;
     const { received } = this.#wire;
     if (received !== this.#received) {
@@ -57,6 +59,14 @@ export class ConnectionClocks {
       this.#wire.ping();
     }
     return since;
+  }
+
+  #skip(now: number, ms: number): void {
+    const later = (at: number): number => Math.min(now, at + ms);
+    this.heardAt = later(this.heardAt);
+    this.#pingedAt = later(this.#pingedAt);
+    this.#receivedAt = later(this.#receivedAt);
+    if (this.#withinSince !== undefined) this.#withinSince = later(this.#withinSince);
   }
 
   /**

@@ -211,8 +211,8 @@ export class SocketConnection implements MessageOwner, Subscriber {
   }
 
   /** Looks at the clocks of the connection: cuts it, pings it, or leaves it. See Sockets. */
-  look(now: number): number | undefined {
-    if (this.#backlog === undefined) return this.#clocks.look(now);
+  look(now: number, stalledMs: number): number | undefined {
+    if (this.#backlog === undefined) return this.#clocks.look(now, stalledMs);
     // The client can't see a ping before it has read what stands in front of it.
     const dueAt = this.#backlog.dueAt(this.#context.writeTimeoutMs, this.#streams > 0);
     if (now >= dueAt) this.#wire.cut();

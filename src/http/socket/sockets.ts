@@ -50,9 +50,10 @@ interface OpenSocket {
    * Looks at its clocks.
    *
    * @param now by `clockMs`
+   * @param stalledMs for how long before it this thread was held up: it could not hear the client
    * @returns since when it seems to be within a message; undefined: it is not
    */
-  look(now: number): number | undefined;
+  look(now: number, stalledMs: number): number | undefined;
 }
 
 const subscriptionIds = new SubscriptionIds();
@@ -68,6 +69,9 @@ interface SocketClocks {
 /** How often the clocks of all connections are looked at, milliseconds, at the least. */
 const mostLookMs = 1000;
 
+/** Beyond so many intervals between two looks this thread was held up. */
+const stalledTimes = 3;
+
 /** The open WebSockets of one server. One timer serves all of them, and stops where there is none. */
 export class Sockets {
   readonly #all = new Set<OpenSocket>();
@@ -75,6 +79,7 @@ export class Sockets {
   readonly #limits: () => HalfMessageLimits;
   readonly #halfMessages: HalfMessages;
   #timer: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
   #isDraining = false;
   readonly #vacancy = new Vacancy();
 
@@ -90,8 +95,11 @@ export class Sockets {
 
   add(connection: OpenSocket): void {
     this.#all.add(connection);
-    // `unref`: this timer alone must not keep the process alive.
-    this.#timer ??= setInterval(() => this.#look(), this.#lookMs).unref();
+    if (this.#timer === undefined) {
+      this.#lookedAt = clockMs();
+      // `unref`: this timer alone must not keep the process alive.
+      this.#timer = setInterval(() => this.#look(), this.#lookMs).unref();
+    }
     if (this.#isDraining) connection.drain();
   }
 
@@ -121,9 +129,11 @@ export class Sockets {
 
   #look(): void {
     const now = clockMs();
+    const stalledMs = Math.max(0, now - this.#lookedAt - this.#lookMs * stalledTimes);
+    this.#lookedAt = now;
     const half: HalfSocket[] = [];
     for (const connection of this.#all) {
-      const since = connection.look(now);
+      const since = connection.look(now, stalledMs);
       if (since !== undefined) half.push({ since, cut: () => connection.cut() });
     }
     this.#halfMessages.look(now, half, this.#limits());

@@ -37,9 +37,8 @@ export class UwsResponse {
   readonly #context: ResponseContext;
   readonly #res: HttpResponse;
   #isDone = false;
-  /** What the system did not take at once. */
-  #waiting: UwsReply | undefined;
-  #outlet: UwsEventOutlet | undefined;
+  /** What the connection still has to take: the rest of a large reply, or events. */
+  #unsent: UwsReply | UwsEventOutlet | undefined;
   /** The span of the request, where requests are traced. */
   span: HttpSpan | undefined = undefined;
 
@@ -74,8 +73,7 @@ export class UwsResponse {
   leave(): void {
     this.#finish();
     this.span?.left();
-    this.#waiting?.leave();
-    this.#outlet?.leave();
+    this.#unsent?.leave();
   }
 
   /** Writes a reply that is no JSON-RPC reply. */
@@ -139,8 +137,9 @@ export class UwsResponse {
       this.span?.answered(200);
       this.#finish();
     };
-    this.#outlet = new UwsEventOutlet(this.#res, this.#context.replies, events, lines, onEnd);
-    events.start(this.#outlet);
+    const outlet = new UwsEventOutlet(this.#res, this.#context.replies, events, lines, onEnd);
+    this.#unsent = outlet;
+    events.start(outlet);
   }
 
   /**
@@ -167,7 +166,7 @@ export class UwsResponse {
     }
     const taken = res.getWriteOffset();
     const onEnd = () => this.#finish();
-    this.#waiting = new UwsReply(this.#context.replies, res, bytes, taken, isShared, onEnd);
+    this.#unsent = new UwsReply(this.#context.replies, res, bytes, taken, isShared, onEnd);
   }
 
   /**

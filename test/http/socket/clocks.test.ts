@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
-import { starter } from '../harness.ts';
+import { starter, turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
 import { frame, opcodes, RawSocket } from './raw-socket.ts';
 
@@ -22,6 +22,20 @@ for (const transport of ['uws', 'node'] as const) {
       assert.equal(server.connections, 1);
       const { error } = JSON.parse(await socket.ask('{'));
       assert.equal(error.code, -32700);
+    });
+
+    test("the time in which the front end was held up is no client's silence", async (t) => {
+      const { client, server } = await start(t, { streamPingMs: 50, socketIdleMs: 200 });
+      const socket = await RawSocket.open(client());
+      for (let id = 0; id < 3; id++) {
+        await socket.ask(rpc('echo', 'x', id));
+        // A look at the clocks sees that these bytes have come. Then nobody on this thread reads or writes.
+        await pause(50);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+        await turns();
+      }
+      assert.equal(server.connections, 1);
+      await socket.ask(rpc('echo'));
     });
 
     test('a message that trickles is cut when no message may take so long, whatever else stands still', async (t) => {

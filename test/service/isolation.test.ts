@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
+import { patience } from '../patience.ts';
 import { ok, Running, resultOf } from './harness.ts';
 
 describe('while synchronous calls hold every worker', () => {
@@ -75,7 +76,7 @@ describe('piscina', () => {
     const { CountersByGroup } = await import('../../src/pool/stats.ts');
     const { RequestScope } = await import('../../src/dispatch/scope.ts');
     const { fixture, recorder } = await import('./harness.ts');
-    const config = resolveConfig({ workers: 2, spareWorkers: 0 });
+    const config = resolveConfig({ ...patience, workers: 2, spareWorkers: 0 });
     const deadlines = new DeadlineSweep();
     const { log } = recorder();
     const observation = new Observation({ ...config, log, onCall: [] });

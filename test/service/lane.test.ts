@@ -52,6 +52,11 @@ class Lane {
     return this.#pool.lane;
   }
 
+  /** Calls that the lane has taken, as the metrics tell. */
+  get calls(): number {
+    return this.running.dispatcher.metrics?.snapshot().counters.laneCalls ?? Number.NaN;
+  }
+
   get kills(): number {
     return this.#pool.kills;
   }
@@ -89,6 +94,8 @@ test('short calls are answered while a long one holds the only worker, and long 
   const { reply: long } = await lane.hold();
   const second = running.call('hold', 'second');
   const unknown = running.ask({ method: 'out.thread', id: 1 });
+  // On a busy machine the lane may have taken some of the first calls.
+  const [completed, laneCalls] = [lane.stats?.completed ?? 0, lane.calls];
   const threads = await Promise.all(Array.from({ length: 100 }, () => lane.short()));
   assert.deepEqual(new Set(threads), new Set([spare]));
   assert.ok(spare !== worker);
@@ -96,8 +103,8 @@ test('short calls are answered while a long one holds the only worker, and long 
   for (let i = 0; i < 10; i++) assert.equal(await lane.short(), spare);
   for (const waits of [long, second, unknown]) assert.equal(await isSettled(waits), false);
   assert.equal(running.journal.lines().includes(`second begins on ${spare}`), false);
-  assert.equal(lane.stats?.completed, 110);
-  assert.equal(running.dispatcher.metrics?.snapshot().counters.laneCalls, 110);
+  assert.equal(lane.stats?.completed, completed + 110);
+  assert.equal(lane.calls, laneCalls + 110);
   assert.equal(lane.stats?.inFlight, 0);
   running.release();
   assert.deepEqual(await Promise.all([long, second]), [ok('long', 'long'), ok('second', 'second')]);
@@ -206,11 +213,12 @@ test('calls short and long beside kills are each answered once', async (t) => {
   for (let n = 0; n < kills; n++) {
     const text = `kill ${n}`;
     // Some at a worker, some on the lane beside a call that holds the worker.
-    const reply =
+    const kill = (): Promise<string | undefined> =>
       n % 2 === 0
         ? running.ask({ method: 'spin', params: { file, text, spin: true }, id: text })
         : lane.ask({ method: 'shortWithLimit', text, hold: true });
-    assert.equal(await reply, expired(text, 100));
+    // On a busy machine its time may be over before it has begun: then it kills nobody.
+    while (lane.kills === n) assert.equal(await kill(), expired(text, 100));
   }
   isOver = true;
   await Promise.all(shorts);

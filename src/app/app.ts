@@ -37,6 +37,8 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** In place of the option `port`. */
   readonly port?: number | undefined;
+  /** In place of the option `socket`. */
+  readonly socket?: string | undefined;
   /**
    * Lets other processes of the same user listen on the same port too: the system shares the connections out
    * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever sets it must keep strangers off the port.
@@ -46,9 +48,13 @@ export interface ListenOptions {
 
 /** Where a server listens. */
 export interface Address {
+  /** Empty on a Unix socket. */
   readonly host: string;
+  /** 0 on a Unix socket. */
   readonly port: number;
-  /** The URL of the JSON-RPC path, as a client on this machine writes it. */
+  /** The path of the Unix socket; undefined: it listens on a port. */
+  readonly socket: string | undefined;
+  /** The URL of the JSON-RPC path, as a client on this machine writes it; `http+unix://%2Frun%2Frpc.sock/rpc`. */
   readonly url: string;
   /** The URL of /metrics; undefined where the option `metrics` is off. */
   readonly metricsUrl: string | undefined;
@@ -130,7 +136,7 @@ export class RpcApp {
     assertMainSide('listen');
     if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
     if (this.#listening !== undefined) throw new StartupError('this app listens already');
-    const { host, port, sharedPort } = this.#options;
+    const { host, port, socket, sharedPort } = this.#options;
     const { dispatcher } = this;
     const { config, metrics } = dispatcher;
     const { maxConnections, note: filesNote } = fittingConnections(config);
@@ -139,6 +145,7 @@ export class RpcApp {
       ...this.#options,
       host: at.host ?? host,
       port: at.port ?? port,
+      socket: at.socket ?? socket,
       sharedPort: at.sharedPort ?? sharedPort,
       maxConnections,
     };

@@ -38,6 +38,7 @@ export async function listenForAll(
     const own: HttpOptions = {
       ...options,
       port: metricsPort,
+      socket: '',
       serves: 'operations',
       maxConnections,
     };

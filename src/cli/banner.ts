@@ -75,9 +75,19 @@ function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-function curlLine(router: AnyRouter, call: ExampleCall | undefined, url: string): string {
+/** The command by which curl reaches a URL of this service. */
+function curlTo(url: string): string[] {
+  const [, scheme = '', socket = '', path = ''] =
+    /^(https?)\+unix:\/\/([^/]+)(.*)$/.exec(url) ?? [];
+  if (socket !== '') {
+    return ['curl', '--unix-socket', decodeURIComponent(socket), `${scheme}://localhost${path}`];
+  }
   // Without -g, curl reads the brackets of an IPv6 address as a pattern.
-  const command = url.includes('[') ? ['curl', '-g', url] : ['curl', url];
+  return url.includes('[') ? ['curl', '-g', url] : ['curl', url];
+}
+
+function curlLine(router: AnyRouter, call: ExampleCall | undefined, url: string): string {
+  const command = curlTo(url);
   const post =
     call === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(call)];
   const isStream = call !== undefined && router.get(call.method)?.stream !== undefined;

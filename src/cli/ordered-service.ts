@@ -2,6 +2,7 @@ import { RpcApp } from '../app/app.ts';
 import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
 import { messageOf } from '../base/message-of.ts';
+import type { Config } from '../config/config.ts';
 import { coresHere } from '../config/cores.ts';
 import { loadUws } from '../http/uws/load.ts';
 import { createLog, type Log } from '../observe/log.ts';
@@ -52,7 +53,7 @@ async function start(order: StartOrder): Promise<void> {
     ...(of > 1 && { base: { process: order.number } }),
   });
   log.open();
-  const sharesPort = of > 1 || (await canSharePort(config.transport));
+  const sharesPort = of > 1 || isOnSocketAlone(config) || (await canSharePort(config.transport));
   if (isStopping) return;
   const hooks = await hooksOf(config);
   if (isStopping) return;
@@ -72,6 +73,11 @@ async function start(order: StartOrder): Promise<void> {
   const text = banner(app, { ...config, url, version, cores: coresHere(), authenticates });
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
+}
+
+/** Processes of one service pass a Unix socket on, whichever server they have. */
+function isOnSocketAlone({ socket, metricsPort }: Config): boolean {
+  return socket !== '' && metricsPort === 'same';
 }
 
 /** Where the port can't be shared, a new process has to wait until the old one has let go of the port. */

@@ -25,7 +25,7 @@ export type ConfigOptions = {
 };
 
 /** Options that are lists. Code may pass a single entry instead of a list. */
-type Listed = 'corsOrigin' | 'allowedHosts' | 'trustedProxies';
+type Listed = 'corsOrigin' | 'corsHeaders' | 'allowedHosts' | 'trustedProxies';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 
@@ -98,6 +98,11 @@ function assertTogether(config: Config): void {
     const [given, missing] = config.tlsKey === '' ? ['tlsCert', 'tlsKey'] : ['tlsKey', 'tlsCert'];
     throw new StartupError(`option ${given} needs ${missing} beside it: give both, or neither`);
   }
+  if (config.corsCredentials && config.corsOrigin === '*') {
+    throw new StartupError(
+      'option corsCredentials needs a list in corsOrigin: with * any page could act for whoever has logged in',
+    );
+  }
   if (config.demoteAboveUs < config.inlineBelowUs) {
     throw new StartupError(
       `option demoteAboveUs (${config.demoteAboveUs}) must not be below inlineBelowUs (${config.inlineBelowUs}): a procedure would move back and forth`,
@@ -121,6 +126,11 @@ function assertTogether(config: Config): void {
   if (config.processes > 1 && !config.supervisor) {
     throw new StartupError(
       `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
+    );
+  }
+  if (config.socket !== '' && config.processes > 1) {
+    throw new StartupError(
+      `option socket: a Unix socket is of one process, so ${config.processes} can't be had; set processes to 1`,
     );
   }
   if (config.fairBy.startsWith('header:') && config.trustedProxies.length === 0) {

@@ -200,6 +200,19 @@ export function file(): Kind<string> {
   };
 }
 
+/** Permissions of a file, as `chmod` takes them. */
+export function fileMode(): Kind<number> {
+  const range = { min: 0, max: 0o777 };
+  return {
+    placeholder: 'octal',
+    allowed: 'octal digits as for chmod, 0 to 777 (in code a number: 0o660)',
+    repeatable: false,
+    fromText: (text) => (/^[0-7]{1,4}$/.test(text.trim()) ? Number.parseInt(text, 8) : text),
+    check: (value) => inRange(value, range),
+    toText: (value: number) => value.toString(8).padStart(3, '0'),
+  };
+}
+
 export function splitList(list: string): string[] {
   return list
     .split(',')
@@ -219,10 +232,11 @@ function checkList(value: unknown, shape: RegExp): readonly string[] | undefined
 
 /** Header names. The configuration holds them in lower case. */
 export function headerNames(): Kind<readonly string[]> {
-  const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+  // The grammar of HTTP allows a header named *, but whoever writes that means all headers.
+  const token = /^(?!\*$)[!#$%&'*+.^_`|~0-9a-z-]+$/i;
   return {
     placeholder: 'names',
-    allowed: 'header names, separated by commas',
+    allowed: 'header names, separated by commas, without *',
     repeatable: true,
     fromText: splitList,
     check: (value) =>
@@ -255,18 +269,18 @@ export function hosts(): Kind<readonly string[]> {
   };
 }
 
-/** Addresses and networks of them, `10.0.0.0/8`; the word `none` is the empty list. */
+/** Addresses and networks of them, `10.0.0.0/8`, and the word `unix`; the word `none` is the empty list. */
 export function addresses(): Kind<readonly string[]> {
   return {
     placeholder: 'addresses',
     allowed:
-      'none, or addresses and networks like 127.0.0.1, 10.0.0.0/8, fd00::/8, separated by commas',
+      'none, or addresses and networks like 127.0.0.1, 10.0.0.0/8, fd00::/8, and unix, separated by commas',
     repeatable: true,
     fromText: splitList,
     check: (value) => {
       const list: unknown = typeof value === 'string' ? [value] : value;
       if (Array.isArray(list) && list.length === 1 && list[0] === 'none') return Object.freeze([]);
-      const entries = checkList(list, /^[\da-f:.]+(?:\/\d{1,3})?$/i);
+      const entries = checkList(list, /^(?:[\da-f:.]+(?:\/\d{1,3})?|unix)$/i);
       return entries?.every(isNetwork) === true ? entries : undefined;
     },
     toText: (value: readonly string[]) => value.join(',') || 'none',
@@ -274,6 +288,7 @@ export function addresses(): Kind<readonly string[]> {
 }
 
 function isNetwork(entry: string): boolean {
+  if (entry === 'unix') return true;
   const [address = '', prefix = '0'] = entry.split('/');
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   return Number(prefix) <= bits;

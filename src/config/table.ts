@@ -5,6 +5,7 @@ import {
   bytes,
   duration,
   file,
+  fileMode,
   headerNames,
   hosts,
   integer,
@@ -53,6 +54,22 @@ export const table = {
     about: 'TCP port; 0 takes any free one',
     reason: 'above 1023, so it needs no privilege; PORT is what hosting platforms set',
   }),
+  socket: option({
+    group: 'Network',
+    kind: file(),
+    fallback: '',
+    about:
+      'Unix socket to listen on in place of host and port (not those of metricsPort): its path, of at most 93 bytes; the file of a server that has died is replaced',
+    reason: 'beside a proxy on the same machine no port is needed, and the file says who may call',
+  }),
+  socketMode: option({
+    group: 'Network',
+    kind: fileMode(),
+    fallback: 0o600,
+    about: 'Permissions of the file of the Unix socket; who may write to it may call',
+    reason:
+      'only this user: a proxy of another one must be let in by a decision, 660 with its group say',
+  }),
   path: option({
     group: 'Network',
     // No `:` and no `*`: the router of uWebSockets.js reads them as patterns.
@@ -76,6 +93,24 @@ export const table = {
     reason:
       'an open service is as open to pages as to curl; list origins where only the network guards it',
   }),
+  corsHeaders: option({
+    group: 'Network',
+    kind: headerNames(),
+    fallback: Object.freeze([]),
+    about:
+      'Request headers that pages may send beside content-type, authorization, traceparent and rpc-timeout-ms; repeatable',
+    reason:
+      'a browser asks before it sends any other header, and only the operator knows which are read',
+  }),
+  corsCredentials: option({
+    group: 'Network',
+    kind: onOff(),
+    fallback: false,
+    about:
+      'Let pages of the origins in corsOrigin send cookies and client certificates along; not with corsOrigin *',
+    reason:
+      'such a call acts for whoever has logged in at that browser, so the origin must be named',
+  }),
   allowedHosts: option({
     group: 'Network',
     kind: hosts(),
@@ -89,7 +124,7 @@ export const table = {
     kind: addresses(),
     fallback: Object.freeze([]),
     about:
-      'Addresses and networks of proxies whose Forwarded and X-Forwarded-For tell the address of the caller; none: those headers are not read; repeatable',
+      'Addresses and networks of proxies whose Forwarded and X-Forwarded-For tell the address of the caller; unix: whoever connects to the Unix socket; none: those headers are not read; repeatable',
     reason: 'anybody can send such a header; only the operator knows which proxies write it',
   }),
   fairBy: option({

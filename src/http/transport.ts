@@ -1,15 +1,20 @@
 import { lookup } from 'node:dns/promises';
+import { resolve } from 'node:path';
 import type { Service } from '../dispatch/service.ts';
 import { assertHttpOptions, type HttpOptions } from './edge/http-options.ts';
 import type { HttpServer } from './edge/http-server.ts';
 import { codeOf, listenError } from './edge/listen-error.ts';
-import { loadTls } from './edge/tls.ts';
+import { loadTls, type TlsFiles } from './edge/tls.ts';
+import { SocketFile } from './edge/unix-socket.ts';
 import { listenOnNode } from './node/server.ts';
 import type { UwsLoad } from './uws/load.ts';
 import { listenOnUws } from './uws/server.ts';
 
 /** `auto`: uWebSockets.js; or node:http with one warning line where the native binary can't load. */
 export type Transport = 'auto' | 'uws' | 'node';
+
+/** Listens at an address, or at the file of a Unix socket. */
+type Listen = (at: string | SocketFile, tls: TlsFiles | undefined) => Promise<HttpServer>;
 
 /** `listen` of listen.ts, with the function that loads the native module as a parameter. */
 export async function listenWith(
@@ -19,22 +24,48 @@ export async function listenWith(
   transport: Transport,
 ): Promise<HttpServer> {
   assertHttpOptions(options);
-  const host = await resolveHost(options);
-  const { tlsKey, tlsCert, warn } = options;
+  const { socket, socketMode, sharedPort, tlsKey, tlsCert, warn } = options;
+  const host = socket === '' ? await resolveHost(options) : '';
   const tls = tlsKey === '' ? undefined : await loadTls(tlsKey, tlsCert, warn);
+  const listen = await chosen(load, service, options, transport);
+  if (socket === '') return listen(host, tls);
+  const file = await SocketFile.prepare(resolve(socket), socketMode, sharedPort);
+  let server: HttpServer | undefined;
+  try {
+    server = await listen(file, tls);
+    await file.publish();
+    return server;
+  } catch (error) {
+    await server?.close();
+    throw error;
+  } finally {
+    await file.discard();
+  }
+}
+
+/** The server that `transport` names, or that there is. */
+async function chosen(
+  load: () => Promise<UwsLoad>,
+  service: Service,
+  options: HttpOptions,
+  transport: Transport,
+): Promise<Listen> {
+  const onNode: Listen = (at, tls) => listenOnNode(service, options, at, tls);
+  // Processes of one service pass a Unix socket on, whichever server they have.
+  const mustShare = options.sharedPort && options.socket === '';
   if (transport === 'node') {
-    if (options.sharedPort) throw notShared('node:http');
-    return listenOnNode(service, options, host, tls);
+    if (mustShare) throw notShared('node:http');
+    return onNode;
   }
   const { uws, reason } = await load();
-  if (uws !== undefined) return listenOnUws(uws, service, options, host, tls);
+  if (uws !== undefined) return (at, tls) => listenOnUws(uws, service, options, at, tls);
   if (transport === 'uws') {
     const error = new Error(`uWebSockets.js cannot load: ${reason}`);
     throw Object.assign(error, { code: 'ERR_UWS_UNAVAILABLE' });
   }
-  if (options.sharedPort) throw notShared(`uWebSockets.js cannot load (${reason}), and node:http`);
+  if (mustShare) throw notShared(`uWebSockets.js cannot load (${reason}), and node:http`);
   options.warn(`uWebSockets.js cannot load (${reason}): serving on node:http, which is slower`);
-  return listenOnNode(service, options, host, tls);
+  return onNode;
 }
 
 function notShared(who: string): Error {

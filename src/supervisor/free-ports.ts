@@ -1,22 +1,30 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { codeOf, listenError } from '../http/edge/listen-error.ts';
+import { assertSocketFree } from '../http/edge/unix-socket.ts';
 
-type Ports = Pick<Config, 'host' | 'port' | 'metricsPort'>;
+type Ports = Pick<Config, 'port' | 'metricsPort'>;
 
 /**
- * Checks that nobody else listens on the ports of a service. Its processes share their ports, and the system would let
- * a foreign process share them too.
+ * Checks that nobody else listens where a service will. Its processes share their ports, and the system would let a
+ * foreign process share them too; a Unix socket they take over from each other.
  *
  * @returns the ports; a free port in place of 0
  * @throws Error with the `code` of the operating system (EADDRINUSE, ...) and a one-line message
  */
-export async function freePorts({ host, port, metricsPort }: Ports): Promise<Omit<Ports, 'host'>> {
+export async function freePorts({
+  host,
+  port,
+  metricsPort,
+  socket,
+}: Ports & Pick<Config, 'host' | 'socket'>): Promise<Ports> {
   const probes: Server[] = [];
   try {
-    const own = await probe(host, port, probes);
+    if (socket !== '') await assertSocketFree(resolve(socket));
+    const own = socket === '' ? await probe(host, port, probes) : port;
     // Both ports are held at once: two times 0 must give two different ports.
     const other = metricsPort === 'same' ? metricsPort : await probe(host, metricsPort, probes);
     return { port: own, metricsPort: other };

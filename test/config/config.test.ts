@@ -37,9 +37,13 @@ describe('defaults', () => {
     assert.deepEqual(rest, {
       host: '127.0.0.1',
       port: 8000,
+      socket: '',
+      socketMode: 0o600,
       path: '/rpc',
       transport: 'auto',
       corsOrigin: '*',
+      corsHeaders: [],
+      corsCredentials: false,
       allowedHosts: [],
       trustedProxies: [],
       tlsKey: '',
@@ -210,6 +214,14 @@ describe('text of flags and variables', () => {
       { corsOrigin: ['https://a.example', 'https://b.example:8443', 'http://localhost:3000'] },
     ],
     [
+      { corsHeaders: 'X-Tenant', corsCredentials: true },
+      { corsHeaders: ['x-tenant'], corsCredentials: true },
+    ],
+    [
+      { socket: '/run/rpc.sock', socketMode: '660' },
+      { socket: '/run/rpc.sock', socketMode: 0o660 },
+    ],
+    [
       { forwardHeaders: 'X-User,x-user, traceparent' },
       { forwardHeaders: ['x-user', 'traceparent'] },
     ],
@@ -246,6 +258,12 @@ describe('a wrong value', () => {
     ['corsOrigin', '*,https://a.example'],
     ['corsOrigin', 'https://a.example\r\nx: y'],
     ['forwardHeaders', 'x user'],
+    ['forwardHeaders', '*'],
+    ['socketMode', '668'],
+    ['socketMode', '1777'],
+    ['socketMode', 'rw'],
+    ['corsHeaders', '*'],
+    ['corsHeaders', 'x-a,*'],
     ['workers', '0'],
     ['workerMemoryMb', '8'],
     ['niceIncrement', '20'],
@@ -448,6 +466,19 @@ describe('options that contradict each other', () => {
       refusal(() => resolveConfig({ fairBy: 'header:x-tenant' })),
       /^option fairBy \(header:x-tenant\) needs trustedProxies/,
     );
+    assert.match(
+      refusal(() => resolveConfig({ socket: '/run/rpc.sock', processes: 2 })),
+      /^option socket: a Unix socket is of one process/,
+    );
+  });
+
+  it('corsCredentials needs a list of origins', () => {
+    assert.match(
+      refusal(() => resolveConfig({ corsCredentials: true })),
+      /^option corsCredentials needs a list in corsOrigin/,
+    );
+    const corsOrigin = ['https://a.example'];
+    assert.equal(resolveConfig({ corsOrigin, corsCredentials: true }).corsCredentials, true);
   });
 });
 

@@ -11,8 +11,12 @@ export const defaults: HttpOptions = {
   host: '127.0.0.1',
   port: 0,
   sharedPort: false,
+  socket: '',
+  socketMode: 0o600,
   path: '/rpc',
   corsOrigin: '*',
+  corsHeaders: [],
+  corsCredentials: false,
   allowedHosts: [],
   trustedProxies: [],
   callerHeader: undefined,
@@ -70,9 +74,9 @@ export function starter(
       for (const { release } of service.held) release();
       await server.close();
     });
-    const { port } = server.address;
+    const { port, socket } = server.address;
     const client = () => {
-      const made = new RawClient(port, '127.0.0.1', certificate?.cert);
+      const made = new RawClient(socket ?? port, '127.0.0.1', certificate?.cert);
       clients.push(made);
       return made;
     };

@@ -41,12 +41,14 @@ export class RawClient {
   /** How long the reply is that comes in, once its head has told. */
   #wanted = 0;
 
-  /** @param ca PEM text of who signed the server's certificate; undefined: no TLS */
-  constructor(port: number, host = '127.0.0.1', ca?: string) {
+  /**
+   * @param port or the path of a Unix socket
+   * @param ca PEM text of who signed the server's certificate; undefined: no TLS
+   */
+  constructor(port: number | string, host = '127.0.0.1', ca?: string) {
+    const at = typeof port === 'string' ? { path: port } : { port, host };
     this.socket =
-      ca === undefined
-        ? connect({ port, host, noDelay: true })
-        : connectSecurely({ port, host, ca });
+      ca === undefined ? connect({ ...at, noDelay: true }) : connectSecurely({ ...at, ca });
     this.socket.on('data', (chunk) => {
       this.#chunks.push(chunk);
       this.#size += chunk.length;

@@ -1,3 +1,5 @@
+import type { HttpOptions } from './http-options.ts';
+
 /** The CORS headers of replies to one origin, made once. */
 export interface CorsLines {
   /** Flat: name, value, name, value. Never empty. */
@@ -27,25 +29,38 @@ function bytesOf(text: string): ArrayBuffer {
  * Makes the lookup of an origin's headers. With a list of origins, a matching origin gets the entry from the list,
  * never the header that it sent; any other origin gets none; and caches are told that replies vary by origin.
  */
-export function createCors(corsOrigin: '*' | readonly string[]): Cors {
+export function createCors({
+  corsOrigin,
+  corsCredentials,
+}: Pick<HttpOptions, 'corsOrigin' | 'corsCredentials'>): Cors {
   if (corsOrigin === '*') {
     const any = toLines(['access-control-allow-origin', '*']);
     return () => any;
   }
   const vary = ['vary', 'origin'];
   const foreign = toLines(vary);
+  const others = corsCredentials ? ['access-control-allow-credentials', 'true', ...vary] : vary;
   const known = new Map(
-    corsOrigin.map((entry) => [entry, toLines(['access-control-allow-origin', entry, ...vary])]),
+    corsOrigin.map((entry) => [entry, toLines(['access-control-allow-origin', entry, ...others])]),
   );
   return (origin) => (origin === undefined ? foreign : (known.get(origin) ?? foreign));
 }
 
-/** The headers of a preflight reply, beside those of the origin. */
-export const preflightHeaders: readonly string[] = [
-  'access-control-allow-methods',
-  'POST, GET, OPTIONS',
-  'access-control-allow-headers',
-  'content-type, authorization, traceparent, rpc-timeout-ms',
-  'access-control-max-age',
-  '86400',
-];
+/** The request headers that every page may send, since this service reads them. */
+const ownHeaders = ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms'];
+
+/**
+ * The headers of a preflight reply, beside those of the origin.
+ *
+ * @param corsHeaders names of further request headers, in lower case
+ */
+export function preflightHeaders(corsHeaders: readonly string[]): readonly string[] {
+  return [
+    'access-control-allow-methods',
+    'POST, GET, OPTIONS',
+    'access-control-allow-headers',
+    [...new Set([...ownHeaders, ...corsHeaders])].join(', '),
+    'access-control-max-age',
+    '86400',
+  ];
+}

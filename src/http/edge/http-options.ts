@@ -8,12 +8,21 @@ export interface HttpOptions {
   readonly port: number;
   /**
    * Whether other processes may listen on the port too; the system then shares connections out. uWebSockets.js only.
+   * Of a Unix socket: whether the last process that listens has it.
    */
   readonly sharedPort: boolean;
+  /** The path of a Unix socket to listen on in place of `host` and `port`; empty: none. */
+  readonly socket: string;
+  /** Permissions of the socket's file. */
+  readonly socketMode: number;
   /** The path at which JSON-RPC is served; literal, without patterns. */
   readonly path: string;
   /** `*`, or the origins that browsers may call from. */
   readonly corsOrigin: '*' | readonly string[];
+  /** Names, in lower case, of request headers that pages may send beside those that this service reads. */
+  readonly corsHeaders: readonly string[];
+  /** Whether pages of the origins in the list of `corsOrigin` may send cookies along. */
+  readonly corsCredentials: boolean;
   /** Hosts that a request may name, in lower case; empty: any host. */
   readonly allowedHosts: readonly string[];
   /** Addresses and networks of proxies that may name the caller's address; empty: none may. */
@@ -70,7 +79,7 @@ function isLoopback(host: string): boolean {
 
 /** What an operator should know at start, one line each (docs/protocol.md, "POST /rpc"). */
 export function startupNotes(options: HttpOptions): string[] {
-  if (options.corsOrigin !== '*' || !isLoopback(options.host)) return [];
+  if (options.corsOrigin !== '*' || options.socket !== '' || !isLoopback(options.host)) return [];
   return [
     `cors origin is '*': any web page open in a browser on this machine may call ${options.host}; ` +
       'set a list of origins to stop that',

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import type { HttpOptions } from './http-options.ts';
 import { lastElement } from './list-header.ts';
 
 /** The headers in which proxies name the peers that they serve. A header that was sent several times is joined. */
@@ -27,14 +28,25 @@ export interface Peers {
 /** Most trusted proxies in a row. A longer list is a header that somebody wrote to make this server read it. */
 const mostProxies = 16;
 
-/** @param trusted addresses and networks, `10.0.0.0/8`; empty: no header is ever read */
-export function createPeers(trusted: readonly string[]): Peers | undefined {
-  if (trusted.length === 0) return undefined;
-  const proxies = toBlockList(trusted);
+/** In the list of trusted proxies: whoever connects to the Unix socket. */
+const overSocket = 'unix';
+
+/**
+ * @param options `trustedProxies`: addresses, networks (`10.0.0.0/8`), and `unix`; empty: no header is ever read.
+ *   `socket`: not empty where all connections come over a Unix socket, and none has an address. Elsewhere a connection
+ *   without an address is one that has gone, which nobody trusts
+ */
+export function createPeers({
+  trustedProxies,
+  socket,
+}: Pick<HttpOptions, 'trustedProxies' | 'socket'>): Peers | undefined {
+  if (trustedProxies.length === 0) return undefined;
+  const proxies = toBlockList(trustedProxies.filter((entry) => entry !== overSocket));
+  const trustsSocket = socket !== '' && trustedProxies.includes(overSocket);
   const isProxy = (address: string): boolean =>
     proxies.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
-  const trusts = (connection: string | undefined): connection is string =>
-    connection !== undefined && isIP(connection) !== 0 && isProxy(connection);
+  const trusts = (connection: string | undefined): boolean =>
+    connection === undefined ? trustsSocket : isIP(connection) !== 0 && isProxy(connection);
   return {
     callerHeader: (connection, { caller }) =>
       caller !== undefined && trusts(connection) ? caller : undefined,

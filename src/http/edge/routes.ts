@@ -51,7 +51,7 @@ function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
 
 export function createRoutes(service: Service, options: HttpOptions): Routes {
   const { path, introspection, health, serves } = options;
-  const preflight = bodyless(204, preflightHeaders);
+  const preflight = bodyless(204, preflightHeaders(options.corsHeaders));
   const instead = serves === 'operations' ? 'calls have another port' : `call ${path}`;
   const notFound = rejection(404, `nothing is served here, ${instead}`);
   const allow = introspection ? 'POST, GET, HEAD, OPTIONS' : 'POST, OPTIONS';

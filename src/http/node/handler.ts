@@ -58,7 +58,8 @@ export function createNodeHandler(
   options: HttpOptions,
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
-  return createHandler(service, options, new InFlight(), mountedTarget, auth);
+  // The server that it is mounted in listens elsewhere.
+  return createHandler(service, { ...options, socket: '' }, new InFlight(), mountedTarget, auth);
 }
 
 /** The handler for a server of its own. It answers at `options.path` only. */
@@ -91,13 +92,13 @@ function createHandler(
     bodyTimeoutMs,
     eventStreams: { streamPingMs, writeTimeoutMs, replyMemory: service.replyMemory },
   };
-  const cors = createCors(options.corsOrigin);
+  const cors = createCors(options);
   const checks = createChecks(options);
   const routes = createRoutes(service, options);
   const connections = new NodeConnections();
   // One head for all requests: each request fills and reads it before its handler returns.
   const head = new RequestHead({ ...options, authenticate });
-  const peers = createPeers(options.trustedProxies);
+  const peers = createPeers(options);
 
   const handle = (mount: Mount, connection: NodeConnection): void => {
     const { req, res } = mount;

@@ -1,13 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import type { Service } from '../../dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
+import { type HttpServer, portAddress, type Scheme, socketAddress } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { bodyDeadlineMs } from '../edge/limits.ts';
 import { codeOf, listenError } from '../edge/listen-error.ts';
 import type { TlsFiles } from '../edge/tls.ts';
+import { SocketFile, socketError } from '../edge/unix-socket.ts';
 import { createOwnHandler } from './handler.ts';
 import { Upgrades } from './upgrade.ts';
 
@@ -35,6 +36,7 @@ class NodeServer implements HttpServer {
   readonly #server: Server;
   readonly #inFlight = new InFlight();
   readonly #upgrades: Upgrades;
+  #socketFile: SocketFile | undefined;
   #closing: Promise<void> | undefined;
   connections = 0;
   address: HttpServer['address'];
@@ -78,23 +80,33 @@ class NodeServer implements HttpServer {
     // 0: no limit. With one (2000 by default), node:http drops further headers in silence. Their size is limited
     // above.
     this.#server.maxHeadersCount = 0;
-    this.address = { host: options.host, port: options.port, url: '' };
+    this.address = portAddress(this.#scheme, options.host, options.port, options.path);
   }
 
-  async listen(host: string): Promise<this> {
+  async listen(at: string | SocketFile): Promise<this> {
     const { port, path } = this.#options;
-    await new Promise<void>((resolve, reject) => {
-      const fail = (error: Error) => reject(listenError(codeOf(error), host, port));
+    if (at instanceof SocketFile) {
+      await this.#listen({ path: at.private }, (code) => socketError(at.path, code));
+      this.#socketFile = at;
+      this.address = socketAddress(this.#scheme, at.path, path);
+      return this;
+    }
+    await this.#listen({ host: at, port, exclusive: true }, (code) => listenError(code, at, port));
+    // The address of a server that listens on a port is never a string or null.
+    const { port: real } = this.#server.address() as AddressInfo;
+    this.address = portAddress(this.#scheme, at, real, path);
+    return this;
+  }
+
+  #listen(at: ListenOptions, errorOf: (code: string) => Error): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const fail = (error: Error) => reject(errorOf(codeOf(error)));
       this.#server.once('error', fail);
-      this.#server.listen({ host, port, exclusive: true }, () => {
+      this.#server.listen(at, () => {
         this.#server.off('error', fail);
         resolve();
       });
     });
-    // The address of a server that listens on a port is never a string or null.
-    const { port: real } = this.#server.address() as AddressInfo;
-    this.address = { host, port: real, url: urlOf(this.#scheme, host, real, path) };
-    return this;
   }
 
   get sockets(): number {
@@ -107,6 +119,7 @@ class NodeServer implements HttpServer {
   }
 
   async #drain(): Promise<void> {
+    if (this.#socketFile !== undefined) await this.#socketFile.remove();
     // close() closes idle connections too.
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await this.#upgrades.close(this.#inFlight.drain(this.#options.shutdownGraceMs));
@@ -119,8 +132,8 @@ class NodeServer implements HttpServer {
 export function listenOnNode(
   service: Service,
   options: HttpOptions,
-  host: string,
+  at: string | SocketFile,
   tls: TlsFiles | undefined,
 ): Promise<HttpServer> {
-  return new NodeServer(service, options, tls).listen(host);
+  return new NodeServer(service, options, tls).listen(at);
 }

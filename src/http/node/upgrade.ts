@@ -45,7 +45,8 @@ export function createUpgradeHandler(
   auth?: Authenticator<MountedRequest>,
 ): MountedUpgrades {
   const inFlight = new InFlight();
-  const upgrades = new Upgrades(service, options, inFlight, auth);
+  // The server that it is mounted in listens elsewhere.
+  const upgrades = new Upgrades(service, { ...options, socket: '' }, inFlight, auth);
   return {
     handle: upgrades.handle,
     get size() {
@@ -80,9 +81,9 @@ export class Upgrades {
     this.#options = auth === undefined ? options : { ...options, authenticate: undefined };
     this.#inFlight = inFlight;
     this.#auth = auth;
-    this.#cors = createCors(options.corsOrigin);
+    this.#cors = createCors(options);
     this.#handshake = createHandshake(options, createChecks(options), auth === undefined);
-    this.#peers = createPeers(options.trustedProxies);
+    this.#peers = createPeers(options);
     this.#context = createSocketContext(service, options, inFlight);
     this.#head = new RequestHead(this.#options);
   }

@@ -12,7 +12,7 @@ import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
 import { type Cors, type CorsLines, createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import { type HttpServer, type Scheme, urlOf } from '../edge/http-server.ts';
+import { type HttpServer, portAddress, type Scheme, socketAddress } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { listenError, probe } from '../edge/listen-error.ts';
 import { createPeers, type Peers } from '../edge/peer.ts';
@@ -21,6 +21,7 @@ import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
 import type { TlsFiles } from '../edge/tls.ts';
+import { SocketFile, socketError } from '../edge/unix-socket.ts';
 import type { EventStreamOptions } from '../event-stream/event-stream.ts';
 import { socketFacts } from '../socket/facts.ts';
 import { createHandshake, type Handshake, subprotocolOf } from '../socket/handshake.ts';
@@ -50,6 +51,9 @@ type ListenOnHost = (
   callback: (socket: us_listen_socket | false) => void,
 ) => TemplatedApp;
 
+/** The type file leaves out that a failure gives `false`. */
+type ListenOnFile = (callback: (socket: us_listen_socket | false) => void, path: string) => void;
+
 /** The server on uWebSockets.js. Meant once per process, on the main thread. */
 class UwsServer implements HttpServer, ExchangeContext {
   readonly transport = 'uws';
@@ -74,6 +78,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly #head: RequestHead;
   #socket: us_listen_socket | undefined;
+  #socketFile: SocketFile | undefined;
   connections = 0;
   #closing: Promise<void> | undefined;
   address: HttpServer['address'];
@@ -84,10 +89,10 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.bodyTimeoutMs = options.bodyTimeoutMs;
     const { streamPingMs, writeTimeoutMs } = options;
     this.eventStreams = { streamPingMs, writeTimeoutMs, replyMemory: service.replyMemory };
-    this.peers = createPeers(options.trustedProxies);
+    this.peers = createPeers(options);
     this.#uws = uws;
     this.#options = options;
-    this.#cors = createCors(options.corsOrigin);
+    this.#cors = createCors(options);
     this.#checks = createChecks(options);
     this.#routes = createRoutes(service, options);
     this.#handshake = createHandshake(options, this.#checks, true);
@@ -101,7 +106,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#head = new RequestHead(options);
     this.replies = new UwsReplies(service.replyMemory, options.writeTimeoutMs);
     this.#scheme = tls === undefined ? 'http' : 'https';
-    this.address = { host: options.host, port: options.port, url: '' };
+    this.address = portAddress(this.#scheme, options.host, options.port, options.path);
     this.#app = createApp(uws, tls).filter((res, change) => this.#connection(res, Number(change)));
     if (options.serves !== 'operations') {
       this.#app.post(options.path, (res, req) => this.#post(res, req));
@@ -112,7 +117,26 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#app.any('/*', (res, req) => this.#other(res, req));
   }
 
-  async listen(host: string): Promise<this> {
+  listen(at: string | SocketFile): Promise<this> {
+    return at instanceof SocketFile ? this.#listenOnFile(at) : this.#listenOnPort(at);
+  }
+
+  async #listenOnFile(file: SocketFile): Promise<this> {
+    const socket = await new Promise<us_listen_socket | false>((resolve) => {
+      (this.#app.listen_unix as unknown as ListenOnFile).call(this.#app, resolve, file.private);
+    });
+    if (socket === false) {
+      this.#app.close();
+      // Where and how long the path is was checked. The library does not say what else is wrong.
+      throw socketError(file.path, 'ERR_UWS_LISTEN');
+    }
+    this.#socket = socket;
+    this.#socketFile = file;
+    this.address = socketAddress(this.#scheme, file.path, this.#options.path);
+    return this;
+  }
+
+  async #listenOnPort(host: string): Promise<this> {
     const { port, path, sharedPort } = this.#options;
     const socket = await new Promise<us_listen_socket | false>((resolve) => {
       (this.#app.listen as unknown as ListenOnHost).call(
@@ -129,7 +153,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     }
     this.#socket = socket;
     const real = this.#uws.us_socket_local_port(socket);
-    this.address = { host, port: real, url: urlOf(this.#scheme, host, real, path) };
+    this.address = portAddress(this.#scheme, host, real, path);
     return this;
   }
 
@@ -143,6 +167,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   }
 
   async #drain(): Promise<void> {
+    if (this.#socketFile !== undefined) await this.#socketFile.remove();
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     const answered = this.inFlight.drain(this.#options.shutdownGraceMs);
     this.#socketContext.sockets.drain();
@@ -280,15 +305,15 @@ function createApp(uws: Uws, tls: TlsFiles | undefined): TemplatedApp {
 /**
  * Starts a server on uWebSockets.js.
  *
- * @param host an address, or a name that resolves
+ * @param at an address, or a name that resolves; or the file of a Unix socket
  * @throws Error with the `code` of the operating system (EADDRINUSE, ...) and a one-line message
  */
 export function listenOnUws(
   uws: Uws,
   service: Service,
   options: HttpOptions,
-  host: string,
+  at: string | SocketFile,
   tls: TlsFiles | undefined,
 ): Promise<HttpServer> {
-  return new UwsServer(uws, service, options, tls).listen(host);
+  return new UwsServer(uws, service, options, tls).listen(at);
 }

@@ -89,4 +89,55 @@ export function cors(start: Start): void {
     assert.equal(reply.status, 200);
     assert.deepEqual(allowed(reply), { origin: undefined, vary: 'origin' });
   });
+
+  test('a preflight names the headers of corsHeaders behind those of the service, each once', async (t) => {
+    const { client } = await start(t, { corsHeaders: ['x-tenant', 'authorization', 'x-csrf'] });
+    const reply = await client().ask(
+      request('OPTIONS', '/rpc', [
+        'origin: https://a.example',
+        'access-control-request-method: POST',
+        'access-control-request-headers: x-tenant, x-other',
+      ]),
+    );
+    assert.equal(
+      header(reply, 'access-control-allow-headers'),
+      'content-type, authorization, traceparent, rpc-timeout-ms, x-tenant, x-csrf',
+    );
+  });
+
+  test('with corsCredentials, listed origins alone may send cookies', async (t) => {
+    const { client } = await start(t, { corsOrigin: origins, corsCredentials: true });
+    const one = client();
+    for (const [origin, credentials] of [
+      ['https://a.example', 'true'],
+      ['https://b.example', undefined],
+      ['null', undefined],
+    ] as const) {
+      const line = `origin: ${origin}`;
+      for (const bytes of [
+        post(rpc('echo'), { origin }),
+        post(rpc('large', 100_000), { origin }),
+        post('{}', { origin, 'content-type': 'text/plain' }),
+        request('OPTIONS', '/rpc', [line]),
+        request('GET', '/rpc', [line]),
+      ]) {
+        const reply = await one.ask(bytes);
+        assert.equal(header(reply, 'access-control-allow-credentials'), credentials);
+        assert.equal(header(reply, 'vary'), 'origin');
+      }
+    }
+  });
+
+  test('without corsCredentials, no reply allows them', async (t) => {
+    const { client } = await start(t, { corsOrigin: origins });
+    const one = client();
+    const origin = 'https://a.example';
+    for (const bytes of [
+      post(rpc('echo'), { origin }),
+      request('OPTIONS', '/rpc', [`origin: ${origin}`]),
+    ]) {
+      const reply = await one.ask(bytes);
+      assert.equal(header(reply, 'access-control-allow-credentials'), undefined);
+    }
+  });
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createPeers } from '../../../src/http/edge/peer.ts';
 
-const peers = createPeers(['10.0.0.0/8', '192.0.2.7', 'fd00::/8']);
+const trustedProxies = ['10.0.0.0/8', '192.0.2.7', 'fd00::/8'];
+const peers = createPeers({ trustedProxies, socket: '' });
 const proxy = '10.1.2.3';
 
 const byForwarded = (forwarded: string, connection = proxy) =>
@@ -94,7 +95,8 @@ const forwarded: Rows = [
 ];
 
 describe('the address of a caller behind trusted proxies', () => {
-  test('none is trusted where none is named', () => assert.equal(createPeers([]), undefined));
+  test('none is trusted where none is named', () =>
+    assert.equal(createPeers({ trustedProxies: [], socket: '' }), undefined));
 
   for (const [header, address] of forwardedFor) {
     const shown = JSON.stringify(header.slice(0, 60));

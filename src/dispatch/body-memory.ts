@@ -207,8 +207,7 @@ interface KeptBuffer {
  * lets go.
  */
 export class BodyLease {
-  /** Exactly the body. The buffer behind it may be longer, and then holds bytes of earlier bodies. */
-  readonly bytes: Buffer;
+  #bytes: Buffer;
   #holders = 1;
   readonly #giveBack: (buffer: SharedArrayBuffer) => void;
 
@@ -217,8 +216,18 @@ export class BodyLease {
     length: number,
     giveBack: (buffer: SharedArrayBuffer) => void,
   ) {
-    this.bytes = Buffer.from(buffer, 0, length);
+    this.#bytes = Buffer.from(buffer, 0, length);
     this.#giveBack = giveBack;
+  }
+
+  /** Exactly the body. The buffer behind it may be longer, and then holds bytes of earlier bodies. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  /** The body turned out to be shorter than was thought. All of the buffer goes on counting. */
+  shorten(length: number): void {
+    this.#bytes = this.#bytes.subarray(0, length);
   }
 
   /** Adds a holder. */

@@ -1,6 +1,7 @@
 import { describe } from 'node:test';
 import { bodies } from './behaviour/bodies.ts';
 import { calls } from './behaviour/calls.ts';
+import { chunked } from './behaviour/chunked.ts';
 import { connections } from './behaviour/connections.ts';
 import { cors } from './behaviour/cors.ts';
 import { drain } from './behaviour/drain.ts';
@@ -22,6 +23,7 @@ export function behaviour(transport: 'uws' | 'node'): void {
     rejections(start);
     framing(start, transport);
     bodies(start, transport);
+    chunked(start, transport);
     slowBodies(start);
     cors(start);
     hosts(start);

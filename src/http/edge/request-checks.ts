@@ -13,9 +13,9 @@ export interface Checks {
   framing(head: RequestHead): Answer | undefined;
   /** For every request except those to a health route. */
   host(head: RequestHead): Answer | undefined;
-  /** For a call (POST on the path); includes `framing` and `host`. */
+  /** For a call (POST on the path); includes `framing` and `host`. The body of a call alone may come in chunks. */
   call(head: RequestHead): Answer | undefined;
-  /** For a body whose length is known only after it was read. */
+  /** For a body whose length is known only after it was read, or while it is read. */
   bodyLength(bytes: number): Answer | undefined;
 }
 
@@ -69,9 +69,11 @@ export function createChecks(
     `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
   );
   // These refusals close the connection: one server may see the end of such a request where another sees its middle.
-  const encodedTransfer = rejection(411, 'transfer-encoding is not accepted, send content-length', {
-    close: true,
-  });
+  const encodedTransfer = rejection(
+    411,
+    'transfer-encoding is accepted of calls only, as chunked alone: send content-length',
+    { close: true },
+  );
   const badLength = rejection(400, 'content-length must be sent once and hold digits only', {
     close: true,
   });
@@ -91,7 +93,9 @@ export function createChecks(
   const farTooLarge = tooLarge(maxBodyBytes, true);
 
   function framing(head: RequestHead): Answer | undefined {
-    if (head.transferEncoding !== undefined) return encodedTransfer;
+    return head.transferEncoding === undefined ? headers(head) : encodedTransfer;
+  }
+  function headers(head: RequestHead): Answer | undefined {
     if (Number.isNaN(head.contentLength)) return badLength;
     if (head.hosts > 1) return repeatedHost;
     if (head.bytes > maxHeaderBytes || head.count > maxHeaders) return headersTooLarge;
@@ -112,10 +116,11 @@ export function createChecks(
     return bytes > maxBodyBytes * discardFactor ? farTooLarge : large;
   }
   function call(head: RequestHead): Answer | undefined {
-    const unsound = framing(head) ?? host(head);
+    const { isChunked } = head;
+    const unsound = (isChunked ? headers(head) : framing(head)) ?? host(head);
     if (unsound !== undefined) return unsound;
-    if (head.contentLength === -1) return lengthRequired;
-    const sized = bodyLength(head.contentLength);
+    if (!isChunked && head.contentLength === -1) return lengthRequired;
+    const sized = isChunked ? undefined : bodyLength(head.contentLength);
     if (sized !== undefined) return sized;
     if (!isJsonContentType(head.contentType)) return unsupportedType;
     if (!isPlainEncoding(head.contentEncoding)) return unsupportedEncoding;

@@ -46,6 +46,8 @@ export class RequestHead {
   /** -1: not sent; NaN: not digits, or sent twice. */
   contentLength = -1;
   transferEncoding: string | undefined;
+  /** HTTP/1.0, which knows no chunks: a Transfer-Encoding means nothing certain there (RFC 9112, 6.1). */
+  isOld = false;
   host: string | undefined;
   /** How many Host headers were sent. */
   hosts = 0;
@@ -91,6 +93,7 @@ export class RequestHead {
     this.contentEncoding = undefined;
     this.contentLength = -1;
     this.transferEncoding = undefined;
+    this.isOld = false;
     this.host = undefined;
     this.hosts = 0;
     this.origin = undefined;
@@ -107,6 +110,16 @@ export class RequestHead {
     this.#proxyForwardedFor = undefined;
     this.#callerHeader = undefined;
     return this;
+  }
+
+  /** Whether the chunks of the body tell its length, and nothing else does. */
+  get isChunked(): boolean {
+    return (
+      this.transferEncoding !== undefined &&
+      this.transferEncoding.toLowerCase() === 'chunked' &&
+      this.contentLength === -1 &&
+      !this.isOld
+    );
   }
 
   /** What proxies say of the caller; undefined: no proxy is trusted. */

@@ -8,6 +8,7 @@ import { largeBody } from '../../jsonrpc/body.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure, lateBody } from '../edge/answer.ts';
 import type { ArrivingBody, BodyDeadlines } from '../edge/body-deadlines.ts';
+import type { ChunkedBody } from '../edge/chunked-body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { bodyDeadlineMs, writeDeadlineMs } from '../edge/limits.ts';
@@ -46,7 +47,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
   bytes = 0;
   dueAt = 0;
   /** The memory of the body. Released with the reply, or when the client goes before the body was handed over. */
-  #body: RequestBody | undefined;
+  #body: RequestBody | ChunkedBody | undefined;
   /** The body was handed over to the service. */
   #isHandled = false;
   /** Bytes of the reply and its head that count as unread. */
@@ -128,6 +129,38 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
     this.#req.on('end', () => {
       if (!this.#over && !this.#replied) this.#handle(bytes ?? new Uint8Array(0), scope);
     });
+  }
+
+  /** Reads a body that comes in chunks and answers the request. */
+  callChunked(body: ChunkedBody, scope: RequestScope): void {
+    this.#scope = scope;
+    this.#body = body;
+    const { bodyDeadlines, bodyTimeoutMs } = this.#context;
+    const { receivedAt } = scope;
+    this.dueAt = receivedAt + bodyDeadlineMs(0, bodyTimeoutMs);
+    bodyDeadlines.add(this);
+    this.#req.on('data', (chunk: Buffer) => {
+      if (this.#over || this.#replied) return;
+      const cut = body.add(chunk);
+      this.dueAt = receivedAt + bodyDeadlineMs(body.length, bodyTimeoutMs);
+      if (cut !== undefined) this.#refuse(cut);
+    });
+    this.#req.on('end', () => {
+      if (this.#over || this.#replied) return;
+      const whole = body.end();
+      if (!(whole instanceof Uint8Array)) {
+        this.#refuse(whole);
+        return;
+      }
+      scope.body = body.lease;
+      this.#handle(whole, scope);
+    });
+  }
+
+  #refuse(answer: Answer): void {
+    this.#context.bodyDeadlines.delete(this);
+    this.answer(answer);
+    this.#scope?.cancel();
   }
 
   onLate(): void {

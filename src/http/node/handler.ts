@@ -8,6 +8,7 @@ import { admitted } from '../edge/admission.ts';
 import { outOfMemory } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
+import { ChunkedBody } from '../edge/chunked-body.ts';
 import { createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { addressText } from '../edge/http-server.ts';
@@ -151,7 +152,9 @@ function createHandler(
       const scope = new RequestScope(facts);
       if (exchange.span !== undefined) scope.trace = exchange.span.calls;
       if (acceptsEventStream(head.accept)) exchange.takeEvents(scope);
-      const take = bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);
+      const take = head.isChunked
+        ? chunksTaker(exchange, mount, checks, service.bodyMemory, options)
+        : bodyTaker(exchange, mount, checks, service.bodyMemory, head.contentLength);
       if (take === undefined) return;
       scope.verdict = askWho();
       take(scope);
@@ -173,6 +176,19 @@ function createHandler(
     const connection = connections.of(mount.req.socket);
     connection.take(() => handle(mount, connection));
   };
+}
+
+/** As `bodyTaker`, for a body that comes in chunks: it takes its memory as it grows. */
+function chunksTaker(
+  exchange: NodeExchange,
+  mount: Mount,
+  checks: Checks,
+  memory: BodyMemory,
+  { maxBodyBytes }: HttpOptions,
+): ((scope: RequestScope) => void) | undefined {
+  if (isRead(mount.req)) return bodyTaker(exchange, mount, checks, memory, 0);
+  const body = new ChunkedBody(memory, maxBodyBytes, checks);
+  return (scope) => exchange.callChunked(body, scope);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import { heartbeat } from '../event-stream/event-text.ts';
 import { writeLines } from './head-lines.ts';
-import type { UwsReplies } from './reply.ts';
+import type { Closer, UwsReplies } from './reply.ts';
 
 /**
  * Events on uWebSockets.js: one chunk for each write. What a write leaves unsent, uWebSockets.js keeps, and sends when
@@ -13,6 +13,8 @@ export class UwsEventOutlet implements EventOutlet {
   readonly #replies: UwsReplies;
   readonly #stream: EventStream;
   readonly #onEnd: () => void;
+  readonly #closer: Closer | undefined;
+  #hasEnded = false;
   /** Headers of the reply; undefined: they were written. */
   #lines: readonly string[] | undefined;
   /** The last write was not taken whole. */
@@ -21,6 +23,7 @@ export class UwsEventOutlet implements EventOutlet {
   /**
    * @param lines flat: name, value, name, value
    * @param onEnd called when the reply is about to end; where the connection goes, call `leave` instead
+   * @param closer closes the connection behind the end; undefined: the connection goes on
    */
   constructor(
     res: HttpResponse,
@@ -28,12 +31,14 @@ export class UwsEventOutlet implements EventOutlet {
     stream: EventStream,
     lines: readonly string[],
     onEnd: () => void,
+    closer?: Closer,
   ) {
     this.#res = res;
     this.#replies = replies;
     this.#stream = stream;
     this.#lines = lines;
     this.#onEnd = onEnd;
+    this.#closer = closer;
     // Without this listener, a timer of uWebSockets.js goes on beside a backlog that was sent, and ends the connection.
     res.onWritable(() => {
       this.offer();
@@ -50,6 +55,7 @@ export class UwsEventOutlet implements EventOutlet {
       for (const text of texts) isTaken = this.#res.write(text);
       if (isTaken && isLast) this.#end();
     });
+    if (this.#hasEnded) this.#closer?.close();
     this.#isBlocked = !isTaken;
     return isTaken;
   }
@@ -66,6 +72,7 @@ export class UwsEventOutlet implements EventOutlet {
 
   end(): void {
     this.#res.cork(() => this.#end());
+    this.#closer?.close();
   }
 
   cut(): void {
@@ -79,6 +86,7 @@ export class UwsEventOutlet implements EventOutlet {
 
   #end(): void {
     this.leave();
+    this.#hasEnded = true;
     this.#onEnd();
     // Never with a closing of the connection, which would be written into the body.
     this.#res.end();

@@ -2,31 +2,23 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
-import type { Service } from '../../dispatch/service.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure, lateBody, outOfMemory } from '../edge/answer.ts';
 import type { AuthRequest, HttpAuthenticator } from '../edge/auth-request.ts';
-import type { ArrivingBody, BodyDeadlines } from '../edge/body-deadlines.ts';
+import type { ArrivingBody } from '../edge/body-deadlines.ts';
+import type { ChunkedBody } from '../edge/chunked-body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import { bodyDeadlineMs } from '../edge/limits.ts';
-import type { Peers } from '../edge/peer.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import { acceptsEventStream } from '../event-stream/accepts.ts';
-import { EventStream, type EventStreamOptions } from '../event-stream/event-stream.ts';
+import { EventStream } from '../event-stream/event-stream.ts';
+import { readChunks } from './chunks.ts';
+import { afterTurn, sendInCork } from './corked.ts';
+import type { ExchangeContext } from './exchange-context.ts';
 import { UwsFacts } from './facts.ts';
-import { type ResponseContext, UwsResponse } from './response.ts';
-
-/** What all requests of one server share. */
-export interface ExchangeContext extends ResponseContext {
-  readonly service: Service;
-  readonly warn: (message: string) => void;
-  /** Undefined: no proxy is trusted. */
-  readonly peers: Peers | undefined;
-  readonly bodyDeadlines: BodyDeadlines;
-  readonly bodyTimeoutMs: number;
-  readonly eventStreams: EventStreamOptions;
-}
+import type { Closer } from './reply.ts';
+import { UwsResponse } from './response.ts';
 
 /**
  * One request on uWebSockets.js, from its handler to its last byte: its body comes, the service gets it, the reply goes to
@@ -45,7 +37,7 @@ export class UwsExchange implements ArrivingBody, ReplySink {
   #cors: CorsLines | undefined;
   #scope: RequestScope | undefined;
   /** The memory of the body. Released with the reply, or when the client goes before the body was handed over. */
-  #body: RequestBody | undefined;
+  #body: RequestBody | ChunkedBody | undefined;
   /** The body was handed over to the service. */
   #isHandled = false;
   /** During a drain: this is still the turn of the parser that read the body. */
@@ -87,20 +79,8 @@ export class UwsExchange implements ArrivingBody, ReplySink {
       this.answer(outOfMemory, cors, false);
       return false;
     }
-    this.#body = body;
-    this.facts.take(head);
-    this.#cors = cors;
     this.#closes = head.closes;
-    const scope = new RequestScope(this.facts);
-    scope.body = body.lease;
-    const { span } = this.#response;
-    if (span !== undefined) scope.trace = span.calls;
-    this.#scope = scope;
-    const { bodyDeadlines, bodyTimeoutMs, eventStreams } = this.#context;
-    if (acceptsEventStream(head.accept))
-      scope.streams = this.#events = new EventStream(eventStreams);
-    this.dueAt = scope.receivedAt + bodyDeadlineMs(head.contentLength, bodyTimeoutMs);
-    bodyDeadlines.add(this);
+    const scope = this.#expect(body, head, cors);
     this.#res.onData((chunk, last) => {
       if (this.#response.isDone) return;
       // The bytes may be a view that is valid until this callback returns. `handle` reads a small body before it
@@ -109,6 +89,52 @@ export class UwsExchange implements ArrivingBody, ReplySink {
       if (last && bytes !== undefined) this.#handle(bytes, scope);
     });
     return true;
+  }
+
+  /** `call` for a body that comes in chunks. See `readChunks`. */
+  callChunked(body: ChunkedBody, head: RequestHead, cors: CorsLines): void {
+    const scope = this.#expect(body, head, cors);
+    const { bodyDeadlines, bodyTimeoutMs } = this.#context;
+    const refuse = (answer: Answer): void => {
+      bodyDeadlines.delete(this);
+      this.answer(answer, cors, false);
+      scope.cancel();
+    };
+    readChunks(this.#res, this.#response, body, {
+      onBytes: (length) => {
+        this.dueAt = scope.receivedAt + bodyDeadlineMs(length, bodyTimeoutMs);
+      },
+      onLast: () => bodyDeadlines.delete(this),
+      refuse,
+      take: (whole) => {
+        scope.body = body.lease;
+        this.#handle(whole, scope);
+      },
+    });
+  }
+
+  /** Closes the connection behind the answer. */
+  set closer(closer: Closer) {
+    this.#response.closer = closer;
+  }
+
+  /** What is the same whether or not the body's length is known. */
+  #expect(body: RequestBody | ChunkedBody, head: RequestHead, cors: CorsLines): RequestScope {
+    this.#body = body;
+    this.facts.take(head);
+    this.#cors = cors;
+    const scope = new RequestScope(this.facts);
+    scope.body = body.lease;
+    const { span } = this.#response;
+    if (span !== undefined) scope.trace = span.calls;
+    this.#scope = scope;
+    const { bodyDeadlines, bodyTimeoutMs, eventStreams } = this.#context;
+    if (acceptsEventStream(head.accept))
+      scope.streams = this.#events = new EventStream(eventStreams);
+    const length = head.isChunked ? 0 : head.contentLength;
+    this.dueAt = scope.receivedAt + bodyDeadlineMs(length, bodyTimeoutMs);
+    bodyDeadlines.add(this);
+    return scope;
   }
 
   onLate(): void {
@@ -207,16 +233,14 @@ export class UwsExchange implements ArrivingBody, ReplySink {
   onReply(reply: Reply): void {
     this.#body?.release();
     if (this.#response.isDone) return;
-    corked.exchange = this;
-    corked.reply = reply;
     try {
-      this.#response.cork(sendCorked);
+      sendInCork(this.#response, this, reply);
     } catch (error) {
       this.#context.warn(`a reply could not be written: ${String(error)}`);
     }
   }
 
-  /** Sends the reply of `corked`. */
+  /** Called by `sendInCork`. */
   sendCorked(reply: Reply): void {
     this.#send(reply, this.#isInTurn);
   }
@@ -272,24 +296,4 @@ export class UwsExchange implements ArrivingBody, ReplySink {
     if (!this.#isHandled) this.#body?.release();
     this.#scope?.cancel();
   }
-}
-
-/** What `sendCorked` sends. One function for all replies: a cork takes one without arguments, and calls it at once. */
-const corked: { exchange: UwsExchange | undefined; reply: Reply } = {
-  exchange: undefined,
-  reply: undefined,
-};
-
-function sendCorked(): void {
-  const { exchange, reply } = corked;
-  corked.exchange = undefined;
-  corked.reply = undefined;
-  exchange?.sendCorked(reply);
-}
-
-/** Settles after the parser's turn, and after everything that is read in this turn of the event loop. */
-async function afterTurn(reply: Reply | Promise<Reply>): Promise<Reply> {
-  const settled = await reply;
-  await new Promise((resolve) => setImmediate(resolve));
-  return settled;
 }

@@ -9,6 +9,12 @@ import { bodilessPerTurn, writeDeadlineMs } from '../edge/limits.ts';
  */
 const offerMs = 2500;
 
+/**
+ * Closes a connection behind its last reply. It is a second object for the same response: the first one can't be touched
+ * once it has written all.
+ */
+export type Closer = Pick<HttpResponse, 'close'>;
+
 /** What may have bytes that the system had no room for. */
 interface Offering {
   /** Offers them to the system again. */
@@ -73,6 +79,7 @@ export class UwsReply implements WaitingReply {
   readonly #onEnd: () => void;
   readonly #since = performance.now();
   readonly #deadline: NodeJS.Timeout;
+  readonly #closer: Closer | undefined;
   #taken: number;
   #isOver = false;
 
@@ -80,6 +87,7 @@ export class UwsReply implements WaitingReply {
    * @param body whole; `taken` of its bytes were written
    * @param isShared whether the bytes exist once, however many clients wait for them
    * @param onEnd called when the last byte is written; where the connection goes, call `leave` instead
+   * @param closer closes the connection behind the last byte; undefined: the connection goes on
    */
   constructor(
     replies: UwsReplies,
@@ -88,6 +96,7 @@ export class UwsReply implements WaitingReply {
     taken: number,
     isShared: boolean,
     onEnd: () => void,
+    closer?: Closer,
   ) {
     const { byteLength } = body;
     this.bytes = byteLength;
@@ -96,9 +105,14 @@ export class UwsReply implements WaitingReply {
     this.#rest = body;
     this.#taken = taken;
     this.#onEnd = onEnd;
+    this.#closer = closer;
     const deadlineMs = writeDeadlineMs(byteLength, replies.writeTimeoutMs);
     this.#deadline = setTimeout(() => this.cut(), deadlineMs);
-    res.onWritable((offset) => this.#write(offset));
+    res.onWritable((offset) => {
+      const written = this.#write(offset);
+      if (this.#isOver) this.#closer?.close();
+      return written;
+    });
     replies.add(this);
     if (!isShared) replies.memory.add(this);
   }
@@ -109,7 +123,10 @@ export class UwsReply implements WaitingReply {
 
   /** Writes as much as there is room for, whether the system has reported room or not. */
   offer(): void {
-    if (!this.#isOver) this.#res.cork(() => this.#write(this.#res.getWriteOffset()));
+    if (this.#isOver) return;
+    this.#res.cork(() => this.#write(this.#res.getWriteOffset()));
+    // Behind the cork: what it still holds would be lost.
+    if (this.#isOver) this.#closer?.close();
   }
 
   cut(): void {

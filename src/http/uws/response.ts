@@ -12,7 +12,7 @@ import type { EventStream } from '../event-stream/event-stream.ts';
 import { eventStreamLines } from '../event-stream/event-text.ts';
 import { UwsEventOutlet } from './event-outlet.ts';
 import { closeLines, endHead, writeLines } from './head-lines.ts';
-import { type BodilessReplies, type UwsReplies, UwsReply } from './reply.ts';
+import { type BodilessReplies, type Closer, type UwsReplies, UwsReply } from './reply.ts';
 
 /** What all responses of one server share. */
 export interface ResponseContext {
@@ -39,6 +39,10 @@ export class UwsResponse {
   #isDone = false;
   /** What the connection still has to take: the rest of a large reply, or events. */
   #unsent: UwsReply | UwsEventOutlet | undefined;
+  /** uWebSockets.js closes the connection when its client has taken all. */
+  #closesItself = false;
+  /** Closes the connection behind the answer; undefined: the connection goes on. */
+  closer: Closer | undefined;
   /** The span of the request, where requests are traced. */
   span: HttpSpan | undefined = undefined;
 
@@ -60,7 +64,10 @@ export class UwsResponse {
 
   /** Runs `write` corked; where the response is done, not at all. */
   cork(write: () => void): void {
-    if (!this.#isDone) this.#res.cork(write);
+    if (this.#isDone) return;
+    this.#res.cork(write);
+    // Behind the cork: what it still holds would be lost.
+    if (this.#isDone && !this.#closesItself) this.closer?.close();
   }
 
   /** The connection becomes a WebSocket: the response must not be touched afterwards. */
@@ -84,11 +91,11 @@ export class UwsResponse {
     res.writeStatus(`${status} ${STATUS_CODES[status]}`);
     writeLines(res, headers);
     writeLines(res, cors.lines);
-    if (this.#context.inFlight.draining && !close) writeLines(res, closeLines);
-    if (body !== undefined && close) {
+    const closes = close || this.closer !== undefined;
+    if (this.#context.inFlight.draining && !closes) writeLines(res, closeLines);
+    if (body !== undefined && closes) {
       // The reply keeps its body even for HEAD, since nothing is read behind it.
-      this.#finish();
-      res.end(body.toString().padEnd(overfull), true);
+      this.#endAndClose(body.toString().padEnd(overfull));
     } else if (body === undefined || headOnly) {
       this.#endBodiless(() => {
         if (body === undefined) res.endWithoutBody();
@@ -108,36 +115,41 @@ export class UwsResponse {
     const res = this.#res;
     this.span?.answered(reply === undefined ? 204 : 200);
     const { draining } = this.#context.inFlight;
+    const isLast = this.closer !== undefined;
     const { lines, jsonName, jsonValue } = cors;
     if (reply === undefined) {
       res.writeStatus('204 No Content');
       writeLines(res, lines);
       if (rateNotice !== undefined) writeLines(res, rateLimitLines(rateNotice));
-      if (draining) writeLines(res, closeLines);
+      if (draining || isLast) writeLines(res, closeLines);
       this.#endBodiless(() => res.endWithoutBody());
     } else {
       res.writeHeader(jsonName, jsonValue);
       if (rateNotice !== undefined) writeLines(res, rateLimitLines(rateNotice));
-      if (draining && !inTurn && typeof reply === 'string' && reply.length <= smallReply) {
+      const isSmall = typeof reply === 'string' && reply.length <= smallReply;
+      if ((draining && !inTurn && isSmall) || (isLast && reply.length <= corkBytes)) {
         // Closes even the connections of clients that ignore "connection: close": a drain under load would otherwise
         // never end.
-        this.#finish();
-        res.end(reply, true);
+        this.#endAndClose(reply);
         return;
       }
-      if (draining) writeLines(res, closeLines);
+      if (draining || isLast) writeLines(res, closeLines);
       this.#write(reply, false);
     }
   }
 
   /** Answers by events. The span ends with the last of them. */
   sendEvents(events: EventStream, cors: CorsLines, rateNotice: RateNotice | undefined): void {
-    const lines = [...eventStreamLines, ...cors.lines, ...rateLimitLines(rateNotice)];
+    const { closer } = this;
+    const closing = closer === undefined ? [] : closeLines;
+    const limit = rateLimitLines(rateNotice);
+    const lines = [...eventStreamLines, ...cors.lines, ...limit, ...closing];
     const onEnd = () => {
       this.span?.answered(200);
       this.#finish();
     };
-    const outlet = new UwsEventOutlet(this.#res, this.#context.replies, events, lines, onEnd);
+    const { replies } = this.#context;
+    const outlet = new UwsEventOutlet(this.#res, replies, events, lines, onEnd, closer);
     this.#unsent = outlet;
     events.start(outlet);
   }
@@ -166,7 +178,14 @@ export class UwsResponse {
     }
     const taken = res.getWriteOffset();
     const onEnd = () => this.#finish();
-    this.#unsent = new UwsReply(this.#context.replies, res, bytes, taken, isShared, onEnd);
+    const { replies } = this.#context;
+    this.#unsent = new UwsReply(replies, res, bytes, taken, isShared, onEnd, this.closer);
+  }
+
+  #endAndClose(body: string | Uint8Array): void {
+    this.#finish();
+    this.#closesItself = true;
+    this.#res.end(body, true);
   }
 
   /**

@@ -10,23 +10,25 @@ import { admitted } from '../edge/admission.ts';
 import { failure } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
+import { ChunkedBody } from '../edge/chunked-body.ts';
 import { type Cors, type CorsLines, createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, portAddress, type Scheme, socketAddress } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
-import { listenError, probe } from '../edge/listen-error.ts';
 import { createPeers, type Peers } from '../edge/peer.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import { SocketFile, socketError } from '../edge/unix-socket.ts';
+import { SocketFile } from '../edge/unix-socket.ts';
 import type { EventStreamOptions } from '../event-stream/event-stream.ts';
 import { socketFacts } from '../socket/facts.ts';
 import { createHandshake, type Handshake, subprotocolOf } from '../socket/handshake.ts';
 import { createSocketContext } from '../socket/sockets.ts';
-import { type ExchangeContext, UwsExchange } from './exchange.ts';
+import { UwsExchange } from './exchange.ts';
+import type { ExchangeContext } from './exchange-context.ts';
+import { createApp, listenOnFile, listenOnPort } from './listening.ts';
 import type { Uws } from './load.ts';
 import { BodilessReplies, UwsReplies } from './reply.ts';
 import {
@@ -36,23 +38,6 @@ import {
   UwsSocket,
   type UwsSocketContext,
 } from './socket.ts';
-
-/**
- * Modes of a listening socket. The default is the shared one (SO_REUSEPORT), with which a second server would join
- * the port in silence.
- */
-const portModes = { shared: 0, exclusive: 1 } as const;
-
-/** The native function takes options behind host and port. Its type file leaves that overload out. */
-type ListenOnHost = (
-  host: string,
-  port: number,
-  options: number,
-  callback: (socket: us_listen_socket | false) => void,
-) => TemplatedApp;
-
-/** The type file leaves out that a failure gives `false`. */
-type ListenOnFile = (callback: (socket: us_listen_socket | false) => void, path: string) => void;
 
 /** The server on uWebSockets.js. Meant once per process, on the main thread. */
 class UwsServer implements HttpServer, ExchangeContext {
@@ -77,6 +62,8 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly #socketContext: UwsSocketContext;
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly #head: RequestHead;
+  /** Has just passed its request on to the handler of all routes. */
+  #wantsCloser: UwsExchange | undefined;
   #socket: us_listen_socket | undefined;
   #socketFile: SocketFile | undefined;
   connections = 0;
@@ -117,43 +104,17 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#app.any('/*', (res, req) => this.#other(res, req));
   }
 
-  listen(at: string | SocketFile): Promise<this> {
-    return at instanceof SocketFile ? this.#listenOnFile(at) : this.#listenOnPort(at);
-  }
-
-  async #listenOnFile(file: SocketFile): Promise<this> {
-    const socket = await new Promise<us_listen_socket | false>((resolve) => {
-      (this.#app.listen_unix as unknown as ListenOnFile).call(this.#app, resolve, file.private);
-    });
-    if (socket === false) {
-      this.#app.close();
-      // Where and how long the path is was checked. The library does not say what else is wrong.
-      throw socketError(file.path, 'ERR_UWS_LISTEN');
-    }
-    this.#socket = socket;
-    this.#socketFile = file;
-    this.address = socketAddress(this.#scheme, file.path, this.#options.path);
-    return this;
-  }
-
-  async #listenOnPort(host: string): Promise<this> {
+  async listen(at: string | SocketFile): Promise<this> {
     const { port, path, sharedPort } = this.#options;
-    const socket = await new Promise<us_listen_socket | false>((resolve) => {
-      (this.#app.listen as unknown as ListenOnHost).call(
-        this.#app,
-        host,
-        port,
-        sharedPort ? portModes.shared : portModes.exclusive,
-        resolve,
-      );
-    });
-    if (socket === false) {
-      this.#app.close();
-      throw listenError(await probe(host, port), host, port);
+    if (at instanceof SocketFile) {
+      this.#socket = await listenOnFile(this.#app, at);
+      this.#socketFile = at;
+      this.address = socketAddress(this.#scheme, at.path, path);
+      return this;
     }
-    this.#socket = socket;
-    const real = this.#uws.us_socket_local_port(socket);
-    this.address = portAddress(this.#scheme, host, real, path);
+    this.#socket = await listenOnPort(this.#app, at, port, sharedPort);
+    const real = this.#uws.us_socket_local_port(this.#socket);
+    this.address = portAddress(this.#scheme, at, real, path);
     return this;
   }
 
@@ -190,12 +151,20 @@ class UwsServer implements HttpServer, ExchangeContext {
     if (this.service.tracing !== undefined) this.#trace(exchange, head, 'POST');
     const cors = this.#cors(head.origin);
     const refused = this.#checks.call(head);
+    const { isChunked } = head;
     if (refused !== undefined) {
-      exchange.answer(refused, cors, false);
+      // Behind chunks nothing is certain.
+      exchange.answer(isChunked ? { ...refused, close: true } : refused, cors, false);
       return;
     }
-    if (!exchange.call(head, cors)) return;
-    const { authenticate, path } = this.#options;
+    const { authenticate, path, maxBodyBytes } = this.#options;
+    if (isChunked) {
+      const body = new ChunkedBody(this.service.bodyMemory, maxBodyBytes, this.#checks);
+      exchange.callChunked(body, head, cors);
+      // The next handler, which is that of all routes, is called at once, with another object for the same response.
+      this.#wantsCloser = exchange;
+      req.setYield(true);
+    } else if (!exchange.call(head, cors)) return;
     // After the line above: a body that arrives before `call` has set its listener would be lost.
     if (authenticate !== undefined) {
       exchange.askFor(
@@ -223,6 +192,11 @@ class UwsServer implements HttpServer, ExchangeContext {
 
   /** @param socket given where the request has the key of a WebSocket */
   #other(res: HttpResponse, req: HttpRequest, socket?: us_socket_context_t): void {
+    if (this.#wantsCloser !== undefined) {
+      this.#wantsCloser.closer = res;
+      this.#wantsCloser = undefined;
+      return;
+    }
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
@@ -295,11 +269,6 @@ class UwsServer implements HttpServer, ExchangeContext {
       },
     );
   }
-}
-
-function createApp(uws: Uws, tls: TlsFiles | undefined): TemplatedApp {
-  if (tls === undefined) return uws.App();
-  return uws.SSLApp({ key_file_name: tls.keyPath, cert_file_name: tls.certPath });
 }
 
 /**

@@ -42,6 +42,8 @@ const pieces = [
   'transfer-encoding : chunked\r\n',
   '0\r\n\r\n',
   '5\r\nhello\r\n',
+  '5;a=b\r\n',
+  'x: y\r\n\r\n',
   'connection: close\r\n',
   'connection: keep-alive\r\n',
   'expect: 100-continue\r\n',
@@ -98,12 +100,25 @@ function call(place: string, id: string): Buffer {
   return post(`{"jsonrpc":"2.0","method":"${place}any","params":{"a":[1,"x"]},"id":"${id}"}`);
 }
 
+/** The same call in chunks. */
+function chunked(place: string, id: string): Buffer {
+  const bytes = call(place, id);
+  const body = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4).toString();
+  const head = post('', { 'content-length': undefined, 'transfer-encoding': 'chunked' });
+  const [begin, rest] = [body.slice(0, 20), body.slice(20)];
+  const sized = [begin, rest].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
+  return Buffer.concat([head, Buffer.from(`${sized.join('')}0\r\n\r\n`)]);
+}
+
 const long = JSON.stringify({ method: 'in.any', params: { a: 'x'.repeat(300) }, id: 'long' });
 
 /** Right as they are. HEAD is left out: whether a body follows could not be told from the bytes. */
 const bases: Readonly<Record<string, Buffer>> = {
   'an inline call': call('in.', 'one'),
   'a pooled call': call('out.', 'one'),
+  'a chunked call': chunked('in.', 'one'),
+  'a chunked pooled call': chunked('out.', 'one'),
+  'a chunked call, then another': Buffer.concat([chunked('in.', 'one'), call('in.', 'two')]),
   'two inline calls': Buffer.concat([call('in.', 'one'), call('in.', 'two')]),
   'a refused one, then a call': Buffer.concat([
     post('{}', { 'content-type': 'text/plain' }),

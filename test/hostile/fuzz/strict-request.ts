@@ -17,7 +17,6 @@ const headerLine = /^([0-9A-Za-z-]+):[ \t]*([!-~](?:[ -~]*[!-~])?)?[ \t]*$/;
 
 /** Those that change how a request is read, or when it is answered. */
 const leftAlone = new Set([
-  'transfer-encoding',
   'connection',
   'expect',
   'upgrade',
@@ -50,15 +49,38 @@ export function strictRequest(bytes: Buffer): StrictRequest | undefined {
   const host = headers.get('host') ?? '';
   const hasHost = hostGrammar.test(host);
   if (!hasHost && !inNoHost.test(host)) return undefined;
+  const rest = bytes.subarray(end + 4);
+  const coding = headers.get('transfer-encoding');
+  const read = coding === undefined ? ofLength(rest, headers) : inChunks(rest, coding, headers);
+  if (read === undefined) return undefined;
+  return { method, path: target.split('?', 1)[0] ?? '', headers, hasHost, ...read };
+}
+
+type BodyRead = Pick<StrictRequest, 'body' | 'isFollowed'>;
+
+function ofLength(rest: Buffer, headers: StrictRequest['headers']): BodyRead | undefined {
   const length = headers.get('content-length') ?? '0';
-  const body = bytes.subarray(end + 4);
-  if (!/^\d{1,6}$/.test(length) || body.length < Number(length)) return undefined;
-  return {
-    method,
-    path: target.split('?', 1)[0] ?? '',
-    headers,
-    body: body.subarray(0, Number(length)),
-    hasHost,
-    isFollowed: body.length > Number(length),
-  };
+  if (!/^\d{1,6}$/.test(length) || rest.length < Number(length)) return undefined;
+  return { body: rest.subarray(0, Number(length)), isFollowed: rest.length > Number(length) };
+}
+
+/** Chunks without extensions and trailers, which are allowed, and which uWebSockets.js reads otherwise. */
+function inChunks(
+  rest: Buffer,
+  coding: string,
+  headers: StrictRequest['headers'],
+): BodyRead | undefined {
+  if (coding.toLowerCase() !== 'chunked' || headers.has('content-length')) return undefined;
+  const chunks: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const line = rest.indexOf('\r\n', at);
+    const size = line === -1 ? '' : rest.subarray(at, line).toString('latin1');
+    if (!/^[\dA-Fa-f]{1,5}$/.test(size)) return undefined;
+    const length = Number.parseInt(size, 16);
+    const chunk = rest.subarray(line + 2, line + 2 + length);
+    at = line + 2 + length + 2;
+    if (rest.subarray(at - 2, at).toString() !== '\r\n') return undefined;
+    if (length === 0) return { body: Buffer.concat(chunks), isFollowed: at < rest.length };
+    chunks.push(chunk);
+  }
 }

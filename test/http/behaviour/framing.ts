@@ -17,15 +17,7 @@ async function closesAfter(one: RawClient, bytes: string | Uint8Array, status: n
 }
 
 export function framing(start: Start, transport: 'uws' | 'node'): void {
-  for (const value of [
-    'chunked',
-    'Chunked',
-    'xchunked',
-    'gzip, chunked',
-    'identity',
-    '',
-    'chunked, chunked',
-  ]) {
+  for (const value of ['xchunked', 'gzip, chunked', 'identity', '', 'chunked, chunked']) {
     for (const [name, body] of [
       ['nothing', ''],
       ['a chunked body', '2\r\n{}\r\n0\r\n\r\n'],

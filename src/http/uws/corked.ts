@@ -1,0 +1,34 @@
+import type { Reply } from '../../jsonrpc/reply.ts';
+import type { UwsResponse } from './response.ts';
+
+/** Sends a reply when its socket is corked. */
+interface CorkedSender {
+  sendCorked(reply: Reply): void;
+}
+
+/** What `sendCorked` sends. One function for all replies: a cork takes one without arguments, and calls it at once. */
+const corked: { sender: CorkedSender | undefined; reply: Reply } = {
+  sender: undefined,
+  reply: undefined,
+};
+
+function sendCorked(): void {
+  const { sender, reply } = corked;
+  corked.sender = undefined;
+  corked.reply = undefined;
+  sender?.sendCorked(reply);
+}
+
+/** Has `sender` send the reply in a cork. */
+export function sendInCork(response: UwsResponse, sender: CorkedSender, reply: Reply): void {
+  corked.sender = sender;
+  corked.reply = reply;
+  response.cork(sendCorked);
+}
+
+/** Settles after the parser's turn, and after everything that is read in this turn of the event loop. */
+export async function afterTurn(reply: Reply | Promise<Reply>): Promise<Reply> {
+  const settled = await reply;
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
+}

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { buildConsole } from './console.ts';
 import { bundleTypeBox } from './typebox-plugin.ts';
 
 /**
@@ -140,4 +141,5 @@ export async function buildPackage(root: string, to: string): Promise<void> {
   rmSync(to, { recursive: true, force: true });
   await bundleInto(root, to);
   writeTypes(root, to);
+  await buildConsole(root, join(to, 'console'));
 }

@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
+import { copyConsole } from './copy-console.ts';
 import { joinModules } from './join-modules.ts';
 
 /** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
@@ -38,6 +39,7 @@ export function compileTree(root: string): string {
     compile(root, copy);
     bundleTypeBox(root, copy);
     joinModules(copy);
+    copyConsole(root, builds, join(copy, 'dist/console'));
   } catch (error) {
     rmSync(copy, { recursive: true });
     throw error;

@@ -33,6 +33,7 @@ const long = [
   'test/client/thousand.test.ts',
   'test/codegen/endless.test.ts',
   'test/codegen/hostile.test.ts',
+  'test/console/browser.test.ts',
   'test/docs/guide.test.ts',
   'test/docs/mounting.test.ts',
   'test/docs/procedures.test.ts',

@@ -22,6 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['base', 'jsonrpc', 'router'],
   pool: ['base', 'jsonrpc', 'router', 'modules', 'dispatch'],
   http: ['base', 'jsonrpc', 'router', 'dispatch'],
+  console: ['base', 'observe', 'jsonrpc', 'dispatch', 'http'],
   service: [
     'base',
     'client',
@@ -33,7 +34,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'dispatch',
     'pool',
   ],
-  app: ['base', 'config', 'observe', 'router', 'modules', 'dispatch', 'pool', 'http', 'service'],
+  app: [
+    'base',
+    'config',
+    'observe',
+    'router',
+    'modules',
+    'dispatch',
+    'pool',
+    'http',
+    'console',
+    'service',
+  ],
   // What people import: names from everywhere.
   'index.ts': [
     'base',

@@ -1,11 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '../base/loopback.ts';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
 import type { Config } from '../config/config.ts';
 import { coresHere, oneCoreNote } from '../config/cores.ts';
 import { threadsOf } from '../config/groups-kind.ts';
+import { isBuilt, notBuilt } from '../console/assets.ts';
+import { createConsole } from '../console/console.ts';
 import { createAuthenticator } from '../dispatch/authenticate.ts';
+import type { ConsoleSite } from '../http/edge/console-site.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
@@ -58,6 +62,8 @@ export interface Address {
   readonly url: string;
   /** The URL of /metrics; undefined where the option `metrics` is off. */
   readonly metricsUrl: string | undefined;
+  /** The URL of the console; undefined where the option `console` is off, or the page is not built. */
+  readonly consoleUrl: string | undefined;
 }
 
 /**
@@ -74,6 +80,8 @@ export class RpcApp {
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
   readonly #mounted: MountedUpgrades[] = [];
+  /** Whether the console was asked for: behind a mount it is never there by itself. */
+  readonly #mountsConsole: boolean;
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(routerOrOptions: AnyRouter | AppOptions = defaultRouter) {
@@ -82,6 +90,7 @@ export class RpcApp {
     this.dispatcher = new Dispatcher(options);
     this.#log = this.dispatcher.log;
     const { config } = this.dispatcher;
+    this.#mountsConsole = options.console === true;
     this.#options = {
       ...config,
       authenticate:
@@ -93,6 +102,7 @@ export class RpcApp {
         ),
       callerHeader: headerOf(config.fairBy),
       sharedPort: false,
+      console: undefined,
       serves: 'all',
       onConnectionRefused: () => this.#refused.note(),
       shutdownGraceMs: config.shutdownGraceMs + lastRepliesMs,
@@ -148,6 +158,7 @@ export class RpcApp {
       socket: at.socket ?? socket,
       sharedPort: at.sharedPort ?? sharedPort,
       maxConnections,
+      console: config.console ? this.#siteFor(isLoopback(at.host ?? host)) : undefined,
     };
     const began = performance.now();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
@@ -163,16 +174,19 @@ export class RpcApp {
       await listening.closeOperations();
       throw error;
     }
-    for (const note of [...startupNotes(options), ...filesNote]) options.warn(note);
+    const hasConsole = options.console !== undefined && isBuilt();
+    const consoleNote = options.console === undefined || hasConsole ? [] : [notBuilt];
+    for (const note of [...startupNotes(options), ...filesNote, ...consoleNote]) options.warn(note);
     const coreNote = dispatcher.stats().pool && oneCoreNote(coresHere());
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
-    const address = { ...calls.address, metricsUrl };
+    const consoleUrl = hasConsole ? new URL('/console/', calls.address.url).href : undefined;
+    const address = { ...calls.address, metricsUrl, consoleUrl };
     const { url } = address;
     const { transport } = calls;
     const ms = Math.round(performance.now() - began);
-    this.#log.info({ event: 'ready', url, metricsUrl, transport, ms }, 'ready');
+    this.#log.info({ event: 'ready', url, metricsUrl, consoleUrl, transport, ms }, 'ready');
     return address;
   }
 
@@ -188,7 +202,9 @@ export class RpcApp {
     const auth = toMountAuth(options, this.dispatcher, 'nodeHandler');
     // A failed start is told in the answers to calls. It must not be an unhandled rejection here.
     this.dispatcher.ready().catch(() => {});
-    return createNodeHandler(this.dispatcher, this.#options, auth) as NodeHandler<Request>;
+    const site = this.#mountsConsole ? this.#siteFor(false) : undefined;
+    const own = { ...this.#options, console: site };
+    return createNodeHandler(this.dispatcher, own, auth) as NodeHandler<Request>;
   }
 
   /**
@@ -225,6 +241,27 @@ export class RpcApp {
         refused: this.#refused.count,
       };
     };
+  }
+
+  /** @param isLocal whether only this machine can reach the server */
+  #siteFor(isLocal: boolean): ConsoleSite {
+    const { dispatcher } = this;
+    const { path, introspection, allowedHosts } = dispatcher.config;
+    const { metrics } = dispatcher;
+    return createConsole({
+      path,
+      introspection,
+      localOnly: isLocal && allowedHosts.length === 0,
+      figures: metrics && {
+        get state() {
+          return dispatcher.state;
+        },
+        snapshots: () => metrics.inTurns(),
+        names: () => dispatcher.router.list(),
+        placementOf: (name) =>
+          dispatcher.state === 'starting' ? undefined : dispatcher.placementOf(name),
+      },
+    });
   }
 
   /** See {@link Dispatcher.reload}. */

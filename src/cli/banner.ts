@@ -15,6 +15,8 @@ export interface Served {
 
 export interface BannerFacts {
   readonly url: string;
+  /** undefined: there is no console. */
+  readonly consoleUrl: string | undefined;
   readonly version: string;
   readonly processes: number;
   /** Workers of each process. */
@@ -128,7 +130,7 @@ function groupRow([name, crew]: [string, Crew]): string {
 
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
-  const { url, version, processes, cores, authenticates } = facts;
+  const { url, consoleUrl, version, processes, cores, authenticates } = facts;
   const groups = servedGroups(app, facts);
   const call = exampleCall(app.router);
   const each = workersText(facts);
@@ -145,6 +147,7 @@ export function banner(app: Served, facts: BannerFacts): string {
     'Try it:',
     `  ${curlLine(app.router, call, reachable(url))}`,
     ...hookHint(app, call, authenticates),
+    ...(consoleUrl === undefined ? [] : [`Or in a browser: ${reachable(consoleUrl)}`]),
     '',
     '',
   ].join('\n');

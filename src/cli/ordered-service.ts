@@ -67,10 +67,11 @@ async function start(order: StartOrder): Promise<void> {
   // Ready comes before listening: the system must give connections only to a process that answers at once.
   await app.dispatcher.ready();
   if (isFirst && sharesPort) await freePorts(config);
-  const { url } = await app.listen({ sharedPort: sharesPort });
+  const { url, consoleUrl } = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const authenticates = hooks.authenticate !== undefined;
-  const text = banner(app, { ...config, url, version, cores: coresHere(), authenticates });
+  const facts = { ...config, url, consoleUrl, version, cores: coresHere(), authenticates };
+  const text = banner(app, facts);
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

@@ -32,11 +32,12 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
   };
   const stopping = stopOnSignals({ stop, kill: () => {} }, log);
   try {
-    const { url } = await app.listen();
+    const { url, consoleUrl } = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
     const authenticates = hooks.authenticate !== undefined;
-    printBanner(banner(app, { ...config, url, version, cores: coresHere(), authenticates }));
+    const facts = { ...config, url, consoleUrl, version, cores: coresHere(), authenticates };
+    printBanner(banner(app, facts));
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;

@@ -2,7 +2,7 @@ import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
 import { type Crew, completeGroups, type GivenGroups } from './groups-kind.ts';
 import { flagOf, type Option, variablesOf } from './option.ts';
-import { table } from './table.ts';
+import { isConsolePath, table } from './table.ts';
 
 type Table = typeof table;
 export type OptionName = keyof Table;
@@ -141,6 +141,11 @@ function assertTogether(config: Config): void {
   if (config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug') {
     throw new StartupError(
       `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
+    );
+  }
+  if (config.console && isConsolePath(config.path)) {
+    throw new StartupError(
+      `option path: ${config.path} is where the console is; choose another path or turn console off`,
     );
   }
   if (config.metrics && config.path === '/metrics') {

@@ -1,3 +1,4 @@
+import { isLoopback } from '../base/loopback.ts';
 import { coresHere } from './cores.ts';
 import { crewKinds, workerGroups } from './groups-kind.ts';
 import {
@@ -35,6 +36,11 @@ function atLeast(largest: 'maxBodyBytes' | 'maxReplyBytes') {
       return typeof bytes === 'number' ? Math.max(defaultMemory, bytes) : defaultMemory;
     },
   };
+}
+
+/** Whether calls are taken where the console would be. */
+export function isConsolePath(path: string): boolean {
+  return path === '/console' || path.startsWith('/console/');
 }
 
 /** All options. The flags, the environment variables, the help and the table in README.md follow from this table. */
@@ -175,6 +181,20 @@ export const table = {
     fallback: true,
     about: 'Take WebSockets on the path of the calls; each message is a request',
     reason: 'as open as POST is: a page of another origin gets no cookies along',
+  }),
+  console: option({
+    group: 'Network',
+    kind: onOff(),
+    fallback: {
+      text: 'true where host is a loopback address and NODE_ENV is not production; false behind a mount',
+      from: ({ host, path }) =>
+        isLoopback(String(host)) &&
+        process.env.NODE_ENV !== 'production' &&
+        !isConsolePath(String(path)),
+    },
+    about: 'Serve /console/, a page to try procedures and to watch the service; / leads there',
+    reason:
+      'whoever develops a service wants it, and only this machine sees it; for others the operator decides',
   }),
   health: option({
     group: 'Network',

@@ -141,16 +141,15 @@ class PlaceCounters {
     times.record(waitUs, runUs);
   }
 
-  totals(): CallTotals[] {
+  *rows(): Generator<CallTotals, void, undefined> {
     const place = this.#place;
-    const all = Array.from(this.#counters, ([procedure, { codes, times }]): CallTotals => {
+    for (const [procedure, { codes, times }] of this.#counters) {
       const own = times === this.#others ? noTimes : times.totals();
-      return { procedure, place, codes: codes.totals(), ...own };
-    });
-    if (this.#others !== undefined) {
-      all.push({ procedure: otherProcedures, place, codes: {}, ...this.#others.totals() });
+      yield { procedure, place, codes: codes.totals(), ...own };
     }
-    return all;
+    if (this.#others !== undefined) {
+      yield { procedure: otherProcedures, place, codes: {}, ...this.#others.totals() };
+    }
   }
 
   #add(procedure: string): ProcedureCounter {
@@ -199,13 +198,16 @@ export class CallCounters {
   }
 
   totals(): CallTotals[] {
-    return [
-      ...this.#inline.totals(),
-      ...Array.from(this.#away.values(), (counters) => counters.totals()).flat(),
-      ...Array.from(this.#refused, ([procedure, counter]) => {
-        return { procedure, place: noPlace, codes: counter.totals(), ...noTimes };
-      }),
-    ];
+    return [...this.rows()];
+  }
+
+  /** The same, row by row, for who must not hold the thread. Rows that come meanwhile may be among them. */
+  *rows(): Generator<CallTotals, void, undefined> {
+    yield* this.#inline.rows();
+    for (const counters of this.#away.values()) yield* counters.rows();
+    for (const [procedure, counter] of this.#refused) {
+      yield { procedure, place: noPlace, codes: counter.totals(), ...noTimes };
+    }
   }
 
   #countersOf(place: Place): PlaceCounters {

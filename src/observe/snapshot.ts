@@ -1,5 +1,6 @@
 import { addHistograms, type HistogramTotals } from './histogram.ts';
 import type { CounterName, GaugeName } from './metric-table.ts';
+import type { RecentEvent } from './recent-events.ts';
 
 /** The calls of one procedure in one place, since the process started. */
 export interface CallTotals {
@@ -46,6 +47,22 @@ export interface GroupFigures extends GroupTotals {
   readonly gauges?: Gauges | undefined;
 }
 
+/** One worker thread as it is now. */
+export interface WorkerFigures {
+  /** null: the worker has no group. */
+  readonly group: string | null;
+  /** Whether it is the spare that takes short calls. */
+  readonly isLane: boolean;
+  readonly threadId: number;
+  /** Calls that it holds, and calls that it has ended. */
+  readonly inFlight: number;
+  readonly completed: number;
+  /** Streams that are open there. */
+  readonly streams: number;
+  /** Whose synchronous code the thread is in, and for how many milliseconds; null: in nobody's. */
+  readonly running: { readonly procedure: string; readonly ms: number } | null;
+}
+
 /** The figures of one process at one moment. A JSON value: it is sent to the process that renders it. */
 export interface MetricsSnapshot {
   /** The name of the process within its service: the label `process` of its gauges. */
@@ -59,6 +76,10 @@ export interface MetricsSnapshot {
   readonly places: readonly PlacedProcedure[];
   /** What `counters` and `gauges` say of workers is of those that have no group. */
   readonly groups: readonly GroupFigures[];
+  /** None where the process has ended. */
+  readonly workers: readonly WorkerFigures[];
+  /** The last events of its log, the oldest first; kept where the option `console` is on. */
+  readonly events: readonly RecentEvent[];
 }
 
 /** The counters and call totals of several processes, summed. */

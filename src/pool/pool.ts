@@ -146,9 +146,10 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   stats(): PoolStats {
     const { active, lane, spares, starting } = this.roster;
     const { deaths, kills, zombiesNow } = this.#options.counters;
+    const now = clockMs();
     return {
-      workers: active.map(statsOf),
-      lane: lane && statsOf(lane),
+      workers: active.map((worker) => statsOf(worker, now)),
+      lane: lane && statsOf(lane, now),
       spares,
       starting,
       queued: this.#waiting.size,
@@ -306,8 +307,9 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   }
 }
 
-function statsOf(worker: WorkerState): WorkerStats {
+function statsOf(worker: WorkerState, now: number): WorkerStats {
   const { threadId, inFlight, completed, streams, orphans } = worker;
   const { left, overdue } = orphans;
-  return { threadId, inFlight, completed, streams: streams.open, left, overdue };
+  const running = worker.runningAt(now);
+  return { threadId, inFlight, completed, streams: streams.open, left, overdue, running };
 }

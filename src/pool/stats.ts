@@ -10,6 +10,15 @@ export interface WorkerStats {
    */
   readonly left: number;
   readonly overdue: number;
+  /** Whose synchronous code the thread is in; undefined: nobody's. */
+  readonly running: RunningCall | undefined;
+}
+
+/** What holds a thread: a call, or the generator of a stream. */
+export interface RunningCall {
+  readonly procedure: string;
+  /** For how long it does, milliseconds. */
+  readonly ms: number;
 }
 
 /**

@@ -1,7 +1,12 @@
 import { ProcessGauges } from '../observe/process-gauges.ts';
 import { renderMetrics } from '../observe/render.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
-import { type ConnectionFigures, type SnapshotSource, snapshotOf } from './take-snapshot.ts';
+import {
+  type ConnectionFigures,
+  type SnapshotSource,
+  snapshotInTurns,
+  snapshotOf,
+} from './take-snapshot.ts';
 
 /** How long one rendered text serves all who ask: any number of scrapers cost one rendering a second. */
 const keptMs = 1000;
@@ -16,8 +21,8 @@ export class Metrics {
   process = '0';
   /** Gives the figures that only the server knows; undefined where no server listens. */
   connections: (() => ConnectionFigures) | undefined;
-  /** Gives the figures of all processes of the service. The default is this process alone. */
-  collect: () => Promise<readonly MetricsSnapshot[]> = async () => [this.snapshot()];
+  /** Gives the figures of all processes of the service; undefined where this process is alone. */
+  collect: (() => Promise<readonly MetricsSnapshot[]>) | undefined;
 
   constructor(source: Omit<SnapshotSource, 'processGauges' | 'connections'>) {
     this.#source = source;
@@ -30,17 +35,12 @@ export class Metrics {
 
   /** The figures of this process as they are now. */
   snapshot(): MetricsSnapshot {
-    const { observation, poolCounters, bodies, replies, serving, blockers } = this.#source;
-    return snapshotOf(this.process, {
-      observation,
-      poolCounters,
-      bodies,
-      replies,
-      serving,
-      blockers,
-      processGauges: this.#gauges,
-      connections: this.connections?.(),
-    });
+    return snapshotOf(this.process, this.#sources());
+  }
+
+  /** The figures of all processes, for who asks each second: this one's are read in turns, so that no call waits. */
+  async inTurns(): Promise<readonly MetricsSnapshot[]> {
+    return this.collect?.() ?? [await snapshotInTurns(this.process, this.#sources())];
   }
 
   /**
@@ -62,9 +62,17 @@ export class Metrics {
     this.#forget();
   }
 
+  #sources(): SnapshotSource {
+    return {
+      ...this.#source,
+      processGauges: this.#gauges,
+      connections: this.connections?.(),
+    };
+  }
+
   async #render(): Promise<Buffer> {
     try {
-      return await renderMetrics(await this.collect());
+      return await renderMetrics((await this.collect?.()) ?? [this.snapshot()]);
     } finally {
       // The time is counted from the end of the rendering: a second rendering can't begin while this one goes on.
       this.#forgetting = setTimeout(() => this.#forget(), keptMs).unref();

@@ -7,6 +7,7 @@ import { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
+import { RecentEvents } from '../observe/recent-events.ts';
 import { CountersByGroup } from '../pool/stats.ts';
 import { Admission } from './admission.ts';
 import { configOfCallers, createCallers } from './callers.ts';
@@ -58,7 +59,9 @@ export function createParts(options: DispatcherOptions): Parts {
     );
   }
   const ownLog = givenLog === undefined ? createLog({ level: config.logLevel }) : undefined;
-  const log = givenLog ?? (ownLog as Log);
+  const recent = new RecentEvents();
+  const untold = givenLog ?? (ownLog as Log);
+  const log = config.console ? recent.tee(untold) : untold;
   const observers = toObservers(onCall, 'option onCall');
   const { shares, gate } = createCallers(config, { fairBy, rateLimit, weightOf }, log);
   const onRun =
@@ -86,7 +89,7 @@ export function createParts(options: DispatcherOptions): Parts {
     ownLog,
     serving,
     admission: new Admission({ maxInFlight, serving, observer: observation, deadlines, gate }),
-    metrics: config.metrics ? new Metrics({ ...shared, serving }) : undefined,
+    metrics: config.metrics ? new Metrics({ ...shared, serving, recentEvents: recent.list }) : undefined,
     tracing: config.tracing ? loadTracing() : undefined,
     onBatch: gate && ((scope, calls) => gate.noteBatch(scope, calls)),
   };

@@ -1,17 +1,20 @@
 import { inlinePlace, type Place, workerPlace } from '../base/place.ts';
+import { inTurns } from '../base/turns.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import type { ExecutorFigures } from '../dispatch/executor.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import { lostOutput } from '../observe/lost-output.ts';
 import type { ProcessGauges } from '../observe/process-gauges.ts';
+import type { RecentEvent } from '../observe/recent-events.ts';
 import type {
   CallTotals,
   Counters,
   Gauges,
   MetricsSnapshot,
   PlacedProcedure,
+  WorkerFigures,
 } from '../observe/snapshot.ts';
-import type { CountersByGroup, PoolCounters } from '../pool/stats.ts';
+import type { CountersByGroup, PoolCounters, WorkerStats } from '../pool/stats.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import type { Serving } from './serving.ts';
@@ -33,14 +36,37 @@ export interface SnapshotSource {
   readonly serving: Serving;
   readonly blockers: FrontEndBlockers;
   readonly processGauges: ProcessGauges;
+  readonly recentEvents: readonly RecentEvent[];
   /** undefined: no server listens. */
   readonly connections: ConnectionFigures | undefined;
 }
 
 /** The figures of this process as they are now. */
 export function snapshotOf(process: string, source: SnapshotSource): MetricsSnapshot {
-  const { observation, blockers, poolCounters } = source;
-  const calls = observation.counters?.totals() ?? [];
+  const calls = source.observation.counters?.totals() ?? [];
+  return assemble(process, source, calls);
+}
+
+/** Procedures whose figures are read in one turn of the event loop: less than a millisecond. */
+const perTurn = 50;
+
+/** The same, read in several turns of the event loop, so that no call waits for a thousand procedures. */
+export async function snapshotInTurns(
+  process: string,
+  source: SnapshotSource,
+): Promise<MetricsSnapshot> {
+  const calls: CallTotals[] = [];
+  const rows = source.observation.counters?.rows() ?? [];
+  await inTurns(rows, perTurn, (row) => calls.push(row));
+  return assemble(process, source, calls);
+}
+
+function assemble(
+  process: string,
+  source: SnapshotSource,
+  calls: readonly CallTotals[],
+): MetricsSnapshot {
+  const { blockers, poolCounters } = source;
   return {
     process,
     calls,
@@ -48,6 +74,8 @@ export function snapshotOf(process: string, source: SnapshotSource): MetricsSnap
     blocked: blockers.totals(),
     gauges: gaugesOf(source),
     places: placesOf(calls, source),
+    workers: workersOf(source),
+    events: source.recentEvents,
     groups: poolCounters.groups.map((group) => ({
       group,
       counters: poolCountersOf(poolCounters.of(group)),
@@ -65,6 +93,22 @@ function placesOf(calls: readonly CallTotals[], { serving }: SnapshotSource): Pl
     const { place, cause } = current.placementOf(known);
     return [{ procedure, place, cause }];
   });
+}
+
+/** Of all loadings: an older one that finishes its calls has workers too. */
+function workersOf({ serving }: SnapshotSource): WorkerFigures[] {
+  return serving.generations.flatMap(({ pools }) =>
+    Array.from(pools).flatMap(([group, pool]) => {
+      const { workers, lane } = pool.stats();
+      const toFigures =
+        (isLane: boolean) =>
+        (worker: WorkerStats): WorkerFigures => {
+          const { threadId, inFlight, completed, streams, running = null } = worker;
+          return { group: group ?? null, isLane, threadId, inFlight, completed, streams, running };
+        };
+      return [...workers.map(toFigures(false)), ...(lane ? [toFigures(true)(lane)] : [])];
+    }),
+  );
 }
 
 function countersOf(source: SnapshotSource): Counters {

@@ -1,4 +1,5 @@
 import type { HistogramTotals } from '../observe/histogram.ts';
+import type { RecentEvent } from '../observe/recent-events.ts';
 import type {
   BlockedTotals,
   CallTotals,
@@ -7,6 +8,7 @@ import type {
   GroupFigures,
   MetricsSnapshot,
   PlacedProcedure,
+  WorkerFigures,
 } from '../observe/snapshot.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -26,7 +28,7 @@ export function isAmount(value: unknown): value is number {
  */
 export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   if (!isFields(value)) return undefined;
-  const { process, calls, counters, blocked, gauges, places, groups } = value;
+  const { process, calls, counters, blocked, gauges, places, groups, workers, events } = value;
   if (typeof process !== 'string' || !isFields(counters)) return undefined;
   if (!Array.isArray(calls) || !calls.every(isCallTotals)) return undefined;
   if (gauges !== undefined && !isFields(gauges)) return undefined;
@@ -40,6 +42,8 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
     gauges: gauges && gaugesOf(gauges),
     places: Array.isArray(places) ? places.filter(isPlacedProcedure) : [],
     groups: Array.isArray(groups) ? groups.filter(isFields).flatMap(groupOf) : [],
+    workers: Array.isArray(workers) ? workers.filter(isWorker) : [],
+    events: Array.isArray(events) ? events.filter(isEvent) : [],
   };
 }
 
@@ -90,6 +94,24 @@ function isBlockedTotals(value: unknown): value is BlockedTotals {
 function isPlacedProcedure(value: unknown): value is PlacedProcedure {
   if (!isFields(value)) return false;
   return [value.procedure, value.place, value.cause].every((text) => typeof text === 'string');
+}
+
+function isWorker(value: unknown): value is WorkerFigures {
+  if (!isFields(value)) return false;
+  const { group, isLane, threadId, inFlight, completed, streams, running } = value;
+  return (
+    (group === null || typeof group === 'string') &&
+    typeof isLane === 'boolean' &&
+    [threadId, inFlight, completed, streams].every(isAmount) &&
+    (running === null ||
+      (isFields(running) && typeof running.procedure === 'string' && isAmount(running.ms)))
+  );
+}
+
+function isEvent(value: unknown): value is RecentEvent {
+  if (!isFields(value)) return false;
+  const { at, event, text } = value;
+  return isAmount(at) && typeof event === 'string' && typeof text === 'string';
 }
 
 function isHistogram(value: unknown): value is HistogramTotals {

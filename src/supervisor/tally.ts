@@ -39,7 +39,7 @@ export class Tally {
     );
     // Read without a wait in between: each process is then either in #last or in #ended, and counts once.
     const snapshots: MetricsSnapshot[] = [];
-    for (const [server, { gauges, places, groups, ...totals }] of this.#last) {
+    for (const [server, { gauges, places, groups, workers, ...totals }] of this.#last) {
       const process = String(server.number);
       const isServing = serving.has(server);
       snapshots.push({
@@ -47,11 +47,13 @@ export class Tally {
         process,
         gauges: isServing ? gauges : undefined,
         places: isServing ? places : [],
+        workers: isServing ? workers : [],
         groups: isServing ? groups : groups.map(({ group, counters }) => ({ group, counters })),
       });
     }
     if (this.#ended !== undefined) {
-      snapshots.push({ ...this.#ended, process: 'ended', gauges: undefined, places: [] });
+      const now = { gauges: undefined, places: [], workers: [], events: [] };
+      snapshots.push({ ...this.#ended, process: 'ended', ...now });
     }
     return snapshots;
   }

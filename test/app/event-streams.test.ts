@@ -186,7 +186,7 @@ describe('what a service tells of event streams', () => {
     const { metrics } = app.dispatcher;
     assert.ok(metrics !== undefined);
     const figures = async () => {
-      const seen = new Exposition(await renderMetrics(await metrics.collect()));
+      const seen = new Exposition(await renderMetrics([metrics.snapshot()]));
       return ['streams_open', 'streams_total', 'streams_failed_total', 'stream_values_total'].map(
         (name) => seen.value(`tandem_${name}`),
       );

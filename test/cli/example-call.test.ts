@@ -86,6 +86,7 @@ describe('the example call', () => {
 describe('the banner', () => {
   const facts = {
     url: 'http://127.0.0.1:1/rpc',
+    consoleUrl: undefined,
     version: '1',
     processes: 1,
     workers: 1,

@@ -98,6 +98,7 @@ describe('defaults', () => {
       maxInFlightPerCaller: 0,
       fairBy: 'auto',
       strict: false,
+      console: true,
       introspection: true,
       logLevel: 'info',
       accessLog: false,

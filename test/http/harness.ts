@@ -35,6 +35,7 @@ export const defaults: HttpOptions = {
   socketIdleMs: 60_000,
   writeTimeoutMs: 10_000,
   introspection: true,
+  console: undefined,
   health: true,
   forwardHeaders: [],
   serves: 'all',

@@ -16,6 +16,9 @@ import { addTotals, type Counters, type MetricsSnapshot } from '../../src/observ
 import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
 import { Exposition } from './exposition.ts';
 
+/** What a process that has ended has not. */
+const noFigures = { gauges: undefined, places: [], workers: [], events: [] } as const;
+
 function countersOf(value: number): Counters {
   return Object.fromEntries(Object.keys(counterTable).map((name) => [name, value])) as Counters;
 }
@@ -31,6 +34,8 @@ function snapshot(process: string, fill: (counters: CallCounters) => void): Metr
     gauges: { queued: 3, activeWorkers: 4, spareWorkers: 1 },
     places: [],
     groups: [],
+    workers: [],
+    events: [],
   };
 }
 
@@ -147,7 +152,7 @@ describe('rendered metrics', () => {
     const three = snapshot('3', (counters) => counters.record('a', 0, 'inline', 0, 70e6));
     const ended = { process: 'ended', ...addTotals([crossed(three), crossed(three)]) };
     // In whichever order they answered.
-    const all = [crossed(two), { ...ended, gauges: undefined, places: [] }, crossed(one)];
+    const all = [crossed(two), { ...ended, ...noFigures }, crossed(one)];
     const exposition = new Exposition(await renderMetrics(all));
     assert.deepEqual(exposition.calls(), {
       'a 0 worker': 2,
@@ -187,7 +192,7 @@ describe('rendered metrics', () => {
     const ended = { process: 'ended', ...addTotals([crossed({ ...first, groups: [group(4)] })]) };
     const crossing = parseSnapshot(crossed(first));
     assert.ok(crossing !== undefined);
-    const all = [crossing, { ...ended, gauges: undefined, places: [] }];
+    const all = [crossing, { ...ended, ...noFigures }];
     const exposition = new Exposition(await renderMetrics(all));
     assert.equal(exposition.value('tandem_worker_kills_total', { group: 'gpu' }), 7);
     assert.equal(exposition.samples('tandem_worker_kills_total').length, 2);
@@ -210,7 +215,7 @@ describe('rendered metrics', () => {
     const ended = { process: 'ended', ...addTotals([placed('3', 'inline', 'declared')]) };
     const text = await renderMetrics([
       placed('10', 'inline', 'asynchronous'),
-      { ...ended, gauges: undefined, places: [] },
+      { ...ended, ...noFigures },
       placed('9', 'worker', 'held the front end'),
     ]);
     const series = new Exposition(text).samples(placeMetric.name).map(({ labels }) => labels);

@@ -9,7 +9,7 @@ async function scrape(running: Running): Promise<Exposition> {
   const { metrics } = running.dispatcher;
   assert.ok(metrics !== undefined);
   // Not `text()`, which may be a second old.
-  return new Exposition(await renderMetrics(await metrics.collect()));
+  return new Exposition(await renderMetrics([metrics.snapshot()]));
 }
 
 function eventsOf(lines: readonly LogLine[]): unknown[] {

@@ -16,11 +16,11 @@ export function admitted<Let extends Answer | undefined>(
   service: Service,
   scope: RequestScope,
   verdict: Verdict | Promise<Verdict>,
-  answer: () => Let,
+  answer: () => Let | Promise<Let>,
 ): Answer | Let | Promise<Answer | Let> {
   scope.verdict = verdict;
   const refusal = service.admit(scope);
-  const settle = (value: Outcome | undefined): Answer | Let =>
+  const settle = (value: Outcome | undefined): Answer | Let | Promise<Let> =>
     value === undefined ? answer() : refused(value);
   return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
 }

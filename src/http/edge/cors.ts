@@ -2,7 +2,7 @@ import type { HttpOptions } from './http-options.ts';
 
 /** The CORS headers of replies to one origin, made once. */
 export interface CorsLines {
-  /** Flat: name, value, name, value. Never empty. */
+  /** Flat: name, value, name, value. Empty where no page of another origin may read the reply. */
   readonly lines: readonly string[];
   /**
    * The headers of a JSON reply for uWebSockets.js, as one header: the name of the first, and its value followed by
@@ -12,6 +12,9 @@ export interface CorsLines {
   readonly jsonName: ArrayBuffer;
   readonly jsonValue: ArrayBuffer;
 }
+
+/** For what only pages of this server's own origin may read. */
+export const noCors: CorsLines = toLines([]);
 
 export type Cors = (origin: string | undefined) => CorsLines;
 

@@ -1,4 +1,6 @@
+import { isLoopback } from '../../base/loopback.ts';
 import type { HttpAuthenticator } from './auth-request.ts';
+import type { ConsoleSite, Serves } from './console-site.ts';
 
 /** The complete options of both transports. The configuration fills in the defaults. */
 export interface HttpOptions {
@@ -59,8 +61,9 @@ export interface HttpOptions {
   readonly introspection: boolean;
   /** Whether /healthz and /readyz answer. */
   readonly health: boolean;
-  /** What this server answers: everything, calls only, or only what operators ask for. */
-  readonly serves: 'all' | 'calls' | 'operations';
+  /** What is served below `/console/`; undefined: nothing. */
+  readonly console: ConsoleSite | undefined;
+  readonly serves: Serves;
   /** Names of request headers that procedures may see, in any case. */
   readonly forwardHeaders: readonly string[];
   readonly maxConnections: number;
@@ -70,11 +73,6 @@ export interface HttpOptions {
   readonly shutdownGraceMs: number;
   /** Logs one line, given without its line end. */
   readonly warn: (message: string) => void;
-}
-
-/** Whether only this machine can reach a server that listens on `host`. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** What an operator should know at start, one line each (docs/protocol.md, "POST /rpc"). */

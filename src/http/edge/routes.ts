@@ -3,22 +3,37 @@ import { type Answer, bodyless, jsonAnswer, rejection, textAnswer } from './answ
 import { preflightHeaders } from './cors.ts';
 import type { HttpOptions } from './http-options.ts';
 
-export type Target = 'rpc' | 'healthz' | 'readyz' | 'metrics' | 'none';
+export type Target =
+  | 'rpc'
+  | 'healthz'
+  | 'readyz'
+  | 'metrics'
+  | 'root'
+  | 'console'
+  | 'figures'
+  | 'none';
+
+/** What a request that is no call asks for. */
+export interface Question {
+  /** In capitals. */
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Without its question mark. */
+  readonly query: string;
+  readonly ifNoneMatch: string | undefined;
+  /** Read for pages of the console only. */
+  readonly acceptEncoding: string | undefined;
+}
 
 /** Answers every request that is not a call: plain data in, an answer out. */
 export interface Routes {
   /** @param path without the query */
   targetOf(path: string): Target;
-  /**
-   * @param method in capitals
-   * @param query without its question mark
-   */
-  answer(target: Target, method: string, query: string, ifNoneMatch: string | undefined): Answer;
-  /**
-   * Answers a request for the metrics. This answer alone may have to be waited for, since it holds the figures of
-   * other processes.
-   */
-  metrics(method: string): Answer | Promise<Answer>;
+  /** Figures of other processes, and files, may have to be waited for. */
+  answer(target: Target, question: Question): Answer | Promise<Answer>;
+  /** Why a request with this Host header is refused, beyond the checks that every request passes. */
+  hostRefusal(target: Target, host: string | undefined): Answer | undefined;
   /**
    * Whether `authenticate` is asked first: where the answer says something about the procedures. A preflight is not
    * asked about, since it has no credentials.
@@ -33,6 +48,13 @@ const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 export function isHealth(target: Target): boolean {
   return target === 'healthz' || target === 'readyz';
 }
+
+/** Whether the console is asked for, whose answers no page of another origin may read. */
+export function isConsole(target: Target): boolean {
+  return target === 'console' || target === 'figures';
+}
+
+const consoleFolder = '/console/';
 
 /** The format that the query of a GET asks for. Other parameters are ignored, since they are not this service's. */
 function formatOf(query: string): DocumentFormat | undefined {
@@ -50,7 +72,7 @@ function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
 }
 
 export function createRoutes(service: Service, options: HttpOptions): Routes {
-  const { path, introspection, health, serves } = options;
+  const { path, introspection, health, serves, console: site } = options;
   const preflight = bodyless(204, preflightHeaders(options.corsHeaders));
   const instead = serves === 'operations' ? 'calls have another port' : `call ${path}`;
   const notFound = rejection(404, `nothing is served here, ${instead}`);
@@ -63,6 +85,10 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
     'format must be openrpc; leave it out for the introspection document',
   );
   const noStore = ['cache-control', 'no-store'];
+  const notLocal = rejection(
+    403,
+    'the console answers names of this machine, such as localhost; list others in allowedHosts',
+  );
 
   function introspect(query: string, ifNoneMatch: string | undefined): Answer {
     const format = formatOf(query);
@@ -77,6 +103,17 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
       ? bodyless(304, headers)
       : jsonAnswer(200, bytes, headers);
   }
+  async function metrics(): Promise<Answer> {
+    const bytes = await service.metrics?.bytes();
+    return bytes === undefined ? notFound : textAnswer(bytes, metricsType, noStore);
+  }
+  function page(question: Question): Answer | Promise<Answer> {
+    const at = question.path.lastIndexOf(consoleFolder);
+    // A relative target: a proxy in front, or a mount, may have put the service below a path of its own.
+    if (at === -1) return bodyless(308, ['location', 'console/']);
+    const name = question.path.slice(at + consoleFolder.length);
+    return site?.page({ ...question, name }, serves) ?? notFound;
+  }
   function status(target: 'healthz' | 'readyz'): Answer {
     if (target === 'healthz') return jsonAnswer(200, '{"status":"ok"}', noStore);
     const { state } = service;
@@ -85,6 +122,13 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
   return {
     targetOf(url) {
       if (url === path && serves !== 'operations') return 'rpc';
+      if (site !== undefined) {
+        if (url === '/') return 'root';
+        if (url === '/console' || url.startsWith(consoleFolder)) {
+          const isFigures = url === `${consoleFolder}figures` && serves !== 'calls';
+          return isFigures && site.figures !== undefined ? 'figures' : 'console';
+        }
+      }
       if (serves === 'calls') return 'none';
       if (service.metrics !== undefined && url === '/metrics') return 'metrics';
       if (health && url === '/healthz') return 'healthz';
@@ -92,19 +136,26 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
       return 'none';
     },
     asksWho(target, method) {
-      return introspection && target === 'rpc' && (method === 'GET' || method === 'HEAD');
+      const asks = target === 'figures' || (introspection && target === 'rpc');
+      return asks && (method === 'GET' || method === 'HEAD');
     },
-    async metrics(method) {
-      if (method !== 'GET' && method !== 'HEAD') return getOnly;
-      const bytes = await service.metrics?.bytes();
-      return bytes === undefined ? notFound : textAnswer(bytes, metricsType, noStore);
+    hostRefusal(target, host) {
+      const isOpen = site === undefined || !isConsole(target) || site.isServed(host);
+      return isOpen ? undefined : notLocal;
     },
-    answer(target, method, query, ifNoneMatch) {
-      if (target === 'none' || target === 'metrics') return notFound;
+    answer(target, question) {
+      const { method, query, ifNoneMatch } = question;
+      if (target === 'none') return notFound;
       const reads = method === 'GET' || method === 'HEAD';
-      if (target === 'healthz' || target === 'readyz') return reads ? status(target) : getOnly;
-      if (method === 'OPTIONS') return preflight;
-      return reads && introspection ? introspect(query, ifNoneMatch) : notAllowed;
+      if (target === 'rpc') {
+        if (method === 'OPTIONS') return preflight;
+        return reads && introspection ? introspect(query, ifNoneMatch) : notAllowed;
+      }
+      if (!reads) return getOnly;
+      if (target === 'healthz' || target === 'readyz') return status(target);
+      if (target === 'metrics') return metrics();
+      if (target === 'figures') return site?.figures?.() ?? notFound;
+      return target === 'root' ? bodyless(307, ['location', 'console/']) : page(question);
     },
   };
 }

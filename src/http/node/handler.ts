@@ -9,14 +9,14 @@ import { outOfMemory } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
 import { ChunkedBody } from '../edge/chunked-body.ts';
-import { createCors } from '../edge/cors.ts';
+import { createCors, noCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { addressText } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { createPeers } from '../edge/peer.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
-import { createRoutes, isHealth, type Routes, type Target } from '../edge/routes.ts';
+import { createRoutes, isConsole, isHealth, type Routes, type Target } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
 import { acceptsEventStream } from '../event-stream/accepts.ts';
 import { type NodeConnection, NodeConnections } from './connection.ts';
@@ -105,8 +105,9 @@ function createHandler(
     const { req, res } = mount;
     if (connection.refused) return;
     readHead(head.reset(), req);
-    const exchange = new NodeExchange(context, connection, req, res, cors(head.origin));
     const target = targetOf(mount, routes);
+    const lines = isConsole(target) ? noCors : cors(head.origin);
+    const exchange = new NodeExchange(context, connection, req, res, lines);
     const method = req.method ?? '';
     const connectedFrom = addressText(req.socket.remoteAddress);
     const { proxyHeaders } = head;
@@ -136,7 +137,9 @@ function createHandler(
     const isCall = target === 'rpc' && method === 'POST';
     const refused = isCall
       ? checks.call(head)
-      : (checks.framing(head) ?? (isHealth(target) ? undefined : checks.host(head)));
+      : (checks.framing(head) ??
+        (isHealth(target) ? undefined : checks.host(head)) ??
+        routes.hostRefusal(target, head.host));
     if (refused !== undefined) {
       exchange.answer(refused);
       return;
@@ -161,13 +164,16 @@ function createHandler(
       return;
     }
     const { ifNoneMatch } = head;
-    const answer = () => routes.answer(target, method, queryOf(req.url), ifNoneMatch);
-    if (target === 'metrics') {
-      exchange.answerOnce(() => routes.metrics(method));
-      return;
-    }
+    const question = {
+      method,
+      path: fullPathOf(req),
+      query: queryOf(req.url),
+      ifNoneMatch,
+      acceptEncoding: target === 'console' ? String(req.headers['accept-encoding']) : undefined,
+    };
+    const answer = () => routes.answer(target, question);
     const verdict = routes.asksWho(target, method) ? askWho() : undefined;
-    if (verdict === undefined) exchange.answer(answer());
+    if (verdict === undefined) exchange.answerOnce(answer);
     else exchange.answerOnce((scope) => admitted(service, scope, verdict, answer));
   };
 

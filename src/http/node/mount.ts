@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Routes, Target } from '../edge/routes.ts';
+import { isConsole, type Routes, type Target } from '../edge/routes.ts';
 
 /** The parts of Fastify's request and reply that are used here. */
 export interface HookedRequest {
@@ -77,8 +77,15 @@ export function queryOf(url: string | undefined): string {
  */
 export function mountedTarget({ req, routed }: Mount, routes: Routes): Target {
   const dressed: Dressed = req;
-  const own = routes.targetOf(pathOf(req.url));
+  const own = toMountTarget(routes.targetOf(pathOf(req.url)));
   if (own !== 'none') return own;
-  if (routed) return 'rpc';
-  return routes.targetOf(pathOf(dressed.originalUrl));
+  const asked = toMountTarget(routes.targetOf(pathOf(dressed.originalUrl)));
+  // `app.use('/console', handler)` has taken that off the url.
+  if (routed && !isConsole(asked)) return 'rpc';
+  return asked;
+}
+
+/** `/` is the page of whoever mounts the handler. */
+function toMountTarget(target: Target): Target {
+  return target === 'root' ? 'none' : target;
 }

@@ -11,14 +11,14 @@ import { failure } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
 import { ChunkedBody } from '../edge/chunked-body.ts';
-import { type Cors, type CorsLines, createCors } from '../edge/cors.ts';
+import { type Cors, type CorsLines, createCors, noCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, portAddress, type Scheme, socketAddress } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { createPeers, type Peers } from '../edge/peer.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
-import { createRoutes, isHealth, type Routes } from '../edge/routes.ts';
+import { createRoutes, isConsole, isHealth, type Routes } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { SocketFile } from '../edge/unix-socket.ts';
@@ -201,10 +201,10 @@ class UwsServer implements HttpServer, ExchangeContext {
     const head = this.#head.reset();
     req.forEach(head.add);
     if (this.peers !== undefined) exchange.facts.proxyHeaders = head.proxyHeaders;
-    const cors = this.#cors(head.origin);
     const method = req.getCaseSensitiveMethod();
-    const url = req.getUrl();
-    const target = this.#routes.targetOf(url);
+    const path = req.getUrl();
+    const target = this.#routes.targetOf(path);
+    const cors = isConsole(target) ? noCors : this.#cors(head.origin);
     if (target === 'rpc') this.#trace(exchange, head, method);
     const isUpgrade = this.#options.webSocket && target === 'rpc' && method === 'GET';
     if (isUpgrade && this.#handshake.asks(head)) {
@@ -212,24 +212,24 @@ class UwsServer implements HttpServer, ExchangeContext {
       return;
     }
     const refused =
-      this.#checks.framing(head) ?? (isHealth(target) ? undefined : this.#checks.host(head));
+      this.#checks.framing(head) ??
+      (isHealth(target) ? undefined : this.#checks.host(head)) ??
+      this.#routes.hostRefusal(target, head.host);
     if (refused !== undefined) {
       exchange.answer(refused, cors, method === 'HEAD');
       return;
     }
     const query = req.getQuery() ?? '';
     const { ifNoneMatch } = head;
-    const answer = () => this.#routes.answer(target, method, query, ifNoneMatch);
+    const acceptEncoding = target === 'console' ? req.getHeader('accept-encoding') : undefined;
+    const question = { method, path, query, ifNoneMatch, acceptEncoding };
+    const answer = () => this.#routes.answer(target, question);
     const { authenticate } = this.#options;
-    if (target === 'metrics') {
-      exchange.answerOnce(() => this.#routes.metrics(method), cors, method === 'HEAD');
-      return;
-    }
     if (authenticate === undefined || !this.#routes.asksWho(target, method)) {
-      exchange.answer(answer(), cors, method === 'HEAD');
+      exchange.answerOnce(answer, cors, method === 'HEAD');
       return;
     }
-    const request = authRequest(head.all, exchange.facts.remoteAddress, method, url);
+    const request = authRequest(head.all, exchange.facts.remoteAddress, method, path);
     exchange.answerOnce(
       (scope) => admitted(this.service, scope, authenticate(request), answer),
       cors,

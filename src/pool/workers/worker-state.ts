@@ -9,6 +9,7 @@ import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import { shortBoundUs } from '../../dispatch/queue/cost.ts';
 import { type OpenStreams, retryStreamMs } from '../../dispatch/streams/open-streams.ts';
 import type { LossReason } from '../../jsonrpc/errors.ts';
+import type { RunningCall } from '../stats.ts';
 import { slotCount } from '../wire/ledger.ts';
 import type { WorkerEvents } from '../worker-events.ts';
 import { Expiry } from './expiry.ts';
@@ -107,6 +108,19 @@ export class WorkerState implements WorkerLoad {
   get isHeldByLong(): boolean {
     if (this.#slots.long > 0 || this.pulse.isHeldUp) return true;
     return this.pulse.runningForMs(clockMs()) * 1000 > shortBoundUs;
+  }
+
+  /** What the thread is in, by the ledger; undefined: it is in no call and in no generator, or enters one now. */
+  runningAt(now: number): RunningCall | undefined {
+    const { ledger } = this.thread;
+    const { stretch } = ledger;
+    const procedure =
+      stretch === undefined
+        ? this.#slots.all[ledger.runningSlot]?.call.procedure.name
+        : this.streams.procedureOf(stretch.ticket);
+    return procedure === undefined
+      ? undefined
+      : { procedure, ms: Math.max(0, Math.round(this.pulse.runningForMs(now))) };
   }
 
   get freeSlots(): number {

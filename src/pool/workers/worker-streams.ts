@@ -66,6 +66,11 @@ export class WorkerStreams implements StreamHome {
     return this.#streams.size;
   }
 
+  /** The procedure whose generator a stretch is of; undefined: its stream is gone. */
+  procedureOf(ticket: number): string | undefined {
+    return this.#streams.get(ticket)?.stream.call.procedure.name;
+  }
+
   get isFull(): boolean {
     return this.#streams.size >= maxGenerators;
   }

@@ -1,0 +1,171 @@
+import type { ComponentChildren } from 'preact';
+import { callsUrl, facts } from './facts.ts';
+import { lazyPart } from './parts/lazy-part.tsx';
+import { batch } from './state/batch.ts';
+import { exchanges } from './state/exchanges.ts';
+import { headers, headersOpen } from './state/headers.ts';
+import { registry } from './state/registry.ts';
+import { type Route, route } from './state/route.ts';
+import { nextScheme, scheme } from './state/scheme.ts';
+import { BatchView } from './views/batch-view.tsx';
+import { Find } from './views/find.tsx';
+import { HeadersPanel } from './views/headers-panel.tsx';
+import { HistoryView } from './views/history-view.tsx';
+import { ProcedureView } from './views/procedure-view.tsx';
+import { RawView } from './views/raw-view.tsx';
+import { Refused } from './views/refused.tsx';
+
+/** The charts are a third of the page, and many never look at them. */
+const LiveView = lazyPart(async () => (await import('./live/live-view.tsx')).LiveView);
+
+export function App() {
+  const { view } = route.value;
+  return (
+    <>
+      <button type="button" class="skip" onClick={skip}>
+        Skip to the content
+      </button>
+      <header class="bar">
+        <a class="brand" href={callsUrl === undefined ? '#/live' : '#/'}>
+          <Mark />
+          Tandem <span class="version">{facts.version}</span>
+        </a>
+        <nav aria-label="Views">
+          {callsUrl !== undefined && (
+            <>
+              <Tab to="#/" isCurrent={view === 'procedures' || view === 'procedure'}>
+                Procedures
+              </Tab>
+              <Tab to="#/batch" isCurrent={view === 'batch'}>
+                Batch{batch.value.length > 0 && <span class="count">{batch.value.length}</span>}
+              </Tab>
+              <Tab to="#/history" isCurrent={view === 'history'}>
+                History
+                {exchanges.value.length > 0 && <span class="count">{exchanges.value.length}</span>}
+              </Tab>
+            </>
+          )}
+          {facts.live && (
+            <Tab to="#/live" isCurrent={view === 'live'}>
+              Live
+            </Tab>
+          )}
+        </nav>
+        <div class="tools">
+          <button
+            type="button"
+            class="quiet"
+            aria-expanded={headersOpen.value}
+            aria-controls="headers-panel"
+            onClick={() => {
+              headersOpen.value = !headersOpen.value;
+            }}
+          >
+            Headers{headers.value.length > 0 && <span class="count">{headers.value.length}</span>}
+          </button>
+          <button type="button" class="quiet" onClick={nextScheme}>
+            <span class="unseen">Colours: </span>
+            {scheme.value}
+          </button>
+        </div>
+      </header>
+      {headersOpen.value && <HeadersPanel />}
+      <Content current={route.value} />
+    </>
+  );
+}
+
+function Content({ current }: { readonly current: Route }) {
+  const { value } = registry;
+  if (current.view === 'live') {
+    return (
+      <main id="main" tabIndex={-1} class="wide">
+        <LiveView />
+      </main>
+    );
+  }
+  if (value.state === 'failed') {
+    return (
+      <main id="main" tabIndex={-1}>
+        <Refused what="The procedures" message={value.message} isRefusal={value.isRefusal} />
+      </main>
+    );
+  }
+  if (current.view === 'batch' || current.view === 'history') {
+    return (
+      <main id="main" tabIndex={-1}>
+        {current.view === 'batch' ? <BatchView /> : <HistoryView />}
+      </main>
+    );
+  }
+  if (value.state === 'none') {
+    return (
+      <main id="main" tabIndex={-1}>
+        <RawView />
+      </main>
+    );
+  }
+  const name = current.view === 'procedure' ? current.name : undefined;
+  return (
+    <div class="split" data-open={name === undefined ? 'list' : 'procedure'}>
+      <Find current={name} />
+      <main id="main" tabIndex={-1}>
+        {name === undefined ? <Welcome /> : <ProcedureView key={name} name={name} />}
+      </main>
+    </div>
+  );
+}
+
+function Welcome() {
+  const { value } = registry;
+  const isEmpty = value.state === 'ready' && Object.keys(value.procedures).length === 0;
+  return (
+    <div class="welcome">
+      <h1>{value.state === 'loading' ? 'Loading…' : 'Try a procedure'}</h1>
+      <p>
+        {isEmpty
+          ? 'This service has no procedures.'
+          : 'Choose one on the left. What you send is made from its schema, and checked before it is sent.'}
+      </p>
+      <dl class="keys">
+        <dt>
+          <kbd>/</kbd>
+        </dt>
+        <dd>find a procedure</dd>
+        <dt>
+          <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+        </dt>
+        <dd>call it</dd>
+      </dl>
+    </div>
+  );
+}
+
+interface TabProps {
+  readonly to: string;
+  readonly isCurrent: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Tab({ to, isCurrent, children }: TabProps) {
+  return (
+    <a href={to} aria-current={isCurrent ? 'page' : undefined}>
+      {children}
+    </a>
+  );
+}
+
+/** A button: the page's route is the fragment of its URL, which a link within the page would change. */
+function skip(): void {
+  document.getElementById('main')?.focus();
+}
+
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 24 16" aria-hidden="true">
+      <circle cx="6" cy="9" r="5" />
+      <circle cx="18" cy="9" r="5" />
+      <path d="M6 9 L11 3 H16 L18 9" />
+    </svg>
+  );
+}

@@ -1,0 +1,205 @@
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Draft } from '../schema/draft.ts';
+import { emptyDraft, toPointerPart } from '../schema/draft.ts';
+import { type JsonSchema, kindOf, type Placed, resolve } from '../schema/resolve.ts';
+import type { Faults } from '../schema/validate.ts';
+import { ChoiceInput, JsonInput, NumberInput, SwitchInput, TextInput } from './inputs.tsx';
+import { ListField, TupleField } from './list-field.tsx';
+import { VariantField } from './variant-field.tsx';
+
+/** What is wrong with the params, by JSON Pointer. */
+export const FaultsOfForm = createContext<Faults>(new Map());
+
+export interface FieldProps {
+  readonly label: string;
+  /** JSON Pointer of the value. */
+  readonly path: string;
+  readonly placed: Placed;
+  readonly value: Draft;
+  readonly isRequired: boolean;
+  readonly onChange: (value: Draft) => void;
+  /** Beside the label: what removes an item, say. */
+  readonly extra?: ComponentChildren;
+}
+
+/** The id of the control for a value: what an error is about is focused by it. */
+export function fieldId(path: string): string {
+  return `field-${path.replaceAll(/[^\w-]/g, (c) => `_${c.charCodeAt(0).toString(16)}_`)}`;
+}
+
+/** A value of any schema, with its label, what it must be and what is wrong with it. */
+export function Field(props: FieldProps) {
+  const { label, path, placed, value, isRequired, onChange, extra } = props;
+  const fault = useContext(FaultsOfForm).get(path);
+  const { schema, root } = resolve(placed);
+  const own = { ...schema, ...placed.schema };
+  const kind = kindOf(schema);
+  const id = fieldId(path);
+  const hint = hintOf(own);
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const control = {
+    id,
+    value,
+    onChange,
+    isRequired,
+    isWrong: fault !== undefined,
+    describedBy: described === '' ? undefined : described,
+    schema: own,
+  };
+  const notes = (
+    <>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {fault && (
+        <p class="fault" id={`${id}-fault`}>
+          {fault}
+        </p>
+      )}
+    </>
+  );
+  const head = (
+    <span class="label-text">
+      <code>{label}</code>
+      <span class="type">{typeWords(own, kind.kind)}</span>
+      {isRequired ? <span class="required">required</span> : null}
+    </span>
+  );
+  if (kind.kind === 'object' || kind.kind === 'list' || kind.kind === 'tuple') {
+    const inner = { path, placed: { schema, root }, value, onChange };
+    return (
+      <fieldset class="group" id={id} tabIndex={-1} aria-describedby={control.describedBy}>
+        <legend>
+          {head}
+          {extra}
+        </legend>
+        {notes}
+        {kind.kind === 'object' && <Members {...inner} />}
+        {kind.kind === 'list' && <ListField {...inner} items={kind.items} label={label} />}
+        {kind.kind === 'tuple' && <TupleField {...inner} items={kind.items} />}
+      </fieldset>
+    );
+  }
+  if (kind.kind === 'variants') {
+    return <VariantField {...props} variants={kind.variants} head={head} notes={notes} />;
+  }
+  return (
+    <div class="field">
+      <div class="label-row">
+        <label for={id}>{head}</label>
+        {extra}
+      </div>
+      {kind.kind === 'choice' && <ChoiceInput {...control} values={kind.values} />}
+      {kind.kind === 'text' && <TextInput {...control} />}
+      {kind.kind === 'number' && <NumberInput {...control} />}
+      {kind.kind === 'switch' && <SwitchInput {...control} />}
+      {kind.kind === 'null' && <output id={id}>null</output>}
+      {kind.kind === 'json' && <JsonInput {...control} />}
+      {notes}
+    </div>
+  );
+}
+
+interface MembersProps {
+  readonly path: string;
+  readonly placed: Placed;
+  readonly value: Draft;
+  readonly onChange: (value: Draft) => void;
+}
+
+/** The members of an object. Those that may be left out are, until somebody adds them. */
+export function Members({ path, placed, value, onChange }: MembersProps) {
+  const { schema, root } = resolve(placed);
+  const kind = kindOf(schema);
+  if (kind.kind !== 'object') return null;
+  const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, Draft>;
+  const isShown = (name: string): boolean => kind.required.has(name) || Object.hasOwn(given, name);
+  const change = (name: string, member: Draft): void => onChange({ ...given, [name]: member });
+  const remove = (name: string): void => {
+    const { [name]: _removed, ...others } = given;
+    onChange(others);
+  };
+  const placedOf = (member: JsonSchema): Placed => ({ schema: member, root });
+  const left = kind.members.filter(([name]) => !isShown(name));
+  return (
+    <>
+      {kind.members
+        .filter(([name]) => isShown(name))
+        .map(([name, member]) => (
+          <Field
+            key={name}
+            label={name}
+            path={`${path}/${toPointerPart(name)}`}
+            placed={placedOf(member)}
+            value={given[name]}
+            isRequired={kind.required.has(name)}
+            onChange={(next) => change(name, next)}
+            extra={
+              kind.required.has(name) ? undefined : (
+                <button type="button" class="quiet" onClick={() => remove(name)}>
+                  Leave out<span class="unseen"> {name}</span>
+                </button>
+              )
+            }
+          />
+        ))}
+      {left.length > 0 && (
+        <div class="left-out">
+          <span class="hint">Optional:</span>
+          {left.map(([name, member]) => (
+            <button
+              key={name}
+              type="button"
+              class="chip"
+              onClick={() => change(name, emptyDraft(placedOf(member)))}
+            >
+              + {name}
+            </button>
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+function hintOf(schema: JsonSchema): string | undefined {
+  const words = [
+    typeof schema.description === 'string' ? schema.description : undefined,
+    bounds(
+      schema.minimum ?? schema.exclusiveMinimum,
+      schema.maximum ?? schema.exclusiveMaximum,
+      '',
+    ),
+    schema.minLength === 1 && schema.maxLength === undefined
+      ? 'not empty'
+      : bounds(schema.minLength, schema.maxLength, 'characters'),
+    schema.minItems === 1 && schema.maxItems === undefined
+      ? 'at least one item'
+      : bounds(schema.minItems, schema.maxItems, 'items'),
+    typeof schema.pattern === 'string' ? `matches ${schema.pattern}` : undefined,
+    'default' in schema ? `default ${JSON.stringify(schema.default)}` : undefined,
+  ].filter((word) => word !== undefined);
+  return words.length === 0 ? undefined : words.join(' · ');
+}
+
+function bounds(from: unknown, to: unknown, unit: string): string | undefined {
+  const text =
+    from !== undefined && to !== undefined
+      ? `${JSON.stringify(from)} to ${JSON.stringify(to)}`
+      : from !== undefined
+        ? `at least ${JSON.stringify(from)}`
+        : to !== undefined
+          ? `at most ${JSON.stringify(to)}`
+          : undefined;
+  return text && `${text} ${unit}`.trim();
+}
+
+function typeWords(schema: JsonSchema, kind: string): string {
+  if (typeof schema.format === 'string') return schema.format;
+  if (kind === 'choice') return 'one of';
+  if (kind === 'variants') return 'one of several';
+  return typeof schema.type === 'string' ? schema.type : 'JSON';
+}

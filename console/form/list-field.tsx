@@ -1,0 +1,77 @@
+import { type Draft, emptyDraft } from '../schema/draft.ts';
+import type { JsonSchema, Placed } from '../schema/resolve.ts';
+import { Field } from './field.tsx';
+
+interface ListProps {
+  readonly label: string;
+  readonly path: string;
+  readonly placed: Placed;
+  readonly value: Draft;
+  readonly items: JsonSchema;
+  readonly onChange: (value: Draft) => void;
+}
+
+export function ListField({ label, path, placed, value, items, onChange }: ListProps) {
+  const list = Array.isArray(value) ? (value as Draft[]) : [];
+  const itemPlaced = { schema: items, root: placed.root };
+  return (
+    <>
+      {list.map((item, index) => (
+        <Field
+          key={index}
+          label={`${index}`}
+          path={`${path}/${index}`}
+          placed={itemPlaced}
+          value={item}
+          isRequired
+          onChange={(next) => onChange(list.with(index, next))}
+          extra={
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => onChange(list.filter((_, at) => at !== index))}
+            >
+              Remove
+              <span class="unseen">
+                {' '}
+                item {index} of {label}
+              </span>
+            </button>
+          }
+        />
+      ))}
+      <div class="left-out">
+        <button
+          type="button"
+          class="chip"
+          onClick={() => onChange([...list, emptyDraft(itemPlaced)])}
+        >
+          + item<span class="unseen"> of {label}</span>
+        </button>
+      </div>
+    </>
+  );
+}
+
+interface TupleProps extends Omit<ListProps, 'items' | 'label'> {
+  readonly items: readonly JsonSchema[];
+}
+
+export function TupleField({ path, placed, value, items, onChange }: TupleProps) {
+  const list = Array.isArray(value) ? (value as Draft[]) : [];
+  return (
+    <>
+      {items.map((schema, index) => (
+        <Field
+          key={index}
+          label={`${index}`}
+          path={`${path}/${index}`}
+          placed={{ schema, root: placed.root }}
+          value={list[index]}
+          isRequired
+          onChange={(next) => onChange(items.map((_, at) => (at === index ? next : list[at])))}
+        />
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,192 @@
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { Scroll } from '../parts/data-table.tsx';
+import { timeText } from '../parts/figures-text.ts';
+import { scheme } from '../state/scheme.ts';
+import type { Sample } from './samples.ts';
+
+export interface Line {
+  readonly label: string;
+  readonly of: (sample: Sample) => number;
+  readonly text: (value: number) => string;
+  /** Which of the axes: where two lines of a chart have different units. */
+  readonly scale?: 'y' | 'y2';
+}
+
+interface ChartProps {
+  readonly title: string;
+  readonly lines: readonly Line[];
+  readonly samples: readonly Sample[];
+}
+
+const height = 160;
+
+/** So much time is shown, from the start on: a chart must not rush where there is little to show. */
+const shownSeconds = 300;
+
+/** Lines over the last five minutes, and the last of them as a table, for who does not see them. */
+export function Chart({ title, lines, samples }: ChartProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  useEffect(() => {
+    const { current } = host;
+    if (current === null) return undefined;
+    const draw = (): void => {
+      plot.current?.destroy();
+      plot.current = new uPlot(optionsOf(lines, current), [[], ...lines.map(() => [])], current);
+    };
+    draw();
+    const size = new ResizeObserver(() =>
+      plot.current?.setSize({ width: Math.max(120, current.clientWidth), height }),
+    );
+    size.observe(current);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', draw);
+    const stop = scheme.subscribe(draw);
+    return () => {
+      stop();
+      dark.removeEventListener('change', draw);
+      size.disconnect();
+      plot.current?.destroy();
+    };
+  }, [lines]);
+  useEffect(() => {
+    const times = samples.map(({ at }) => at / 1000);
+    const values = lines.map(({ of }) => samples.map((sample) => finite(of(sample))));
+    plot.current?.setData([times, ...values]);
+  });
+  const last = samples.at(-1);
+  return (
+    <figure class="chart">
+      <figcaption>
+        <h3>{title}</h3>
+        <ul class="legend">
+          {lines.map(({ label, of, text }, index) => (
+            <li key={label}>
+              <i class={`swatch line-${index + 1}`} aria-hidden="true" />
+              {label} <strong>{last === undefined ? '–' : shown(of(last), text)}</strong>
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <div ref={host} class="plot" aria-hidden="true" />
+      <details>
+        <summary>
+          As a table<span class="unseen">: {title}</span>
+        </summary>
+        <Scroll label={`${title}, the last ten seconds`}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">time</th>
+                {lines.map(({ label }) => (
+                  <th key={label} scope="col">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {samples
+                .slice(-10)
+                .toReversed()
+                .map((sample) => (
+                  <tr key={sample.at}>
+                    <th scope="row">{timeText(new Date(sample.at))}</th>
+                    {lines.map(({ label, of, text }) => (
+                      <td key={label}>{shown(of(sample), text)}</td>
+                    ))}
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </Scroll>
+      </details>
+    </figure>
+  );
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
+function shown(value: number, text: (value: number) => string): string {
+  return Number.isFinite(value) ? text(value) : '–';
+}
+
+function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
+  const styles = getComputedStyle(host);
+  // A canvas takes no light-dark(): the colours are asked of elements that have them.
+  const colour = (name: string): string => {
+    const probe = document.createElement('i');
+    probe.className = name;
+    host.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  };
+  const faint = colour('probe-grid');
+  const axis = {
+    stroke: colour('probe-text'),
+    font: `11px ${styles.fontFamily}`,
+    grid: { stroke: faint, width: 1 },
+    ticks: { show: false },
+  };
+  const scales = [...new Set(lines.map(({ scale = 'y' }) => scale))];
+  return {
+    width: Math.max(120, host.clientWidth),
+    height,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: {
+        time: true,
+        range: (_plot, _from, to) => {
+          const end = Number.isFinite(to) ? to : Date.now() / 1000;
+          return [end - shownSeconds, end];
+        },
+      },
+      ...Object.fromEntries(
+        scales.map((scale) => [
+          scale,
+          { range: (_plot: uPlot, _from: number, to: number) => [0, to > 0 ? to * 1.15 : 1] },
+        ]),
+      ),
+    },
+    series: [
+      {},
+      ...lines.map(({ scale = 'y' }, index) => ({
+        scale,
+        stroke: colour(`line-${index + 1}`),
+        width: 1.5,
+        points: { show: false },
+      })),
+    ],
+    axes: [
+      { ...axis, space: 70, size: 26, values: (_plot, ticks) => ticks.map(minuteText) },
+      ...scales.map((scale, index) => ({
+        ...axis,
+        scale,
+        side: index === 0 ? 3 : 1,
+        size: 60,
+        grid: index === 0 ? axis.grid : { show: false },
+        values: (_plot: uPlot, ticks: number[]) =>
+          ticks.map((tick) => (tick === 0 ? '0' : textOn(scale, lines, tick))),
+      })),
+    ],
+  } as uPlot.Options;
+}
+
+/** A value as the first line of its axis is written. */
+function textOn(scale: string, lines: readonly Line[], value: number): string {
+  return lines.find((line) => (line.scale ?? 'y') === scale)?.text(value) ?? '';
+}
+
+function minuteText(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+}

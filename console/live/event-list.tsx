@@ -1,0 +1,34 @@
+import { timeText } from '../parts/figures-text.ts';
+import type { Figures } from './figures.ts';
+
+/** What happened to the service, the newest first. */
+export function EventList({ events }: Pick<Figures, 'events'>) {
+  const hasProcesses = new Set(events.map(({ process }) => process)).size > 1;
+  return (
+    <section aria-labelledby="events-title">
+      <h2 id="events-title">Events</h2>
+      {events.length === 0 ? (
+        <p class="hint">
+          Nothing has happened yet: placements, deaths, kills and reloads are told here.
+        </p>
+      ) : (
+        <ol class="events" reversed tabIndex={0} aria-label="Events, the newest first">
+          {events.toReversed().map((event, index) => (
+            <li key={`${event.at} ${event.process} ${events.length - index}`}>
+              <time dateTime={new Date(event.at).toISOString()}>
+                {timeText(new Date(event.at))}
+              </time>
+              {hasProcesses && <span class="tag">process {event.process}</span>}
+              <span class={`tag ${isBad(event.event) ? 'warn' : ''}`}>{event.event}</span>
+              <span class="event-text">{event.text}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function isBad(event: string): boolean {
+  return /lost|killed|failed|blocked|error|garbled|begins$/.test(event) && event !== 'drain-begins';
+}

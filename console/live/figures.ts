@@ -1,0 +1,119 @@
+import type { RecentEvent } from '../../src/observe/recent-events.ts';
+import type { CallTotals, MetricsSnapshot, WorkerFigures } from '../../src/observe/snapshot.ts';
+
+/** What the server answers each second. */
+export interface Figures {
+  readonly at: number;
+  readonly state: string;
+  readonly snapshots: readonly Snapshot[];
+  readonly placement: Readonly<Record<string, { readonly place: string; readonly reason: string }>>;
+  readonly workers: readonly (WorkerFigures & { readonly process: string })[];
+  readonly events: readonly (RecentEvent & { readonly process: string })[];
+}
+
+export type Snapshot = Omit<MetricsSnapshot, 'workers' | 'events' | 'places'>;
+
+/** Upper bounds of the buckets of a histogram, seconds: those of src/observe/histogram.ts. */
+const bounds = [
+  0.000_01, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
+  0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+];
+
+export type Buckets = readonly number[];
+
+/** The time in milliseconds below which a share of the calls lies, within its bucket by proportion; NaN: no calls. */
+export function quantile(buckets: Buckets, share: number): number {
+  const all = buckets.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return Number.NaN;
+  let below = 0;
+  for (const [at, count] of buckets.entries()) {
+    if (below + count < all * share || count === 0) {
+      below += count;
+      continue;
+    }
+    const from = bounds[at - 1] ?? 0;
+    const to = bounds[at] ?? bounds.at(-1) ?? 0;
+    return (from + ((all * share - below) / count) * (to - from)) * 1000;
+  }
+  return (bounds.at(-1) ?? 0) * 1000;
+}
+
+/** The calls of one procedure over all processes and places, since the start. */
+export interface ProcedureTotals {
+  readonly calls: number;
+  readonly errors: number;
+  readonly duration: Buckets;
+}
+
+const none: ProcedureTotals = { calls: 0, errors: 0, duration: [] };
+
+function add(a: Buckets, b: Buckets): Buckets {
+  const [long, short] = a.length >= b.length ? [a, b] : [b, a];
+  return long.map((count, at) => count + (short[at] ?? 0));
+}
+
+/** Counts never fall, but a process that ended may be counted late. */
+export function since(now: Buckets, before: Buckets): Buckets {
+  return now.map((count, at) => Math.max(0, count - (before[at] ?? 0)));
+}
+
+function callsOf({ codes }: CallTotals): { readonly calls: number; readonly errors: number } {
+  let calls = 0;
+  for (const count of Object.values(codes)) calls += count;
+  return { calls, errors: calls - (codes['0'] ?? 0) };
+}
+
+/** The totals by procedure, `(rest)` for those that are not sent among them. */
+export function totalsByProcedure({ snapshots }: Figures): ReadonlyMap<string, ProcedureTotals> {
+  const totals = new Map<string, ProcedureTotals>();
+  for (const row of snapshots.flatMap(({ calls }) => calls)) {
+    const before = totals.get(row.procedure) ?? none;
+    const { calls, errors } = callsOf(row);
+    totals.set(row.procedure, {
+      calls: before.calls + calls,
+      errors: before.errors + errors,
+      duration: add(before.duration, row.duration.buckets),
+    });
+  }
+  return totals;
+}
+
+export function sumTotals(all: Iterable<ProcedureTotals>): ProcedureTotals {
+  let sum = none;
+  for (const { calls, errors, duration } of all) {
+    sum = {
+      calls: sum.calls + calls,
+      errors: sum.errors + errors,
+      duration: add(sum.duration, duration),
+    };
+  }
+  return sum;
+}
+
+type Gauges = NonNullable<Snapshot['gauges']>;
+
+/** The sum of a gauge over processes and groups of workers. */
+export function sumGauge({ snapshots }: Figures, name: keyof Gauges): number {
+  let sum = 0;
+  for (const { gauges, groups } of snapshots) {
+    for (const one of [gauges, ...groups.map((group) => group.gauges)]) {
+      const value = one?.[name];
+      if (typeof value === 'number') sum += value;
+      else if (value !== undefined) for (const part of Object.values(value)) sum += part;
+    }
+  }
+  return sum;
+}
+
+/** The highest of a gauge over processes. */
+export function maxGauge({ snapshots }: Figures, name: keyof Gauges): number {
+  return Math.max(0, ...snapshots.map(({ gauges }) => Number(gauges?.[name] ?? 0)));
+}
+
+export function sumCounter({ snapshots }: Figures, name: keyof Snapshot['counters']): number {
+  let sum = 0;
+  for (const { counters, groups } of snapshots) {
+    for (const one of [counters, ...groups.map((group) => group.counters)]) sum += one[name] ?? 0;
+  }
+  return sum;
+}

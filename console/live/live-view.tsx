@@ -1,0 +1,112 @@
+import { useEffect } from 'preact/hooks';
+import { bytesText, msText, numberText } from '../parts/figures-text.ts';
+import { headers } from '../state/headers.ts';
+import { Refused } from '../views/refused.tsx';
+import { Chart, type Line } from './chart.tsx';
+import { EventList } from './event-list.tsx';
+import { type Figures, sumCounter, sumGauge } from './figures.ts';
+import { live, poll } from './poll.ts';
+import { ProcedureTable } from './procedure-table.tsx';
+import { ProcessTable } from './process-table.tsx';
+import type { Sample } from './samples.ts';
+import { WorkerTable } from './worker-table.tsx';
+
+const charts: readonly { readonly title: string; readonly lines: readonly Line[] }[] = [
+  {
+    title: 'Calls a second',
+    lines: [
+      { label: 'calls', of: (sample) => sample.callsPerSecond, text: numberText },
+      { label: 'errors', of: (sample) => sample.errorsPerSecond, text: numberText },
+    ],
+  },
+  {
+    title: 'Latency',
+    lines: [
+      { label: 'p50', of: (sample) => sample.p50, text: msText },
+      { label: 'p99', of: (sample) => sample.p99, text: msText },
+    ],
+  },
+  {
+    title: 'Queue and in flight',
+    lines: [
+      { label: 'in flight', of: (sample) => sample.inFlight, text: numberText },
+      { label: 'queued', of: (sample) => sample.queued, text: numberText },
+    ],
+  },
+  {
+    title: 'Memory and event loop',
+    lines: [
+      { label: 'memory', of: (sample) => sample.memory, text: bytesText },
+      { label: 'delay p99', of: (sample) => sample.loopDelay, text: msText, scale: 'y2' },
+    ],
+  },
+];
+
+/** The service as it is now. */
+export function LiveView() {
+  const { value } = live;
+  // Other headers, other answers: a refusal is asked again.
+  const isRefused = value.state === 'failed' && value.isRefusal;
+  useEffect(poll, [isRefused ? headers.value : undefined]);
+  if (value.state === 'failed') {
+    return <Refused what="The figures" message={value.message} isRefusal={value.isRefusal} />;
+  }
+  if (value.state === 'loading') return <p class="hint">Loading…</p>;
+  const { figures, samples } = value;
+  return (
+    <div class="live">
+      <div class="live-head">
+        <h1>Live</h1>
+        <span class={`badge ${figures.state === 'ready' ? 'good' : 'bad'}`}>{figures.state}</span>
+      </div>
+      <Tiles figures={figures} last={samples.list.at(-1)} />
+      <div class="charts">
+        {charts.map(({ title, lines }) => (
+          <Chart key={title} title={title} lines={lines} samples={samples.list} />
+        ))}
+      </div>
+      <WorkerTable workers={figures.workers} />
+      <ProcedureTable rows={samples.rows} placement={figures.placement} />
+      <ProcessTable figures={figures} />
+      <EventList events={figures.events} />
+    </div>
+  );
+}
+
+function Tiles({
+  figures,
+  last,
+}: {
+  readonly figures: Figures;
+  readonly last: Sample | undefined;
+}) {
+  const busy = figures.workers.filter(({ running }) => running !== null).length;
+  const lost =
+    sumCounter(figures, 'deathsByExit') +
+    sumCounter(figures, 'deathsByMemory') +
+    sumCounter(figures, 'deathsByError');
+  const tiles: readonly (readonly [string, string])[] = [
+    ['calls/s', last === undefined ? '–' : numberText(last.callsPerSecond)],
+    ['errors/s', last === undefined ? '–' : numberText(last.errorsPerSecond)],
+    ['refused/s', last === undefined ? '–' : numberText(last.refusedPerSecond)],
+    ['in flight', numberText(sumGauge(figures, 'requestsInFlight'))],
+    ['queued', numberText(sumGauge(figures, 'queued'))],
+    ['on the lane', numberText(sumGauge(figures, 'laneCallsInFlight'))],
+    ['workers busy', `${busy} of ${figures.workers.length}`],
+    ['streams', numberText(sumGauge(figures, 'openStreams'))],
+    ['connections', numberText(sumGauge(figures, 'connections'))],
+    ['WebSockets', numberText(sumGauge(figures, 'sockets'))],
+    ['workers lost', numberText(lost)],
+    ['workers ended', numberText(sumCounter(figures, 'kills'))],
+  ];
+  return (
+    <dl class="tiles">
+      {tiles.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,90 @@
+import { useState } from 'preact/hooks';
+import { callsUrl } from '../facts.ts';
+import { Scroll } from '../parts/data-table.tsx';
+import { msText, numberText } from '../parts/figures-text.ts';
+import { procedureHash } from '../state/route.ts';
+import type { Figures } from './figures.ts';
+import type { ProcedureRow } from './samples.ts';
+
+const shownAtFirst = 20;
+
+interface TableProps {
+  readonly rows: readonly ProcedureRow[];
+  readonly placement: Figures['placement'];
+}
+
+/** The procedures, where each runs and why: the busiest first. */
+export function ProcedureTable({ rows, placement }: TableProps) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? rows : rows.slice(0, shownAtFirst);
+  return (
+    <section aria-labelledby="procedures-title">
+      <h2 id="procedures-title">Procedures</h2>
+      <Scroll label="Procedures">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">name</th>
+              <th scope="col">runs</th>
+              <th scope="col">because</th>
+              <th scope="col" class="number">
+                calls/s
+              </th>
+              <th scope="col" class="number">
+                calls
+              </th>
+              <th scope="col" class="number">
+                errors
+              </th>
+              <th scope="col" class="number">
+                p50
+              </th>
+              <th scope="col" class="number">
+                p99
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <Row key={row.name} row={row} placed={placement[row.name]} />
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {rows.length > shown.length && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {rows.length}
+        </button>
+      )}
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly row: ProcedureRow;
+  readonly placed: { readonly place: string; readonly reason: string } | undefined;
+}
+
+function Row({ row, placed }: RowProps) {
+  const { name, callsPerSecond, calls, errors, p50, p99 } = row;
+  return (
+    <tr>
+      <th scope="row">
+        {placed === undefined || callsUrl === undefined ? (
+          <code>{name}</code>
+        ) : (
+          <a href={procedureHash(name)}>
+            <code>{name}</code>
+          </a>
+        )}
+      </th>
+      <td>{placed === undefined ? '–' : <span class="tag">{placed.place}</span>}</td>
+      <td class="reason">{placed?.reason}</td>
+      <td class="number">{numberText(callsPerSecond)}</td>
+      <td class="number">{calls.toLocaleString('en')}</td>
+      <td class={errors > 0 ? 'number has-errors' : 'number'}>{errors.toLocaleString('en')}</td>
+      <td class="number">{Number.isNaN(p50) ? '–' : msText(p50)}</td>
+      <td class="number">{Number.isNaN(p99) ? '–' : msText(p99)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,101 @@
+import {
+  type Figures,
+  maxGauge,
+  type ProcedureTotals,
+  quantile,
+  since,
+  sumCounter,
+  sumGauge,
+  sumTotals,
+  totalsByProcedure,
+} from './figures.ts';
+
+/** The service at one moment, and what it did since the moment before. */
+export interface Sample {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly callsPerSecond: number;
+  readonly errorsPerSecond: number;
+  /** Milliseconds; NaN: nobody called. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly inFlight: number;
+  readonly queued: number;
+  readonly memory: number;
+  /** Milliseconds. */
+  readonly loopDelay: number;
+  readonly refusedPerSecond: number;
+}
+
+export interface ProcedureRow {
+  readonly name: string;
+  readonly callsPerSecond: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Five minutes. */
+const keptSamples = 300;
+
+/** What the polls of a page have told. */
+export class Samples {
+  list: readonly Sample[] = [];
+  rows: readonly ProcedureRow[] = [];
+  #last: Figures | undefined;
+  /** The last totals that came of each procedure: those that did not change are not sent again. */
+  readonly #known = new Map<string, ProcedureTotals & { readonly at: number }>();
+
+  take(figures: Figures): void {
+    const last = this.#last;
+    if (last !== undefined && figures.at === last.at) return;
+    const totals = totalsByProcedure(figures);
+    if (last !== undefined) {
+      const next = sampleOf(figures, last, sumTotals(totals.values()));
+      this.list = [...this.list, next].slice(-keptSamples);
+    }
+    this.rows = this.#rowsOf(figures, totals);
+    this.#last = figures;
+  }
+
+  #rowsOf(figures: Figures, totals: ReadonlyMap<string, ProcedureTotals>): ProcedureRow[] {
+    const names = new Set([...Object.keys(figures.placement), ...totals.keys()]);
+    const rows = Array.from(names, (name): ProcedureRow => {
+      const now = totals.get(name) ?? { calls: 0, errors: 0, duration: [] };
+      const before = this.#known.get(name);
+      const seconds = before === undefined ? 0 : (figures.at - before.at) / 1000;
+      const { calls, errors, duration } = now;
+      return {
+        name,
+        calls,
+        errors,
+        callsPerSecond:
+          before === undefined || seconds <= 0 ? 0 : Math.max(0, (calls - before.calls) / seconds),
+        p50: quantile(duration, 0.5),
+        p99: quantile(duration, 0.99),
+      };
+    });
+    for (const [name, now] of totals) this.#known.set(name, { ...now, at: figures.at });
+    return rows.sort((a, b) => b.callsPerSecond - a.callsPerSecond || b.calls - a.calls);
+  }
+}
+
+function sampleOf(figures: Figures, last: Figures, totals: ProcedureTotals): Sample {
+  const before = sumTotals(totalsByProcedure(last).values());
+  const seconds = (figures.at - last.at) / 1000;
+  const rate = (now: number, then: number): number => Math.max(0, (now - then) / seconds);
+  const duration = since(totals.duration, before.duration);
+  return {
+    at: figures.at,
+    callsPerSecond: rate(totals.calls, before.calls),
+    errorsPerSecond: rate(totals.errors, before.errors),
+    p50: quantile(duration, 0.5),
+    p99: quantile(duration, 0.99),
+    inFlight: sumGauge(figures, 'requestsInFlight'),
+    queued: sumGauge(figures, 'queued'),
+    memory: sumGauge(figures, 'residentMemory'),
+    loopDelay: maxGauge(figures, 'eventLoopDelayP99') * 1000,
+    refusedPerSecond: rate(sumCounter(figures, 'shed'), sumCounter(last, 'shed')),
+  };
+}

@@ -1,0 +1,12 @@
+import { render } from 'preact';
+import { App } from './app.tsx';
+import './style.css';
+import { keepCurrent } from './state/registry.ts';
+import { followRoute } from './state/route.ts';
+
+const root = document.getElementById('app');
+if (root !== null) {
+  followRoute();
+  keepCurrent();
+  render(<App />, root);
+}

@@ -1,0 +1,159 @@
+import type { Answer, Exchange } from '../state/exchanges.ts';
+import { CopyButton } from './copy-button.tsx';
+import { DataTable } from './data-table.tsx';
+import { bytesText, msText } from './figures-text.ts';
+import { JsonView } from './json-view.tsx';
+import { StreamView } from './stream-view.tsx';
+
+/** What a request came to. */
+export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
+  const { answer, state, failure, stop, kind } = exchange;
+  return (
+    <section class="answer" aria-label="Answer" data-state={state}>
+      <div class="answer-head">
+        <h3>{kind === 'stream' ? 'Stream' : 'Answer'}</h3>
+        <p class="facts" aria-live="polite">
+          {state === 'running' && <span class="running">running…</span>}
+          {state === 'stopped' && <span class="badge">stopped</span>}
+          {answer !== undefined && <Facts answer={answer} />}
+        </p>
+        {stop !== undefined && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
+      </div>
+      {failure !== undefined && (
+        <p class="fault" role="alert">
+          No answer: {failure}
+        </p>
+      )}
+      {kind === 'stream' && <StreamView exchange={exchange} />}
+      {answer !== undefined && answer.text !== '' && <Body answer={answer} />}
+      {answer !== undefined && answer.text === '' && state === 'done' && (
+        <p class="hint">There is no reply to a notification. 204 says that it has ended.</p>
+      )}
+      {answer !== undefined && <Headers answer={answer} />}
+    </section>
+  );
+}
+
+function Facts({ answer }: { readonly answer: Answer }) {
+  const { status = 0, statusText, ms, bytes, text } = answer;
+  // By HTTP an error is a 200 like any other reply: green would say too much.
+  const hasError = repliesIn(text)?.some(({ error }) => error !== undefined) === true;
+  const mood = status >= 400 ? 'bad' : hasError ? '' : 'good';
+  return (
+    <>
+      <span class={`badge ${mood}`}>
+        {status} {statusText}
+      </span>
+      <span>{msText(ms)}</span>
+      <span>{bytesText(bytes)}</span>
+    </>
+  );
+}
+
+function Body({ answer }: { readonly answer: Answer }) {
+  const replies = repliesIn(answer.text);
+  if (replies === undefined) {
+    return <pre class="json">{answer.text}</pre>;
+  }
+  return (
+    <>
+      {replies.map((reply, index) => (
+        <Reply
+          key={index}
+          reply={reply}
+          isOne={replies.length === 1}
+          result={rawResult(answer.text) ?? JSON.stringify(reply.result) ?? 'null'}
+        />
+      ))}
+      <details>
+        <summary>As it came</summary>
+        <div class="with-copy">
+          <JsonView text={answer.text} label="The answer as it came" />
+          <CopyButton text={() => answer.text} what="the answer" />
+        </div>
+      </details>
+    </>
+  );
+}
+
+interface ReplyValue {
+  readonly id?: unknown;
+  readonly result?: unknown;
+  readonly error?: { readonly code?: number; readonly message?: string; readonly data?: unknown };
+}
+
+interface ReplyProps {
+  readonly reply: ReplyValue;
+  readonly isOne: boolean;
+  /** JSON text. */
+  readonly result: string;
+}
+
+function Reply({ reply, isOne, result }: ReplyProps) {
+  const { id, error } = reply;
+  return (
+    <div class="reply">
+      {!isOne && (
+        <h4>
+          id <code>{JSON.stringify(id)}</code>
+        </h4>
+      )}
+      {error === undefined ? (
+        <div class="with-copy">
+          <JsonView text={result} label="Result" />
+          <CopyButton text={() => result} what="the result" />
+        </div>
+      ) : (
+        <div class="error">
+          <p>
+            <span class="badge bad">{error.code}</span> <strong>{error.message}</strong>
+          </p>
+          {error.data !== undefined && <DataTable data={error.data} label="Data of the error" />}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Headers({ answer }: { readonly answer: Answer }) {
+  return (
+    <details>
+      <summary>Headers ({answer.headers.length})</summary>
+      <table>
+        <tbody>
+          {answer.headers.map(([name, value]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>
+                <code>{value}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
+
+const ofOneReply = /^\{"jsonrpc":"2\.0","id":(?:"(?:[^"\\]|\\.)*"|[^",]*),"result":([\s\S]*)\}$/;
+
+/** The result of a single reply to the letter: JSON.parse would round its numbers. */
+function rawResult(text: string): string | undefined {
+  return ofOneReply.exec(text)?.[1];
+}
+
+/** The replies of a body; undefined: it is no JSON-RPC. */
+export function repliesIn(text: string): readonly ReplyValue[] | undefined {
+  try {
+    const value = JSON.parse(text) as unknown;
+    const list = Array.isArray(value) ? (value as unknown[]) : [value];
+    const isReply = (one: unknown): one is ReplyValue => typeof one === 'object' && one !== null;
+    return list.every(isReply) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}

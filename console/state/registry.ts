@@ -1,0 +1,73 @@
+import { computed, signal } from '@preact/signals';
+import type { ProcedureSchema, RegistrySchema } from '../../src/router/document/introspect.ts';
+import { callsUrl, facts } from '../facts.ts';
+import { requestHeaders } from './headers.ts';
+
+export type { ProcedureSchema };
+
+/** What is known of the procedures. */
+export type Registry =
+  | { readonly state: 'loading' }
+  | { readonly state: 'ready'; readonly procedures: RegistrySchema }
+  /** The service does not describe itself, or takes no calls here. */
+  | { readonly state: 'none' }
+  /** `isRefusal`: whoever decides who may call said no. */
+  | { readonly state: 'failed'; readonly message: string; readonly isRefusal: boolean };
+
+const isDescribed = callsUrl !== undefined && facts.introspection;
+
+export const registry = signal<Registry>({ state: isDescribed ? 'loading' : 'none' });
+
+export const procedures = computed<readonly ProcedureSchema[]>(() =>
+  registry.value.state === 'ready' ? Object.values(registry.value.procedures) : [],
+);
+
+/** How often the document is asked for anew: a reload may have changed it. An unchanged one is a 304. */
+const refreshMs = 10_000;
+
+let etag: string | null = null;
+
+/** Loads the document, unless it is the one that is shown. */
+export async function loadRegistry(): Promise<void> {
+  if (callsUrl === undefined || !facts.introspection) return;
+  try {
+    const response = await fetch(callsUrl, { headers: requestHeaders(), cache: 'no-cache' });
+    const isNew = response.headers.get('etag') !== etag || registry.value.state !== 'ready';
+    if (response.ok && !isNew) return;
+    const body = (await response.json()) as RegistrySchema & Refusal;
+    etag = response.headers.get('etag');
+    registry.value = response.ok
+      ? { state: 'ready', procedures: body }
+      : {
+          state: 'failed',
+          message: messageOf(body) ?? `the server answered ${response.status}`,
+          isRefusal: response.status === 403,
+        };
+  } catch (error) {
+    // The page keeps what it shows: the service may be restarting.
+    if (registry.value.state === 'ready') return;
+    const message = error instanceof Error ? error.message : String(error);
+    registry.value = { state: 'failed', message, isRefusal: false };
+  }
+}
+
+interface Refusal {
+  readonly error?: { readonly message?: string; readonly data?: { readonly reason?: string } };
+}
+
+/** What a refusal below JSON-RPC says. */
+export function messageOf({ error }: Refusal): string | undefined {
+  return error?.data?.reason ?? error?.message;
+}
+
+/** Keeps the document current while the page is looked at. */
+export function keepCurrent(): void {
+  const refresh = async (): Promise<void> => {
+    if (!document.hidden) await loadRegistry();
+    setTimeout(() => void refresh(), refreshMs);
+  };
+  void refresh();
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) void loadRegistry();
+  });
+}

@@ -1,0 +1,60 @@
+import { callsUrl } from '../facts.ts';
+import { headers } from './headers.ts';
+
+/** A text as one word of a POSIX shell's command line. */
+function quote(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A command line that sends the same. Values of headers are left out: they are mostly secrets. */
+export function curlText(body: string, isStream: boolean): string {
+  const named = headers.value.filter(({ name }) => name.trim() !== '');
+  const words = [
+    `curl${callsUrl?.includes('[') ? ' -g' : ''}${isStream ? ' -N' : ''} ${quote(callsUrl ?? '')}`,
+    `-H 'content-type: application/json'`,
+    ...(isStream ? [`-H 'accept: text/event-stream'`] : []),
+    ...named.map(({ name }) => `-H ${quote(`${name.trim().toLowerCase()}: ...`)}`),
+    `-d ${quote(body)}`,
+  ];
+  return words.join(' \\\n  ');
+}
+
+/** Typed code that does the same. */
+export function codeText(method: string, params: string, isStream: boolean): string {
+  const isPath = /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/.test(method);
+  const args = params === '' ? '' : literal(JSON.parse(params));
+  const call = isPath
+    ? `client.${method}(${args})`
+    : `client.call(${JSON.stringify(method)}${args === '' ? '' : `, ${args}`})`;
+  const named = headers.value.filter(({ name }) => name.trim() !== '');
+  const more = [
+    ...(isStream ? ['streams: sse()'] : []),
+    ...(named.length === 0
+      ? []
+      : [
+          `headers: { ${named.map(({ name }) => `${JSON.stringify(name.trim().toLowerCase())}: '...'`).join(', ')} }`,
+        ]),
+  ];
+  const options = [`url: ${JSON.stringify(callsUrl)}`, ...more].join(', ');
+  return [
+    `import { createClient } from 'tandem-rpc/client';`,
+    ...(isStream ? [`import { sse } from 'tandem-rpc/client/sse';`] : []),
+    `import type { Contract } from './api.ts'; // tandem codegen ${callsUrl} --out api.ts`,
+    '',
+    `const client = createClient<Contract>({ ${options} });`,
+    isStream
+      ? `for await (const value of ${call}) console.log(value);`
+      : `const result = await ${call};`,
+  ].join('\n');
+}
+
+/** JSON as it is written in code: names without quotes where they need none. */
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, one]) =>
+      `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: ${literal(one)}`,
+  );
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}

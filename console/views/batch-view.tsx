@@ -1,0 +1,120 @@
+import { useState } from 'preact/hooks';
+import { AnswerView } from '../parts/answer-view.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import {
+  type BatchEntry,
+  batch,
+  batchText,
+  moveInBatch,
+  removeFromBatch,
+  toggleNotification,
+} from '../state/batch.ts';
+import { exchanges } from '../state/exchanges.ts';
+import { procedures } from '../state/registry.ts';
+import { send } from '../state/send.ts';
+
+/** Calls that travel together, and run one after another. */
+export function BatchView() {
+  const [number, setNumber] = useState<number>();
+  const [isAsking, ask] = useState(false);
+  const entries = batch.value;
+  const exchange = exchanges.value.find((one) => one.number === number);
+  const dangerous = entries.filter(({ method }) =>
+    procedures.value.some((one) => one.name === method && one.effects?.destructive === true),
+  );
+  const run = (): void => {
+    ask(false);
+    const title = `batch of ${entries.length}`;
+    setNumber(send({ title, kind: 'batch', method: undefined, body: batchText(entries) }));
+  };
+  return (
+    <section aria-labelledby="batch-title">
+      <h1 id="batch-title">Batch</h1>
+      {entries.length === 0 ? (
+        <p>
+          No calls yet: <em>Add to batch</em> stands beside <em>Call</em>. They run one after
+          another, and are answered in this order.
+        </p>
+      ) : (
+        <ol class="batch">
+          {entries.map((entry, index) => (
+            <Entry key={entry.key} entry={entry} index={index} count={entries.length} />
+          ))}
+        </ol>
+      )}
+      {entries.length > 0 && (
+        <div class="actions">
+          <button
+            type="button"
+            class="primary"
+            onClick={() => (dangerous.length > 0 ? ask(true) : run())}
+          >
+            Send {entries.length === 1 ? 'the call' : `${entries.length} calls`}
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              batch.value = [];
+            }}
+          >
+            Remove all
+          </button>
+        </div>
+      )}
+      {isAsking && (
+        <Confirm
+          title="Send the batch?"
+          text={`Declared destructive: ${dangerous.map(({ method }) => method).join(', ')}. What they do may not be undone.`}
+          action="Send it"
+          onAnswer={(isYes) => (isYes ? run() : ask(false))}
+        />
+      )}
+      {exchange !== undefined && <AnswerView exchange={exchange} />}
+    </section>
+  );
+}
+
+interface EntryProps {
+  readonly entry: BatchEntry;
+  readonly index: number;
+  readonly count: number;
+}
+
+function Entry({ entry, index, count }: EntryProps) {
+  const { key, method, params, isNotification } = entry;
+  return (
+    <li>
+      <div class="entry-text">
+        <code class="entry-name">{method}</code>
+        <code class="entry-params">{params === '' ? 'no params' : params}</code>
+      </div>
+      <label class="inline">
+        <input type="checkbox" checked={isNotification} onChange={() => toggleNotification(key)} />
+        notification
+      </label>
+      <div class="entry-tools">
+        <button
+          type="button"
+          class="quiet"
+          disabled={index === 0}
+          onClick={() => moveInBatch(key, -1)}
+        >
+          <span aria-hidden="true">↑</span>
+          <span class="unseen">Move {method} up</span>
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          disabled={index === count - 1}
+          onClick={() => moveInBatch(key, 1)}
+        >
+          <span aria-hidden="true">↓</span>
+          <span class="unseen">Move {method} down</span>
+        </button>
+        <button type="button" class="quiet" onClick={() => removeFromBatch(key)}>
+          Remove<span class="unseen"> {method}</span>
+        </button>
+      </div>
+    </li>
+  );
+}

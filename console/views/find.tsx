@@ -1,0 +1,125 @@
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { type ProcedureSchema, procedures } from '../state/registry.ts';
+import { procedureHash } from '../state/route.ts';
+
+const query = signal('');
+
+/** The procedures of a namespace. */
+interface Group {
+  readonly namespace: string;
+  readonly members: readonly ProcedureSchema[];
+}
+
+function matches({ name, doc }: ProcedureSchema, words: readonly string[]): boolean {
+  const text = `${name} ${doc ?? ''}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function toGroups(all: readonly ProcedureSchema[], asked: string): readonly Group[] {
+  const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
+  const groups = new Map<string, ProcedureSchema[]>();
+  for (const one of all) {
+    if (!matches(one, words)) continue;
+    const members = groups.get(one.namespace ?? '');
+    if (members === undefined) groups.set(one.namespace ?? '', [one]);
+    else members.push(one);
+  }
+  return Array.from(groups, ([namespace, members]) => ({ namespace, members }));
+}
+
+/** The list of procedures, and the box that narrows it. */
+export function Find({ current }: { readonly current: string | undefined }) {
+  const box = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLElement>(null);
+  const groups = useMemo(
+    () => toGroups(procedures.value, query.value),
+    [procedures.value, query.value],
+  );
+  const found = groups.reduce((sum, { members }) => sum + members.length, 0);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || isTyping(event)) return;
+      event.preventDefault();
+      box.current?.focus();
+      box.current?.select();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const links = (): HTMLAnchorElement[] => [
+    ...(list.current?.querySelectorAll<HTMLAnchorElement>('li a') ?? []),
+  ];
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const all = links();
+    const at = all.indexOf(document.activeElement as HTMLAnchorElement);
+    if (event.key === 'Enter' && at === -1) {
+      all[0]?.click();
+      return;
+    }
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    event.preventDefault();
+    const next = event.key === 'ArrowDown' ? at + 1 : at - 1;
+    if (next < 0) box.current?.focus();
+    else all[next]?.focus();
+  };
+  return (
+    <nav class="find" ref={list} aria-label="Procedures" onKeyDown={onKeyDown}>
+      <div class="find-box">
+        <input
+          ref={box}
+          type="search"
+          placeholder="Find a procedure"
+          aria-label="Find a procedure"
+          aria-keyshortcuts="/"
+          autocomplete="off"
+          spellcheck={false}
+          value={query.value}
+          onInput={(event) => {
+            query.value = event.currentTarget.value;
+          }}
+        />
+        <span class="key" aria-hidden="true">
+          /
+        </span>
+      </div>
+      <p class="found" aria-live="polite">
+        {found === procedures.value.length
+          ? `${found} procedures`
+          : `${found} of ${procedures.value.length}`}
+      </p>
+      <div class="groups">
+        {groups.map(({ namespace, members }) => (
+          <section
+            key={namespace}
+            aria-label={namespace === '' ? 'without a namespace' : namespace}
+          >
+            {namespace !== '' && <h2>{namespace}</h2>}
+            <ul>
+              {members.map((one) => (
+                <li key={one.name}>
+                  <a
+                    href={procedureHash(one.name)}
+                    aria-current={one.name === current ? 'page' : undefined}
+                  >
+                    <span>
+                      {namespace === '' ? one.name : one.name.slice(namespace.length + 1)}
+                    </span>
+                    {one.stream !== undefined && <span class="tag">stream</span>}
+                    {one.effects?.destructive === true && <span class="tag warn">destructive</span>}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </nav>
+  );
+}
+
+function isTyping({ target }: KeyboardEvent): boolean {
+  return (
+    target instanceof HTMLElement && target.closest('input, textarea, select, json-editor') !== null
+  );
+}

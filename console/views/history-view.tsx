@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks';
+import { AnswerView, repliesIn } from '../parts/answer-view.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { msText, timeText } from '../parts/figures-text.ts';
+import { putParams } from '../state/drafts.ts';
+import { type Exchange, exchanges } from '../state/exchanges.ts';
+import { procedures } from '../state/registry.ts';
+import { procedureHash } from '../state/route.ts';
+import { send } from '../state/send.ts';
+import { openStream } from '../state/stream.ts';
+
+/** The requests of this page, the newest first. */
+export function HistoryView() {
+  const all = exchanges.value;
+  return (
+    <section aria-labelledby="history-title">
+      <h1 id="history-title">History</h1>
+      <p class="hint">
+        The last 100 requests of this page. They are kept in its memory, and are gone when it is
+        closed.
+      </p>
+      {all.length === 0 ? (
+        <p>Nothing was sent yet.</p>
+      ) : (
+        <ul class="history">
+          {all.map((exchange) => (
+            <li key={exchange.number}>
+              <Row exchange={exchange} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Row({ exchange }: { readonly exchange: Exchange }) {
+  const { at, title, kind, answer, method, body } = exchange;
+  const params = paramsIn(body);
+  const [isAsking, ask] = useState(false);
+  const isKnown = procedures.value.some((one) => one.name === method);
+  return (
+    <details>
+      <summary>
+        <time dateTime={at.toISOString()}>{timeText(at)}</time>
+        <code>{title}</code>
+        {kind !== 'call' && <span class="tag">{kind}</span>}
+        <span class={`badge ${isGood(exchange) ? 'good' : 'bad'}`}>{outcomeOf(exchange)}</span>
+        {answer !== undefined && <span class="took">{msText(answer.ms)}</span>}
+      </summary>
+      <pre class="json">{body}</pre>
+      <div class="actions">
+        <button
+          type="button"
+          onClick={() => (isDestructive(exchange) ? ask(true) : replay(exchange))}
+        >
+          Send again<span class="unseen"> {title}</span>
+        </button>
+        {method !== undefined && isKnown && params !== undefined && (
+          <a class="button" href={procedureHash(method)} onClick={() => putParams(method, params)}>
+            Edit<span class="unseen"> {title}</span>
+          </a>
+        )}
+      </div>
+      {isAsking && (
+        <Confirm
+          title={`Send ${title} again?`}
+          text="It is declared destructive: what it does may not be undone."
+          action="Send it"
+          onAnswer={(isYes) => {
+            ask(false);
+            if (isYes) replay(exchange);
+          }}
+        />
+      )}
+      <AnswerView exchange={exchange} />
+    </details>
+  );
+}
+
+/** Whether it calls a procedure that is declared destructive, alone or in a batch. */
+function isDestructive({ body }: Exchange): boolean {
+  return procedures.value.some(
+    ({ name, effects }) => effects?.destructive === true && body.includes(JSON.stringify(name)),
+  );
+}
+
+function replay({ kind, method, body, title }: Exchange): void {
+  if (kind === 'stream' && method !== undefined) openStream(method, paramsIn(body) ?? '');
+  else send({ title, kind, method, body });
+}
+
+/** The params of a single request as JSON text; empty: none; undefined: the body is no single request. */
+function paramsIn(body: string): string | undefined {
+  try {
+    const request = JSON.parse(body) as { params?: unknown };
+    if (Array.isArray(request)) return undefined;
+    return request.params === undefined ? '' : JSON.stringify(request.params);
+  } catch {
+    return undefined;
+  }
+}
+
+function errorsIn({ answer }: Exchange): number {
+  return (repliesIn(answer?.text ?? '') ?? []).filter(({ error }) => error !== undefined).length;
+}
+
+function isGood(exchange: Exchange): boolean {
+  const { answer, state } = exchange;
+  return state !== 'failed' && (answer?.status ?? 200) < 400 && errorsIn(exchange) === 0;
+}
+
+function outcomeOf(exchange: Exchange): string {
+  const { state, answer, kind } = exchange;
+  if (state === 'running' || state === 'stopped') return state;
+  if (answer === undefined) return 'no answer';
+  if ((answer.status ?? 0) >= 400) return String(answer.status);
+  const errors = errorsIn(exchange);
+  if (errors === 0) return 'ok';
+  const code = repliesIn(answer.text)?.[0]?.error?.code;
+  return kind === 'batch' ? `${errors} errors` : String(code);
+}

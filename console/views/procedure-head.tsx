@@ -1,0 +1,52 @@
+import { signatureOf } from '../schema/params.ts';
+import type { ProcedureSchema } from '../state/registry.ts';
+
+/** What a procedure is: its name, signature, words and properties. */
+export function ProcedureHead({ procedure }: { readonly procedure: ProcedureSchema }) {
+  const { name, doc, is_async, effects, group, stream, errors } = procedure;
+  const tags = [
+    stream === undefined ? undefined : 'stream',
+    is_async ? 'async' : 'sync',
+    group === undefined ? undefined : `group ${group}`,
+    effects?.readOnly === true ? 'read only' : undefined,
+    effects?.idempotent === true ? 'idempotent' : undefined,
+  ].filter((tag) => tag !== undefined);
+  return (
+    <header class="procedure-head">
+      <a class="back" href="#/">
+        ‹ All procedures
+      </a>
+      <h1 id="procedure-title">{name}</h1>
+      <p class="signature">
+        <code>{signatureOf(procedure)}</code>
+      </p>
+      <p class="tags">
+        {tags.map((tag) => (
+          <span key={tag} class="tag">
+            {tag}
+          </span>
+        ))}
+        {effects?.destructive === true && <span class="tag warn">destructive</span>}
+      </p>
+      {doc !== null && <p class="doc">{doc}</p>}
+      {errors !== undefined && (
+        <details>
+          <summary>Errors it declares ({Object.keys(errors).length})</summary>
+          <table>
+            <tbody>
+              {Object.entries(errors).map(([error, { code, message }]) => (
+                <tr key={error}>
+                  <th scope="row">{error}</th>
+                  <td>
+                    <code>{code}</code>
+                  </td>
+                  <td>{message}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </details>
+      )}
+    </header>
+  );
+}

@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
+import { packageFolder } from '../base/package-files.ts';
+
+/** One file of the page, as the build has compressed it. */
+export interface Asset {
+  readonly type: string;
+  /** By Brotli. */
+  readonly packed: Uint8Array;
+  /** For who can't read Brotli: browsers read it over https only. Unpacked once. */
+  unpacked(): Promise<Uint8Array>;
+}
+
+/** Where the build puts the page (scripts/console.ts). */
+const folder = new URL('dist/console/', packageFolder);
+const manifestFile = new URL('manifest.json', folder);
+
+/** What to do where the page is not there: only a checkout can lack it. */
+export const notBuilt = 'the console is not built here: run npm run build';
+
+export function isBuilt(): boolean {
+  return existsSync(manifestFile);
+}
+
+const unpack = promisify(brotliDecompress);
+
+/** The files of the page, each read when it is first asked for. */
+export class Assets {
+  readonly #types: Readonly<Record<string, string>>;
+  readonly #read = new Map<string, Promise<Asset>>();
+
+  /** @throws Error where the page is not built */
+  constructor() {
+    this.#types = Object.assign(
+      Object.create(null),
+      JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, string>,
+    );
+  }
+
+  /** @returns undefined for a name that is no file of the page */
+  get(name: string): Promise<Asset> | undefined {
+    const type = this.#types[name];
+    if (type === undefined) return undefined;
+    let asset = this.#read.get(name);
+    if (asset === undefined) {
+      asset = read(name, type);
+      this.#read.set(name, asset);
+    }
+    return asset;
+  }
+}
+
+async function read(name: string, type: string): Promise<Asset> {
+  const packed = await readFile(new URL(`${name}.br`, folder));
+  let unpacked: Promise<Uint8Array> | undefined;
+  return {
+    type,
+    packed,
+    unpacked() {
+      unpacked ??= unpack(packed);
+      return unpacked;
+    },
+  };
+}

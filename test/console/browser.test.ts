@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { Router, RpcError, Type } from '../../src/index.ts';
+import {
+  assertKeepsNothing,
+  assertQuiet,
+  field,
+  noBrowser,
+  OneBrowser,
+  procedures,
+  violations,
+} from './browser.ts';
+
+/** The id of what has the focus. */
+function focused(page: Page): Promise<string | null> {
+  return page.evaluate<string | null>('document.activeElement && document.activeElement.id');
+}
+
+describe('the console in a browser', { skip: noBrowser }, () => {
+  const browser = new OneBrowser();
+
+  for (const transport of ['uws', 'node'] as const) {
+    test(`calls a procedure and shows its answer, on ${transport}`, async (t) => {
+      const shown = await browser.show(t, { options: { transport } });
+      const { page } = shown;
+      await page.getByRole('link', { name: 'find', exact: true }).click();
+      await field(page, 'word').fill('mug');
+      await page.getByRole('button', { name: '+ limit' }).click();
+      await field(page, 'limit').fill('1');
+      await page.keyboard.press('Control+Enter');
+      const result = page.getByRole('group', { name: 'Result' });
+      await result.waitFor();
+      assert.deepEqual(JSON.parse(await result.innerText()), [{ sku: 'MUG-001', name: 'A mug' }]);
+      const facts = await page.locator('.answer .facts').innerText();
+      assert.match(facts, /200 OK\s+[\d.]+ m?s\s+\d+ B/);
+      await page.getByText(/^Headers \(/).click();
+      await page.getByRole('cell', { name: 'application/json' }).waitFor();
+      await assertQuiet(shown);
+    });
+  }
+
+  test('shows the data of an error as a table', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/orders.pay' });
+    await field(page, 'order').fill('ORD-1');
+    await field(page, 'cents').fill('100');
+    await page.getByRole('button', { name: /^Call/ }).click();
+    await page.locator('.error strong', { hasText: 'Card declined' }).waitFor();
+    await page.getByRole('row', { name: 'bank First' }).waitFor();
+    await page.getByRole('row', { name: 'attempts 3' }).waitFor();
+  });
+
+  test('checks before it sends: the first field that is wrong has the focus and says why', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/orders.pay' });
+    await field(page, 'order').fill('ORD-1');
+    await field(page, 'cents').fill('1.5');
+    await page.getByRole('button', { name: /^Call/ }).click();
+    const cents = field(page, 'cents');
+    await page.locator('[aria-invalid=true]').waitFor();
+    assert.equal(await focused(page), await cents.getAttribute('id'));
+    const described = await Promise.all(
+      (await cents.getAttribute('aria-describedby'))!
+        .split(' ')
+        .map((id) => page.locator(`[id="${id}"]`).innerText()),
+    );
+    assert.ok(described.includes('must be integer'), described.join());
+    assert.equal(await page.locator('.answer').count(), 0);
+    assert.deepEqual(await violations(page), []);
+    await cents.fill('15');
+    await page.getByRole('button', { name: /^Call/ }).click();
+    await page.locator('.answer').waitFor();
+  });
+
+  test('fills in what is nested: objects, lists, choices, what may be left out', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/orders.place' });
+    await field(page, 'name').fill('Ada');
+    await field(page, 'street').fill('1 Main');
+    await field(page, 'country').selectOption('FR');
+    await page.getByRole('button', { name: '+ item of lines' }).click();
+    await field(page, 'sku').fill('MUG-001');
+    await field(page, 'quantity').fill('2');
+    await page.getByRole('button', { name: '+ gift' }).click();
+    await field(page, 'gift').check();
+    await page.getByRole('button', { name: /^Call/ }).click();
+    const result = page.getByRole('group', { name: 'Result' });
+    await result.waitFor();
+    assert.deepEqual(JSON.parse(await result.innerText()), { order: 'ORD-1', cents: 2580 });
+    await page.getByRole('button', { name: 'JSON' }).click();
+    const text = await page.locator('json-editor .cm-content').innerText();
+    assert.deepEqual(JSON.parse(text), {
+      customer: { name: 'Ada', address: { street: '1 Main', country: 'FR' } },
+      lines: [{ sku: 'MUG-001', quantity: 2 }],
+      gift: true,
+    });
+  });
+
+  test('takes JSON to the letter, completes it from the schema, and keeps to the policy', async (t) => {
+    const shown = await browser.show(t, { hash: '#/p/tools.echo' });
+    const { page } = shown;
+    await page.getByRole('button', { name: 'JSON' }).click();
+    await page.locator('json-editor .cm-content').click();
+    await page.keyboard.type('{"big": 9007199254740993');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('group', { name: 'Result' }).waitFor();
+    const body = page.waitForRequest((request) => request.method() === 'POST');
+    await page.getByRole('button', { name: /^Call/ }).click();
+    assert.match((await body).postData() ?? '', /"params":\{"big": 9007199254740993\}\}$/);
+    await page.goto(`${shown.url}#/p/orders.pay`);
+    await page.getByRole('button', { name: 'JSON' }).click();
+    await page.locator('json-editor .cm-content').click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('{');
+    await page.keyboard.press('Control+Space');
+    await page.locator('json-editor .cm-tooltip-autocomplete').getByText('"cents"').waitFor();
+    await page.keyboard.press('Escape');
+    assert.deepEqual(await violations(page), []);
+    await assertQuiet(shown);
+  });
+
+  test('notifies, and sends a batch in the order that it was given', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/catalog.find' });
+    await field(page, 'word').fill('tee');
+    await page.getByRole('button', { name: 'Notify' }).click();
+    await page.getByText('There is no reply to a notification').waitFor();
+    await page.getByRole('button', { name: 'Add to batch' }).click();
+    await page.getByRole('link', { name: 'cancel' }).click();
+    await field(page, 'order').fill('ORD-9');
+    await page.getByRole('button', { name: 'Add to batch' }).click();
+    await page.getByRole('link', { name: 'find', exact: true }).click();
+    await page.getByRole('button', { name: 'Add to batch' }).click();
+    await page.getByRole('link', { name: /^Batch/ }).click();
+    await page.getByRole('button', { name: 'Move orders.cancel up' }).click();
+    await page.getByRole('button', { name: 'Remove catalog.find' }).last().click();
+    assert.deepEqual(await page.locator('.entry-name').allInnerTexts(), [
+      'orders.cancel',
+      'catalog.find',
+    ]);
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole('button', { name: 'Send 2 calls' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send it' }).click();
+    await page.locator('.reply').nth(1).waitFor();
+    assert.match(await page.locator('.reply').first().innerText(), /true/);
+    assert.match(await page.locator('.reply').last().innerText(), /TEE-002/);
+  });
+
+  test('asks before what is declared destructive', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/orders.cancel' });
+    await field(page, 'order').fill('ORD-1');
+    await page.getByRole('button', { name: /^Call/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await page.locator('.answer').count(), 0);
+    await page.getByRole('button', { name: /^Call/ }).click();
+    await dialog.getByRole('button', { name: 'Call it' }).click();
+    await page.getByRole('group', { name: 'Result' }).waitFor();
+  });
+
+  test('shows a stream as it comes, to its end, and stops one that has none', async (t) => {
+    const shown = await browser.show(t, { hash: '#/p/shipping.track' });
+    const { page } = shown;
+    await field(page, 'parcel').fill('P-1');
+    await field(page, 'steps').fill('5000');
+    await page.getByRole('button', { name: /^Open the stream/ }).click();
+    await page.getByText('5,000 values').waitFor();
+    await page.getByText('the last 200 are shown; the stream has ended').waitFor();
+    assert.match(await page.locator('.values li').first().innerText(), /5000\s+\{"step":5000/);
+    assert.match(await page.getByRole('group', { name: 'Result' }).innerText(), /"delivered"/);
+    await page.getByRole('link', { name: /watch/ }).click();
+    await page.getByRole('button', { name: /^Open the stream/ }).click();
+    await page.locator('.values li').nth(3).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('.answer .badge', { hasText: 'stopped' }).waitFor();
+    await assertQuiet(shown);
+  });
+
+  test('copies a command and typed code; secrets are not in them', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/catalog.find' });
+    await page.getByRole('button', { name: 'Headers' }).click();
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await page.getByLabel('Value of authorization').fill('Bearer secret');
+    assert.deepEqual(await violations(page), []);
+    await field(page, 'word').fill("it's");
+    const copied = async (): Promise<string> => {
+      await page.getByRole('button', { name: /^Copy the co/ }).click();
+      await page.getByText('Copied').waitFor();
+      return page.evaluate<string>('navigator.clipboard.readText()');
+    };
+    const command = await copied();
+    assert.match(command, /^curl http:\/\/127\.0\.0\.1:\d+\/rpc/);
+    assert.match(command, /-H 'authorization: \.\.\.'/);
+    assert.ok(command.includes(`"params":{"word":"it'\\''s"}}'`), command);
+    await page.getByRole('button', { name: 'TypeScript' }).click();
+    await page.getByRole('button', { name: 'Copy the code' }).waitFor();
+    const code = await copied();
+    assert.match(code, /await client\.catalog\.find\(\{ word: "it's" \}\)/);
+    assert.ok(!`${command}${code}`.includes('secret'));
+  });
+
+  test('is used by keyboard alone: find, arrows, tab, call', async (t) => {
+    const { page } = await browser.show(t);
+    await page.locator('.find li a').first().waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('pay');
+    await page.locator('.found', { hasText: '2 of 10' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'orders.pay' }).waitFor();
+    for (let i = 0; i < 40; i++) {
+      if ((await focused(page)) === 'field-_2f_order') break;
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.type('ORD-1');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('5');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('row', { name: 'bank First' }).waitFor();
+  });
+
+  test('keeps a history in memory, and sends from it again', async (t) => {
+    const { page } = await browser.show(t, { hash: '#/p/catalog.find' });
+    await field(page, 'word').fill('mug');
+    await page.getByRole('button', { name: /^Call/ }).click();
+    await page.getByRole('group', { name: 'Result' }).waitFor();
+    await page.getByRole('link', { name: /^History/ }).click();
+    await page.locator('.history summary').first().click();
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole('button', { name: 'Send again catalog.find' }).first().click();
+    await page.locator('.history > li').nth(1).waitFor();
+    await page.getByRole('link', { name: 'Edit catalog.find' }).first().click();
+    assert.equal(await field(page, 'word').inputValue(), 'mug');
+  });
+
+  test('sees a reload of the procedures, and keeps what was filled in', async (t) => {
+    const router = new Router();
+    const params = Type.Object({ a: Type.String() });
+    router.rpc({ name: 'first', placement: 'inline', params }, () => 1);
+    const { page } = await browser.show(t, {
+      options: { router },
+      hash: '#/p/first',
+    });
+    await field(page, 'a').fill('kept');
+    router.rpc({ name: 'second', placement: 'inline' }, () => 2);
+    await page.getByRole('link', { name: 'second' }).waitFor();
+    assert.equal(await field(page, 'a').inputValue(), 'kept');
+  });
+
+  test('stays quick with a thousand procedures', async (t) => {
+    const router = new Router();
+    for (let i = 0; i < 1000; i++) {
+      router.rpc({ name: `space${i % 20}.procedure${i}`, placement: 'inline' }, () => i);
+    }
+    const shown = await browser.show(t, {
+      options: { router },
+    });
+    const { page } = shown;
+    await page.getByText('1000 procedures').waitFor();
+    await page.getByLabel('Find a procedure').fill('procedure777');
+    await page.locator('.found', { hasText: '1 of 1000' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'space17.procedure777' }).waitFor();
+    await assertQuiet(shown);
+  });
+
+  test('shows why it is refused, then what a token opens', async (t) => {
+    const { page, url } = await browser.show(t, {
+      options: {
+        authenticate: ({ headers }) => {
+          if (headers.authorization !== 'Bearer secret')
+            throw new RpcError(4001, 'a token is needed');
+        },
+      },
+    });
+    await page.getByText('a token is needed').waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole('link', { name: 'Live' }).click();
+    await page.getByRole('heading', { name: 'The figures are not for everybody' }).waitFor();
+    await page.getByLabel('Value of authorization').fill('Bearer secret');
+    await page.getByRole('heading', { name: 'Live' }).waitFor();
+    await page.goto(`${url}#/`);
+    await page.getByRole('link', { name: 'find', exact: true }).waitFor();
+    await assertKeepsNothing(page);
+  });
+
+  test('has a box for whole requests where the service does not describe itself', async (t) => {
+    const shown = await browser.show(t, { options: { introspection: false } });
+    const { page } = shown;
+    const box = page.getByLabel('Request as JSON');
+    await box.fill('{"id":7,"method":"catalog.find","params":{"word":"mug"}}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('MUG-001').first().waitFor();
+    assert.deepEqual(await violations(page), []);
+    await assertQuiet(shown);
+  });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    test(`has no fault that axe finds, in ${scheme} colours, on any view`, async (t) => {
+      const shown = await browser.show(t, { scheme });
+      const { page, url } = shown;
+      for (const [hash, ready] of [
+        ['#/', 'Try a procedure'],
+        ['#/p/orders.place', 'orders.place'],
+        ['#/p/tools.payment', 'tools.payment'],
+        ['#/p/nobody', 'nobody is not served'],
+        ['#/batch', 'Batch'],
+        ['#/history', 'History'],
+        ['#/live', 'Live'],
+      ] as const) {
+        await page.goto(`${url}${hash}`);
+        await page.getByRole('heading', { name: ready }).waitFor();
+        assert.deepEqual(await violations(page), [], hash);
+      }
+      await assertQuiet(shown);
+    });
+  }
+
+  test('fits a width of 320 px on every view', async (t) => {
+    const { page, url } = await browser.show(t, { width: 320 });
+    for (const [hash, ready] of [
+      ['#/', 'find'],
+      ['#/p/orders.place', 'orders.place'],
+      ['#/batch', 'Batch'],
+      ['#/history', 'History'],
+      ['#/live', 'Live'],
+    ] as const) {
+      await page.goto(`${url}${hash}`);
+      await page.getByText(ready, { exact: true }).first().waitFor();
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      assert.ok(width <= 320, `${hash} is ${width} px wide`);
+    }
+  });
+
+  test('watches the service: what a worker runs now, calls, placement with its reason, events', async (t) => {
+    const shown = await browser.show(t, { options: { modules: [procedures] }, hash: '#/live' });
+    const { page, app } = shown;
+    await page.getByRole('heading', { name: 'Live' }).waitFor();
+    const stop = new AbortController();
+    const params = { password: 'x', rounds: 200_000 };
+    const load = async (): Promise<void> => {
+      while (!stop.signal.aborted)
+        await app.dispatcher.dispatch({ method: 'auth.hash', params, id: 1 });
+    };
+    const loading = load();
+    await page.locator('code.busy', { hasText: 'auth.hash' }).waitFor();
+    await page.getByRole('row', { name: /^auth\.hash worker synchronous [1-9]/ }).waitFor();
+    stop.abort();
+    await loading;
+    await page.locator('.events li', { hasText: 'ready' }).waitFor();
+    await page.getByText('As a table').first().click();
+    await page.getByRole('group', { name: 'Calls a second, the last ten seconds' }).waitFor();
+    assert.equal(await page.locator('.chart canvas').count(), 4);
+    assert.deepEqual(await violations(page), []);
+    await assertQuiet(shown);
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, type TestContext } from 'node:test';
+import axe, { type AxeResults } from 'axe-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { type AppOptions, RpcApp } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
+import shop from '../fixtures/console/procedures.ts';
+import { recorder } from '../service/harness.ts';
+import { ensureBuilt } from './get.ts';
+
+/** Where a Chromium may be: of a distribution, or of whoever sets the variable. */
+const chromiumPath: string | undefined = [
+  process.env.CHROMIUM_PATH,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path !== undefined && existsSync(path));
+
+/** Why the tests in a browser do not run here; false: they do. */
+export const noBrowser: string | false =
+  chromiumPath === undefined &&
+  'no Chromium here: apt-get install chromium, or set CHROMIUM_PATH to one';
+
+/** Milliseconds: how long something on the page may take on a machine that is busy with other things. */
+const patienceMs = 15_000;
+
+/** The module with workers, for tests that are about them; the others have its router. */
+export const procedures: string = moduleUrl('test/fixtures/console/procedures.ts');
+
+/** A page of a service of its own, and what it has written to its log. */
+export interface Shown {
+  readonly page: Page;
+  readonly app: RpcApp;
+  /** The URL of the console. */
+  readonly url: string;
+  /** Errors and warnings of the page. */
+  readonly complaints: string[];
+  /** The hosts that the page has asked. */
+  readonly hosts: ReadonlySet<string>;
+}
+
+export interface ShowOptions {
+  readonly options?: AppOptions;
+  readonly width?: number;
+  readonly scheme?: 'light' | 'dark';
+  /** Behind the console's own URL. */
+  readonly hash?: string;
+}
+
+/** One browser for a file of tests. */
+export class OneBrowser {
+  #browser: Browser | undefined;
+
+  constructor() {
+    before(async () => {
+      if (noBrowser !== false) return;
+      ensureBuilt();
+      this.#browser = await chromium.launch({
+        executablePath: chromiumPath as string,
+        args: ['--no-sandbox'],
+      });
+    });
+    after(() => this.#browser?.close());
+  }
+
+  /** Starts a service, and opens its console in a context of its own. */
+  async show(
+    t: TestContext,
+    { options, width = 1280, scheme, hash = '' }: ShowOptions = {},
+  ): Promise<Shown> {
+    const app = new RpcApp({
+      ...(options?.modules === undefined ? { router: shop } : { workers: 1 }),
+      port: 0,
+      log: recorder().log,
+      ...options,
+    });
+    t.after(() => app.close());
+    const { consoleUrl } = await app.listen();
+    assert.ok(consoleUrl !== undefined && this.#browser !== undefined);
+    const context = await this.#browser.newContext({
+      viewport: { width, height: 800 },
+      ...(scheme === undefined ? {} : { colorScheme: scheme }),
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    // Before the app: a page that polls must not meet a server that has gone.
+    t.after(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(patienceMs);
+    const complaints: string[] = [];
+    const hosts = new Set<string>();
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('request', (request) => {
+      if (!request.url().startsWith('data:')) hosts.add(new URL(request.url()).host);
+    });
+    await page.goto(consoleUrl + hash);
+    return { page, app, url: consoleUrl, complaints, hosts };
+  }
+}
+
+/** What axe finds wrong with the page as it is. */
+export async function violations(page: Page): Promise<string[]> {
+  // Evaluated by the browser's own protocol, which the policy of the page does not bind.
+  await page.evaluate(axe.source);
+  const { violations: all } = await page.evaluate<Pick<AxeResults, 'violations'>>('axe.run()');
+  return all.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+/** Nothing in the page's log, nobody else asked, nothing kept. */
+export async function assertQuiet({ page, complaints, hosts, url }: Shown): Promise<void> {
+  assert.deepEqual(complaints, []);
+  assert.deepEqual([...hosts], [new URL(url).host]);
+  await assertKeepsNothing(page);
+}
+
+/** The page's storage is empty: what it was told lives in its memory only. */
+export async function assertKeepsNothing(page: Page): Promise<void> {
+  const kept = await page.evaluate<unknown>(
+    '[document.cookie, localStorage.length, sessionStorage.length]',
+  );
+  assert.deepEqual(kept, ['', 0, 0]);
+}
+
+/** The control of a param. */
+export function field(page: Page, name: string): Locator {
+  const label = page.locator('label code').filter({ hasText: new RegExp(`^${name}$`) });
+  return page.locator('.field').filter({ has: label }).locator('input, select, textarea');
+}

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { join } from 'node:path';
+import { copyConsole } from '../../scripts/copy-console.ts';
+import { root, tree } from '../files.ts';
+
+export interface Got {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** A request to the letter: nothing is followed, unpacked or added but the Host header, where none is given. */
+export function get(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'GET',
+): Promise<Got> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(chunks),
+        }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+/** The page has been built for this run: `npm test` does that, and a test that runs from the sources does it itself. */
+export function ensureBuilt(): void {
+  const built = join(tree, 'dist/console');
+  if (!existsSync(built)) copyConsole(root, join(root, '.build'), built);
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { mostEvents, RecentEvents } from '../../src/observe/recent-events.ts';
+import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
+import { recorder } from '../service/harness.ts';
+
+describe('the recent events', () => {
+  test('are what happens to the service, in few facts: no stack, nothing that a caller or a handler said', () => {
+    const { log, lines } = recorder();
+    const recent = new RecentEvents();
+    const tee = recent.tee(log);
+    tee.error(
+      { event: 'worker-lost', reason: 'error', detail: 'Error: x\n    at y' },
+      'a worker was lost',
+    );
+    tee.info({ event: 'procedure-log', method: 'a', fields: { secret: 1 } }, 'what a handler says');
+    tee.error({ event: 'call-failed', ref: 'r', detail: 'a stack' }, 'a procedure failed');
+    tee.info({ event: 'call', method: 'a' }, 'a call');
+    tee.info(
+      { event: 'placement', method: 'a', place: 'worker', reason: 'it held' },
+      'a procedure moved',
+    );
+    tee.error({ event: 'reload-failed' }, 'not reloaded: \u001b[31mred\nat a stack');
+    assert.equal(lines.length, 6, 'every line reaches the log');
+    assert.deepEqual(
+      recent.list.map(({ event, text }) => [event, text]),
+      [
+        ['worker-lost', 'a worker was lost · reason: error'],
+        ['placement', 'a procedure moved · method: a · place: worker · reason: it held'],
+        ['reload-failed', 'not reloaded: \\u001b[31mred'],
+      ],
+    );
+  });
+
+  test('are the last so many', () => {
+    const recent = new RecentEvents();
+    const tee = recent.tee(recorder().log);
+    for (let i = 0; i <= mostEvents; i++)
+      tee.warn({ event: 'worker-killed', method: `m${i}` }, 'one');
+    assert.equal(recent.list.length, mostEvents);
+    assert.equal(recent.list[0]?.text, 'one · method: m1');
+  });
+});
+
+describe('workers and events that a process sends', () => {
+  test('are read one by one: what is none is left out', () => {
+    const worker = {
+      group: null,
+      isLane: false,
+      threadId: 1,
+      inFlight: 0,
+      completed: 0,
+      streams: 0,
+      running: { procedure: 'a', ms: 1 },
+    };
+    const event = { at: 1, event: 'ready', text: 'ready' };
+    const parsed = parseSnapshot({
+      process: '1',
+      calls: [],
+      counters: {},
+      workers: [worker, { ...worker, running: 'a' }, { ...worker, threadId: -1 }, null],
+      events: [event, { ...event, text: 7 }, 'event'],
+    });
+    assert.deepEqual(parsed?.workers, [worker]);
+    assert.deepEqual(parsed?.events, [event]);
+    const older = parseSnapshot({ process: '1', calls: [], counters: {} });
+    assert.deepEqual([older?.workers, older?.events], [[], []]);
+  });
+});

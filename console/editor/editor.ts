@@ -1,30 +1,12 @@
-import {
-  autocompletion,
-  type CompletionContext,
-  type CompletionResult,
-  completionKeymap,
-} from '@codemirror/autocomplete';
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { history, historyKeymap, standardKeymap } from '@codemirror/commands';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
-import {
-  bracketMatching,
-  HighlightStyle,
-  indentOnInput,
-  syntaxHighlighting,
-  syntaxTree,
-} from '@codemirror/language';
+import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { linter } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { drawSelection, EditorView, keymap } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import type { JsonSchema } from '../schema/resolve.ts';
-import { type Place, suggestionsAt } from './suggestions.ts';
-
-export interface Editor {
-  /** Shows another text, unless it is the one that is there. */
-  show(text: string): void;
-  destroy(): void;
-}
+import { completion } from './completion.ts';
 
 const colours = HighlightStyle.define([
   { tag: tags.propertyName, color: 'var(--j-name)' },
@@ -46,7 +28,15 @@ const theme = EditorView.theme({
     color: 'var(--text)',
     border: '1px solid var(--line)',
   },
-  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+  '.choices': {
+    margin: '0',
+    padding: '4px 0',
+    listStyle: 'none',
+    fontFamily: 'var(--mono)',
+    borderRadius: '6px',
+  },
+  '.choices li': { padding: '2px 12px', cursor: 'pointer' },
+  '.choices li[aria-selected=true]': {
     backgroundColor: 'var(--accent)',
     color: 'var(--on-accent)',
   },
@@ -55,19 +45,18 @@ const theme = EditorView.theme({
 
 const parseLinter = jsonParseLinter();
 
+/**
+ * An editor in an empty shadow root.
+ *
+ * @param onChange told of the whole text at each change
+ * @returns what removes the editor
+ */
 export function createEditor(
   root: ShadowRoot,
   text: string,
   schema: JsonSchema,
   onChange: (text: string) => void,
-): Editor {
-  const complete = (context: CompletionContext): CompletionResult | null => {
-    const node = syntaxTree(context.state).resolveInner(context.pos, -1);
-    const place = placeOf(context, node);
-    if (place === undefined || (!context.explicit && place.from === context.pos)) return null;
-    const options = suggestionsAt(schema, place).map((label) => ({ label }));
-    return options.length === 0 ? null : { from: place.from, options };
-  };
+): () => void {
   const view = new EditorView({
     root,
     parent: root,
@@ -76,19 +65,14 @@ export function createEditor(
       extensions: [
         history(),
         drawSelection(),
-        indentOnInput(),
         bracketMatching(),
         json(),
         syntaxHighlighting(colours),
         // Nothing is no mistake yet.
         linter((own) => (own.state.doc.toString().trim() === '' ? [] : parseLinter(own))),
-        autocompletion({ override: [complete], icons: false }),
+        completion(schema),
         // Tab goes on to the next control, as everywhere on the page. Ctrl+Enter is the page's.
-        keymap.of([
-          ...completionKeymap,
-          ...defaultKeymap.filter(({ key }) => key !== 'Mod-Enter'),
-          ...historyKeymap,
-        ]),
+        keymap.of([...standardKeymap.filter(({ key }) => key !== 'Mod-Enter'), ...historyKeymap]),
         theme,
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': 'Params as JSON' }),
@@ -98,45 +82,5 @@ export function createEditor(
       ],
     }),
   });
-  return {
-    show(next) {
-      const now = view.state.doc.toString();
-      if (next !== now) view.dispatch({ changes: { from: 0, to: now.length, insert: next } });
-    },
-    destroy: () => view.destroy(),
-  };
-}
-
-type SyntaxNode = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>;
-
-/** Where the cursor is within the value: the names that lead there, and whether a name or a value is to come. */
-function placeOf({ state, pos }: CompletionContext, node: SyntaxNode): Place | undefined {
-  const textOf = ({ from, to }: { from: number; to: number }): string => state.sliceDoc(from, to);
-  const path: string[] = [];
-  const before: string[] = [];
-  let isName = node.name === 'Object' || node.name === 'PropertyName';
-  for (let at: SyntaxNode | null = node; at !== null; at = at.parent) {
-    const { parent } = at;
-    if (at.name === 'Property') {
-      const name = at.getChild('PropertyName');
-      if (name !== null && !(isName && path.length === 0 && name.to >= pos)) {
-        path.unshift(unquoted(textOf(name)));
-      }
-    } else if (parent?.name === 'Array') {
-      path.unshift('*');
-    } else if (at.name === 'Object' && before.length === 0 && isName) {
-      for (const property of at.getChildren('Property')) {
-        const name = property.getChild('PropertyName');
-        if (name !== null && name.to < pos) before.push(unquoted(textOf(name)));
-      }
-    }
-  }
-  const isLeaf = node.name === 'PropertyName' || node.name === 'String' || node.name === 'Number';
-  if (node.name === '⚠' || node.name === 'JsonText') isName = false;
-  const from = isLeaf ? node.from : pos;
-  return { path, isName, present: before, from };
-}
-
-function unquoted(text: string): string {
-  return text.replace(/^"|"$/g, '');
+  return () => view.destroy();
 }

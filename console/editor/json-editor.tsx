@@ -1,8 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { JsonSchema } from '../schema/resolve.ts';
-import { createEditor, type Editor } from './editor.ts';
+import { createEditor } from './editor.ts';
 
 interface JsonEditorProps {
+  /** What it begins with. Later the editor knows better than the page, which is told of each change. */
   readonly value: string;
   readonly schema: JsonSchema;
   readonly onChange: (text: string) => void;
@@ -14,17 +15,13 @@ interface JsonEditorProps {
  */
 export function JsonEditor({ value, schema, onChange }: JsonEditorProps) {
   const host = useRef<HTMLElement>(null);
-  const editor = useRef<Editor>(undefined);
   const latest = useRef(onChange);
   latest.current = onChange;
   useEffect(() => {
     if (host.current === null) return undefined;
     const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
-    const made = createEditor(root, value, schema, (text) => latest.current(text));
-    editor.current = made;
-    return () => made.destroy();
+    return createEditor(root, value, schema, (text) => latest.current(text));
   }, [schema]);
-  useEffect(() => editor.current?.show(value), [value]);
   return <json-editor ref={host} class="editor" />;
 }
 

@@ -60,7 +60,7 @@ export function Chart({ title, lines, samples }: ChartProps) {
   return (
     <figure class="chart">
       <figcaption>
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         <ul class="legend">
           {lines.map(({ label, of, text }, index) => (
             <li key={label}>

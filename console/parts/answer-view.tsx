@@ -11,7 +11,7 @@ export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
   return (
     <section class="answer" aria-label="Answer" data-state={state}>
       <div class="answer-head">
-        <h3>{kind === 'stream' ? 'Stream' : 'Answer'}</h3>
+        <h2>{kind === 'stream' ? 'Stream' : 'Answer'}</h2>
         <p class="facts" aria-live="polite">
           {state === 'running' && <span class="running">running…</span>}
           {state === 'stopped' && <span class="badge">stopped</span>}
@@ -98,9 +98,9 @@ function Reply({ reply, isOne, result }: ReplyProps) {
   return (
     <div class="reply">
       {!isOne && (
-        <h4>
+        <h3>
           id <code>{JSON.stringify(id)}</code>
-        </h4>
+        </h3>
       )}
       {error === undefined ? (
         <div class="with-copy">

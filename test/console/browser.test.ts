@@ -99,7 +99,7 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     const { page } = shown;
     await page.getByRole('button', { name: 'JSON' }).click();
     await page.locator('json-editor .cm-content').click();
-    await page.keyboard.type('{"big": 9007199254740993');
+    await page.keyboard.type('{"big": 9007199254740993}');
     await page.keyboard.press('Control+Enter');
     await page.getByRole('group', { name: 'Result' }).waitFor();
     const body = page.waitForRequest((request) => request.method() === 'POST');
@@ -111,9 +111,16 @@ describe('the console in a browser', { skip: noBrowser }, () => {
     await page.keyboard.press('Control+a');
     await page.keyboard.type('{');
     await page.keyboard.press('Control+Space');
-    await page.locator('json-editor .cm-tooltip-autocomplete').getByText('"cents"').waitFor();
-    await page.keyboard.press('Escape');
+    await page.getByRole('option', { name: '"cents"' }).waitFor();
     assert.deepEqual(await violations(page), []);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('5, "o');
+    await page.getByRole('option', { name: '"order"' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('"ORD-1"}');
+    const content = page.locator('json-editor .cm-content');
+    assert.deepEqual(JSON.parse(await content.innerText()), { cents: 5, order: 'ORD-1' });
     await assertQuiet(shown);
   });
 

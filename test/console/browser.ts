@@ -23,7 +23,7 @@ export const noBrowser: string | false =
   'no Chromium here: apt-get install chromium, or set CHROMIUM_PATH to one';
 
 /** Milliseconds: how long something on the page may take on a machine that is busy with other things. */
-const patienceMs = 15_000;
+const patienceMs = 120_000;
 
 /** The module with workers, for tests that are about them; the others have its router. */
 export const procedures: string = moduleUrl('test/fixtures/console/procedures.ts');

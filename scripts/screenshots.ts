@@ -145,7 +145,13 @@ async function shoot(browser: Browser, url: string, view: View, scheme: 'light' 
 
 mkdirSync(folder, { recursive: true });
 const wanted = process.argv.slice(2);
-const common = { modules: [shop], workers: 2, logLevel: 'error', console: true } as const;
+const common = {
+  modules: [shop],
+  workers: 2,
+  logLevel: 'error',
+  console: true,
+  startTimeoutMs: 300_000,
+} as const;
 const open = new RpcApp({ ...common, port: 8000 });
 const guarded = new RpcApp({
   ...common,

@@ -40,7 +40,7 @@ export class RpcTransportError extends Error implements TransportFacts {
   declare readonly contentType: string | undefined;
   declare readonly body: string | undefined;
 
-  /** @param why continues "<url>: " */
+  /** @param why continues `<url>: ` */
   constructor(why: string, { cause, ...facts }: TransportFacts) {
     const { url, status, contentType = 'no content-type' } = facts;
     const body = facts.body?.slice(0, 200);

@@ -1,4 +1,4 @@
-/** Plays the pages of docs/guide and docs/recipes with the packed package: every file is written, every command is run. */
+/** Plays the pages of docs/guide and docs/recipes, and docs/coming-from.md, with the packed package: every file is written, every command is run. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,11 +11,14 @@ import { Terminal } from './guide/terminal.ts';
 import { pathOf, read } from './pages.ts';
 
 const compiler = join(root, 'node_modules/typescript/bin/tsc');
-const pages = ['guide', 'recipes'].flatMap((folder) =>
+const chapters = ['guide', 'recipes'].flatMap((folder) =>
   readdirSync(pathOf(`docs/${folder}`))
     .filter((name) => name.endsWith('.md') && name !== 'README.md')
     .map((name) => `docs/${folder}/${name}`),
 );
+
+/** The types of the folders of all pages are checked together: each page has its own. */
+const pages = [...chapters, 'docs/coming-from.md'];
 
 describe('the guide, played with the packed package', () => {
   let project: Project;

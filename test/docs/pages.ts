@@ -1,12 +1,13 @@
 /** What the tests read out of the project's pages. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { anchorOf } from '../../scripts/anchor.ts';
 import { root } from '../files.ts';
 
 /** The pages of a folder and its folders, relative to the project. */
 function pagesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
+    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
     .sort();
 }
@@ -84,17 +85,18 @@ function quoteMeta(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** The heading's name in a link, as GitHub makes it. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
-}
-
+/** What links may name in a page: its headings, of which equal ones are numbered, and the anchors that it sets. */
 export function anchors(page: string): Set<string> {
   const prose = page.replace(/^```.*?^```$/gms, '');
-  return new Set([...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading)));
+  const set = Array.from(prose.matchAll(/<a id="([^"]+)">/g), ([, id = '']) => id);
+  const names = new Set(set);
+  for (const [, heading = ''] of prose.matchAll(/^#+ (.+)$/gm)) {
+    const name = anchorOf(heading);
+    let free = name;
+    for (let count = 1; names.has(free) && !set.includes(free); count++) free = `${name}-${count}`;
+    names.add(free);
+  }
+  return names;
 }
 
 /** Targets of the links of a page that lead into the project. */

@@ -24,7 +24,7 @@ export type Step = File | Command;
 const block = /^```(\w*)\n(.*?)^```$/gms;
 /** `// notes.ts`, `# compose.yaml`, `-- tables.sql`. */
 const nameLine = /^(?:\/\/|#|--) ([\w./-]+\.\w+|Dockerfile)\n/;
-const languages = ['ts', 'js', 'sql', 'yaml', 'ini', 'dockerfile', 'nginx'];
+const languages = ['ts', 'js', 'json', 'sql', 'yaml', 'ini', 'dockerfile', 'nginx'];
 
 /** @throws Error for a block that is no part of a story: what stands in the guide is run */
 export function parseStory(page: string): Step[] {

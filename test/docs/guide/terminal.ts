@@ -64,7 +64,7 @@ export class Terminal {
   }
 
   #asOnPage(text: string): string {
-    let changed = text;
+    let changed = text.replaceAll('\r\n', '\n');
     for (const [page, real] of this.#ports) changed = changed.replaceAll(`:${real}`, `:${page}`);
     return changed;
   }

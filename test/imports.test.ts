@@ -22,6 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   dispatch: ['base', 'jsonrpc', 'router'],
   pool: ['base', 'jsonrpc', 'router', 'modules', 'dispatch'],
   http: ['base', 'jsonrpc', 'router', 'dispatch'],
+  nats: ['base', 'jsonrpc', 'router', 'dispatch'],
   service: [
     'base',
     'client',
@@ -32,6 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'modules',
     'dispatch',
     'pool',
+    'nats',
   ],
   app: ['base', 'config', 'observe', 'router', 'modules', 'dispatch', 'pool', 'http', 'service'],
   // What people import: names from everywhere.
@@ -181,6 +183,11 @@ describe('imports', () => {
     ];
     assert.deepEqual(importersOf('piscina'), ['src/pool/workers/threads.ts']);
     assert.deepEqual([...new Set(importersOf('uWebSockets.js').map(dirname))], ['src/http/uws']);
+    // One file of the running code loads it; the other one has its types.
+    assert.deepEqual(importersOf('@nats-io/transport-node'), [
+      'src/nats/connection/client-connection.ts',
+      'src/nats/connection/connect.ts',
+    ]);
     // The command `tandem call` is a client of its own.
     assert.deepEqual(
       [...new Set(importersOf('ws').map(dirname))],

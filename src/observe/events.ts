@@ -57,6 +57,10 @@ export const logEvents = {
   'process-start-retried': 'a process ended before it was ready; it is started again',
   'supervisor-fault': 'an unexpected error in the supervisor, which goes on',
   'process-lost': 'a server process ended by itself; another takes its place',
+  'nats-disconnected': 'the connection to NATS is lost; the client tries to come back',
+  'nats-reconnected': 'the connection to NATS is back',
+  'nats-denied': 'the permissions of the NATS server do not allow what this process needs',
+  'nats-fault': 'an unexpected error at a message of NATS; the connection goes on',
   call: 'access log: a call has ended',
   stream: 'access log: a stream has ended',
 } as const;

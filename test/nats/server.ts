@@ -47,6 +47,8 @@ function anyPort(): number {
 export interface NatsServerOptions {
   /** More of the server's configuration file. */
   readonly config?: string;
+  /** Variables that the configuration names. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** A nats-server on a free port of 127.0.0.1, which tests stop, kill, halt and start again on the same port. */
@@ -54,14 +56,16 @@ export class NatsServer {
   readonly #program: string;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tandem-nats-'));
   readonly #config: string;
+  readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
   port = 0;
   /** What the server has logged. */
   readonly log: string[] = [];
 
-  private constructor(program: string, { config = '' }: NatsServerOptions) {
+  private constructor(program: string, { config = '', env = {} }: NatsServerOptions) {
     this.#program = program;
     this.#config = config;
+    this.#env = { ...process.env, ...env };
     process.once('exit', this.#killNow);
   }
 
@@ -125,8 +129,12 @@ export class NatsServer {
   /** Resolves when it takes connections, or has ended. */
   async #tryStart(): Promise<boolean> {
     const file = join(this.#folder, 'nats.conf');
-    writeFileSync(file, `listen: "127.0.0.1:${this.port}"\n${this.#config}\n`);
-    const child = spawn(this.#program, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    // The last one counts: the configuration may have a `listen` of its own.
+    writeFileSync(file, `${this.#config}\nlisten: "127.0.0.1:${this.port}"\n`);
+    const child = spawn(this.#program, ['-c', file], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: this.#env,
+    });
     this.#child = child;
     const ended = once(child, 'exit').then(() => false);
     const ready = new Promise<true>((resolve) => {

@@ -9,3 +9,15 @@ export interface NatsEvents {
   /** Code of this package threw at a message of `subject`. The connection goes on. */
   callbackFailed(subject: string, error: unknown): void;
 }
+
+/** Whom a gateway tells of its members. */
+export interface GatewayEvents {
+  memberJoined(id: string, version: string): void;
+  /** It gets no new calls. */
+  memberSilent(id: string): void;
+  memberBack(id: string): void;
+  /** @param state `draining`: it had said that it would go */
+  memberGone(id: string, state: 'ready' | 'draining'): void;
+  /** Members serve different contracts, whose fingerprints these are. */
+  contractsDiffer(contracts: readonly string[]): void;
+}

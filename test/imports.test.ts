@@ -59,6 +59,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'router',
     'modules',
     'http',
+    'nats',
     'service',
     'app',
     'supervisor',

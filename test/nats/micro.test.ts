@@ -267,12 +267,13 @@ describeNats('a member, for other clients of NATS', () => {
     const router = new Router();
     router.rpc({ name: 'old', placement: 'inline' }, () => 1);
     let names = router.list();
-    const { endpoints, ask, foreign } = await member(t, router, {
+    const { endpoints, ask, foreign, connection } = await member(t, router, {
       served: () => ({ names, contract: names.join() }),
     });
     assert.equal((await ask('shop.call.old')).string(), '1');
     names = ['new'];
     endpoints.renew();
+    await connection.flush();
     // The method is unknown to the router, so the answer says who answered.
     assert.match((await ask('shop.call.new')).string(), /-32601/);
     await assert.rejects(ask('shop.call.old'), /503|no responders/i);

@@ -35,7 +35,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'pool',
     'nats',
   ],
-  app: ['base', 'config', 'observe', 'router', 'modules', 'dispatch', 'pool', 'http', 'service'],
+  app: [
+    'base',
+    'config',
+    'observe',
+    'router',
+    'modules',
+    'dispatch',
+    'pool',
+    'http',
+    'nats',
+    'service',
+  ],
   // What people import: names from everywhere.
   'index.ts': [
     'base',
@@ -71,6 +82,7 @@ const strangers: readonly (readonly string[])[] = [
   ['http/uws', 'http/node'],
   ['jsonrpc/quick', 'jsonrpc/exact'],
   ['pool/workers', 'pool/replica'],
+  ['nats/gateway', 'nats/member'],
 ];
 
 interface Import {

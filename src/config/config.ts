@@ -25,13 +25,7 @@ export type ConfigOptions = {
 };
 
 /** Options that are lists. Code may pass a single entry instead of a list. */
-type Listed =
-  | 'corsOrigin'
-  | 'corsHeaders'
-  | 'allowedHosts'
-  | 'trustedProxies'
-  | 'nats'
-  | 'service';
+type Listed = 'corsOrigin' | 'corsHeaders' | 'allowedHosts' | 'trustedProxies' | 'nats' | 'service';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 

@@ -581,6 +581,14 @@ export const table = {
     reason:
       'one machine needs none; the servers of one cluster are listed so that one of them is enough to start',
   }),
+  natsRole: option({
+    group: 'NATS',
+    kind: oneOf('member', 'gateway', 'both'),
+    fallback: 'member',
+    about:
+      'member: gateways call what this process serves; gateway: it sends calls to members; both: it does both. tandem gateway sets it',
+    reason: 'modules are served where they are given; a gateway is a command of its own',
+  }),
   natsCreds: option({
     group: 'NATS',
     kind: file(),

@@ -30,7 +30,7 @@ export class Metrics {
 
   /** The figures of this process as they are now. */
   snapshot(): MetricsSnapshot {
-    const { observation, poolCounters, bodies, replies, serving, blockers } = this.#source;
+    const { observation, poolCounters, bodies, replies, serving, blockers, cluster } = this.#source;
     return snapshotOf(this.process, {
       observation,
       poolCounters,
@@ -38,6 +38,7 @@ export class Metrics {
       replies,
       serving,
       blockers,
+      cluster,
       processGauges: this.#gauges,
       connections: this.connections?.(),
     });

@@ -12,6 +12,7 @@ import type {
   PlacedProcedure,
 } from '../observe/snapshot.ts';
 import type { CountersByGroup, PoolCounters } from '../pool/stats.ts';
+import type { Cluster } from './cluster.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import type { Serving } from './serving.ts';
@@ -32,6 +33,7 @@ export interface SnapshotSource {
   readonly replies: ReplyMemory;
   readonly serving: Serving;
   readonly blockers: FrontEndBlockers;
+  readonly cluster: Cluster | undefined;
   readonly processGauges: ProcessGauges;
   /** undefined: no server listens. */
   readonly connections: ConnectionFigures | undefined;
@@ -68,7 +70,7 @@ function placesOf(calls: readonly CallTotals[], { serving }: SnapshotSource): Pl
 }
 
 function countersOf(source: SnapshotSource): Counters {
-  const { observation, poolCounters, bodies, replies, connections } = source;
+  const { observation, poolCounters, bodies, replies, connections, cluster } = source;
   const { shed, reloads, failedReloads, streams, failedStreams } = observation;
   const open = openStreamsOf(source);
   return {
@@ -83,6 +85,9 @@ function countersOf(source: SnapshotSource): Counters {
     lostOutput: lostOutput(),
     refusedBodies: bodies.refused,
     cutReplies: replies.cut,
+    remoteRequeued: cluster?.stats().requeued ?? 0,
+    remoteLost: cluster?.stats().lost ?? 0,
+    natsReconnects: cluster?.reconnects ?? 0,
   };
 }
 
@@ -110,12 +115,17 @@ function poolCountersOf(counters: PoolCounters) {
 }
 
 function gaugesOf(source: SnapshotSource): Gauges {
-  const { serving, bodies, replies, processGauges, connections } = source;
+  const { serving, bodies, replies, processGauges, connections, cluster } = source;
+  const here = serving.generations.flatMap(({ executors }) => executors);
+  const remote = cluster?.isGateway === true ? cluster.stats() : undefined;
   return {
     requestsInFlight: serving.inFlight,
     openStreams: openStreamsOf(source).length,
-    callsInFlight: inFlightByPlace(serving.generations.flatMap(({ executors }) => executors)),
+    callsInFlight: inFlightByPlace([...here, ...(cluster?.executors ?? [])]),
     ...poolGaugesOf(source, undefined),
+    remoteMembers: remote?.members,
+    remoteInFlight: remote?.inFlight,
+    remoteQueued: remote?.queued,
     bodyMemoryInUse: bodies.stats().inUse,
     bodyMemoryKept: bodies.stats().kept,
     replyMemory: replies.stats().waiting,

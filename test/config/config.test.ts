@@ -102,6 +102,7 @@ describe('defaults', () => {
       strict: false,
       introspection: true,
       nats: [],
+      natsRole: 'member',
       natsCreds: '',
       natsNkey: '',
       natsCa: '',

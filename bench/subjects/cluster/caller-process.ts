@@ -72,6 +72,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
   const kernel = new Kernel(config, () => ({
     table: gateway.procedures,
     placesByLength: false,
+    isIncomplete: false,
     streams,
     executorFor: () => gateway.executor,
   }));

@@ -26,7 +26,7 @@ export function mergedProcedures(contracts: readonly ServedContract[]): Procedur
 }
 
 /** By the rules of semver.org, but that of two pre-releases the texts are compared. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [one, other] = [partsOf(a), partsOf(b)];
   for (let i = 0; i < 3; i++) {
     const difference = (one.numbers[i] ?? 0) - (other.numbers[i] ?? 0);

@@ -66,7 +66,7 @@ export class DocumentFetch {
 }
 
 /** The document of a contract: what describes its procedures, in the order in which they were registered. */
-export function proceduresOf(text: string): ReadonlyMap<string, Procedure> {
+function proceduresOf(text: string): ReadonlyMap<string, Procedure> {
   const descriptions = JSON.parse(text) as readonly ProcedureDescription[];
   return new Map(descriptions.map((each) => [each.name, describedProcedure(each)]));
 }

@@ -91,11 +91,16 @@ export class Gateway {
     return this.members > 0 ? 'ready' : 'alone';
   }
 
-  /** Members that are heard of and take calls. */
+  /** Whether any member has told what it serves. */
+  get hasServed(): boolean {
+    return this.#served !== '';
+  }
+
+  /** Members that are heard of, take calls, and have told what they serve. */
   get members(): number {
     let count = 0;
-    for (const { condition, heartbeat } of this.#members.values()) {
-      if (condition === 'up' && heartbeat.state === 'ready') count++;
+    for (const { condition, heartbeat, procedures } of this.#members.values()) {
+      if (condition === 'up' && heartbeat.state === 'ready' && procedures !== undefined) count++;
     }
     return count;
   }
@@ -119,7 +124,7 @@ export class Gateway {
     this.#stopListening();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     for (const fetch of this.#fetches.values()) fetch.close();
-    for (const member of this.#members.values()) member.flush();
+    for (const { link } of this.#members.values()) link.leave();
   }
 
   #onMessage(message: NatsMessage): void {

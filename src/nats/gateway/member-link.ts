@@ -120,6 +120,12 @@ export class MemberLink implements LargeOutlet {
     this.#cancelled.push(...tickets);
   }
 
+  /** The last word: what has come, and what nobody waits for any more. */
+  leave(): void {
+    this.flush();
+    if (this.#session.owesAck) this.#sendWord();
+  }
+
   /** What was on its way may be lost. */
   interrupt(): void {
     this.#session.interrupt();

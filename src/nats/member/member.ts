@@ -56,13 +56,6 @@ export class Member implements Host {
     this.#beat();
   }
 
-  /** Other modules serve from now on. */
-  renew(): void {
-    this.#served = this.options.contract();
-    this.#serveDocument();
-    this.#beat();
-  }
-
   /** Calls that are here. */
   get inFlight(): number {
     let sum = 0;
@@ -102,7 +95,9 @@ export class Member implements Host {
     await new Promise<void>((resolve) => {
       const check = setInterval(() => {
         const passedMs = clockMs() - began;
-        const isDone = [...this.#visitors.values()].every((visitor) => visitor.isDone);
+        const isDone = [...this.#visitors.values()].every(
+          (visitor) => visitor.isDone || this.#silenceOf(visitor, clockMs()) > gatewayGoneMs,
+        );
         if (passedMs < graceMs && !(isDone && passedMs >= shortestDrainMs)) return;
         clearInterval(check);
         resolve();
@@ -159,6 +154,7 @@ export class Member implements Host {
 
   #beat(): void {
     this.#noteLateness();
+    this.#noteContract();
     this.#beatAt = clockMs();
     const { connection, id, version, started } = this.options;
     const text = heartbeatText({
@@ -172,6 +168,14 @@ export class Member implements Host {
     });
     connection.publish(this.#subjects.heartbeat, text);
     this.#lookForSilence(clockMs());
+  }
+
+  /** Whether other modules serve now. */
+  #noteContract(): void {
+    const served = this.options.contract();
+    if (served.id === this.#served.id) return;
+    this.#served = served;
+    this.#serveDocument();
   }
 
   /** After so long a pause gateways have given this member up. What had come meanwhile lies before the answer to a ping. */

@@ -103,6 +103,51 @@ export function drawIsolation(suite: SuiteResult): TopLevelSpec | undefined {
   };
 }
 
+/** p99 with one slow member, by the way in which members are chosen. */
+export function drawRouting(suite: SuiteResult): TopLevelSpec | undefined {
+  const values = suite.series
+    .filter(({ metric, case: name }) => metric === 'p99' && name.includes('slower'))
+    .map((series) => ({
+      label: labelOf(suite, series),
+      role: series.role,
+      p99: median(series.samples),
+      ...ends(series.samples),
+    }));
+  if (values.length === 0) return undefined;
+  const y = {
+    field: 'label',
+    type: 'nominal',
+    sort: null,
+    title: null,
+    axis: { labelLimit: 300 },
+  } as const;
+  const scale = { type: 'log' } as const;
+  return {
+    ...base,
+    data: { values },
+    width: 460,
+    height: { step: 30 },
+    title: {
+      text: 'p99 of a call with one of two members 3 times slower, ms, logarithmic',
+      anchor: 'start',
+    },
+    layer: [
+      {
+        mark: { type: 'point', filled: true, size: 90, opacity: 1 },
+        encoding: {
+          y,
+          x: { field: 'p99', type: 'quantitative', scale, title: null },
+          color: roleColor,
+        },
+      },
+      {
+        mark: { type: 'rule' },
+        encoding: { y, x: { field: 'low', type: 'quantitative', scale }, x2: { field: 'high' } },
+      },
+    ],
+  };
+}
+
 export function drawHop(suite: SuiteResult): TopLevelSpec | undefined {
   const values = suite.series
     .filter(({ metric }) => metric === 'calls')

@@ -8,6 +8,7 @@ import {
   drawHttp,
   drawIsolation,
   drawMixture,
+  drawRouting,
   drawScaling,
   drawStalls,
   drawWindows,
@@ -30,6 +31,7 @@ const charts: readonly Chart[] = [
   { suite: 'mixture', name: 'mixture', draw: drawMixture },
   { suite: 'streams', name: 'streams-stalled', draw: drawStalls },
   { suite: 'streams', name: 'streams-window', draw: drawWindows },
+  { suite: 'cluster', name: 'cluster', draw: drawRouting },
   { suite: 'scaling', name: 'scaling', draw: drawScaling },
   {
     suite: 'growth',

@@ -23,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pool: ['base', 'jsonrpc', 'router', 'modules', 'dispatch'],
   http: ['base', 'jsonrpc', 'router', 'dispatch'],
   console: ['base', 'observe', 'jsonrpc', 'dispatch', 'http'],
+  nats: ['base', 'jsonrpc', 'router', 'dispatch'],
   service: [
     'base',
     'client',
@@ -33,6 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'modules',
     'dispatch',
     'pool',
+    'nats',
   ],
   app: [
     'base',
@@ -43,6 +45,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'dispatch',
     'pool',
     'http',
+    'nats',
     'console',
     'service',
   ],
@@ -69,6 +72,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'router',
     'modules',
     'http',
+    'nats',
     'service',
     'app',
     'supervisor',
@@ -80,6 +84,7 @@ const strangers: readonly (readonly string[])[] = [
   ['http/uws', 'http/node'],
   ['jsonrpc/quick', 'jsonrpc/exact'],
   ['pool/workers', 'pool/replica'],
+  ['nats/gateway', 'nats/member'],
 ];
 
 interface Import {
@@ -193,6 +198,11 @@ describe('imports', () => {
     ];
     assert.deepEqual(importersOf('piscina'), ['src/pool/workers/threads.ts']);
     assert.deepEqual([...new Set(importersOf('uWebSockets.js').map(dirname))], ['src/http/uws']);
+    // One file of the running code loads it; the other one has its types.
+    assert.deepEqual(importersOf('@nats-io/transport-node'), [
+      'src/nats/connection/client-connection.ts',
+      'src/nats/connection/connect.ts',
+    ]);
     // The command `tandem call` is a client of its own.
     assert.deepEqual(
       [...new Set(importersOf('ws').map(dirname))],

@@ -1,4 +1,5 @@
 import type { Suite } from '../suite.ts';
+import { cluster } from './cluster.ts';
 import { fairness } from './fairness.ts';
 import { growth } from './growth.ts';
 import { hop } from './hop.ts';
@@ -27,6 +28,7 @@ export const suites: readonly Suite[] = [
   stalls,
   streams,
   sockets,
+  cluster,
   scaling,
   growth,
   start,

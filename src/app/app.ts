@@ -8,7 +8,7 @@ import { coresHere, oneCoreNote } from '../config/cores.ts';
 import { threadsOf } from '../config/groups-kind.ts';
 import { isBuilt, notBuilt } from '../console/assets.ts';
 import { createConsole } from '../console/console.ts';
-import { createAuthenticator } from '../dispatch/authenticate.ts';
+import { type Authenticator, createAuthenticator } from '../dispatch/authenticate.ts';
 import type { ConsoleSite } from '../http/edge/console-site.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
@@ -18,6 +18,7 @@ import {
   type MountedUpgrades,
   type UpgradeHandler,
 } from '../http/node/upgrade.ts';
+import type { NatsFacts } from '../nats/caller.ts';
 import type { Log } from '../observe/log.ts';
 import { defaultRouter } from '../router/default.ts';
 import { Router } from '../router/router.ts';
@@ -28,12 +29,17 @@ import { type ModuleWatch, watchModules } from '../service/watch.ts';
 import { logHookFault } from '../service/worker-log.ts';
 import { assertHook, type Hooks } from './hooks.ts';
 import { type Listening, listenForAll, mostOperators } from './listening.ts';
+import { Membership } from './membership.ts';
 import { type MountOptions, toMountAuth } from './mount-options.ts';
+import { flattened, type NatsOptions } from './nats-options.ts';
 import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 import { RefusedConnections } from './refused-connections.ts';
 
 /** Options of the dispatcher and of HTTP. */
-export interface AppOptions extends DispatcherOptions, Pick<Hooks, 'authenticate'> {}
+export interface AppOptions extends Omit<DispatcherOptions, 'nats'>, Pick<Hooks, 'authenticate'> {
+  /** Servers of NATS, as in the table of options, or what of these options an app has that is one of several. */
+  readonly nats?: string | readonly string[] | NatsOptions | undefined;
+}
 
 /** Where a server is to listen. */
 export interface ListenOptions {
@@ -76,6 +82,9 @@ export class RpcApp {
   readonly #log: Log;
   #watch: ModuleWatch | undefined;
   readonly #refused: RefusedConnections;
+  /** Asks the operator's hook who calls over NATS; undefined: there is no hook. */
+  readonly #natsAuth: Authenticator<NatsFacts> | undefined;
+  #membership: Membership | undefined;
   #listening: Promise<Listening> | undefined;
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
@@ -91,15 +100,17 @@ export class RpcApp {
     this.#log = this.dispatcher.log;
     const { config } = this.dispatcher;
     this.#mountsConsole = options.console === true;
+    const asks =
+      authenticate &&
+      createAuthenticator(
+        'authenticate',
+        this.dispatcher.watched('(authenticate)', authenticate),
+        logHookFault(this.#log, 'authenticate'),
+      );
+    this.#natsAuth = asks;
     this.#options = {
       ...config,
-      authenticate:
-        authenticate &&
-        createAuthenticator(
-          'authenticate',
-          this.dispatcher.watched('(authenticate)', authenticate),
-          logHookFault(this.#log, 'authenticate'),
-        ),
+      authenticate: asks,
       callerHeader: headerOf(config.fairBy),
       sharedPort: false,
       console: undefined,
@@ -162,6 +173,8 @@ export class RpcApp {
     };
     const began = performance.now();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
+    // What is behind a gateway must be in reach before anybody calls.
+    await dispatcher.cluster?.connect();
     this.#listening = listenForAll(dispatcher, options, config);
     const listening = await this.#listening;
     const { calls, operations } = listening;
@@ -169,6 +182,7 @@ export class RpcApp {
     this.#tellConnections(listening);
     try {
       await dispatcher.ready();
+      await this.#joinMembers();
     } catch (error) {
       await calls.close();
       await listening.closeOperations();
@@ -269,6 +283,14 @@ export class RpcApp {
     return this.dispatcher.reload();
   }
 
+  /** Serves gateways and other clients of NATS, where that is what the process is for. */
+  async #joinMembers(): Promise<void> {
+    const { cluster, config } = this.dispatcher;
+    if (cluster === undefined || config.natsRole === 'gateway') return;
+    const connection = await cluster.connect();
+    this.#membership = await Membership.start(this.dispatcher, connection, this.#natsAuth);
+  }
+
   /** Stops accepting connections, answers what was accepted, and ends the workers. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -285,7 +307,10 @@ export class RpcApp {
     await this.#watch?.close();
     const listening = await this.#listening?.catch(() => undefined);
     const mounted = this.#mounted.map((upgrades) => upgrades.close());
+    const { shutdownGraceMs } = dispatcher.config;
+    const left = this.#membership?.drain(shutdownGraceMs);
     if (listening === undefined) {
+      await left;
       // Perhaps the app is a handler in another server.
       await Promise.all([dispatcher.close(), ...mounted]);
       return;
@@ -293,9 +318,8 @@ export class RpcApp {
     const began = performance.now();
     const { inFlight } = dispatcher.stats();
     this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
-    const { shutdownGraceMs } = dispatcher.config;
     void dispatcher.endStreams(shutdownGraceMs);
-    const answered = Promise.all([listening.calls.close(), ...mounted]);
+    const answered = Promise.all([listening.calls.close(), left, ...mounted]);
     await within(answered, shutdownGraceMs);
     await dispatcher.close(0);
     await answered;
@@ -340,10 +364,18 @@ function fittingConnections(config: Config): {
   return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
 }
 
-function toOptions(routerOrOptions: AnyRouter | AppOptions): AppOptions {
+function toOptions(
+  routerOrOptions: AnyRouter | AppOptions,
+): DispatcherOptions & Pick<Hooks, 'authenticate'> {
   if (Router.is(routerOrOptions)) return { router: routerOrOptions };
-  const options: AppOptions = routerOrOptions;
-  return options.modules === undefined && options.router === undefined
+  const { nats, ...rest } = routerOrOptions;
+  const options: DispatcherOptions & Pick<Hooks, 'authenticate'> = { ...rest, ...flattened(nats) };
+  const { modules, router, natsRole } = options;
+  // A gateway needs no procedures of its own.
+  if (natsRole === 'gateway' && router === undefined && !modules?.length) {
+    return { ...options, modules: undefined, router: new Router() };
+  }
+  return modules === undefined && router === undefined
     ? { ...options, router: defaultRouter }
     : options;
 }

@@ -12,5 +12,8 @@ export const inlinePlace = 'inline';
 /** In a worker thread of this process. */
 export const workerPlace = 'worker';
 
+/** On another machine. */
+export const remotePlace = 'remote';
+
 /** Of a call that was refused before it had a place. */
 export const noPlace = 'none';

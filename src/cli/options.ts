@@ -1,5 +1,5 @@
 import { type Command, type Help, Option } from 'commander';
-import { type FlagValues, optionNames } from '../config/config.ts';
+import { type FlagValues, type OptionName, optionNames } from '../config/config.ts';
 import { flagText } from '../config/docs.ts';
 import { type Option as ConfigOption, defaultText, flagOf, variablesOf } from '../config/option.ts';
 import { table } from '../config/table.ts';
@@ -46,9 +46,12 @@ function toFlags(name: string, option: ConfigOption<unknown>): Option[] {
   return shown.negate ? [other, shown] : [shown, other];
 }
 
-/** Adds every option of the config table to `command`. */
-export function addConfigOptions(command: Command): Command {
-  for (const name of optionNames) {
+/** Adds options of the config table to `command`: all of them, or those that are named. */
+export function addConfigOptions(
+  command: Command,
+  names: readonly OptionName[] = optionNames,
+): Command {
+  for (const name of names) {
     for (const flag of toFlags(name, table[name] as ConfigOption<unknown>)) command.addOption(flag);
   }
   return command;

@@ -58,7 +58,12 @@ async function start(order: StartOrder): Promise<void> {
   const hooks = await hooksOf(config);
   if (isStopping) return;
   surviveFaults(log, (message) => link.failed({ message, stack: undefined }));
-  app = new RpcApp({ modules, ...config, ...hooks, log: isFirst ? log : withoutStartNotes(log) });
+  app = new RpcApp({
+    modules,
+    ...config,
+    ...hooks,
+    log: isFirst ? log : withoutStartNotes(log),
+  });
   const { metrics } = app.dispatcher;
   if (metrics !== undefined) {
     metrics.process = String(order.number);

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { fail, printFailure } from './failure.ts';
-import { addServe } from './serve-command.ts';
+import { addGateway, addServe } from './serve-command.ts';
 import { addContractCommands } from './tools/contract-commands.ts';
 import { addProjectCommands } from './tools/project-commands.ts';
 import { addTop } from './tools/top-command.ts';
@@ -44,6 +44,7 @@ function createProgram(): Command {
     .configureOutput({ outputError: (text) => printFailure(text.replace(/^error: /, '')) })
     .exitOverride();
   addServe(program, version);
+  addGateway(program, version);
   addContractCommands(program);
   addTop(program);
   addProjectCommands(program, version);

@@ -1,3 +1,4 @@
+import { StartupError } from '../base/startup-error.ts';
 import {
   type FlagValues,
   misspeltVariables,
@@ -11,6 +12,9 @@ import { makeOutputLossy } from './lossy-output.ts';
 /** Serves `modules` until a signal ends it. */
 export async function serve(modules: string[], flags: FlagValues, version: string): Promise<void> {
   const config = resolveConfig(optionsFromFlags(flags), process.env);
+  if (config.natsRole === 'gateway' && config.nats.length === 0) {
+    throw new StartupError('a gateway needs the servers of NATS: --nats nats://host:4222');
+  }
   for (const { name, meant } of misspeltVariables(process.env)) {
     printFailure(
       `warning: the environment variable ${name} is not one of mine, did you mean ${meant}?`,

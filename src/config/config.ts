@@ -25,7 +25,7 @@ export type ConfigOptions = {
 };
 
 /** Options that are lists. Code may pass a single entry instead of a list. */
-type Listed = 'corsOrigin' | 'corsHeaders' | 'allowedHosts' | 'trustedProxies';
+type Listed = 'corsOrigin' | 'corsHeaders' | 'allowedHosts' | 'trustedProxies' | 'nats' | 'service';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 
@@ -93,6 +93,32 @@ function assertKnown(options: object, otherNames: readonly string[]): void {
   }
 }
 
+function assertNats(config: Config): void {
+  if ((config.natsKey === '') !== (config.natsCert === '')) {
+    const [given, missing] =
+      config.natsKey === '' ? ['natsCert', 'natsKey'] : ['natsKey', 'natsCert'];
+    throw new StartupError(`option ${given} needs ${missing} beside it: give both, or neither`);
+  }
+  if (config.natsCreds !== '' && config.natsNkey !== '') {
+    throw new StartupError(
+      'options natsCreds and natsNkey: a client logs in by one of them; give the one that the server wants',
+    );
+  }
+  if (config.memberSilentMs < 2 * config.natsHeartbeatMs) {
+    throw new StartupError(
+      `option memberSilentMs (${config.memberSilentMs}) must be at least twice natsHeartbeatMs (${config.natsHeartbeatMs}): a single late heartbeat would make a member silent`,
+    );
+  }
+  if (config.memberHungMs < config.memberSilentMs) {
+    throw new StartupError(
+      `option memberHungMs (${config.memberHungMs}) must not be below memberSilentMs (${config.memberSilentMs}): calls would be given up before the member counts as silent`,
+    );
+  }
+  if (!config.http && config.nats.length === 0) {
+    throw new StartupError('option http: without HTTP nobody could call; give nats beside it');
+  }
+}
+
 function assertTogether(config: Config): void {
   if ((config.tlsKey === '') !== (config.tlsCert === '')) {
     const [given, missing] = config.tlsKey === '' ? ['tlsCert', 'tlsKey'] : ['tlsKey', 'tlsCert'];
@@ -138,6 +164,7 @@ function assertTogether(config: Config): void {
       `option fairBy (${config.fairBy}) needs trustedProxies: anybody else may send any such header, and be another caller each time`,
     );
   }
+  assertNats(config);
   if (config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug') {
     throw new StartupError(
       `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,

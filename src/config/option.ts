@@ -8,6 +8,7 @@ export const groups = [
   'Time',
   'Limits',
   'Protocol',
+  'NATS',
   'Log',
 ] as const;
 export type Group = (typeof groups)[number];

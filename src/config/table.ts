@@ -17,7 +17,9 @@ import {
   switchOrOneOf,
   text,
 } from './kinds.ts';
+import { natsServers, serviceNames } from './nats-kinds.ts';
 import { option } from './option.ts';
+import { packageVersion, semver } from './package-version.ts';
 import { rate } from './rate-kind.ts';
 
 /** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */
@@ -588,6 +590,152 @@ export const table = {
       'A result that does not match the declared return type fails its call, is logged and sent, or is not looked for; members that are not declared are never sent',
     reason:
       'a wrong result is a mistake to find while developing; in production callers may live with it',
+  }),
+
+  nats: option({
+    group: 'NATS',
+    kind: natsServers(),
+    fallback: Object.freeze([]),
+    about:
+      'Servers of NATS that carry calls between machines; a name and password in the URL log in; none: no NATS; repeatable',
+    reason:
+      'one machine needs none; the servers of one cluster are listed so that one of them is enough to start',
+  }),
+  natsRole: option({
+    group: 'NATS',
+    kind: oneOf('member', 'gateway', 'both'),
+    fallback: 'member',
+    about:
+      'member: gateways call what this process serves; gateway: it sends calls to members; both: it does both. tandem gateway sets it',
+    reason: 'modules are served where they are given; a gateway is a command of its own',
+  }),
+  natsCreds: option({
+    group: 'NATS',
+    kind: file(),
+    fallback: '',
+    about: 'Credentials file (a JWT and its key) to log in with; read again at each reconnect',
+    reason: 'only the operator knows how the server lets clients in',
+  }),
+  natsNkey: option({
+    group: 'NATS',
+    kind: file(),
+    fallback: '',
+    about: 'File with the seed of an nkey to log in with; read again at each reconnect',
+    reason: 'see natsCreds',
+  }),
+  natsCa: option({
+    group: 'NATS',
+    kind: file(),
+    fallback: '',
+    about: 'Certificates, in PEM form, of who signed the certificate of the server; turns TLS on',
+    reason: 'without it the authorities that Node knows count',
+  }),
+  natsCert: option({
+    group: 'NATS',
+    kind: file(),
+    fallback: '',
+    about: 'Certificate of this client in PEM form, for servers that ask for one; turns TLS on',
+    reason: 'most servers ask for none',
+  }),
+  natsKey: option({
+    group: 'NATS',
+    kind: file(),
+    fallback: '',
+    about: 'Private key of natsCert',
+    reason: 'see natsCert',
+  }),
+  http: option({
+    group: 'NATS',
+    kind: onOff(),
+    fallback: true,
+    about: 'Serve HTTP beside NATS; off: a member that is reached over NATS only',
+    reason: 'health checks and metrics come over HTTP',
+  }),
+  service: option({
+    group: 'NATS',
+    kind: serviceNames(),
+    fallback: Object.freeze(['tandem']),
+    about:
+      'First token of the subjects, and the name that other clients of NATS see; a gateway may serve several; repeatable',
+    reason: 'contracts that do not fit together need names of their own',
+  }),
+  serviceVersion: option({
+    group: 'NATS',
+    kind: text('version', 'a version like 1.2.3', semver),
+    fallback: {
+      text: 'that of package.json, else 0.0.0',
+      from: ({ nats }) =>
+        Array.isArray(nats) && nats.length > 0 ? packageVersion(process.cwd()) : '0.0.0',
+    },
+    about: 'Version of the modules; the document of a gateway is that of its newest members',
+    reason: 'services of NATS have a semantic version',
+  }),
+  natsHeartbeatMs: option({
+    group: 'NATS',
+    kind: duration(50),
+    fallback: 500,
+    flag: 'nats-heartbeat',
+    about: 'How often a member tells gateways that it lives, and how loaded it is',
+    reason: 'a fourth of memberSilentMs: one that is lost makes nobody silent',
+  }),
+  memberSilentMs: option({
+    group: 'NATS',
+    kind: duration(100),
+    fallback: 2000,
+    flag: 'member-silent',
+    about: 'How long a member may be silent before a gateway sends it no new calls',
+    reason: 'pauses of a busy machine are shorter; calls that it has may still end',
+  }),
+  memberHungMs: option({
+    group: 'NATS',
+    kind: duration(100),
+    fallback: 10_000,
+    flag: 'member-hung',
+    about:
+      'How long a member that is connected may be silent before the calls that it has are answered with -32002',
+    reason: 'a loop on its front end may end; its calls may have run, and run nowhere else',
+  }),
+  memberGoneMs: option({
+    group: 'NATS',
+    kind: duration(100),
+    fallback: 3000,
+    flag: 'member-gone',
+    about:
+      'How long nobody may listen at the subject of a member before the calls that it has are answered with -32002',
+    reason: 'a member that has lost its connection is back sooner',
+  }),
+  memberInFlight: option({
+    group: 'NATS',
+    kind: integer({ min: 1, max: 1_000_000 }),
+    fallback: 1024,
+    about: 'Calls that one gateway has with one member; further ones wait at the gateway',
+    reason: 'bounds what a member that stops can hold up, and the memory for it',
+  }),
+  memberBytes: option({
+    group: 'NATS',
+    kind: bytes({ min: 1024, max: 1024 ** 4 }),
+    fallback: 8 * 1024 ** 2,
+    about:
+      'Bodies that one gateway has with one member together; a single larger one is sent alone',
+    reason:
+      'a member that stops makes the server hold what is sent to it, and past a bound the server cuts others off',
+  }),
+  natsTrustAuth: option({
+    group: 'NATS',
+    kind: onOff(),
+    fallback: false,
+    about:
+      'A member believes what gateways say of who calls; off: its own authenticate is asked, else nobody is known',
+    reason:
+      'NATS names no sender: turn it on where the permissions of the server let only gateways publish to members',
+  }),
+  natsEndpoints: option({
+    group: 'NATS',
+    kind: onOff(),
+    fallback: true,
+    about:
+      'A member answers other clients of NATS, as a micro service with one endpoint a procedure',
+    reason: 'who may publish there is for the permissions of the server to say',
   }),
 
   logLevel: option({

@@ -32,5 +32,11 @@ export function closedRouting(
   observer: CallObserver | undefined,
 ): Routing {
   const executor = new ClosedExecutor(observer);
-  return { table, placesByLength: false, streams, executorFor: () => executor };
+  return {
+    table,
+    placesByLength: false,
+    isIncomplete: false,
+    streams,
+    executorFor: () => executor,
+  };
 }

@@ -14,7 +14,7 @@ export interface TimeLimit {
 
 /** The limit of a call that starts running at `startedAt`: its own, or what is left of the request's. */
 export function timeLimit(call: Call, defaultTimeoutMs: number, startedAt: number): TimeLimit {
-  const own = call.procedure.timeoutMs ?? defaultTimeoutMs;
+  const own = call.scope.callTimeoutMs ?? call.procedure.timeoutMs ?? defaultTimeoutMs;
   const { expiresAt, timeoutMs } = call.scope;
   return startedAt + own <= expiresAt || timeoutMs === undefined
     ? { at: startedAt + own, timeoutMs: own }

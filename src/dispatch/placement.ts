@@ -1,4 +1,4 @@
-import { inlinePlace, type Place, workerPlace } from '../base/place.ts';
+import { inlinePlace, type Place, remotePlace, workerPlace } from '../base/place.ts';
 import { placeOfGroup } from '../base/worker-group.ts';
 import type { Placement } from '../router/types.ts';
 
@@ -9,7 +9,8 @@ export type PlacementCause =
   | 'synchronous'
   | 'no modules'
   | 'measured'
-  | 'held the front end';
+  | 'held the front end'
+  | 'served by members';
 
 export interface PlacementDecision {
   readonly place: Place;
@@ -53,6 +54,13 @@ export function decidePlacement(facts: PlacementFacts): PlacementDecision {
     ? { place: inlinePlace, reason: 'asynchronous', cause: 'asynchronous' }
     : { place: workerPlace, reason: 'synchronous', cause: 'synchronous' };
 }
+
+/** Of procedures that run on other machines. */
+export const placedRemotely: PlacementDecision = {
+  place: remotePlace,
+  reason: 'members serve it',
+  cause: 'served by members',
+};
 
 /** Whether measurement may move the procedure: only where the operator has asked for it. */
 export function isMeasured(

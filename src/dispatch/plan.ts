@@ -20,6 +20,9 @@ const suggestionSteps = 50_000;
 /** Values visited to estimate the lengths of all parsed params of one request: about as long. */
 const lengthSteps = 10_000;
 
+/** When to try again with a method of which nobody has told yet who serves it, milliseconds. */
+const retryUnknownMs = 1000;
+
 /**
  * Decides where the calls of one request run, before the first of them runs. The work beyond the calls themselves,
  * for suggestions and estimates, has one bound for all calls of the request.
@@ -85,7 +88,12 @@ export class Plan {
       const call = { procedure, id, params, source: this.#source, start, end, scope, trace };
       return this.#place(call, executor);
     }
-    this.#unplaced.observer?.onRefused(ErrorCode.MethodNotFound, method, id, scope);
+    const { isIncomplete } = this.#routing;
+    const code = isIncomplete ? ErrorCode.Overloaded : ErrorCode.MethodNotFound;
+    this.#unplaced.observer?.onRefused(code, method, id, scope);
+    if (id !== undefined && isIncomplete) {
+      return { call: undefined, reply: errorReply(id, code, { retryAfterMs: retryUnknownMs }) };
+    }
     if (id === undefined) return { call: undefined, reply: undefined };
     const didYouMean = suggest(method, table.keys(), this.#suggestions);
     const data = didYouMean === undefined ? { method } : { method, didYouMean };

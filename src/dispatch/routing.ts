@@ -8,6 +8,8 @@ export interface Routing {
   readonly table: ReadonlyMap<string, Procedure>;
   /** Whether the length of params has a say in where a call runs. */
   readonly placesByLength: boolean;
+  /** Whether procedures may exist that the table lacks: other machines have not told yet what they serve. */
+  readonly isIncomplete: boolean;
   /** The streams that calls of this routing have opened. */
   readonly streams: OpenStreams;
   /**

@@ -25,6 +25,12 @@ export interface CancelListener {
   onCancelled(): void;
 }
 
+/** Told how the one call of a request has ended, where its reply does not say enough: a notification has none. */
+export interface CallWatcher {
+  /** See `CallObserver.onCall`. */
+  onCallEnd(code: number, runUs: number): void;
+}
+
 /** The value of `headers` where none were sent. */
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
@@ -57,6 +63,10 @@ export class RequestScope implements RequestFacts {
   streams: StreamHost | undefined;
   /** The buffer of a large body; undefined: the body is small, or lies in its caller's own memory. */
   body: BodyLease | undefined;
+  /** Milliseconds that a call may run, where who sent it here knows: in place of its procedure's `timeoutMs`. */
+  callTimeoutMs: number | undefined;
+  /** Set by a transport whose requests are single calls. */
+  watcher: CallWatcher | undefined;
   /** Most requests have one call, so most have one listener. */
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;

@@ -5,8 +5,11 @@ import type { GoesToSink, ReplySink } from './reply-sink.ts';
 import type { RequestScope } from './scope.ts';
 import type { RequestTracing } from './trace.ts';
 
-/** `starting`: replicas load; `ready`: serving; `draining`: finishes what it has; `closed`. */
-export type ServiceState = 'starting' | 'ready' | 'draining' | 'closed';
+/**
+ * `starting`: replicas load, or no member was heard of yet; `ready`: serving; `draining`: finishes what it has; `closed`. With NATS
+ * also `disconnected`: its server is away; `alone`: a gateway whose members have all gone.
+ */
+export type ServiceState = 'starting' | 'ready' | 'draining' | 'closed' | 'disconnected' | 'alone';
 
 /** A document that is serialised once per registry. */
 export interface Document {

@@ -27,8 +27,15 @@ const messages: Readonly<Record<ErrorCode, string>> = {
   [ErrorCode.LimitExceeded]: 'Limit exceeded',
 };
 
-/** Why a worker was lost: the `data.reason` of a -32002. */
-export type LossReason = 'exit' | 'memory' | 'error' | 'neighbour' | 'shutdown';
+/** Why what ran a call was lost: the `data.reason` of a -32002. The last two are of calls on other machines. */
+export type LossReason =
+  | 'exit'
+  | 'memory'
+  | 'error'
+  | 'neighbour'
+  | 'shutdown'
+  | 'member'
+  | 'connection';
 
 /**
  * Marks every RpcError, whichever copy of this package made it. A procedure module may have resolved a second

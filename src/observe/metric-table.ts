@@ -121,6 +121,18 @@ export const counterTable = {
     name: 'tandem_replies_cut_total',
     help: 'Connections closed because maxReplyMemory was taken by replies that nobody read.',
   },
+  remoteRequeued: {
+    name: 'tandem_remote_requeued_total',
+    help: 'Calls that were sent again, since they had not come to a member, or not been run there.',
+  },
+  remoteLost: {
+    name: 'tandem_remote_lost_total',
+    help: 'Calls with members of which nobody knows whether they ran: answered with -32002.',
+  },
+  natsReconnects: {
+    name: 'tandem_nats_reconnects_total',
+    help: 'How often the connection to NATS was lost and came back.',
+  },
 } as const satisfies Record<string, Row>;
 
 const inFlight = {
@@ -161,6 +173,18 @@ export const gaugeTable = {
   queued: {
     name: 'tandem_queue_calls',
     help: 'Calls that wait for a worker.',
+  },
+  remoteMembers: {
+    name: 'tandem_remote_members',
+    help: 'Members on other machines that take calls.',
+  },
+  remoteInFlight: {
+    name: 'tandem_remote_in_flight',
+    help: 'Calls that are with members.',
+  },
+  remoteQueued: {
+    name: 'tandem_remote_queue_calls',
+    help: 'Calls that wait for a member.',
   },
   activeWorkers: { ...workers, labels: { state: 'active' } },
   spareWorkers: { ...workers, labels: { state: 'spare' } },

@@ -9,14 +9,15 @@ import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
 import { CallGroup, GroupCall, type GroupOwner } from '../dispatch/queue/call-group.ts';
 import { CostEstimate } from '../dispatch/queue/cost.ts';
 import { Sweep } from '../dispatch/queue/sweep.ts';
+import { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
 import { type GoesToSink, goesToSink, type ReplySink } from '../dispatch/reply-sink.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CallListeners, PoolOptions, RosterOwner } from './pool-options.ts';
 import type { PoolStats, WorkerStats } from './stats.ts';
-import { WaitingGroups } from './waiting-groups.ts';
 import type { WorkerEvents } from './worker-events.ts';
+import { WorkerSender } from './worker-sender.ts';
 import { Roster } from './workers/roster.ts';
 import type { WorkerState } from './workers/worker-state.ts';
 
@@ -52,7 +53,8 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     this.#options = options;
     this.#events = events;
     this.roster = new Roster(options, this, onRun, events);
-    this.#waiting = new WaitingGroups(options, this.roster, () => this.#sweep.wake());
+    const sender = new WorkerSender(options.workers, this.roster, () => this.#sweep.wake());
+    this.#waiting = new WaitingGroups(options, sender);
   }
 
   ready(): Promise<void> {

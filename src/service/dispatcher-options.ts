@@ -9,6 +9,7 @@ import type { Log } from '../observe/log.ts';
 import type { PoolStats } from '../pool/stats.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import type { CallerOptions } from './callers.ts';
+import type { RemoteStats } from './cluster.ts';
 import type { BlockedFigures } from './front-end-blockers.ts';
 
 export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptions>, CallerOptions {
@@ -43,6 +44,8 @@ export interface DispatcherStats {
   readonly bodies: BodyMemoryStats;
   /** Bytes of all replies that wait for their clients, together. */
   readonly replies: ReplyMemoryStats;
+  /** Calls on other machines; undefined: this is no gateway. */
+  readonly remote: RemoteStats | undefined;
   /** Where each procedure runs, and why. */
   readonly placement: Readonly<Record<string, PlacementDecision>>;
   /** What has held the front end for too long since the process started, by procedure; `(authenticate)`: the hook. */

@@ -14,6 +14,7 @@ import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/re
 import type { Log } from '../observe/log.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import type { Admission } from './admission.ts';
+import type { Cluster } from './cluster.ts';
 import type { DispatcherOptions, DispatcherStats, DispatchOptions } from './dispatcher-options.ts';
 import { Documents } from './documents.ts';
 import { watchRuns } from './front-end-blockers.ts';
@@ -46,6 +47,8 @@ export class Dispatcher implements Service {
    * fetch: dispatcher.fetch })`. Any absolute URL will do. Nobody is asked who calls: `context.auth` is undefined.
    */
   readonly fetch: LocalFetch;
+  /** The other processes that share a NATS; undefined: there are none. */
+  readonly cluster: Cluster | undefined;
   readonly #parts: Parts;
   readonly #serving: Serving;
   readonly #admission: Admission;
@@ -63,6 +66,7 @@ export class Dispatcher implements Service {
     this.bodyMemory = parts.bodies;
     this.replyMemory = parts.replies;
     this.tracing = parts.tracing;
+    this.cluster = parts.cluster;
     this.#serving = parts.serving;
     this.#admission = parts.admission;
     const lifecycle = new Lifecycle(parts);
@@ -186,7 +190,7 @@ export class Dispatcher implements Service {
   /** For transports: see {@link Service}. */
   introspect(format: DocumentFormat): Document | undefined {
     const loaded = this.#serving.current;
-    return loaded && this.#documents.of(loaded.router, format);
+    return loaded && this.#documents.of(loaded.served, format);
   }
 
   /**

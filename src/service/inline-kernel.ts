@@ -50,6 +50,7 @@ export function createInlineKernel(
   return new Kernel(config, () => ({
     table: table(),
     placesByLength: false,
+    isIncomplete: false,
     streams,
     executorFor: () => inline,
   }));

@@ -26,7 +26,8 @@ export class Lifecycle {
   get state(): ServiceState {
     if (this.#isClosed) return 'closed';
     if (this.#isDraining) return 'draining';
-    return this.#isReady ? 'ready' : 'starting';
+    if (!this.#isReady) return 'starting';
+    return this.#parts.cluster?.state ?? 'ready';
   }
 
   /** Whether a request has to wait for the start. */
@@ -68,6 +69,7 @@ export class Lifecycle {
     ownLog?.open();
     metrics?.start();
     watch.start();
+    await this.#parts.cluster?.connect();
     await this.#parts.serving.start();
     this.#isReady = true;
   }
@@ -84,8 +86,9 @@ export class Lifecycle {
     const ended = serving.close(Math.max(0, until - clockMs()));
     const { deadlines, observation, bodies, watch, blockers, metrics } = this.#parts;
     deadlines.close();
+    const left = this.#parts.cluster?.close(Math.max(0, until - clockMs()));
     try {
-      await ended;
+      await Promise.all([ended, left]);
     } finally {
       this.#isClosed = true;
       bodies.close();

@@ -16,6 +16,7 @@ import {
   movedForBlocking,
   type PlacementDecision,
   type PlacementFacts,
+  placedRemotely,
 } from '../dispatch/placement.ts';
 import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import type { Routing } from '../dispatch/routing.ts';
@@ -30,6 +31,7 @@ import { tableOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import { usesTopics } from '../router/stream/topic.ts';
 import type { Procedure } from '../router/types.ts';
+import type { Cluster } from './cluster.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import type { RequestCounter } from './request.ts';
@@ -50,6 +52,8 @@ export interface ServiceContext {
   readonly streamCount: StreamCount;
   /** How the workers are shared out among callers whose calls wait. */
   readonly shares: CallerShares;
+  /** undefined: this process is alone. */
+  readonly cluster: Cluster | undefined;
   /**
    * Called when no worker is left in one of the loading's pools and no replacement can be had, since the loading's files
    * have changed.
@@ -141,7 +145,7 @@ export class LoadedService implements Routing, RequestCounter {
 
   /** Serves a router given as an object. Such a router exists on this thread only, so all its calls run inline. */
   static ofRouter(router: AnyRouter, context: ServiceContext): LoadedService {
-    assertRunsInline(router, context.log);
+    assertRunsInline(router, context.log, context.cluster?.isGateway === true);
     usedGroups(router, Object.keys(context.config.groups), context.log);
     return new LoadedService(router, context, new Map(), createStreams(context));
   }
@@ -180,8 +184,18 @@ export class LoadedService implements Routing, RequestCounter {
     return [this.#inline, ...this.pools.values()];
   }
 
+  /** The procedures that are served: those of this loading, and in a gateway those that members serve. */
+  get served(): AnyRouter {
+    const { cluster } = this.#context;
+    return cluster?.isGateway === true ? cluster.mergedWith(this.router) : this.router;
+  }
+
   get table(): ReadonlyMap<string, Procedure> {
-    return tableOf(this.router);
+    return tableOf(this.served);
+  }
+
+  get isIncomplete(): boolean {
+    return this.#context.cluster?.isIncomplete === true;
   }
 
   /** Notes that a call ran in a worker for `us` microseconds. */
@@ -194,11 +208,14 @@ export class LoadedService implements Routing, RequestCounter {
   }
 
   executorFor(procedure: Procedure, length: number): Executor {
+    const elsewhere = this.#context.cluster?.executorOf(procedure);
+    if (elsewhere !== undefined) return elsewhere;
     const { executor, inline, measured } = this.#placedOf(procedure);
     return measured?.placeOf(length) === inlinePlace ? inline : executor;
   }
 
   placementOf(procedure: Procedure): PlacementDecision {
+    if (this.#context.cluster?.executorOf(procedure) !== undefined) return placedRemotely;
     const { fixed, measured } = this.#placedOf(procedure);
     return measured?.decision ?? fixed;
   }

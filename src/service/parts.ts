@@ -11,6 +11,7 @@ import { RecentEvents } from '../observe/recent-events.ts';
 import { CountersByGroup } from '../pool/stats.ts';
 import { Admission } from './admission.ts';
 import { configOfCallers, createCallers } from './callers.ts';
+import { Cluster } from './cluster.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 import { FrontEndBlockers } from './front-end-blockers.ts';
 import { Metrics } from './metrics.ts';
@@ -36,6 +37,8 @@ export interface Parts {
   readonly replies: ReplyMemory;
   readonly watch: FrontEndWatch;
   readonly blockers: FrontEndBlockers;
+  /** The other processes that share a NATS; undefined: there are none. */
+  readonly cluster: Cluster | undefined;
   /** undefined where the option `metrics` is off. */
   readonly metrics: Metrics | undefined;
   readonly tracing: Tracing | undefined;
@@ -68,11 +71,14 @@ export function createParts(options: DispatcherOptions): Parts {
     config.rateLimit.costMs === 0
       ? undefined
       : (scope: RequestScope, us: number) => gate?.noteRun(scope, us);
+  const observation = new Observation({ ...config, log, onCall: observers, onRun });
+  const isAlone = config.nats.length === 0;
   const shared = {
     config,
     log,
     deadlines: new DeadlineSweep(),
-    observation: new Observation({ ...config, log, onCall: observers, onRun }),
+    observation,
+    cluster: isAlone ? undefined : new Cluster({ config, log, observer: observation, shares }),
     poolCounters: new CountersByGroup(),
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes),
     replies: new ReplyMemory(config.maxReplyMemory),
@@ -81,7 +87,7 @@ export function createParts(options: DispatcherOptions): Parts {
     shares,
     streamCount: { open: 0 },
   };
-  const { deadlines, observation } = shared;
+  const { deadlines } = shared;
   const serving = new Serving(source, shared);
   const { maxInFlight } = config;
   return {

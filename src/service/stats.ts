@@ -6,7 +6,7 @@ import type { Parts } from './parts.ts';
 
 /** The figures of a dispatcher as they are now. */
 export function statsOf(state: ServiceState, parts: Parts): DispatcherStats {
-  const { serving, bodies, replies, blockers } = parts;
+  const { serving, bodies, replies, blockers, cluster } = parts;
   const loaded = serving.current;
   const placement: Record<string, PlacementDecision> = Object.create(null);
   if (loaded !== undefined) {
@@ -25,6 +25,7 @@ export function statsOf(state: ServiceState, parts: Parts): DispatcherStats {
     groups,
     bodies: bodies.stats(),
     replies: replies.stats(),
+    remote: cluster?.isGateway === true ? cluster.stats() : undefined,
     placement,
     blocked: blockers.figures,
   };

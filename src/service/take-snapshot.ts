@@ -15,6 +15,7 @@ import type {
   WorkerFigures,
 } from '../observe/snapshot.ts';
 import type { CountersByGroup, PoolCounters, WorkerStats } from '../pool/stats.ts';
+import type { Cluster } from './cluster.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
 import type { Serving } from './serving.ts';
@@ -35,6 +36,7 @@ export interface SnapshotSource {
   readonly replies: ReplyMemory;
   readonly serving: Serving;
   readonly blockers: FrontEndBlockers;
+  readonly cluster: Cluster | undefined;
   readonly processGauges: ProcessGauges;
   readonly recentEvents: readonly RecentEvent[];
   /** undefined: no server listens. */
@@ -112,7 +114,7 @@ function workersOf({ serving }: SnapshotSource): WorkerFigures[] {
 }
 
 function countersOf(source: SnapshotSource): Counters {
-  const { observation, poolCounters, bodies, replies, connections } = source;
+  const { observation, poolCounters, bodies, replies, connections, cluster } = source;
   const { shed, reloads, failedReloads, streams, failedStreams } = observation;
   const open = openStreamsOf(source);
   return {
@@ -127,6 +129,9 @@ function countersOf(source: SnapshotSource): Counters {
     lostOutput: lostOutput(),
     refusedBodies: bodies.refused,
     cutReplies: replies.cut,
+    remoteRequeued: cluster?.stats().requeued ?? 0,
+    remoteLost: cluster?.stats().lost ?? 0,
+    natsReconnects: cluster?.reconnects ?? 0,
   };
 }
 
@@ -154,12 +159,17 @@ function poolCountersOf(counters: PoolCounters) {
 }
 
 function gaugesOf(source: SnapshotSource): Gauges {
-  const { serving, bodies, replies, processGauges, connections } = source;
+  const { serving, bodies, replies, processGauges, connections, cluster } = source;
+  const here = serving.generations.flatMap(({ executors }) => executors);
+  const remote = cluster?.isGateway === true ? cluster.stats() : undefined;
   return {
     requestsInFlight: serving.inFlight,
     openStreams: openStreamsOf(source).length,
-    callsInFlight: inFlightByPlace(serving.generations.flatMap(({ executors }) => executors)),
+    callsInFlight: inFlightByPlace([...here, ...(cluster?.executors ?? [])]),
     ...poolGaugesOf(source, undefined),
+    remoteMembers: remote?.members,
+    remoteInFlight: remote?.inFlight,
+    remoteQueued: remote?.queued,
     bodyMemoryInUse: bodies.stats().inUse,
     bodyMemoryKept: bodies.stats().kept,
     replyMemory: replies.stats().waiting,

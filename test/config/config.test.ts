@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StartupError } from '../../src/base/startup-error.ts';
@@ -12,6 +13,7 @@ import {
 } from '../../src/config/config.ts';
 import { coresHere } from '../../src/config/cores.ts';
 import { configTable } from '../../src/config/docs.ts';
+import { packageVersion } from '../../src/config/package-version.ts';
 import { root } from '../files.ts';
 
 /** The message of the StartupError that `run` throws; one line. */
@@ -100,6 +102,24 @@ describe('defaults', () => {
       strict: false,
       console: true,
       introspection: true,
+      nats: [],
+      natsRole: 'member',
+      natsCreds: '',
+      natsNkey: '',
+      natsCa: '',
+      natsCert: '',
+      natsKey: '',
+      http: true,
+      service: ['tandem'],
+      serviceVersion: '0.0.0',
+      natsHeartbeatMs: 500,
+      memberSilentMs: 2000,
+      memberHungMs: 10_000,
+      memberGoneMs: 3000,
+      memberInFlight: 1024,
+      memberBytes: 8 * 1024 ** 2,
+      natsTrustAuth: false,
+      natsEndpoints: true,
       logLevel: 'info',
       accessLog: false,
       metrics: true,
@@ -279,6 +299,15 @@ describe('a wrong value', () => {
     ['strict', 'maybe'],
     ['strict', 'constructor'],
     ['logLevel', 'verbose'],
+    ['nats', 'ws://h:4222'],
+    ['nats', 'nats://'],
+    ['nats', 'nats://h/path'],
+    ['nats', 'a b'],
+    ['service', 'a.b'],
+    ['service', '*'],
+    ['serviceVersion', '1.2'],
+    ['natsHeartbeatMs', '0'],
+    ['memberInFlight', '0'],
   ];
   for (const [name, text] of refused) {
     it(`${name}=${JSON.stringify(text)} is refused in a flag`, () => {
@@ -379,6 +408,48 @@ describe('names', () => {
       { name: 'TANDEM_PROT', meant: 'TANDEM_PORT' },
       { name: 'TANDEM_WORKER', meant: 'TANDEM_WORKERS' },
     ]);
+  });
+});
+
+describe('servers of NATS', () => {
+  it('are one or several, with a scheme or without', () => {
+    const { nats } = optionsFromFlags({
+      nats: ['nats://a:b@h:4222', 'tls://h', 'h2:1,[::1]:4222'],
+    });
+    assert.deepEqual(nats, ['nats://a:b@h:4222', 'tls://h', 'h2:1', '[::1]:4222']);
+    assert.deepEqual(resolveConfig({ nats: 'h:1' }).nats, ['h:1']);
+    assert.deepEqual(resolveConfig({}, { TANDEM_NATS: 'none' }).nats, []);
+  });
+
+  it('never show their passwords in a message, nor those of the others', () => {
+    const message = refusal(() =>
+      optionsFromFlags({ nats: 'nats://a:secret@h:4222,http://b:secret@h' }),
+    );
+    assert.match(message, /^--nats: expected entry 2 to be .+, got "http:\/\/\*\*\*@h"$/);
+    assert.doesNotMatch(message, /secret/);
+  });
+
+  it('make a version needed, which is that of package.json', () => {
+    assert.equal(resolveConfig({}).serviceVersion, '0.0.0');
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    assert.equal(packageVersion(join(root, 'src', 'nats')), version);
+    assert.equal(packageVersion('/'), '0.0.0');
+  });
+
+  it('are needed where HTTP is off, and their other options fit together', () => {
+    const wrong = [
+      [{ http: false }, /^option http: without HTTP nobody could call/],
+      [{ natsCert: 'c' }, /^option natsCert needs natsKey beside it/],
+      [{ natsCreds: 'c', natsNkey: 'n' }, /^options natsCreds and natsNkey: /],
+      [{ memberSilentMs: 900 }, /^option memberSilentMs \(900\) must be at least twice/],
+      [{ memberHungMs: 1900 }, /^option memberHungMs \(1900\) must not be below/],
+    ] as const;
+    for (const [options, message] of wrong)
+      assert.match(
+        refusal(() => resolveConfig(options)),
+        message,
+      );
+    assert.equal(resolveConfig({ http: false, nats: 'h' }).http, false);
   });
 });
 

@@ -89,7 +89,8 @@ describe('piscina', () => {
     const found = { watch: new FrontEndWatch(), blockers: new FrontEndBlockers(log) };
     const shared = { config, log, deadlines, observation, poolCounters, bodies, onOutdated };
     const shares = { keyOf: () => '', weightOf: () => 1 };
-    const context = { ...shared, ...found, shares, streamCount: { open: 0 } };
+    const own = { shares, cluster: undefined, streamCount: { open: 0 } };
+    const context = { ...shared, ...found, ...own };
     const generation = await new GenerationLoad(
       [fixture('procedures.ts')],
       context,

@@ -2,6 +2,7 @@ import { isDue } from './ageing.ts';
 import type { CallGroup } from './call-group.ts';
 import { ConcurrencyLimits } from './concurrency-limits.ts';
 import { shortBoundUs } from './cost.ts';
+import { FairQueue } from './fair-queue.ts';
 import { type CallerShares, QueuedCallers } from './queued-callers.ts';
 import { WaitingLine } from './waiting-line.ts';
 
@@ -27,6 +28,8 @@ export class Intake {
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
   readonly #gates: ConcurrencyLimits;
+  /** Groups that went out of the way of others, by the key of what they wait for. */
+  readonly #parked = new Map<string, FairQueue>();
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
 
@@ -109,6 +112,38 @@ export class Intake {
   }
 
   /**
+   * Takes one of the groups that `heads` gave out of the way of those behind it: what it waits for, they do not.
+   *
+   * @param key names what it waits for; the groups of one key stay in line
+   */
+  park(group: CallGroup, key: string): void {
+    let queue = this.#parked.get(key);
+    if (queue === undefined) {
+      queue = new FairQueue(this.#callers);
+      this.#parked.set(key, queue);
+    }
+    group.queue?.drop(group);
+    queue.push(group);
+  }
+
+  /** The first of each line of parked groups. */
+  parked(): CallGroup[] {
+    const heads: CallGroup[] = [];
+    for (const [key, queue] of this.#parked) {
+      const head = queue.peek();
+      if (head === undefined) this.#parked.delete(key);
+      else heads.push(head);
+    }
+    return heads;
+  }
+
+  /** One of the groups that `parked` gave goes on. */
+  takeParked(group: CallGroup, key: string): void {
+    this.#parked.get(key)?.shift();
+    this.#gates.enter(group);
+  }
+
+  /**
    * A group has its answers.
    *
    * @returns whether another group of its procedure may go in its place
@@ -122,7 +157,8 @@ export class Intake {
 
   /** A copy: answering one group may answer others with it. */
   get all(): CallGroup[] {
-    return [...this.#short.all, ...this.#long.all, ...this.#gates.all];
+    const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
+    return [...this.#short.all, ...this.#long.all, ...this.#gates.all, ...parked];
   }
 
   /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */

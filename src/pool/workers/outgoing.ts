@@ -49,7 +49,7 @@ export class Outgoing {
 
   /** Milliseconds a call may run. */
   timeoutOf({ call }: GroupCall): number {
-    return call.procedure.timeoutMs ?? this.#options.timeoutMs;
+    return call.scope.callTimeoutMs ?? call.procedure.timeoutMs ?? this.#options.timeoutMs;
   }
 
   /**

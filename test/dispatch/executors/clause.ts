@@ -13,3 +13,7 @@ export interface Clause {
 
 export const runs = ({ runs: does }: Abilities): boolean => does;
 export const stopsThreads = ({ stopsThreads: does }: Abilities): boolean => does;
+/** They stream, too. */
+export const streams = (abilities: Abilities): boolean => runs(abilities) && abilities.streams;
+export const streamsInThreads = (abilities: Abilities): boolean =>
+  streams(abilities) && stopsThreads(abilities);

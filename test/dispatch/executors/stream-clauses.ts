@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { streamWindow } from '../../../src/dispatch/streams/contract.ts';
 import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
 import { maxReplyBytes } from './bench.ts';
-import { type Clause, runs, stopsThreads } from './clause.ts';
+import { type Clause, streams, streamsInThreads } from './clause.ts';
 import { endsOnce } from './expect.ts';
 import { assertInOrder, dataOf, streamEnds } from './expect-stream.ts';
 import {
@@ -19,7 +19,7 @@ const patientMs = 600_000;
 export const streamClauses: readonly Clause[] = [
   {
     name: 'a stream gives its values in order, then one end; its call is reported when it opens',
-    holdsFor: runs,
+    holdsFor: streams,
     check: async (bench) => {
       for (const method of ['counts', 'ticks'] as const) {
         for (const n of [0, 1, 31, 32, 33, 100]) {
@@ -33,7 +33,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'each of many streams at a time gets its own values',
-    holdsFor: runs,
+    holdsFor: streams,
     check: async (bench) => {
       const all = Array.from({ length: 20 }, (_, i) =>
         bench.stream(i % 2 === 0 ? 'counts' : 'ticks', i * 10),
@@ -47,7 +47,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'a stream that fails says why',
-    holdsFor: runs,
+    holdsFor: streams,
     check: async (bench) => {
       for (const [method, code] of [
         ['refusesLater', 1234],
@@ -65,7 +65,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'what fails before a stream opens is an ordinary reply',
-    holdsFor: runs,
+    holdsFor: streams,
     check: async (bench) => {
       const { sent, reader } = bench.stream('opensNot', 1);
       await endsOnce(bench, sent, 1234);
@@ -76,7 +76,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'a reader that reads nothing is given one window',
-    holdsFor: runs,
+    holdsFor: streams,
     check: async (bench) => {
       const streaming = bench.stream('counts', 1e9, { stallsAt: 0 });
       const { reader } = streaming;
@@ -88,7 +88,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'after a cancel nothing comes, no end either, and the generator is closed',
-    holdsFor: runs,
+    holdsFor: streams,
     check: async (bench) => {
       for (const method of ['counts', 'ticks', 'waits'] as const) {
         const streaming = bench.stream(method, method === 'waits' ? 3 : 1e9);
@@ -105,7 +105,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'a stream ends with -32003 when the caller of its request leaves, and its generator is closed',
-    holdsFor: runs,
+    holdsFor: streams,
     check: async (bench) => {
       const streaming = bench.stream('waits', 3);
       await streaming.reader.until(() => streaming.reader.values.length === 3);
@@ -116,7 +116,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'a drain ends streams at their next yield, and leaves those that may finish',
-    holdsFor: runs,
+    holdsFor: streams,
     closes: true,
     check: async (bench) => {
       const ending = [bench.stream('waits', 5), bench.stream('counts', 1e9, { stallsAt: 9 })];
@@ -138,7 +138,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'a close ends what has not ended within the grace with -32003',
-    holdsFor: runs,
+    holdsFor: streams,
     closes: true,
     check: async (bench) => {
       const all = [bench.stream('waits', 5), bench.stream('finishes', 5)];
@@ -152,7 +152,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'a generator that holds its thread for too long is stopped: -32001, and -32002 for the others there',
-    holdsFor: stopsThreads,
+    holdsFor: streamsInThreads,
     check: async (bench) => {
       const neighbour = bench.stream('waits', 5);
       await neighbour.reader.until(() => neighbour.reader.values.length === 5);
@@ -168,7 +168,7 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'the streams of a thread that dies end with -32002, and no value that was yielded is lost',
-    holdsFor: stopsThreads,
+    holdsFor: streamsInThreads,
     check: async (bench) => {
       const neighbour = bench.stream('waits', 5);
       await neighbour.reader.until(() => neighbour.reader.values.length === 5);
@@ -182,17 +182,17 @@ export const streamClauses: readonly Clause[] = [
   },
   {
     name: 'whatever is mixed, each stream ends once, with its values in order',
-    holdsFor: runs,
+    holdsFor: streams,
     check: streamMixes,
   },
   {
     name: 'whatever is mixed, a thread that dies or is stopped ends each of its streams once',
-    holdsFor: stopsThreads,
+    holdsFor: streamsInThreads,
     check: streamDeaths,
   },
   {
     name: 'whatever is mixed, a close or a reload in the midst ends each stream once',
-    holdsFor: runs,
+    holdsFor: streams,
     check: ({ subject }) => streamsClosedInTheMidst(subject),
   },
 ];

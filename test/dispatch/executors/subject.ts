@@ -8,6 +8,8 @@ export interface Abilities {
   readonly runs: boolean;
   /** It can stop a thread: synchronous code ends at its deadline, and a thread that dies costs only its calls. */
   readonly stopsThreads: boolean;
+  /** It runs streams. */
+  readonly streams: boolean;
 }
 
 export interface OpenOptions {

@@ -24,7 +24,7 @@ const timeoutMs = 600_000;
 
 export const inline: Subject = {
   name: 'inline',
-  abilities: { runs: true, stopsThreads: false },
+  abilities: { runs: true, stopsThreads: false, streams: true },
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer, maxReplyBytes }) => {
     const deadlines = new DeadlineSweep();
@@ -65,7 +65,7 @@ export const group = poolSubject('group', 'heavy', { mixes: 4, closes: 1 });
 function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['cases']): Subject {
   return {
     name,
-    abilities: { runs: true, stopsThreads: true },
+    abilities: { runs: true, stopsThreads: true, streams: true },
     cases,
     open: async ({ observer, maxReplyBytes }) => {
       const modules = [fixture('executors/procedures.ts')];
@@ -154,7 +154,7 @@ function intoSinks(executor: Executor): Executor {
 
 export const closed: Subject = {
   name: 'closed',
-  abilities: { runs: false, stopsThreads: false },
+  abilities: { runs: false, stopsThreads: false, streams: false },
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer }) => {
     const streams = createStreams(new DeadlineSweep(), observer);

@@ -1,12 +1,11 @@
 import { escapeControls } from '../../../base/escape.ts';
-import { messageOf } from '../../../base/message-of.ts';
 import { StartupError } from '../../../base/startup-error.ts';
 import { printAndExit } from '../../ending.ts';
 import { limitedFetch } from '../limited-fetch.ts';
 import { type RemoteOptions, reasonOf } from '../remote.ts';
 import { readScrape, type Scrape } from './scrape.ts';
-import { Screen } from './screen.ts';
 import { view } from './view.ts';
+import { type Watched, watch } from './watch.ts';
 
 export interface TopOptions extends RemoteOptions {
   readonly once: boolean;
@@ -23,7 +22,20 @@ export async function top(server: string, options: TopOptions): Promise<void> {
     const lines = view(titleOf(url), first, undefined, { rows: undefined, columns: undefined });
     await printAndExit(lines.map((line) => `${line}\n`).join(''));
   }
-  await watch(url, first, options);
+  let before: Scrape | undefined;
+  let now = first;
+  const watched: Watched = {
+    draw: (trouble, room) => {
+      const note = trouble === '' ? '' : `  (${escapeControls(trouble)})`;
+      return view(`${titleOf(url)}  q ends${note}`, now, before, room);
+    },
+    look: async () => {
+      const next = await scrape(url, options);
+      before = now;
+      now = next;
+    },
+  };
+  await watch(watched, options.intervalMs);
   process.exit(0);
 }
 
@@ -59,47 +71,4 @@ async function scrape(url: string, { headers, timeoutMs }: RemoteOptions): Promi
   const read = readScrape(text, performance.now());
   if (read === undefined) throw new StartupError(`GET ${url}: these are no metrics of tandem`);
   return read;
-}
-
-/** Resolves when the user ends the view. */
-async function watch(url: string, first: Scrape, options: TopOptions): Promise<void> {
-  let before: Scrape | undefined;
-  let now = first;
-  let trouble = '';
-  let isOver = false;
-  let wake = (): void => {};
-  const draw = (): void => {
-    const note = trouble === '' ? '' : `  (${escapeControls(trouble)})`;
-    screen.draw(view(`${titleOf(url)}  q ends${note}`, now, before, screen.room));
-  };
-  const end = (): void => {
-    isOver = true;
-    wake();
-  };
-  const screen = new Screen(end, () => draw());
-  try {
-    for (;;) {
-      draw();
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, options.intervalMs);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      if (isOver) return;
-      try {
-        const next = await scrape(url, options);
-        before = now;
-        now = next;
-        trouble = '';
-      } catch (error) {
-        // A server that restarts is back in a moment. Until then the view shows the last figures.
-        trouble = messageOf(error);
-      }
-      if (isOver) return;
-    }
-  } finally {
-    screen.close();
-  }
 }

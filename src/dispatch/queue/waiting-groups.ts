@@ -1,15 +1,27 @@
-import { clockMs } from '../base/clock.ts';
-import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
-import { neverRan } from '../dispatch/observer.ts';
-import { passUs } from '../dispatch/queue/ageing.ts';
-import type { CallGroup, GroupCall } from '../dispatch/queue/call-group.ts';
-import { Intake } from '../dispatch/queue/intake.ts';
-import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
-import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
-import type { Places } from './workers/roster.ts';
+import { clockMs } from '../../base/clock.ts';
+import { type Refusal, refusalBeforeStart } from '../limit.ts';
+import { neverRan } from '../observer.ts';
+import type { CallGroup, GroupCall } from './call-group.ts';
+import { Intake } from './intake.ts';
+import type { CallerShares } from './queued-callers.ts';
+
+/** Where the groups of one executor go. */
+export interface Sender {
+  /** Whether nothing is under way there: what comes then goes at once. */
+  readonly isIdle: boolean;
+  /**
+   * Sends away what may go now.
+   *
+   * @param refuse answers a group that may neither go nor wait
+   */
+  send(waiting: Intake, refuse: (group: CallGroup, refusal: Refusal) => void): void;
+  /** Groups have left, or were looked at and stay. */
+  onSent(): void;
+  /** @param queuedUs of what waits, what comes before a call of this caller */
+  overload(queuedUs: number): Refusal;
+}
 
 export interface WaitingLimits {
-  readonly workers: number;
   /** Calls that may wait for a worker. */
   readonly maxQueue: number;
   /** Milliseconds a call may wait for a worker. */
@@ -24,19 +36,13 @@ export interface WaitingLimits {
  */
 export class WaitingGroups {
   readonly #limits: WaitingLimits;
-  readonly #places: Places;
-  readonly #onSent: () => void;
+  readonly #sender: Sender;
   readonly #intake: Intake;
   #flushPlanned = false;
 
-  /**
-   * @param places the workers, kept up to date by the roster
-   * @param onSent called when groups have left, or have found no worker
-   */
-  constructor(limits: WaitingLimits, places: Places, onSent: () => void) {
+  constructor(limits: WaitingLimits, sender: Sender) {
     this.#limits = limits;
-    this.#places = places;
-    this.#onSent = onSent;
+    this.#sender = sender;
     this.#intake = new Intake(limits.maxQueue, limits.shares);
   }
 
@@ -116,32 +122,18 @@ export class WaitingGroups {
   plan(): void {
     if (this.#flushPlanned) return;
     this.#flushPlanned = true;
-    if (this.#places.active.every((worker) => worker.inFlight === 0)) queueMicrotask(this.#send);
+    if (this.#sender.isIdle) queueMicrotask(this.#send);
     else setImmediate(this.#send);
   }
 
   readonly #send = (): void => {
     this.#flushPlanned = false;
-    const { active, lane } = this.#places;
-    for (;;) {
-      const next = assign(this.#intake.heads(), active, lane);
-      if (next === undefined) break;
-      const { group, worker } = next;
-      if (worker === 'crowded') {
-        this.refuse(group, refusalOfCrowded(active, clockMs()));
-        continue;
-      }
-      // A worker that holds back shows that no worker is idle: a long group would find none either.
-      if (worker.holdsBack(this.#intake.sizeBeside(group))) break;
-      const isIdle = worker.loadUs === 0;
-      this.#intake.take(group, worker === lane ? 0 : passUs(group.nextUs, isIdle));
-      worker.add(group);
-    }
-    for (const worker of active) worker.flush();
-    lane?.flush();
+    this.#sender.send(this.#intake, this.#refuse);
     this.#refuseExcess();
-    this.#onSent();
+    this.#sender.onSent();
   };
+
+  readonly #refuse = (group: CallGroup, refusal: Refusal): void => this.refuse(group, refusal);
 
   /**
    * Refuses groups that no worker could take and that are too many to wait: the newest ones of the caller that has the
@@ -156,6 +148,6 @@ export class WaitingGroups {
   }
 
   #overload(group: CallGroup): Refusal {
-    return refusalOfBusy(this.#places.active, this.#intake.waitUsOf(group), this.#limits.workers);
+    return this.#sender.overload(this.#intake.waitUsOf(group));
   }
 }

@@ -1,0 +1,125 @@
+/**
+ * Callers in one process with what carries their calls: node caller-process.js <server> <service> <way>. A way is one of the
+ * gateway's (routes.ts), or `requests`: each call is a request of the NATS client to the queue group of the members.
+ */
+import { createHistogram } from 'node:perf_hooks';
+import { connect } from '@nats-io/transport-node';
+import { resolveConfig } from '../../../src/config/config.ts';
+import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
+import { Kernel } from '../../../src/dispatch/kernel.ts';
+import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
+import { Gateway } from '../../../src/nats/gateway/gateway.ts';
+import { expose } from '../../process/expose.ts';
+import { connectTo } from './connect.ts';
+import { type RouteName, routeOf } from './routes.ts';
+
+type Ask = (body: string) => Promise<string>;
+
+export interface ClosedJob {
+  readonly bodies: readonly string[];
+  readonly replies: readonly string[];
+  readonly inFlight: number;
+  readonly seconds: number;
+}
+
+export interface PacedJob {
+  readonly body: string;
+  readonly perSecond: number;
+  readonly seconds: number;
+}
+
+export interface Paced {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const [, , server = '', service = '', way = ''] = process.argv;
+const timeoutMs = 60_000;
+const ask = way === 'requests' ? await byRequests() : await byGateway(way as RouteName);
+
+async function byRequests(): Promise<Ask> {
+  const connection = await connect({ servers: server.replace('nats://', ''), noAsyncTraces: true });
+  return async (body) =>
+    (await connection.request(`${service}.rpc`, body, { timeout: timeoutMs })).string();
+}
+
+async function byGateway(route: RouteName): Promise<Ask> {
+  const nothing = (): void => {};
+  const connection = await connectTo(server);
+  const config = resolveConfig();
+  const gateway = new Gateway(
+    {
+      ...config,
+      connection,
+      name: service,
+      id: connection.nuid(),
+      maxQueueMs: timeoutMs,
+      shares: { keyOf: () => '', weightOf: () => 1 },
+      choose: routeOf(route, connection, service),
+    },
+    undefined,
+    {
+      memberJoined: nothing,
+      memberSilent: nothing,
+      memberBack: nothing,
+      memberGone: nothing,
+      contractsDiffer: nothing,
+    },
+  );
+  await gateway.served(timeoutMs);
+  const streams = new OpenStreams(config, new DeadlineSweep(), { open: 0 }, undefined);
+  const kernel = new Kernel(config, () => ({
+    table: gateway.procedures,
+    placesByLength: false,
+    isIncomplete: false,
+    streams,
+    executorFor: () => gateway.executor,
+  }));
+  return async (body) => String(await kernel.handle(body, new RequestScope({ timeoutMs })));
+}
+
+/** Each lane sends its next call when its last one was answered. */
+async function closed({ bodies, replies, inFlight, seconds }: ClosedJob) {
+  const began = performance.now();
+  const until = began + seconds * 1000;
+  const { user, system } = process.cpuUsage();
+  let done = 0;
+  const lane = async (first: number): Promise<void> => {
+    for (let n = first; performance.now() < until; n++) {
+      const at = n % bodies.length;
+      const reply = await ask(bodies[at] ?? '');
+      if (reply !== replies[at]) throw new Error(`gave ${reply} and not ${replies[at]}`);
+      done++;
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, (_, n) => lane(n)));
+  const after = process.cpuUsage();
+  return {
+    perSecond: (done * 1000) / (performance.now() - began),
+    calls: done,
+    cpuUs: after.user + after.system - user - system,
+  };
+}
+
+/** Calls at a fixed rate, whether or not earlier ones are answered. */
+async function paced({ body, perSecond, seconds }: PacedJob): Promise<Paced> {
+  const times = createHistogram({ figures: 3 });
+  const began = performance.now();
+  const open: Promise<void>[] = [];
+  const one = async (): Promise<void> => {
+    const from = performance.now();
+    const reply = await ask(body);
+    if (!reply.includes('"result"')) throw new Error(`gave ${reply}`);
+    times.record(Math.max(1, Math.round((performance.now() - from) * 1e6)));
+  };
+  while (performance.now() - began < seconds * 1000) {
+    const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
+    while (open.length < due) open.push(one());
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(open);
+  return { p50: times.percentile(50) / 1e6, p99: times.percentile(99) / 1e6 };
+}
+
+expose(undefined, { closed, paced });

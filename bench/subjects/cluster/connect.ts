@@ -1,0 +1,28 @@
+import { connectNats } from '../../../src/nats/connection/connect.ts';
+import type { NatsConnection } from '../../../src/nats/connection/connection.ts';
+
+const nothing = (): void => {};
+
+/** A connection whose losses nobody is told of: in a benchmark there are none. */
+export function connectTo(server: string): Promise<NatsConnection> {
+  return connectNats(
+    {
+      servers: [server],
+      creds: '',
+      nkey: '',
+      ca: '',
+      cert: '',
+      key: '',
+      startTimeoutMs: 30_000,
+      name: 'bench',
+    },
+    {
+      disconnected: nothing,
+      reconnected: nothing,
+      denied: nothing,
+      callbackFailed: (_, error) => {
+        throw error;
+      },
+    },
+  );
+}

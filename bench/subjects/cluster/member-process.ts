@@ -1,0 +1,43 @@
+/** A member: node member-process.js <server> <service>. */
+import { Dispatcher } from '../../../src/index.ts';
+import { Member } from '../../../src/nats/member/member.ts';
+import { Endpoints } from '../../../src/nats/micro/endpoints.ts';
+import { describeProcedure } from '../../../src/router/document/description.ts';
+import { tableOf } from '../../../src/router/router.ts';
+import { expose } from '../../process/expose.ts';
+import { connectTo } from './connect.ts';
+import router from './procedures.ts';
+
+const [, , server = '', name = ''] = process.argv;
+const service = new Dispatcher({ router, logLevel: 'silent' });
+await service.ready();
+const connection = await connectTo(server);
+const contract = {
+  id: 'bench',
+  document: JSON.stringify([...tableOf(router).values()].map(describeProcedure)),
+};
+const id = connection.nuid();
+const common = { connection, service, name, id, version: '1.0.0', authenticate: undefined };
+const endpoints = new Endpoints({
+  ...common,
+  started: new Date().toISOString(),
+  served: () => ({ names: router.list(), contract: contract.id }),
+  forwardHeaders: [],
+  maxBodyBytes: 2 ** 20,
+  maxDepth: 64,
+});
+const member = new Member({
+  ...common,
+  started: Date.now(),
+  heartbeatMs: 500,
+  silentMs: 2000,
+  maxBodyBytes: 2 ** 20,
+  trustsAuth: false,
+  contract: () => ({ id: contract.id, document: () => Buffer.from(contract.document) }),
+});
+await connection.confirm();
+
+expose(undefined, {
+  inFlight: () => member.inFlight,
+  drain: () => endpoints.drain(),
+});

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type * as Client from '@nats-io/transport-node';
+import { clockMs } from '../../base/clock.ts';
+import { messageOf } from '../../base/message-of.ts';
+import { StartupError } from '../../base/startup-error.ts';
+import type { NatsEvents } from '../events.ts';
+import { ClientConnection } from './client-connection.ts';
+import type { NatsConnection } from './connection.ts';
+import { noAnswer, whyHopeless } from './failure.ts';
+import { freshFile, type NatsOptions, toLogin } from './login.ts';
+
+const dialMs = 5000;
+
+/** The client would need Node 22 from 3.4 on; what is installed beside this package is found at run time. */
+async function loadClient(): Promise<typeof Client> {
+  try {
+    return await import('@nats-io/transport-node');
+  } catch (error) {
+    throw new StartupError(
+      'option nats: it needs the package @nats-io/transport-node, which cannot be loaded: npm install @nats-io/transport-node@3.3.1',
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Connects, waiting for a server that is not up yet.
+ *
+ * @throws StartupError one line that says what is wrong: the options, no server, its refusal
+ */
+export async function connectNats(
+  options: NatsOptions,
+  events: NatsEvents,
+): Promise<NatsConnection> {
+  const login = toLogin(options);
+  const client = await loadClient();
+  const given: Client.ConnectionOptions = {
+    servers: [...login.hosts],
+    name: options.name,
+    timeout: Math.min(dialMs, options.startTimeoutMs),
+    // Never gives up: the default ends the connection for good after 10 attempts, or 2 refusals.
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: 100,
+    reconnectJitter: 50,
+    reconnectJitterTLS: 50,
+    // A server that stands still is noticed after 3 s.
+    pingInterval: 1000,
+    maxPingOut: 2,
+    noAsyncTraces: true,
+    authenticator: toAuthenticators(client, options),
+    ...(login.user !== undefined && { user: login.user, pass: login.password ?? '' }),
+    ...(login.token !== undefined && { token: login.token }),
+    ...(login.tls !== undefined && { tls: login.tls }),
+  };
+  const hosts = login.hosts.join(', ');
+  const until = clockMs() + options.startTimeoutMs;
+  for (;;) {
+    try {
+      return new ClientConnection(client, await client.connect(given), events);
+    } catch (error) {
+      const hopeless = whyHopeless(error, hosts);
+      if (hopeless !== undefined) throw hopeless;
+      if (clockMs() >= until) throw noAnswer(error, hosts, options.startTimeoutMs);
+    }
+    await delay(100);
+  }
+}
+
+function toAuthenticators(
+  client: typeof Client,
+  { creds, nkey }: NatsOptions,
+): Client.Authenticator[] {
+  const made: Client.Authenticator[] = [];
+  if (creds !== '') made.push(client.credsAuthenticator(freshFile(creds)));
+  if (nkey !== '') made.push(client.nkeyAuthenticator(seedOf(freshFile(nkey))));
+  for (const authenticator of made) {
+    try {
+      // Once here: an error within the client would end its connection without a reason.
+      authenticator('nonce');
+    } catch (error) {
+      const [option, path] = creds === '' ? ['natsNkey', nkey] : ['natsCreds', creds];
+      throw new StartupError(
+        `option ${option}: ${path} holds no credentials of NATS (${messageOf(error)})`,
+        { cause: error },
+      );
+    }
+  }
+  return made;
+}
+
+/** A file ends with a line feed, which is no part of the seed. */
+function seedOf(read: () => Uint8Array): () => Uint8Array {
+  return () => Buffer.from(Buffer.from(read()).toString('latin1').trim(), 'latin1');
+}

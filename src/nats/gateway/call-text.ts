@@ -1,0 +1,55 @@
+import { type Call, stretchOf, unparsed } from '../../dispatch/call.ts';
+import type { RequestScope } from '../../dispatch/scope.ts';
+import type { WireFacts } from '../wire.ts';
+
+/**
+ * A call as a whole JSON-RPC request. Where nobody has looked at the params yet it is the request as it came: whoever reads it
+ * decides on all of it.
+ */
+export function requestOf({
+  procedure,
+  id,
+  params,
+  source,
+  start,
+  end,
+}: Call): string | Uint8Array {
+  if (params === unparsed && source !== undefined && start > 0) return source;
+  const head = `{"jsonrpc":"2.0","method":${JSON.stringify(procedure.name)}`;
+  const tail = id === undefined ? '}' : `,"id":${id}}`;
+  if (params === undefined) return head + tail;
+  const text = source === undefined ? JSON.stringify(params) : stretchOf(source, start, end);
+  return `${head},"params":${text}${tail}`;
+}
+
+/** What is known of requests, in the form in which it crosses: calls of one request share one object. */
+export class FactsOf {
+  readonly #keyOf: (scope: RequestScope) => string;
+  #scope: RequestScope | undefined;
+  #facts: WireFacts | undefined;
+
+  constructor(keyOf: (scope: RequestScope) => string) {
+    this.#keyOf = keyOf;
+  }
+
+  of({ scope, trace }: Call): WireFacts {
+    if (trace !== undefined) return this.#make(scope, trace.traceparent, trace.tracestate);
+    if (this.#scope !== scope || this.#facts === undefined) {
+      this.#scope = scope;
+      this.#facts = this.#make(scope, scope.traceparent, scope.tracestate);
+    }
+    return this.#facts;
+  }
+
+  /** No request of before is held. */
+  forget(): void {
+    this.#scope = undefined;
+    this.#facts = undefined;
+  }
+
+  #make(scope: RequestScope, tp: string | undefined, ts: string | undefined): WireFacts {
+    const headers = scope.headersText === undefined ? undefined : scope.headers;
+    const key = this.#keyOf(scope);
+    return { auth: scope.authText, headers, ip: scope.remoteAddress, tp, ts, key };
+  }
+}

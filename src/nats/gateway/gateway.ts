@@ -1,0 +1,311 @@
+import { clockMs } from '../../base/clock.ts';
+import type { CallObserver } from '../../dispatch/observer.ts';
+import type { Procedure } from '../../router/types.ts';
+import type { NatsConnection, NatsMessage, NatsSubscription } from '../connection/connection.ts';
+import type { GatewayEvents } from '../events.ts';
+import { type Heartbeat, parseHeartbeat } from '../heartbeat.ts';
+import type { SessionStart } from '../session/gateway-session.ts';
+import { isNuid, Subjects } from '../subjects.ts';
+import { mergedProcedures, type ServedContract } from './catalog.ts';
+import { DocumentFetch } from './document-fetch.ts';
+import { RemoteMember } from './remote-member.ts';
+import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
+
+export interface GatewayOptions extends RemotePoolOptions {
+  readonly connection: NatsConnection;
+  /** First token of the subjects. */
+  readonly name: string;
+  /** A name that no other process ever has. */
+  readonly id: string;
+  /** See the table of options. */
+  readonly memberSilentMs: number;
+  readonly memberHungMs: number;
+  readonly memberGoneMs: number;
+}
+
+/** `starting`: no member was heard of yet; `alone`: there is none; `disconnected`: NATS is away. */
+export type GatewayState = 'starting' | 'ready' | 'alone' | 'disconnected';
+
+/** How often members are looked at, milliseconds. A look that comes much later says that this thread was held up. */
+const lookMs = 100;
+const lateMs = 1000;
+
+/** A member of which nothing was heard for so long is forgotten, milliseconds. */
+const forgottenMs = 600_000;
+
+/** Members that were given up and may come back: their sessions go on where they were. */
+const mostStarts = 1000;
+
+/** The gateway's side: who serves what, who lives, and the executor that sends calls there. */
+export class Gateway {
+  readonly executor: RemotePool;
+  readonly #options: GatewayOptions;
+  readonly #events: GatewayEvents;
+  readonly #subjects: Subjects;
+  readonly #members = new Map<string, RemoteMember>();
+  /** Contracts that are known, and those that are on their way. */
+  readonly #contracts = new Map<string, ReadonlyMap<string, Procedure>>();
+  readonly #fetches = new Map<string, DocumentFetch>();
+  /** Where sessions start with members that were given up and may come back. */
+  readonly #starts = new Map<string, SessionStart>();
+  readonly #subscriptions: NatsSubscription[];
+  readonly #stopListening: () => void;
+  readonly #looking: NodeJS.Timeout;
+  #lookedAt = clockMs();
+  #listensSince = clockMs();
+  #isConfirming = false;
+  #procedures: ReadonlyMap<string, Procedure> = new Map();
+  #served = '';
+  /** Called when `procedures` is another map. */
+  onProcedures: () => void = () => {};
+  #whenServed: (() => void)[] = [];
+
+  constructor(options: GatewayOptions, observer: CallObserver | undefined, events: GatewayEvents) {
+    const { connection, name, id } = options;
+    this.#options = options;
+    this.#events = events;
+    this.#subjects = new Subjects(name);
+    this.executor = new RemotePool(options, () => this.#members.values(), observer);
+    this.#subscriptions = [
+      connection.subscribe(this.#subjects.allToGateway(id), (message) => this.#onMessage(message)),
+      connection.subscribe(this.#subjects.heartbeat, ({ data }) =>
+        this.#onHeartbeat(parseHeartbeat(data)),
+      ),
+    ];
+    this.#stopListening = connection.onState((state) => {
+      if (state === 'disconnected') for (const { link } of this.#members.values()) link.interrupt();
+      else if (state === 'reconnected') this.#onReturn();
+    });
+    this.#looking = setInterval(() => this.#look(), lookMs);
+    connection.publish(this.#subjects.hello, '');
+  }
+
+  /** What members serve; the same map until that changes. */
+  get procedures(): ReadonlyMap<string, Procedure> {
+    return this.#procedures;
+  }
+
+  get state(): GatewayState {
+    if (!this.#options.connection.connected) return 'disconnected';
+    if (this.#served === '') return 'starting';
+    return this.members > 0 ? 'ready' : 'alone';
+  }
+
+  /** Whether any member has told what it serves. */
+  get hasServed(): boolean {
+    return this.#served !== '';
+  }
+
+  /** Members that are heard of, take calls, and have told what they serve. */
+  get members(): number {
+    let count = 0;
+    for (const { condition, heartbeat, procedures } of this.#members.values()) {
+      if (condition === 'up' && heartbeat.state === 'ready' && procedures !== undefined) count++;
+    }
+    return count;
+  }
+
+  /** Resolves when the first members have told what they serve, or after `ms`. */
+  async served(ms: number): Promise<void> {
+    if (this.#served !== '') return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#whenServed.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** Finishes the calls for `graceMs` at most, and listens no longer. */
+  async close(graceMs: number): Promise<void> {
+    await this.executor.close(graceMs);
+    clearInterval(this.#looking);
+    this.#stopListening();
+    for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    for (const fetch of this.#fetches.values()) fetch.close();
+    for (const { link } of this.#members.values()) link.leave();
+  }
+
+  #onMessage(message: NatsMessage): void {
+    // S.g.<gateway>.<member>, and behind it the number of a frame.
+    const id = message.subject.split('.')[3] ?? '';
+    const member = this.#members.get(id);
+    if (member === undefined) return;
+    if (message.status === 0) this.#noteHeard(member);
+    member.link.onMessage(message);
+  }
+
+  #onHeartbeat(heartbeat: Heartbeat): void {
+    const { id, contract } = heartbeat;
+    if (!isNuid(id) || !isNuid(contract)) return;
+    const known = this.#members.get(id);
+    if (known === undefined) {
+      if (heartbeat.state === 'draining') return;
+      this.#add(heartbeat);
+    } else {
+      const before = known.heartbeat;
+      known.heartbeat = heartbeat;
+      // What was sent while it was away has not come.
+      if (before.returns !== heartbeat.returns) known.link.interrupt();
+      this.#noteHeard(known);
+      known.link.sync(lookMs);
+      const isSame = before.contract === contract && before.state === heartbeat.state;
+      if (isSame) return;
+    }
+    this.#renew();
+  }
+
+  #add(heartbeat: Heartbeat): void {
+    const { connection, id } = this.#options;
+    const start = this.#starts.get(heartbeat.id);
+    this.#starts.delete(heartbeat.id);
+    const member = new RemoteMember(
+      connection,
+      this.#subjects,
+      id,
+      heartbeat,
+      start,
+      this.executor,
+    );
+    this.#members.set(heartbeat.id, member);
+    this.#events.memberJoined(heartbeat.id, heartbeat.version);
+    member.link.sync();
+  }
+
+  #noteHeard(member: RemoteMember): void {
+    member.heardAt = clockMs();
+    if (member.condition === 'up') return;
+    member.condition = 'up';
+    this.#events.memberBack(member.id);
+    this.#renew();
+    this.executor.onCapacity();
+  }
+
+  #onReturn(): void {
+    this.#listensSince = clockMs();
+    this.#options.connection.publish(this.#subjects.hello, '');
+    for (const { link } of this.#members.values()) link.sync(0);
+  }
+
+  #look(): void {
+    const now = clockMs();
+    const wasLate = now - this.#lookedAt > lateMs;
+    this.#lookedAt = now;
+    if (wasLate) this.#listensSince = now;
+    if (!this.#options.connection.connected) return;
+    for (const fetch of this.#fetches.values()) fetch.look(now);
+    for (const member of [...this.#members.values()]) this.#lookAt(member, now);
+  }
+
+  #lookAt(member: RemoteMember, now: number): void {
+    const { memberSilentMs, memberHungMs, memberGoneMs } = this.#options;
+    member.link.look(now);
+    const { nobodySince } = member.link;
+    const silentMs = this.#silenceOf(member, now);
+    if (nobodySince !== undefined && now - nobodySince > memberGoneMs) {
+      this.#remove(member);
+    } else if (silentMs > forgottenMs) {
+      this.#remove(member);
+    } else if (member.condition === 'up' && silentMs > memberSilentMs) {
+      this.#confirmSilence();
+    } else if (member.condition === 'silent' && silentMs > memberHungMs) {
+      this.#confirmSilence();
+    }
+  }
+
+  #silenceOf({ heardAt }: RemoteMember, now: number): number {
+    return now - Math.max(heardAt, this.#listensSince);
+  }
+
+  /** An outage of NATS must not look like a death: what members had sent comes before the answer to a ping. */
+  #confirmSilence(): void {
+    if (this.#isConfirming) return;
+    this.#isConfirming = true;
+    const end = (isHeard: boolean): void => {
+      this.#isConfirming = false;
+      if (!isHeard) return;
+      const now = clockMs();
+      for (const member of this.#members.values())
+        this.#judge(member, this.#silenceOf(member, now));
+    };
+    this.#options.connection.flush().then(
+      () => end(true),
+      () => end(false),
+    );
+  }
+
+  #judge(member: RemoteMember, silentMs: number): void {
+    const { memberSilentMs, memberHungMs } = this.#options;
+    if (member.condition === 'up' && silentMs > memberSilentMs) {
+      member.condition = 'silent';
+      this.#events.memberSilent(member.id);
+      // Whether anybody is there is told by the answers to its syncs.
+      member.link.interrupt();
+      this.#renew();
+    }
+    if (member.condition === 'silent' && silentMs > memberHungMs) {
+      member.condition = 'hung';
+      member.lose('member');
+    }
+  }
+
+  #remove(member: RemoteMember): void {
+    this.#members.delete(member.id);
+    const oldest = this.#starts.keys().next();
+    if (this.#starts.size >= mostStarts && oldest.done !== true) this.#starts.delete(oldest.value);
+    this.#starts.set(member.id, member.link.end);
+    member.lose('member');
+    this.#events.memberGone(member.id, member.heartbeat.state);
+    this.#renew();
+  }
+
+  /** Finds out anew who serves what. */
+  #renew(): void {
+    const live: ServedContract[] = [];
+    for (const member of this.#members.values()) {
+      const { contract: id, version, started, state } = member.heartbeat;
+      const procedures = this.#contracts.get(id);
+      member.procedures = procedures;
+      if (procedures === undefined) this.#fetch(id);
+      else if (member.condition === 'up' && state === 'ready') {
+        live.push({ id, version, started, procedures });
+      }
+    }
+    this.#forgetContracts();
+    // Without any member the procedures stay: their calls wait for one.
+    if (live.length === 0) return;
+    const served = live.map(({ id, version, started }) => `${id} ${version} ${started}`).join();
+    if (served === this.#served) return;
+    this.#served = served;
+    const ids = new Set(live.map(({ id }) => id));
+    if (ids.size > 1) this.#events.contractsDiffer([...ids]);
+    this.#procedures = mergedProcedures(live);
+    this.onProcedures();
+    for (const tell of this.#whenServed.splice(0)) tell();
+    this.executor.onCapacity();
+  }
+
+  /** Those that no member serves any more. */
+  #forgetContracts(): void {
+    const used = new Set(Array.from(this.#members.values(), ({ heartbeat }) => heartbeat.contract));
+    for (const id of this.#contracts.keys()) if (!used.has(id)) this.#contracts.delete(id);
+    for (const [id, fetch] of this.#fetches) {
+      if (used.has(id)) continue;
+      fetch.close();
+      this.#fetches.delete(id);
+    }
+  }
+
+  #fetch(contract: string): void {
+    if (this.#fetches.has(contract)) return;
+    const subject = this.#subjects.document(contract);
+    const fetch = new DocumentFetch(this.#options.connection, subject, (procedures) => {
+      this.#fetches.delete(contract);
+      this.#contracts.set(contract, procedures);
+      this.#renew();
+    });
+    this.#fetches.set(contract, fetch);
+    fetch.look(clockMs());
+  }
+}

@@ -1,0 +1,290 @@
+import { clockMs } from '../../base/clock.ts';
+import { lostCall, type Refusal } from '../../dispatch/limit.ts';
+import { neverRan } from '../../dispatch/observer.ts';
+import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { RequestScope } from '../../dispatch/scope.ts';
+import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
+import type { Procedure } from '../../router/types.ts';
+import type { NatsConnection } from '../connection/connection.ts';
+import type { Heartbeat } from '../heartbeat.ts';
+import type { SessionStart } from '../session/gateway-session.ts';
+import type { Subjects } from '../subjects.ts';
+import { ReplyKind, type WireReply } from '../wire.ts';
+import { FactsOf, requestOf } from './call-text.ts';
+import { type LinkOwner, MemberLink } from './member-link.ts';
+
+/** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
+const graceMs = 500;
+
+/** A large body goes alone: a group with one is sent call by call. */
+const largeLength = 128 * 1024;
+
+/** Whom a member tells of its calls. */
+export interface RemoteOwner {
+  readonly keyOf: (scope: RequestScope) => string;
+  /** It may take more than before. */
+  onCapacity(): void;
+  /** Calls have not run: they stand in their groups at the first of them. */
+  onUnstarted(groups: readonly CallGroup[], member: RemoteMember): void;
+  /** A call was refused before it ran. Returns whether another member is to be asked. */
+  mayGoElsewhere(item: GroupCall, code: number, member: RemoteMember): boolean;
+  onCompleted(): void;
+  onLost(calls: number): void;
+}
+
+interface Sent {
+  readonly item: GroupCall;
+  /** Its frame; 0: it has not left. */
+  n: number;
+  readonly sentAt: number;
+}
+
+/** `up`: it is heard of; `silent`: it gets no new calls; `hung`: its calls were given up. */
+export type MemberCondition = 'up' | 'silent' | 'hung';
+
+/** The gateway's side of one member: what it serves, how it is, what is with it. */
+export class RemoteMember implements LinkOwner {
+  readonly id: string;
+  readonly link: MemberLink;
+  condition: MemberCondition = 'up';
+  heartbeat: Heartbeat;
+  /** When something came from it, by `clockMs`. */
+  heardAt = clockMs();
+  /** What it serves; undefined: not known yet. */
+  procedures: ReadonlyMap<string, Procedure> | undefined;
+  /** Calls that it has of others, as it has told last. */
+  othersLoad = 0;
+  readonly #owner: RemoteOwner;
+  readonly #sent = new Map<number, Sent>();
+  readonly #facts: FactsOf;
+  #tickets = 0;
+
+  constructor(
+    connection: NatsConnection,
+    subjects: Subjects,
+    gateway: string,
+    heartbeat: Heartbeat,
+    start: SessionStart | undefined,
+    owner: RemoteOwner,
+  ) {
+    this.id = heartbeat.id;
+    this.heartbeat = heartbeat;
+    this.#owner = owner;
+    this.#facts = new FactsOf(owner.keyOf);
+    this.link = new MemberLink(connection, subjects, gateway, this.id, start, this);
+  }
+
+  /** Calls of this gateway that are with it. */
+  get inFlight(): number {
+    return this.#sent.size;
+  }
+
+  get isBusy(): boolean {
+    return this.#sent.size > 0;
+  }
+
+  /** Whether it may get calls. */
+  get isTaking(): boolean {
+    return this.condition === 'up' && this.heartbeat.state === 'ready' && this.link.isOpen;
+  }
+
+  serves(group: CallGroup): boolean {
+    const { procedures } = this;
+    if (procedures === undefined) return false;
+    for (let at = group.next; at < group.calls.length; at++) {
+      if (!procedures.has((group.calls[at] as GroupCall).call.procedure.name)) return false;
+    }
+    return true;
+  }
+
+  /** Puts what a group sends next into the next frame; the rest is held until that has ended. */
+  add(group: CallGroup): void {
+    const now = clockMs();
+    let follows = false;
+    let sumUs = 0;
+    group.state = 'sent';
+    for (; group.next < group.calls.length; group.next++) {
+      const item = group.calls[group.next] as GroupCall;
+      if (item.isAnswered) continue;
+      const body = requestOf(item.call);
+      const isLarge = body.length > largeLength || typeof body !== 'string';
+      if (!fitsBehind(item, sumUs) || (isLarge && follows)) {
+        group.state = 'held';
+        break;
+      }
+      this.#take(item, body, follows, now);
+      follows = true;
+      sumUs += item.expectedUs;
+      if (isLarge && group.next + 1 < group.calls.length) {
+        group.next++;
+        group.state = 'held';
+        break;
+      }
+    }
+    group.sentUntil = Math.max(group.sentUntil, group.next);
+  }
+
+  flush(): void {
+    this.#facts.forget();
+    this.link.flush();
+  }
+
+  /** The caller of a group has gone. */
+  cancel(group: CallGroup): void {
+    const tickets = this.#ticketsOf(group, 0);
+    if (tickets.length === 0) return;
+    this.link.cancel(tickets);
+    this.link.flush();
+  }
+
+  /** Answers the calls of a group that are here, and those that are not: no more of it may run. */
+  stop(group: CallGroup, refusal: Refusal): void {
+    this.cancel(group);
+    for (const ticket of this.#ticketsOf(group, 0)) {
+      this.#release(ticket)?.refuse(refusal, neverRan);
+    }
+  }
+
+  /** Answers what is here with -32002: nobody will know what became of it. */
+  lose(reason: LossReason): void {
+    this.#lose(reason, () => true);
+  }
+
+  /** Ends calls whose member has not answered them at their deadlines. */
+  expire(now: number): void {
+    const late: number[] = [];
+    for (const [ticket, { item }] of this.#sent) {
+      if (now > item.call.scope.expiresAt + graceMs) late.push(ticket);
+    }
+    if (late.length === 0) return;
+    this.link.cancel(late);
+    for (const ticket of late) {
+      const sent = this.#sent.get(ticket);
+      this.#sent.delete(ticket);
+      if (sent === undefined) continue;
+      const { timeoutMs } = sent.item.call.scope;
+      const refusal = { code: ErrorCode.DeadlineExceeded, data: { timeoutMs } };
+      sent.item.refuse(refusal, (now - sent.sentAt) * 1000);
+    }
+    this.#owner.onCapacity();
+  }
+
+  /** See {@link LinkOwner}. */
+  onSent(tickets: readonly number[], n: number): void {
+    for (const ticket of tickets) {
+      const sent = this.#sent.get(ticket);
+      if (sent !== undefined) sent.n = n;
+    }
+  }
+
+  /** See {@link LinkOwner}. */
+  onUndelivered(tickets: readonly number[]): void {
+    this.#giveBack(tickets.flatMap((ticket) => this.#release(ticket) ?? []));
+  }
+
+  /** See {@link LinkOwner}. */
+  onForgotten(before: number): void {
+    this.#lose('connection', ({ n }) => n > 0 && n < before);
+  }
+
+  /** See {@link LinkOwner}. */
+  onOpen(): void {
+    this.#owner.onCapacity();
+  }
+
+  /** See {@link LinkOwner}. */
+  onReplies(replies: readonly WireReply[], load: number): void {
+    this.othersLoad = load;
+    const unstarted: GroupCall[] = [];
+    for (const reply of replies) this.#onReply(reply, unstarted);
+    this.#giveBack(unstarted);
+    this.#owner.onCapacity();
+  }
+
+  #onReply({ ticket, kind, code, runUs, body }: WireReply, unstarted: GroupCall[]): void {
+    const sent = this.#sent.get(ticket);
+    const item = this.#release(ticket);
+    if (item === undefined || sent === undefined) return;
+    if (kind === ReplyKind.lost) {
+      this.#owner.onLost(1);
+      item.refuse(lostCall(item.call, 'connection'), (clockMs() - sent.sentAt) * 1000);
+    } else if (kind === ReplyKind.notRun && this.#owner.mayGoElsewhere(item, code, this)) {
+      unstarted.push(item);
+      // What follows a call that has not run has not run either.
+      const following = this.#ticketsOf(item.group, item.index);
+      unstarted.push(...following.flatMap((each) => this.#release(each) ?? []));
+    } else {
+      this.#owner.onCompleted();
+      if (runUs >= 0) item.cost.record(runUs);
+      this.#answer(item, code, runUs, body);
+    }
+  }
+
+  #answer(item: GroupCall, code: number, runUs: number, body: string | Uint8Array): void {
+    const { ending } = item.group;
+    const { id } = item.call;
+    const limit = ending.maxReplyBytes;
+    if (body.length > 0 && exceeds(body, limit)) {
+      item.refuse({ code: ErrorCode.LimitExceeded, data: { limit } }, runUs);
+    } else if (body.length === 0 && id !== undefined) {
+      item.refuse({ code: code as ErrorCode }, runUs);
+    } else item.answer(body.length === 0 ? undefined : body, code, runUs);
+  }
+
+  #take(item: GroupCall, body: string | Uint8Array, follows: boolean, now: number): void {
+    const { call } = item;
+    const ticket = ++this.#tickets;
+    item.ticket = ticket;
+    this.#sent.set(ticket, { item, n: 0, sentAt: now });
+    const { expiresAt } = call.scope;
+    const timeoutMs = Number.isFinite(expiresAt) ? Math.max(0, Math.ceil(expiresAt - now)) : -1;
+    const runMs = call.procedure.timeoutMs ?? -1;
+    const facts = this.#facts.of(call);
+    this.link.add({ ticket, follows, timeoutMs, runMs, facts }, body);
+  }
+
+  /** @returns the call; undefined: it is here no more */
+  #release(ticket: number): GroupCall | undefined {
+    const sent = this.#sent.get(ticket);
+    this.#sent.delete(ticket);
+    return sent?.item;
+  }
+
+  /** The calls of a group that are here, behind the one at `index`, and that one where it is. */
+  #ticketsOf(group: CallGroup, index: number): number[] {
+    const tickets: number[] = [];
+    for (const item of group.calls.slice(index)) {
+      if (this.#sent.get(item.ticket)?.item === item) tickets.push(item.ticket);
+    }
+    return tickets;
+  }
+
+  #giveBack(items: readonly GroupCall[]): void {
+    const groups = new Set<CallGroup>();
+    for (const { group, index, isAnswered } of items) {
+      if (isAnswered) continue;
+      group.next = Math.min(group.next, index);
+      group.state = 'held';
+      groups.add(group);
+    }
+    if (groups.size > 0) this.#owner.onUnstarted([...groups], this);
+  }
+
+  #lose(reason: LossReason, isMeant: (sent: Sent) => boolean): void {
+    const now = clockMs();
+    let calls = 0;
+    for (const [ticket, sent] of [...this.#sent]) {
+      if (!isMeant(sent)) continue;
+      calls++;
+      this.#sent.delete(ticket);
+      sent.item.refuse(lostCall(sent.item.call, reason), (now - sent.sentAt) * 1000);
+    }
+    if (calls > 0) this.#owner.onLost(calls);
+  }
+}
+
+function exceeds(body: string | Uint8Array, limit: number): boolean {
+  // A UTF-16 unit takes three bytes at most.
+  if (typeof body === 'string' && body.length * 3 <= limit) return false;
+  return Buffer.byteLength(body) > limit;
+}

@@ -1,0 +1,251 @@
+import { clockMs } from '../../base/clock.ts';
+import { Sweep } from '../../dispatch/queue/sweep.ts';
+import type { NatsMessage, NatsSubscription } from '../connection/connection.ts';
+import { heartbeatText, type MemberState } from '../heartbeat.ts';
+import { mayAnswer } from '../micro/names.ts';
+import { isNuid, Subjects } from '../subjects.ts';
+import { gapText, readToMember } from '../wire.ts';
+import { documentParts } from './document-parts.ts';
+import type { MemberOptions, ServedContract } from './member-options.ts';
+import { type Host, Visitor } from './visitor.ts';
+
+/** How often gateways that have something here are looked at. */
+const lookMs = 50;
+
+/** A gateway that is silent for so long has gone, milliseconds: its calls are cancelled, and what is kept for it is dropped. */
+const gatewayGoneMs = 3000;
+const forgottenMs = 30_000;
+
+/** A drain lasts so long at least: gateways hear of it, and what they have sent comes. */
+const shortestDrainMs = 500;
+
+/** The member's side: a transport that takes calls from gateways over NATS, and gives them to the service. */
+export class Member implements Host {
+  readonly options: MemberOptions;
+  readonly #subjects: Subjects;
+  readonly #visitors = new Map<string, Visitor>();
+  readonly #subscriptions: NatsSubscription[] = [];
+  readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
+  readonly #stopListening: () => void;
+  #documents: NatsSubscription | undefined;
+  #served: ServedContract;
+  #state: MemberState = 'ready';
+  #sessions = 0;
+  #beating: NodeJS.Timeout | undefined;
+  #beatAt = clockMs();
+  #isStale = false;
+  /** Silence counts from here at the earliest: before, it was this side that did not listen. */
+  #listensSince = clockMs();
+  #isConfirming = false;
+  #draining: Promise<void> | undefined;
+
+  constructor(options: MemberOptions) {
+    this.options = options;
+    this.#subjects = new Subjects(options.name);
+    this.#served = options.contract();
+    const { connection, id } = options;
+    this.#subscriptions.push(
+      connection.subscribe(this.#subjects.toMember(id), (message) => this.#onMessage(message)),
+      connection.subscribe(this.#subjects.hello, () => this.#beat()),
+    );
+    this.#serveDocument();
+    this.#stopListening = connection.onState((state) => {
+      if (state === 'reconnected') this.#onReturn();
+    });
+    this.#beating = setInterval(() => this.#beat(), options.heartbeatMs);
+    this.#beat();
+  }
+
+  /** Calls that are here. */
+  get inFlight(): number {
+    let sum = 0;
+    for (const { inFlight } of this.#visitors.values()) sum += inFlight;
+    return sum;
+  }
+
+  /** See {@link Host}. */
+  get isStale(): boolean {
+    this.#noteLateness();
+    return this.#isStale;
+  }
+
+  /** See {@link Host}. */
+  nextSession(): number {
+    return ++this.#sessions;
+  }
+
+  /** See {@link Host}. */
+  wake(): void {
+    this.#sweep.wake();
+  }
+
+  /**
+   * Tells the gateways to send no more, finishes what is here, and listens no longer. Resolves when every gateway has its
+   * replies, or after `graceMs`. Idempotent.
+   */
+  drain(graceMs: number): Promise<void> {
+    this.#draining ??= this.#drain(graceMs);
+    return this.#draining;
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const began = clockMs();
+    this.#state = 'draining';
+    this.#beat();
+    await new Promise<void>((resolve) => {
+      const check = setInterval(() => {
+        const passedMs = clockMs() - began;
+        const isDone = [...this.#visitors.values()].every(
+          (visitor) => visitor.isDone || this.#silenceOf(visitor, clockMs()) > gatewayGoneMs,
+        );
+        if (passedMs < graceMs && !(isDone && passedMs >= shortestDrainMs)) return;
+        clearInterval(check);
+        resolve();
+      }, 10);
+    });
+    this.close();
+    await this.options.connection.flush().catch(() => {});
+  }
+
+  /** Listens no longer. What is here is cancelled. */
+  close(): void {
+    clearInterval(this.#beating);
+    this.#sweep.stop();
+    this.#stopListening();
+    for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    this.#documents?.unsubscribe();
+    for (const visitor of this.#visitors.values()) visitor.cancelAll();
+    this.#visitors.clear();
+  }
+
+  #onMessage({ data }: NatsMessage): void {
+    const message = readToMember(data);
+    const { gateway } = message;
+    if (!isNuid(gateway)) return;
+    let visitor = this.#visitors.get(gateway);
+    if (
+      visitor !== undefined &&
+      message.kind === 'sync' &&
+      visitor.isForgottenBy(message.request)
+    ) {
+      visitor.cancelAll();
+      visitor = undefined;
+    }
+    if (visitor === undefined) {
+      if (message.kind !== 'sync') {
+        this.options.connection.publish(
+          this.#subjects.toGateway(gateway, this.options.id),
+          gapText,
+        );
+        return;
+      }
+      visitor = new Visitor(gateway, message.request, this);
+      this.#visitors.set(gateway, visitor);
+    }
+    visitor.heardAt = clockMs();
+    if (message.kind === 'sync') visitor.onSync(message.request);
+    else if (message.kind === 'ack') {
+      visitor.onAck(message.ack.session, message.ack.ack, message.cancelled);
+    } else if (message.kind === 'part') {
+      visitor.onPart(message.mark, message.ticket, message.total, message.bytes);
+    } else visitor.onFrame(message.mark, message.calls);
+    this.wake();
+  }
+
+  #beat(): void {
+    this.#noteLateness();
+    this.#noteContract();
+    this.#beatAt = clockMs();
+    const { connection, id, version, started } = this.options;
+    const text = heartbeatText({
+      id,
+      state: this.#state,
+      contract: this.#served.id,
+      version,
+      started,
+      load: this.inFlight,
+      returns: connection.reconnects,
+    });
+    connection.publish(this.#subjects.heartbeat, text);
+    this.#lookForSilence(clockMs());
+  }
+
+  /** Whether other modules serve now. */
+  #noteContract(): void {
+    const served = this.options.contract();
+    if (served.id === this.#served.id) return;
+    this.#served = served;
+    this.#serveDocument();
+  }
+
+  /** After so long a pause gateways have given this member up. What had come meanwhile lies before the answer to a ping. */
+  #noteLateness(): void {
+    const { heartbeatMs, silentMs, connection } = this.options;
+    if (this.#isStale || clockMs() - this.#beatAt < heartbeatMs + silentMs) return;
+    this.#isStale = true;
+    this.#listensSince = clockMs();
+    const end = (): void => {
+      this.#isStale = false;
+      this.#beatAt = clockMs();
+      this.#listensSince = clockMs();
+    };
+    connection.flush().then(end, end);
+  }
+
+  #onReturn(): void {
+    this.#listensSince = clockMs();
+    this.#beat();
+  }
+
+  #look(now: number): boolean {
+    let isBusy = false;
+    for (const visitor of this.#visitors.values()) if (visitor.look(now)) isBusy = true;
+    return isBusy;
+  }
+
+  #lookForSilence(now: number): void {
+    for (const visitor of this.#visitors.values()) {
+      const limitMs = visitor.isDone ? forgottenMs : gatewayGoneMs;
+      if (this.#silenceOf(visitor, now) > limitMs) this.#confirmSilence();
+    }
+  }
+
+  #silenceOf({ heardAt }: Visitor, now: number): number {
+    return now - Math.max(heardAt, this.#listensSince);
+  }
+
+  /** An outage of NATS must not look like the death of a gateway: what had been sent comes before the answer to a ping. */
+  #confirmSilence(): void {
+    if (this.#isConfirming || !this.options.connection.connected) return;
+    this.#isConfirming = true;
+    const end = (isHeard: boolean): void => {
+      this.#isConfirming = false;
+      if (!isHeard) return;
+      const now = clockMs();
+      for (const [gateway, visitor] of this.#visitors) {
+        const silence = this.#silenceOf(visitor, now);
+        if (silence > gatewayGoneMs) visitor.cancelAll();
+        if (silence > forgottenMs) this.#visitors.delete(gateway);
+      }
+    };
+    this.options.connection.flush().then(
+      () => end(true),
+      () => end(false),
+    );
+  }
+
+  #serveDocument(): void {
+    const { id, document } = this.#served;
+    const { connection } = this.options;
+    this.#documents?.unsubscribe();
+    this.#documents = connection.subscribe(
+      this.#subjects.document(id),
+      ({ reply, data }) => {
+        if (!mayAnswer(reply)) return;
+        const { part, total } = documentParts(document(), data);
+        connection.publish(reply, part, { headers: [['Tandem-Total', String(total)]] });
+      },
+      { queue: 'q' },
+    );
+  }
+}

@@ -1,0 +1,224 @@
+import { clockMs } from '../../base/clock.ts';
+import { RequestBody } from '../../dispatch/request-body.ts';
+import { largeBody } from '../../jsonrpc/body.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
+import { MemberSession } from '../session/member-session.ts';
+import { gapText, gotText, ReplyKind, syncedText, type WireCall, type WireReply } from '../wire.ts';
+import { Errand, type ErrandOwner } from './errand.ts';
+import type { MemberOptions } from './member-options.ts';
+import { ReplyLine } from './reply-line.ts';
+
+/** Bytes of frames after which the gateway is told at once that they have come. */
+const tellBytes = 512 * 1024;
+
+/** A gateway that does not acknowledge replies for so long is asked to sync, milliseconds. */
+const unackedMs = 1000;
+
+/** What a visitor needs of the member that it visits. */
+export interface Host {
+  readonly options: MemberOptions;
+  /** Calls of all gateways that are here. */
+  readonly inFlight: number;
+  /** This member was held up for so long that gateways have given it up, and does not know yet what came meanwhile. */
+  readonly isStale: boolean;
+  /** A name for a session that no other has. */
+  nextSession(): number;
+  /** There is something to look at. */
+  wake(): void;
+}
+
+/** One gateway, as a member sees it: its session, its calls that are here, its replies. */
+export class Visitor implements ErrandOwner {
+  /** When something came from the gateway, by `clockMs`. */
+  heardAt = clockMs();
+  readonly #host: Host;
+  readonly #subject: string;
+  readonly #session: MemberSession<Uint8Array>;
+  readonly #line: ReplyLine;
+  /** By ticket: those that run, and those that follow others. */
+  readonly #errands = new Map<number, Errand>();
+  /** Large bodies of which parts have come; undefined: there was no room. */
+  readonly #bodies = new Map<number, RequestBody | undefined>();
+  #untold = 0;
+  /** When the gateway was found to owe an acknowledgement, by `clockMs`. */
+  #unackedSince: number | undefined;
+
+  constructor(gateway: string, request: SyncRequest, host: Host) {
+    const { connection, name, id } = host.options;
+    this.#host = host;
+    this.#subject = `${name}.g.${gateway}.${id}`;
+    this.#session = new MemberSession(host.nextSession(), request);
+    this.#line = new ReplyLine(connection, this.#session, this.#subject, () => this.#othersLoad);
+  }
+
+  get inFlight(): number {
+    return this.#errands.size;
+  }
+
+  /** Whether all calls are answered, and the gateway has the answers. */
+  get isDone(): boolean {
+    return this.#errands.size === 0 && this.#line.isDone;
+  }
+
+  /** See {@link MemberSession.isForgottenBy}. */
+  isForgottenBy(request: SyncRequest): boolean {
+    return this.#session.isForgottenBy(request);
+  }
+
+  onSync(request: SyncRequest): void {
+    const answer = this.#session.onSync(request);
+    if (answer === undefined) return;
+    // Whatever has come of a call that has not arrived whole is sent again.
+    this.#dropBodies();
+    this.#publish(syncedText(answer));
+    this.#line.sendAgain();
+  }
+
+  onAck(session: number, ack: number, cancelled: readonly number[]): void {
+    if (!this.#session.onAck({ session, ack })) this.askForSync();
+    else for (const ticket of cancelled) this.#errands.get(ticket)?.cancel();
+  }
+
+  onPart(mark: FrameMark, ticket: number, total: number, bytes: Uint8Array): void {
+    if (!this.#takes(mark, bytes.byteLength)) return;
+    const { maxBodyBytes, service } = this.#host.options;
+    if (!this.#bodies.has(ticket)) {
+      const fits = total <= maxBodyBytes;
+      const body = fits ? RequestBody.reserve(service.bodyMemory, total) : undefined;
+      this.#bodies.set(ticket, body);
+    }
+    this.#bodies.get(ticket)?.add(bytes);
+  }
+
+  onFrame(mark: FrameMark, calls: readonly WireCall[]): void {
+    const length = calls.reduce((sum, { body }) => sum + body.length, 0);
+    if (!this.#takes(mark, length)) return;
+    let first: Errand | undefined;
+    let last: Errand | undefined;
+    for (const call of calls) {
+      if (!call.follows) {
+        this.#run(first);
+        first = undefined;
+      }
+      const errand = this.#accept(call);
+      if (first === undefined) first = errand;
+      else if (last !== undefined) last.next = errand;
+      last = errand;
+    }
+    this.#run(first);
+    this.#host.wake();
+  }
+
+  onErrandEnd(errand: Errand, reply: WireReply): void {
+    this.#errands.delete(errand.ticket);
+    this.#line.add(reply);
+    const { next } = errand;
+    if (next === undefined) return;
+    // What follows a call that has not run must not run before it.
+    if (reply.kind === ReplyKind.notRun) next.giveBack(0);
+    else this.#run(next);
+  }
+
+  /** The gateway has gone: nobody waits for its calls. */
+  cancelAll(): void {
+    this.#dropBodies();
+    for (const errand of this.#errands.values()) errand.cancel();
+  }
+
+  askForSync(): void {
+    this.#publish(gapText);
+  }
+
+  /** @returns whether there is something to look at */
+  look(now: number): boolean {
+    if (this.#line.told < this.#session.got) this.#tell();
+    if (this.#session.isAcked) {
+      this.#unackedSince = undefined;
+    } else {
+      this.#unackedSince ??= now;
+      if (now - this.#unackedSince > unackedMs) {
+        this.#unackedSince = now;
+        this.askForSync();
+      }
+    }
+    return !this.isDone;
+  }
+
+  /** Whether a frame is taken; one that does not come in its turn shows that another is missing. */
+  #takes(mark: FrameMark, bytes: number): boolean {
+    const fate = this.#session.onFrame(mark);
+    if (fate === 'gap') this.askForSync();
+    if (fate !== 'taken') return false;
+    this.#untold += bytes;
+    if (this.#untold > tellBytes) this.#tell();
+    return true;
+  }
+
+  #accept(call: WireCall): Errand {
+    const { body, memory, refusal } = this.#bodyOf(call);
+    const errand = new Errand(call, body, memory, this);
+    errand.refusal = refusal ?? (this.#host.isStale ? 0 : undefined);
+    this.#admit(errand, call);
+    this.#errands.set(call.ticket, errand);
+    return errand;
+  }
+
+  /** Says who calls: as the gateway says, or as this member's own hook does. */
+  #admit({ scope }: Errand, { facts }: WireCall): void {
+    const { trustsAuth, authenticate, name, id } = this.#host.options;
+    if (trustsAuth) {
+      scope.callerKey = facts?.key;
+      scope.admit(facts?.auth);
+    } else if (authenticate !== undefined) {
+      const { headers } = scope;
+      const path = `${name}.m.${id}`;
+      scope.verdict = authenticate({ headers, remoteAddress: undefined, method: 'NATS', path });
+    }
+  }
+
+  /** The body of a call, with what it counts for; `refusal`: there is no room for it. */
+  #bodyOf({ ticket, body }: WireCall): {
+    readonly body: string | Uint8Array;
+    readonly memory?: RequestBody;
+    readonly refusal?: number;
+  } {
+    const { bodyMemory } = this.#host.options.service;
+    const isGathered = this.#bodies.has(ticket);
+    const gathered = this.#bodies.get(ticket);
+    this.#bodies.delete(ticket);
+    const memory = isGathered ? gathered : RequestBody.reserve(bodyMemory, body.length);
+    if (memory === undefined) return { body: '', refusal: ErrorCode.Overloaded };
+    if (typeof body === 'string') return { body, memory };
+    // A view of what the socket has read: it is used again.
+    const whole = memory.add(
+      body.byteLength > largeBody || isGathered ? body : new Uint8Array(body),
+    );
+    return whole === undefined ? { body: '', memory } : { body: whole, memory };
+  }
+
+  #run(errand: Errand | undefined): void {
+    if (errand === undefined) return;
+    if (errand.refusal === undefined) errand.run(this.#host.options.service);
+    else errand.giveBack(errand.refusal);
+  }
+
+  #tell(): void {
+    const { session, got } = this.#session;
+    this.#untold = 0;
+    if (this.#publish(gotText(session, got))) this.#line.told = got;
+  }
+
+  get #othersLoad(): number {
+    return this.#host.inFlight - this.#errands.size;
+  }
+
+  #dropBodies(): void {
+    for (const body of this.#bodies.values()) body?.release();
+    this.#bodies.clear();
+  }
+
+  #publish(text: string): boolean {
+    return this.#host.options.connection.publish(this.#subject, text);
+  }
+}

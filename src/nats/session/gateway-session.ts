@@ -1,0 +1,198 @@
+/** What a gateway asks a member after anything may have been lost between them. */
+export interface SyncRequest {
+  readonly epoch: number;
+  /** The session as the member named it; 0: there was none. */
+  readonly session: number;
+  /** The last reply of that session up to which none is missing. */
+  readonly have: number;
+  /** The number of the first frame of the epoch. */
+  readonly next: number;
+}
+
+/** The member's answer. */
+export interface SyncAnswer {
+  readonly epoch: number;
+  /** A name that the member gives to no other session. */
+  readonly session: number;
+  /** The last frame that the member took before the epoch; 0: none. */
+  readonly got: number;
+  /** The first frame that the member can say anything of: of those before it, it has forgotten all. */
+  readonly from: number;
+}
+
+/** How far the replies of a session have come: none is missing up to `ack`. */
+export interface Ack {
+  readonly session: number;
+  readonly ack: number;
+}
+
+/** How a frame is marked. */
+export interface FrameMark extends Ack {
+  readonly n: number;
+}
+
+/** The first epoch, and the number of the first frame, of a session. */
+export interface SessionStart {
+  readonly epoch: number;
+  readonly next: number;
+}
+
+interface SentFrame {
+  readonly n: number;
+  readonly bytes: number;
+  readonly sentAt: number;
+  readonly tickets: readonly number[];
+}
+
+/** What an answer to a sync has shown. */
+export interface Synced {
+  /** Calls that never came to the member, and never will: they may be sent elsewhere. */
+  readonly undelivered: readonly number[];
+  /** Of the calls in frames before this one the member has forgotten what became of them. */
+  readonly forgottenBefore: number;
+}
+
+/**
+ * The gateway's side of one session: which frames a member may not have got, and which replies have not come. Pure: it sends
+ * nothing and knows no clock.
+ *
+ *     closed -- synced --> open -- gap, 503, outage --> closed, in the next epoch
+ *
+ * Frames are sent while the session is open. Their numbers go on across epochs, and a sync says which one comes next: a frame from
+ * before has a lower number, and the member takes it no more. The first contact is a sync like any other.
+ */
+export class GatewaySession {
+  #session = 0;
+  #epoch: number;
+  #isOpen = false;
+  #next: number;
+  #have = 0;
+  #acked = 0;
+  /** Oldest first. An answered sync leaves none. */
+  #unacked: SentFrame[] = [];
+  #unackedBytes = 0;
+
+  /** @param start beyond all that an earlier session with the same member has had */
+  constructor(start: SessionStart = { epoch: 1, next: 1 }) {
+    this.#epoch = start.epoch;
+    this.#next = start.next;
+  }
+
+  /** Where a session may start that comes after this one. */
+  get end(): SessionStart {
+    return { epoch: this.#epoch + 1, next: this.#next };
+  }
+
+  /** Whether frames may be sent. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Bytes of frames that the member has not said to have. */
+  get unackedBytes(): number {
+    return this.#unackedBytes;
+  }
+
+  /** When the oldest of those frames was sent; undefined: there is none. */
+  get unackedSince(): number | undefined {
+    return this.#unacked[0]?.sentAt;
+  }
+
+  /** Whether replies have come that the member has not been told of. */
+  get owesAck(): boolean {
+    return this.#acked < this.#have;
+  }
+
+  /** What is to be asked while the session is closed, again and again until it is answered. */
+  get sync(): SyncRequest {
+    return { epoch: this.#epoch, session: this.#session, have: this.#have, next: this.#next };
+  }
+
+  /** Something may have been lost: a new epoch begins. Does nothing while the session is closed: no frame is on its way. */
+  interrupt(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#epoch++;
+  }
+
+  /** Marks a message that brings nothing but word of the replies. */
+  ack(): Ack {
+    this.#acked = this.#have;
+    return { session: this.#session, ack: this.#have };
+  }
+
+  /** Marks the next frame. Only while the session is open. */
+  send(tickets: readonly number[], bytes: number, now: number): FrameMark {
+    const n = this.#next++;
+    this.#unacked.push({ n, bytes, sentAt: now, tickets });
+    this.#unackedBytes += bytes;
+    return { n, ...this.ack() };
+  }
+
+  /**
+   * A frame has not left, or nobody was there to take it. The member can't take those behind it either, since it takes none out
+   * of turn.
+   *
+   * @returns the calls of that frame and of all behind it: they never came to the member
+   */
+  undelivered(n: number): readonly number[] {
+    const at = this.#unacked.findIndex((frame) => frame.n >= n);
+    if (at === -1) return [];
+    this.interrupt();
+    return this.#forget(this.#unacked.splice(at));
+  }
+
+  /**
+   * The member has all frames up to this one.
+   *
+   * @returns false: another session is meant, which the member has forgotten, or which this side has not heard of
+   */
+  onGot(session: number, got: number): boolean {
+    if (session !== this.#session) {
+      if (session > this.#session) this.interrupt();
+      return false;
+    }
+    this.#noteGot(got);
+    return true;
+  }
+
+  /**
+   * A message with replies has come.
+   *
+   * @returns whether the replies are new, and none is missing before them
+   */
+  onReplies(session: number, n: number, got: number): boolean {
+    if (!this.onGot(session, got)) return false;
+    if (n === this.#have + 1) {
+      this.#have = n;
+      return true;
+    }
+    if (n > this.#have) this.interrupt();
+    return false;
+  }
+
+  /** undefined: the answer is not to what is asked now. */
+  onSynced({ epoch, session, got, from }: SyncAnswer): Synced | undefined {
+    if (this.#isOpen || epoch !== this.#epoch || session < this.#session) return undefined;
+    this.#isOpen = true;
+    if (session > this.#session) {
+      this.#session = session;
+      this.#have = 0;
+      this.#acked = 0;
+    }
+    this.#noteGot(Math.max(got, from - 1));
+    const undelivered = this.#forget(this.#unacked.splice(0));
+    return { undelivered, forgottenBefore: from };
+  }
+
+  #noteGot(got: number): void {
+    let taken = 0;
+    while ((this.#unacked[taken]?.n ?? Number.POSITIVE_INFINITY) <= got) taken++;
+    if (taken > 0) this.#forget(this.#unacked.splice(0, taken));
+  }
+
+  #forget(frames: readonly SentFrame[]): readonly number[] {
+    for (const { bytes } of frames) this.#unackedBytes -= bytes;
+    return frames.flatMap(({ tickets }) => tickets);
+  }
+}

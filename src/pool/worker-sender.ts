@@ -1,0 +1,54 @@
+import { clockMs } from '../base/clock.ts';
+import type { Refusal } from '../dispatch/limit.ts';
+import { passUs } from '../dispatch/queue/ageing.ts';
+import type { CallGroup } from '../dispatch/queue/call-group.ts';
+import type { Intake } from '../dispatch/queue/intake.ts';
+import type { Sender } from '../dispatch/queue/waiting-groups.ts';
+import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
+import type { Places } from './workers/roster.ts';
+
+/** Sends waiting groups to workers: one frame for each worker. */
+export class WorkerSender implements Sender {
+  readonly #workers: number;
+  readonly #places: Places;
+  readonly onSent: () => void;
+
+  /**
+   * @param workers how many there are to be
+   * @param places the workers, kept up to date by the roster
+   */
+  constructor(workers: number, places: Places, onSent: () => void) {
+    this.#workers = workers;
+    this.#places = places;
+    this.onSent = onSent;
+  }
+
+  /** A group that finds all workers at rest goes at once, and the calls behind it share the next frame. */
+  get isIdle(): boolean {
+    return this.#places.active.every((worker) => worker.inFlight === 0);
+  }
+
+  send(waiting: Intake, refuse: (group: CallGroup, refusal: Refusal) => void): void {
+    const { active, lane } = this.#places;
+    for (;;) {
+      const next = assign(waiting.heads(), active, lane);
+      if (next === undefined) break;
+      const { group, worker } = next;
+      if (worker === 'crowded') {
+        refuse(group, refusalOfCrowded(active, clockMs()));
+        continue;
+      }
+      // A worker that holds back shows that no worker is idle: a long group would find none either.
+      if (worker.holdsBack(waiting.sizeBeside(group))) break;
+      const isIdle = worker.loadUs === 0;
+      waiting.take(group, worker === lane ? 0 : passUs(group.nextUs, isIdle));
+      worker.add(group);
+    }
+    for (const worker of active) worker.flush();
+    lane?.flush();
+  }
+
+  overload(queuedUs: number): Refusal {
+    return refusalOfBusy(this.#places.active, queuedUs, this.#workers);
+  }
+}

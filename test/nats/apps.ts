@@ -1,0 +1,85 @@
+import type { TestContext } from 'node:test';
+import { type AppOptions, Router, RpcApp, Type } from '../../src/index.ts';
+import { patience } from '../patience.ts';
+
+export interface Served {
+  readonly app: RpcApp;
+  readonly url: string;
+}
+
+/** An app of this process, which ends with the test. */
+export async function serve(t: TestContext, options: AppOptions): Promise<Served> {
+  const app = new RpcApp({ ...patience, port: 0, logLevel: 'silent', ...options });
+  t.after(() => app.close());
+  const { url } = await app.listen();
+  return { app, url };
+}
+
+export interface Named {
+  readonly name?: string;
+  readonly procedures?: readonly string[];
+  readonly options?: Omit<AppOptions, 'nats' | 'router'>;
+  readonly version?: string;
+}
+
+/** A member that serves procedures of these names: each tells who ran it, and what it was given. */
+export function member(t: TestContext, servers: string, named: Named = {}): Promise<Served> {
+  const { name = 'one', procedures = ['who'], options, version } = named;
+  const router = new Router();
+  for (const procedure of procedures) {
+    router.rpc(
+      { name: procedure, params: Type.Object({ text: Type.Optional(Type.String()) }) },
+      async ({ text }, { auth, remoteAddress }) => ({ name, text, auth, remoteAddress }),
+    );
+  }
+  router.rpc({ name: `only.${name}`, params: Type.Object({}) }, async () => name);
+  const nats = { servers, role: 'member' as const, serviceVersion: version };
+  return serve(t, { ...options, router, nats });
+}
+
+export function gateway(
+  t: TestContext,
+  servers: string,
+  options: Omit<AppOptions, 'nats'> = {},
+): Promise<Served> {
+  return serve(t, { ...options, nats: { servers, role: 'gateway' } });
+}
+
+interface Answer {
+  readonly id: unknown;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly data?: unknown };
+}
+
+export async function post(
+  url: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  return text === '' ? undefined : (JSON.parse(text) as unknown);
+}
+
+export async function call(
+  url: string,
+  method: string,
+  params: object = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return (await post(url, { jsonrpc: '2.0', method, params, id: 1 }, headers)) as Answer;
+}
+
+/** Asks again until a condition holds: what happens between processes is told to nobody else. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+export async function untilReady(url: string, status = 'ready'): Promise<void> {
+  const { href } = new URL('/readyz', url);
+  await until(async () => (await (await fetch(href)).text()).includes(`"${status}"`));
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Router, RpcError, Type } from '../../src/index.ts';
+import { call, gateway, member, post, serve, until, untilReady } from './apps.ts';
+import { describeNats, NatsServer } from './server.ts';
+
+describeNats('a gateway and its members', () => {
+  let server: NatsServer;
+  before(async () => {
+    server = await NatsServer.start();
+  });
+  after(() => server.close());
+
+  test('calls, batches and notifications are answered as by the member itself', async (t) => {
+    const [one, front] = await Promise.all([member(t, server.url), gateway(t, server.url)]);
+    await untilReady(front.url);
+    const batch = [
+      { jsonrpc: '2.0', method: 'who', params: { text: 'é\u2028"' }, id: 'a' },
+      { jsonrpc: '2.0', method: 'who' },
+      { jsonrpc: '2.0', method: 'who', params: { text: 1 }, id: 2 },
+      { jsonrpc: '2.0', method: 'whom', id: 3 },
+      { jsonrpc: '2.0', method: 'only.one', id: null },
+    ];
+    for (const body of [batch, ...batch, [batch[1]]]) {
+      assert.deepEqual(await post(front.url, body), await post(one.url, body));
+    }
+    const documents = ['', '?format=openrpc'].map(async (query) => {
+      const [theirs, own] = await Promise.all(
+        [front, one].map(async ({ url }) => (await fetch(url + query)).json()),
+      );
+      assert.deepEqual(theirs, own);
+    });
+    await Promise.all(documents);
+    const { placement, remote } = front.app.dispatcher.stats();
+    assert.equal(placement.who?.place, 'remote');
+    assert.equal(remote?.members, 1);
+    const metrics = (await front.app.dispatcher.metrics?.text()) ?? '';
+    assert.match(metrics, /tandem_calls_total\{procedure="who",code="0",place="remote"\} [1-9]/);
+  });
+
+  test('bodies and results of megabytes cross, and small calls go beside them', async (t) => {
+    const most = 2 ** 25;
+    const limits = { maxBodyBytes: most, maxReplyBytes: most, maxInlineParamsBytes: most };
+    const [, front] = await Promise.all([
+      member(t, server.url, { options: limits }),
+      gateway(t, server.url, limits),
+    ]);
+    await untilReady(front.url);
+    const large = 'ä'.repeat(3_000_000);
+    const small = Array.from({ length: 20 }, () => call(front.url, 'who', { text: 'small' }));
+    const answers = await Promise.all([call(front.url, 'who', { text: large }), ...small]);
+    for (const [i, { result }] of answers.entries()) {
+      assert.equal((result as { text: string }).text, i === 0 ? large : 'small');
+    }
+    const batch = [large, 'b', large].map((text, id) => ({
+      jsonrpc: '2.0',
+      method: 'who',
+      params: { text: text.slice(0, 200_000) },
+      id,
+    }));
+    const replies = (await post(front.url, batch)) as { id: number; result: { text: string } }[];
+    assert.deepEqual(
+      replies.map(({ id, result }) => [id, result.text.length]),
+      [
+        [0, 200_000],
+        [1, 1],
+        [2, 200_000],
+      ],
+    );
+  });
+
+  test('before the first member nothing is known to be missing; without any, calls wait and are refused', async (t) => {
+    const front = await gateway(t, server.url, { maxQueueMs: 300 });
+    await untilReady(front.url, 'starting');
+    assert.equal((await call(front.url, 'who')).error?.code, -32000);
+    const one = await member(t, server.url);
+    await untilReady(front.url);
+    assert.deepEqual((await call(front.url, 'nothing')).error?.code, -32601);
+    assert.equal(((await call(front.url, 'who')).result as { name: string }).name, 'one');
+    await one.app.close();
+    await until(() => front.app.dispatcher.stats().remote?.members === 0);
+    await untilReady(front.url, 'alone');
+    const { error } = await call(front.url, 'who');
+    assert.equal(error?.code, -32000);
+    assert.match(JSON.stringify(error), /"retryAfterMs":[1-9]/);
+    await member(t, server.url, { name: 'two' });
+    await untilReady(front.url);
+    assert.equal(((await call(front.url, 'who')).result as { name: string }).name, 'two');
+  });
+
+  test('a name goes to the members that have it, described by the newest; it is gone with the last of them', async (t) => {
+    const old = await member(t, server.url, { name: 'old', version: '1.9.0' });
+    await member(t, server.url, { name: 'new', version: '1.10.0', procedures: ['who', 'more'] });
+    const front = await gateway(t, server.url);
+    await until(() => front.app.dispatcher.stats().remote?.members === 2);
+    for (let i = 0; i < 20; i++) {
+      assert.equal((await call(front.url, 'only.old')).result, 'old');
+      assert.equal((await call(front.url, 'only.new')).result, 'new');
+      assert.equal(((await call(front.url, 'more')).result as { name: string }).name, 'new');
+    }
+    await old.app.close();
+    await until(async () => (await call(front.url, 'only.old')).error?.code === -32601);
+    assert.equal((await call(front.url, 'only.new')).result, 'new');
+  });
+
+  test('a deploy loses no call: members come and go under load', async (t) => {
+    const front = await gateway(t, server.url);
+    let current = await member(t, server.url, { name: 'm0' });
+    await untilReady(front.url);
+    const seen = new Set<string>();
+    let isOver = false;
+    const load = Array.from({ length: 8 }, async () => {
+      for (; !isOver; ) {
+        const { result, error } = await call(front.url, 'who');
+        assert.equal(error, undefined);
+        seen.add((result as { name: string }).name);
+      }
+    });
+    for (const name of ['m1', 'm2', 'm3']) {
+      const next = await member(t, server.url, { name });
+      await until(() => seen.has(name));
+      await current.app.close();
+      current = next;
+    }
+    isOver = true;
+    await Promise.all(load);
+    assert.deepEqual([...seen].sort(), ['m0', 'm1', 'm2', 'm3']);
+    assert.equal(front.app.dispatcher.stats().remote?.lost, 0);
+  });
+
+  test('local procedures win over those of members, and are inline or in workers as ever', async (t) => {
+    const router = new Router();
+    router.rpc({ name: 'who', params: Type.Object({}) }, async () => 'here');
+    await member(t, server.url);
+    const front = await gateway(t, server.url, { router });
+    await until(() => front.app.dispatcher.stats().remote?.members === 1);
+    assert.equal((await call(front.url, 'who')).result, 'here');
+    assert.equal((await call(front.url, 'only.one')).result, 'one');
+    assert.equal(front.app.placementOf('who'), 'inline');
+    assert.equal(front.app.placementOf('only.one'), 'remote');
+  });
+
+  test('who calls is believed only where the member trusts its gateways', async (t) => {
+    const authenticate = ({
+      headers,
+    }: {
+      headers: Readonly<Record<string, string | undefined>>;
+    }) => {
+      if (headers.authorization === undefined) throw new RpcError(401, 'Who are you?');
+      return { sub: headers.authorization };
+    };
+    const front = await gateway(t, server.url, { authenticate, forwardHeaders: ['x-tenant'] });
+    const auth = { authorization: 'ann' };
+    const own = await member(t, server.url, { name: 'plain' });
+    await untilReady(front.url);
+    const said = async () =>
+      (await call(front.url, 'who', {}, { ...auth, 'x-tenant': 'acme' })).result;
+    assert.equal((await call(front.url, 'who')).error?.code, 401);
+    assert.deepEqual(await said(), { name: 'plain', remoteAddress: '127.0.0.1' });
+    await own.app.close();
+    const trusting = await member(t, server.url, {
+      name: 'trusting',
+      options: { natsTrustAuth: true },
+    });
+    await until(async () => ((await said()) as { name?: string } | undefined)?.name === 'trusting');
+    assert.deepEqual(((await said()) as { auth: unknown }).auth, { sub: 'ann' });
+    await trusting.app.close();
+    // What its own hook sees is what the gateway forwards.
+    const asks = ({
+      headers,
+      method,
+      path,
+    }: {
+      headers: object;
+      method: string;
+      path: string;
+    }) => ({
+      headers,
+      method,
+      path,
+    });
+    await member(t, server.url, { name: 'asking', options: { authenticate: asks } });
+    await until(async () => ((await said()) as { name?: string } | undefined)?.name === 'asking');
+    const seen = ((await said()) as { auth: { headers: object; method: string; path: string } })
+      .auth;
+    assert.deepEqual(seen.headers, { 'x-tenant': 'acme' });
+    assert.equal(seen.method, 'NATS');
+    assert.match(seen.path, /^tandem\.m\.\w+$/);
+  });
+
+  test('a process may be both: it calls others, and others call it', async (t) => {
+    const routers = ['a', 'b'].map((name) => {
+      const router = new Router();
+      router.rpc({ name: `of.${name}`, params: Type.Object({}) }, async () => name);
+      return router;
+    });
+    const nats = { servers: server.url, role: 'both', service: 'both' } as const;
+    const [a, b] = await Promise.all(routers.map((router) => serve(t, { router, nats })));
+    assert.ok(a !== undefined && b !== undefined);
+    for (const { url } of [a, b]) {
+      await until(async () => (await call(url, 'of.a')).result === 'a');
+      await until(async () => (await call(url, 'of.b')).result === 'b');
+    }
+  });
+
+  test('NATS goes and comes back: /readyz says so, and calls that waited are answered', async (t) => {
+    const own = await NatsServer.start();
+    t.after(() => own.close());
+    const [, front] = await Promise.all([member(t, own.url), gateway(t, own.url)]);
+    await untilReady(front.url);
+    await own.kill();
+    await untilReady(front.url, 'disconnected');
+    const waiting = Array.from({ length: 10 }, () => call(front.url, 'who'));
+    await own.restart();
+    for (const { result } of await Promise.all(waiting)) {
+      assert.equal((result as { name: string }).name, 'one');
+    }
+    await untilReady(front.url);
+  });
+});

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { connectNats } from '../../src/nats/connection/connect.ts';
+import type { NatsConnection, NatsMessage } from '../../src/nats/connection/connection.ts';
+import { natsLog } from '../../src/service/nats-log.ts';
+import { recorder } from '../service/harness.ts';
+import { connected, natsOptions, untilState } from './connected.ts';
+import { describeNats, NatsServer, type NatsServerOptions } from './server.ts';
+
+async function serverOf(t: TestContext, options: NatsServerOptions = {}): Promise<NatsServer> {
+  const server = await NatsServer.start(options);
+  t.after(() => server.close());
+  return server;
+}
+
+const textOf = ({ data }: NatsMessage): string => Buffer.from(data).toString();
+
+/** Subscribes, and resolves with the first message. */
+function next(connection: NatsConnection, subject: string): Promise<NatsMessage> {
+  return new Promise((resolve) => {
+    const subscription = connection.subscribe(subject, (message) => {
+      subscription.unsubscribe();
+      resolve(message);
+    });
+  });
+}
+
+describeNats('a connection to NATS', () => {
+  test('carries texts, bytes, reply subjects and headers', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    const got = next(connection, 'a.*');
+    const sent = connection.publish('a.b', 'höi', {
+      reply: 'c',
+      headers: [
+        ['Rpc-Timeout-Ms', '5'],
+        ['Note', 'two\r\nlines'],
+      ],
+    });
+    assert.equal(sent, true);
+    const message = await got;
+    assert.equal(message.subject, 'a.b');
+    assert.equal(message.reply, 'c');
+    assert.equal(textOf(message), 'höi');
+    assert.equal(message.header('rpc-timeout-ms'), '5');
+    assert.equal(message.header('note'), 'two lines');
+    assert.equal(message.header('none'), '');
+    assert.equal(message.status, 0);
+    const bytes = next(connection, 'bytes');
+    connection.publish('bytes', Uint8Array.of(0, 255));
+    assert.deepEqual([...(await bytes).data], [0, 255]);
+    assert.match(connection.nuid(), /^\w{22}$/);
+    assert.notEqual(connection.nuid(), connection.nuid());
+    assert.ok((await connection.rtt()) > 0);
+  });
+
+  test('is told by the server that nobody listens', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    const got = next(connection, 'answers');
+    connection.publish('nobody', 'x', { reply: 'answers' });
+    const { status, data } = await got;
+    assert.equal(status, 503);
+    assert.equal(data.length, 0);
+  });
+
+  test('gives a message to one of a queue', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    let taken = 0;
+    for (let i = 0; i < 3; i++) connection.subscribe('work', () => taken++, { queue: 'q' });
+    for (let i = 0; i < 10; i++) connection.publish('work', '');
+    await connection.flush();
+    assert.equal(taken, 10);
+  });
+
+  test('goes on behind a callback that throws', async (t) => {
+    const server = await serverOf(t);
+    const { connection, events } = await connected(t, server.url);
+    const taken: string[] = [];
+    connection.subscribe('x', (message) => {
+      taken.push(textOf(message));
+      throw new Error(`not ${textOf(message)}`);
+    });
+    connection.publish('x', '1');
+    connection.publish('x', '2');
+    await connection.flush();
+    assert.deepEqual(taken, ['1', '2']);
+    assert.deepEqual(events.told, ['failed x: Error: not 1', 'failed x: Error: not 2']);
+  });
+
+  test('sends nothing that is larger than the server takes', async (t) => {
+    const server = await serverOf(t, { config: 'max_payload: 1024' });
+    const { connection } = await connected(t, server.url);
+    assert.equal(connection.maxPayload, 1024);
+    const got = next(connection, 'x');
+    assert.equal(connection.publish('x', 'x'.repeat(1025)), false);
+    assert.equal(connection.publish('x', 'x'.repeat(1020), { headers: [['a', 'b']] }), false);
+    assert.equal(connection.publish('x', 'x'.repeat(1024)), true);
+    assert.equal((await got).data.length, 1024);
+  });
+
+  test('refuses subjects that would cost it the connection', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    for (const subject of ['', 'a..b', '.a', 'a.', 'a b', 'a\r\nPUB x 0']) {
+      assert.throws(() => connection.subscribe(subject, () => {}), /no subject of NATS/);
+      if (/^$|\s/.test(subject)) assert.equal(connection.publish(subject, ''), false);
+      else connection.publish(subject, '');
+    }
+    await connection.flush();
+    assert.equal(connection.reconnects, 0);
+  });
+
+  for (const way of ['kill', 'stop'] as const) {
+    test(`says when the server is gone, sends nothing then, and comes back: ${way}`, async (t) => {
+      const server = await serverOf(t);
+      const { connection, events } = await connected(t, server.url);
+      const taken: string[] = [];
+      connection.subscribe('x', (message) => taken.push(textOf(message)));
+      await connection.flush();
+      const lost = untilState(connection, 'disconnected');
+      await server[way]();
+      await lost;
+      assert.equal(connection.connected, false);
+      assert.equal(connection.publish('x', 'lost'), false);
+      await assert.rejects(connection.flush(), /lost/);
+      await assert.rejects(connection.rtt(), /lost/);
+      const back = untilState(connection, 'reconnected');
+      await server.restart();
+      await back;
+      assert.equal(connection.connected, true);
+      assert.equal(connection.reconnects, 1);
+      assert.equal(connection.publish('x', 'there'), true);
+      await connection.flush();
+      assert.deepEqual(taken, ['there']);
+      assert.deepEqual(events.told, ['disconnected', 'reconnected']);
+    });
+  }
+
+  test('notices a server that stands still, and tells those who wait for it', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    await connection.flush();
+    const lost = untilState(connection, 'disconnected');
+    server.pause();
+    const waiting = assert.rejects(connection.flush(), /lost/);
+    await lost;
+    await waiting;
+    const back = untilState(connection, 'reconnected');
+    server.resume();
+    await back;
+    await connection.flush();
+  });
+
+  test('is told of in the log', async (t) => {
+    const server = await serverOf(t);
+    const { log, lines } = recorder();
+    const connection = await connectNats(natsOptions(server.url), natsLog(log));
+    t.after(() => connection.close());
+    connection.subscribe('x', () => {
+      throw new Error('a fault');
+    });
+    connection.publish('x', '');
+    await connection.flush();
+    const lost = untilState(connection, 'disconnected');
+    await server.kill();
+    await lost;
+    const back = untilState(connection, 'reconnected');
+    await server.restart();
+    await back;
+    assert.deepEqual(
+      lines.map(({ level, fields }) => [level, fields.event, fields.subject]),
+      [
+        ['error', 'nats-fault', 'x'],
+        ['warn', 'nats-disconnected', undefined],
+        ['info', 'nats-reconnected', undefined],
+      ],
+    );
+    assert.match(String(lines[0]?.fields.detail), /a fault/);
+    natsLog(log).denied('publish', 'secret');
+    assert.match(String(lines.at(-1)?.message), /not let this process publish to secret/);
+  });
+
+  test('drains a subscription: what the server has sent still comes, nothing later', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    const taken: string[] = [];
+    const subscription = connection.subscribe('x', (message) => taken.push(textOf(message)));
+    for (let i = 0; i < 100; i++) connection.publish('x', String(i));
+    await subscription.drain();
+    assert.equal(taken.length, 100);
+    connection.publish('x', 'late');
+    await connection.flush();
+    assert.equal(taken.length, 100);
+  });
+
+  test('closes and drains without a server, too', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    const subscription = connection.subscribe('x', () => {});
+    await connection.flush();
+    const lost = untilState(connection, 'disconnected');
+    await server.kill();
+    await lost;
+    await subscription.drain();
+    const closed = untilState(connection, 'closed');
+    await connection.close();
+    await closed;
+    assert.equal(connection.publish('x', ''), false);
+    await assert.rejects(connection.flush());
+    await connection.close();
+  });
+
+  test('sends what was published before it closes', async (t) => {
+    const server = await serverOf(t);
+    const { connection } = await connected(t, server.url);
+    const { connection: other } = await connected(t, server.url);
+    const taken: string[] = [];
+    other.subscribe('x', (message) => taken.push(textOf(message)));
+    await other.flush();
+    for (let i = 0; i < 100; i++) connection.publish('x', 'y'.repeat(10_000));
+    await connection.close();
+    await other.flush();
+    assert.equal(taken.length, 100);
+  });
+});

@@ -26,15 +26,25 @@ const request = (id: number, method: string): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method });
 
 /** Opens streams without end, and reads nothing of them until `end`. */
-async function stall({ port, way, streams }: StallJob): Promise<void> {
-  const bodies = Array.from({ length: streams }, (_, id) => request(id, 'blocks'));
-  const clients =
-    way === 'socket'
-      ? [await Stall.overSocket(port, bodies)]
-      : await Promise.all(bodies.map((body) => Stall.overEvents(port, body)));
+async function stall(job: StallJob): Promise<void> {
+  const clients = await openStreams(job);
   stop = () => {
     for (const client of clients) client.close();
   };
+}
+
+/** Opens as many, reads them for a while, and leaves: the heaps of the server are as large then as streams make them. */
+async function read({ ms, ...job }: StallJob & { readonly ms: number }): Promise<void> {
+  const clients = await openStreams(job);
+  await Promise.all(clients.map((client) => client.read(ms)));
+  for (const client of clients) client.close();
+}
+
+async function openStreams({ port, way, streams }: StallJob): Promise<readonly Stall[]> {
+  const bodies = Array.from({ length: streams }, (_, id) => request(id, 'blocks'));
+  return way === 'socket'
+    ? [await Stall.overSocket(port, bodies)]
+    : Promise.all(bodies.map((body) => Stall.overEvents(port, body)));
 }
 
 /** One subscription on each connection. Resolves when each has its id. */
@@ -64,4 +74,4 @@ async function end(): Promise<void> {
   await pause(50);
 }
 
-expose(undefined, { stall, subscribe, count, end });
+expose(undefined, { read, stall, subscribe, count, end });

@@ -81,8 +81,9 @@ async function values({ goal, connections }: SocketsJob, body: string): Promise<
 
 const endless = '{"jsonrpc":"2.0","id":1,"method":"numbers"}';
 
-/** Connections that do nothing. */
+/** Connections that do nothing, beside those that are held already. */
 async function hold({ goal, connections }: SocketsJob): Promise<void> {
+  const before = stop;
   const sockets: WebSocketLoad[] = [];
   while (sockets.length < connections) {
     const some = Array.from({ length: Math.min(50, connections - sockets.length) }, () =>
@@ -91,6 +92,7 @@ async function hold({ goal, connections }: SocketsJob): Promise<void> {
     sockets.push(...(await Promise.all(some)));
   }
   stop = () => {
+    before?.();
     for (const socket of sockets) socket.close();
   };
 }

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { toFrame, upgradeRequest } from './web-socket.ts';
 
-/** A client that asks for streams, sees that they have begun, and then reads nothing. */
+/** A client that asks for streams, sees that they have begun, and then reads nothing until it is told to. */
 export class Stall {
   readonly #socket: Socket;
 
@@ -32,6 +33,14 @@ export class Stall {
     if (!first.toString('latin1').startsWith(answer)) throw new Error(`gave ${first.toString()}`);
     socket.pause();
     return new Stall(socket);
+  }
+
+  /** Reads for a while, as fast as it can. */
+  async read(ms: number): Promise<void> {
+    this.#socket.on('data', () => {});
+    this.#socket.resume();
+    await pause(ms);
+    this.#socket.pause();
   }
 
   close(): void {

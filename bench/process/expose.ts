@@ -22,6 +22,8 @@ const common: Readonly<Record<string, Handler>> = {
       heapBytes: heapUsed,
     };
   },
+  /** Takes garbage away; does nothing without --expose-gc. */
+  collect: () => globalThis.gc?.(),
   watchDelay: () => {
     delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();

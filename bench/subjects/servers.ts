@@ -92,8 +92,11 @@ export class RunningServer {
     this.port = process.ready as number;
   }
 
-  static async start({ module, args }: ServerSubject): Promise<RunningServer> {
-    return new RunningServer(await Child.start(module, args === undefined ? {} : { args }));
+  static async start(
+    { module, args = [] }: ServerSubject,
+    nodeFlags: readonly string[] = [],
+  ): Promise<RunningServer> {
+    return new RunningServer(await Child.start(module, { args, nodeFlags }));
   }
 
   /** The goal for these questions. Each question is asked once first, and must get its right answer. */

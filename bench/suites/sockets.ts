@@ -3,6 +3,7 @@ import type { Goal } from '../load/request.ts';
 import type { SocketsJob } from '../load/sockets-process.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
+import type { Usage } from '../process/protocol.ts';
 import { bytes, microseconds, type Reading, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
@@ -27,7 +28,7 @@ const one = 'WebSocket, 64 connections';
 const many = 'WebSocket, 64 connections, 16 in flight on each';
 const pooled = 'pooled calls over WebSocket, 16 connections, 16 in flight on each';
 const pooledValues = 'pooled values over WebSocket, 16 streams';
-const idle = '4000 idle WebSockets';
+const idle = '4000 idle WebSockets beside 4000 others';
 
 const loads: Readonly<Record<string, Load>> = {
   [http]: { job: 'posts', method: 'add', connections: 64, depth: 1 },
@@ -44,11 +45,18 @@ function plan({ full, duration, rounds }: Options): Plan {
   return { subjects, cases, rounds: rounds ?? (full ? 7 : 3), openSeconds: 3 };
 }
 
+/**
+ * What arrives leaves garbage, and makes V8's space for new objects grow up to 48 MB, however many sockets there are. So garbage
+ * is collected before a reading, and that space is kept small: what grows with the sockets is the sockets.
+ */
+const withoutGarbage = ['--expose-gc', '--max-semi-space-size=1'];
+
+/** After sockets have come, milliseconds. */
+const settleMs = 300;
+
 /** Load before the first reading of a case, milliseconds. */
 const warmUpMs = 200;
 
-/** Sockets to open and close before idle ones are counted: after them the server's heap no longer grows. */
-const warmUp = { times: 4, connections: 1000 };
 
 class SocketsSession implements Session {
   readonly #server: RunningServer;
@@ -99,22 +107,30 @@ class SocketsSession implements Session {
 
   /** A server of its own each time: a process does not give memory back. */
   async #measureIdle(load: Load): Promise<readonly Reading[]> {
-    const server = await RunningServer.start(tandem);
+    const server = await RunningServer.start(tandem, withoutGarbage);
     try {
       const goal = await server.goal(addCalls('json-rpc', load.method));
-      for (let i = 0; i < warmUp.times; i++) {
-        await this.#load.call('hold', this.#jobOf({ ...load, ...warmUp }, goal));
-        await this.#load.call('end');
-      }
-      const before = await server.process.usage();
+      // What the first ones leave behind beside themselves is the heap's room for whatever else arrives.
       await this.#load.call('hold', this.#jobOf(load, goal));
-      const after = await server.process.usage();
+      const before = await this.#usageAtRest(server);
+      await this.#load.call('hold', this.#jobOf(load, goal));
+      const after = await this.#usageAtRest(server);
       await this.#load.call('end');
       const grown = Math.max(0, after.rssBytes - before.rssBytes);
       return [bytes('memory of each', tool, grown / load.connections)];
     } finally {
       await server.stop();
     }
+  }
+
+  async #usageAtRest({ process }: RunningServer): Promise<Usage> {
+    // Pages that one collection has emptied are given back by the next.
+    for (let i = 0; i < 3; i++) {
+      await pause(settleMs);
+      await process.call('collect');
+    }
+    await pause(settleMs);
+    return process.usage();
   }
 
   #jobOf({ connections, depth }: Load, goal: Goal | undefined): SocketsJob {
@@ -149,7 +165,7 @@ function report(series: SeriesSet): readonly Target[] {
       over(cpuOf(pooledValues), cpuOf(pooled)),
     ],
     [
-      'memory of an idle WebSocket',
+      'memory of an idle WebSocket, of the second 4000',
       atMost(2048, 'B'),
       tool,
       series.samples(idle, 'tandem', 'memory of each'),

@@ -7,8 +7,9 @@ import { RunningServer, tandem } from '../subjects/servers.ts';
 
 const tool = 'own client';
 
-/** One client that reads nothing, with as many streams as it may have. */
+/** Clients that read nothing: with one stream, and with as many as one may have. */
 export const stalls: Readonly<Record<string, Omit<StallJob, 'port'>>> = {
+  'a stream of a WebSocket that nobody reads': { way: 'socket', streams: 1 },
   '100 streams of a WebSocket that nobody reads': { way: 'socket', streams: 100 },
   '100 event streams that nobody reads': { way: 'events', streams: 100 },
 };
@@ -17,6 +18,10 @@ export const stalls: Readonly<Record<string, Omit<StallJob, 'port'>>> = {
 const readings = 16;
 /** Up to here the buffers of the system fill; the slope is of what comes behind. */
 const fillShare = 0.5;
+
+/** The same streams are read for so long first: what the heaps need of streams that go on is no part of a stall. */
+const warmUpMs = 1000;
+const settleMs = 200;
 
 export const growth = 'growth of the memory';
 export const slopeOf = 'slope of the memory';
@@ -29,8 +34,10 @@ export async function measureStall(
 ): Promise<Reading[]> {
   const server = await RunningServer.start(tandem);
   try {
-    const before = (await server.process.usage()).rssBytes;
     const job: StallJob = { port: server.port, way, streams };
+    await load.call('read', { ...job, ms: warmUpMs });
+    await pause(settleMs);
+    const before = (await server.process.usage()).rssBytes;
     const began = performance.now();
     await load.call('stall', job);
     const points: { readonly at: number; readonly bytes: number }[] = [];

@@ -65,7 +65,7 @@ function plan({ full, duration, rounds }: Options): Plan {
       ...Object.keys(stalls).map((name) => ({
         name,
         subjects: ours,
-        seconds: duration ?? (full ? 8 : 2),
+        seconds: duration ?? (full ? 8 : 4),
       })),
       { name: fanOut, subjects: tickers.map(({ id }) => id), seconds: duration ?? (full ? 4 : 1) },
     ],

@@ -154,7 +154,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   #flushSoon(): void {
     if (this.#isFlushing || this.#isBlocked || this.#outlet === undefined) return;
     this.#isFlushing = true;
-    queueMicrotask(() => {
+    process.nextTick(() => {
       this.#isFlushing = false;
       this.#flush();
     });

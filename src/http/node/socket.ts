@@ -8,6 +8,9 @@ import type { CloseCode, SocketWire } from '../socket/wire.ts';
 /** Bytes of a control frame of a client beside its payload. */
 const controlHead = 6;
 
+/** Characters or bytes that are gathered before they are written. */
+const mostCorked = 16 * 1024;
+
 const asText = { binary: false } as const;
 
 /** One WebSocket by the package `ws`, on a connection of node:http. */
@@ -17,6 +20,8 @@ export class NodeSocket implements SocketWire {
   readonly #connection: SocketConnection;
   /** What is sent in one turn of the event loop is written together. */
   #isCorked = false;
+  /** Characters or bytes of it. */
+  #corked = 0;
   #hasUnsent = false;
   /** Bytes that have come as whole messages and as control frames; of what came with a message's end, a little too many. */
   #whole: number;
@@ -52,14 +57,18 @@ export class NodeSocket implements SocketWire {
     if (!this.#isCorked) {
       this.#isCorked = true;
       this.#socket.cork();
-      queueMicrotask(() => this.flush());
+      process.nextTick(() => this.flush());
     }
     this.#ws.send(reply, asText, this.#onTaken);
+    this.#corked += reply.length;
+    // Whether the client reads is known only of what was written.
+    if (this.#corked >= mostCorked) this.flush();
   }
 
   flush(): void {
     if (!this.#isCorked) return;
     this.#isCorked = false;
+    this.#corked = 0;
     this.#socket.uncork();
     this.#tellUnsent();
   }

@@ -20,12 +20,15 @@ export interface UserData {
   readonly socket: UwsSocket;
 }
 
-/** Sockets that have answers to send. They are sent together, once this turn has made all its answers. */
+/**
+ * Sockets that have answers to send. They are sent together, once this turn has made all its answers: behind the microtasks, in
+ * which `async` handlers and generators go on.
+ */
 export class Outgoing {
   #sockets: UwsSocket[] = [];
 
   add(socket: UwsSocket): void {
-    if (this.#sockets.push(socket) === 1) queueMicrotask(() => this.#flush());
+    if (this.#sockets.push(socket) === 1) process.nextTick(() => this.#flush());
   }
 
   #flush(): void {
@@ -47,6 +50,8 @@ export class UwsSocket implements SocketWire {
   /** A message is being handled: uWebSockets.js gathers what is sent meanwhile, and writes it in one go. */
   #isInTurn = false;
   #queue: (string | Uint8Array)[] | undefined;
+  /** Characters or bytes in the queue. */
+  #queued = 0;
 
   constructor(context: UwsSocketContext, facts: SocketFacts) {
     this.#context = context;
@@ -94,12 +99,15 @@ export class UwsSocket implements SocketWire {
       if (this.#ws.send(reply) !== sent) this.onDrain();
       return;
     }
-    if (this.#queue !== undefined) {
+    this.#queued += reply.length;
+    if (this.#queue === undefined) {
+      this.#queue = [reply];
+      this.#context.outgoing.add(this);
+    } else {
       this.#queue.push(reply);
-      return;
     }
-    this.#queue = [reply];
-    this.#context.outgoing.add(this);
+    // Whether the client reads is known only of what was sent.
+    if (this.#queued >= mostQueued) this.flush();
   }
 
   flush(): void {
@@ -107,6 +115,7 @@ export class UwsSocket implements SocketWire {
     const ws = this.#ws;
     const queue = this.#queue;
     this.#queue = undefined;
+    this.#queued = 0;
     if (queue.length === 1) {
       if (ws.send(queue[0] ?? '') !== sent) this.onDrain();
       return;
@@ -129,6 +138,9 @@ export class UwsSocket implements SocketWire {
     this.#ws?.close();
   }
 }
+
+/** Characters or bytes that are gathered before they are sent. */
+const mostQueued = 16 * 1024;
 
 /** What `send` says where nothing is left unsent. */
 const sent = 1;

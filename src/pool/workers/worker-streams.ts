@@ -176,7 +176,7 @@ export class WorkerStreams implements StreamHome {
 
   /** See {@link StreamHome}. */
   grant(ticket: number, values: number, characters: number): void {
-    if (this.#grants.length === 0) queueMicrotask(() => this.#postGrants());
+    if (this.#grants.length === 0) process.nextTick(() => this.#postGrants());
     this.#grants.push(ticket, values, characters);
   }
 

@@ -153,7 +153,7 @@ describe('the streams of a worker', () => {
   test('what one turn of the event loop grants goes in one message', async () => {
     const bench = new Bench();
     bench.flow?.grant(16, 100);
-    await Promise.resolve();
+    await new Promise((resolve) => process.nextTick(resolve));
     assert.deepEqual(bench.posted, [
       { type: 'grant', grants: [ticket, granted, 1000, ticket, 16, 100] },
     ]);

@@ -57,7 +57,6 @@ const settleMs = 300;
 /** Load before the first reading of a case, milliseconds. */
 const warmUpMs = 200;
 
-
 class SocketsSession implements Session {
   readonly #server: RunningServer;
   readonly #load: Child;

@@ -95,7 +95,9 @@ export function createParts(options: DispatcherOptions): Parts {
     ownLog,
     serving,
     admission: new Admission({ maxInFlight, serving, observer: observation, deadlines, gate }),
-    metrics: config.metrics ? new Metrics({ ...shared, serving, recentEvents: recent.list }) : undefined,
+    metrics: config.metrics
+      ? new Metrics({ ...shared, serving, recentEvents: recent.list })
+      : undefined,
     tracing: config.tracing ? loadTracing() : undefined,
     onBatch: gate && ((scope, calls) => gate.noteBatch(scope, calls)),
   };

@@ -8,7 +8,7 @@
  * Each module keeps its name and its exports, so a test that imports one of them and the package share its state. Only the
  * hooks that Node loads into a thread of its own are a file apart.
  */
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { buildSync } from 'esbuild';
 
@@ -24,6 +24,7 @@ export function joinModules(copy: string): void {
   const { exportsOf, later } = findModules(copy);
   const modules = [...exportsOf.keys()];
   const name = (path: string, member: string): string => `m${modules.indexOf(path)}_${member}`;
+  for (const path of modules) keepApart(copy, path);
   const lines = [...exportsOf].map(([path, members]) =>
     exportLine(members, (member) => `${member} as ${name(path, member)}`, `./${path}`),
   );
@@ -33,7 +34,7 @@ export function joinModules(copy: string): void {
     outfile: join(copy, joined),
     sourcemap: true,
     // What is imported later stays where it is.
-    external: later.map((path) => join(copy, path)),
+    external: [...later.map((path) => join(copy, path)), `*${onDemand}`],
   });
   buildSync({
     ...common(copy),
@@ -47,9 +48,16 @@ export function joinModules(copy: string): void {
     const from = relativeTo(dirname(join(copy, path)), join(copy, joined));
     const text = exportLine(members, (member) => `${name(path, member)} as ${member}`, from);
     writeFileSync(join(copy, path), `${text}\n`);
-    rmSync(join(copy, `${path}.map`));
+    rmSync(join(copy, `${path}.map`), { force: true });
   }
 }
+
+/** TypeBox is joined too, and stays one for those who import it by its name. */
+const typeBoxEntries = [
+  ['@sinclair/typebox/compiler', '@sinclair/typebox/compiler/index.js'],
+  ['@sinclair/typebox/system', '@sinclair/typebox/system/index.js'],
+  ['@sinclair/typebox', '@sinclair/typebox/index.js'],
+] as const;
 
 const common = (copy: string) =>
   ({
@@ -59,8 +67,29 @@ const common = (copy: string) =>
     platform: 'node',
     target: 'node20',
     packages: 'external',
+    alias: Object.fromEntries(
+      typeBoxEntries.map(([name, path]) => [name, join(copy, 'node_modules', path)]),
+    ),
     ignoreAnnotations: true,
   }) as const;
+
+/** Ends the names of modules that are imported on demand. Node takes each for a module of its own, which exports the same. */
+const onDemand = '?on-demand';
+const importOnDemand = /\bimport\((['"])(\.[^'"]+\.js)\1\)/g;
+
+/**
+ * Where a module of the bundle imports another one on demand, esbuild would wrap that one, and all that it imports, in functions:
+ * these are compiled twice, once to see where they end.
+ */
+function keepApart(copy: string, path: string): void {
+  const file = join(copy, path);
+  const text = readFileSync(file, 'utf8');
+  const apart = text.replaceAll(importOnDemand, (_, _quote, to: string) => {
+    const target = join(dirname(file), to);
+    return `import(${JSON.stringify(relativeTo(dirname(join(copy, joined)), target) + onDemand)})`;
+  });
+  if (apart !== text) writeFileSync(file, apart);
+}
 
 interface Modules {
   /** The exported names of each module that the entries import before they run, by its path in the copy. */

@@ -11,7 +11,7 @@ import { Router } from '../../src/router/router.ts';
 import { Type } from '../../src/router/schema/type.ts';
 import { compiledTree, userEnvironment } from '../compiled.ts';
 import { isCompiled, moduleUrl } from '../files.ts';
-import { patienceVariables } from '../patience.ts';
+import { patience } from '../patience.ts';
 import { call, ModuleFolder, routerModule } from './module-folder.ts';
 
 const first = { generation: 0 };
@@ -214,7 +214,7 @@ async function servedFrom(folder: ModuleFolder, modules: readonly string[]): Pro
   const script = folder.write(
     'serve.mjs',
     `import { Dispatcher } from ${JSON.stringify(new URL('src/index.js', tree).href)};
-     const dispatcher = new Dispatcher({ modules: ${JSON.stringify(modules)}, workers: 1, spareWorkers: 0, logLevel: 'silent' });
+     const dispatcher = new Dispatcher({ modules: ${JSON.stringify(modules)}, workers: 1, spareWorkers: 0, logLevel: 'silent', ...${JSON.stringify(patience)} });
      try {
        await dispatcher.ready();
        console.log(await dispatcher.dispatchText('{"method":"seven","id":1}'), process.env.TSX_TSCONFIG_PATH);
@@ -225,7 +225,7 @@ async function servedFrom(folder: ModuleFolder, modules: readonly string[]): Pro
   );
   const child = spawn(process.execPath, [script], {
     cwd: folder.path,
-    env: { ...userEnvironment(), ...patienceVariables },
+    env: userEnvironment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

@@ -83,7 +83,7 @@ export class EventClient {
     for (;;) {
       const block = this.#blocks.shift();
       if (block === undefined) {
-        assert.ok(!this.isOver && !this.closed, `no event behind ${this.text.slice(-300)}`);
+        if (this.isOver || this.closed) this.#fail('no event');
         await this.#change();
       } else if (block !== ':') {
         return dataOf(block);
@@ -103,7 +103,7 @@ export class EventClient {
   /** Resolves when `isThere` of the text so far. */
   async until(isThere: (text: string) => boolean): Promise<void> {
     while (!isThere(this.text)) {
-      assert.ok(!this.isOver && !this.closed, `the reply is over: ${this.text.slice(-300)}`);
+      if (this.isOver || this.closed) this.#fail('the reply is over');
       await this.#change();
     }
   }
@@ -111,7 +111,7 @@ export class EventClient {
   /** Resolves with the whole body when its end has come. */
   async end(): Promise<string> {
     while (!this.isOver) {
-      assert.ok(!this.closed, `closed with ${this.head} ${this.text.slice(-300)}`);
+      if (this.closed) this.#fail(`closed with ${this.head}`);
       await this.#change();
     }
     return this.text;
@@ -123,6 +123,11 @@ export class EventClient {
 
   destroy(): void {
     this.socket.destroy();
+  }
+
+  /** Shows the text only where it fails: to join it for each piece that comes takes most of the time of a large reply. */
+  #fail(what: string): never {
+    assert.fail(`${what}, behind ${this.text.slice(-300)}`);
   }
 
   async #change(): Promise<void> {

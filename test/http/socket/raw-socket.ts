@@ -43,8 +43,9 @@ export function frame(payload: string | Uint8Array, options: FrameOptions = {}):
   }
   if (!isMasked) return Buffer.concat([head, bytes]);
   const mask = Buffer.alloc(4).map(() => random(256));
-  const masked = bytes.map((byte, i) => byte ^ (mask[i & 3] ?? 0));
-  return Buffer.concat([head, mask, masked]);
+  // A loop, in a copy that is this function's own: some payloads have megabytes.
+  for (let i = 0; i < bytes.length; i++) bytes[i] = (bytes[i] ?? 0) ^ (mask[i & 3] ?? 0);
+  return Buffer.concat([head, mask, bytes]);
 }
 
 const key = 'dGhlIHNhbXBsZSBub25jZQ==';

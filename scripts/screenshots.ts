@@ -83,7 +83,7 @@ const views: readonly View[] = [
     prepare: async (page) => {
       await control(page, 'word').fill('mug');
       await page.getByRole('button', { name: 'Add to batch' }).click();
-      await page.getByRole('link', { name: 'pay' }).click();
+      await page.getByRole('link', { name: 'pay', exact: true }).click();
       await control(page, 'order').fill('ORD-1');
       await control(page, 'cents').fill('2580');
       await page.getByRole('button', { name: 'Add to batch' }).click();

@@ -11,7 +11,7 @@ export interface Line {
   readonly of: (sample: Sample) => number;
   readonly text: (value: number) => string;
   /** Which of the axes: where two lines of a chart have different units. */
-  readonly scale?: 'y' | 'y2';
+  readonly scale?: 'y' | 'y2' | 'log';
 }
 
 interface ChartProps {
@@ -22,8 +22,8 @@ interface ChartProps {
 
 const height = 160;
 
-/** So much time is shown, from the start on: a chart must not rush where there is little to show. */
-const shownSeconds = 300;
+/** How much time is shown: as much as there is, within these bounds. */
+const [leastSeconds, mostSeconds] = [60, 300];
 
 /** Lines over the last five minutes, and the last of them as a table, for who does not see them. */
 export function Chart({ title, lines, samples }: ChartProps) {
@@ -142,15 +142,16 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
     scales: {
       x: {
         time: true,
-        range: (_plot, _from, to) => {
+        range: (_plot, from, to) => {
           const end = Number.isFinite(to) ? to : Date.now() / 1000;
-          return [end - shownSeconds, end];
+          const seconds = Number.isFinite(from) ? end - from : 0;
+          return [end - Math.min(Math.max(seconds, leastSeconds), mostSeconds), end];
         },
       },
       ...Object.fromEntries(
         scales.map((scale) => [
           scale,
-          { range: (_plot: uPlot, _from: number, to: number) => [0, to > 0 ? to * 1.15 : 1] },
+          scale === 'log' ? { distr: 3, range: decades } : { range: fromZero },
         ]),
       ),
     },
@@ -171,15 +172,28 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
         side: index === 0 ? 3 : 1,
         size: 60,
         grid: index === 0 ? axis.grid : { show: false },
-        values: (_plot: uPlot, ticks: number[]) =>
-          ticks.map((tick) => (tick === 0 ? '0' : textOn(scale, lines, tick))),
+        values: (_plot: uPlot, ticks: number[]) => ticks.map((tick) => textOn(scale, lines, tick)),
       })),
     ],
   } as uPlot.Options;
 }
 
+/** The axis of what is counted. */
+function fromZero(_plot: uPlot, _from: number | null, to: number | null): [number, number] {
+  return [0, to !== null && to > 0 ? to * 1.15 : 1];
+}
+
+/** The axis of times, which differ by factors: whole decades, in milliseconds. */
+function decades(_plot: uPlot, from: number | null, to: number | null): [number, number] {
+  const low = 10 ** Math.floor(Math.log10(Math.max(from ?? 0.1, 0.001)));
+  return [low, Math.max(10 ** Math.ceil(Math.log10(Math.max(to ?? 10, 0.001))), low * 100)];
+}
+
 /** A value as the first line of its axis is written. */
-function textOn(scale: string, lines: readonly Line[], value: number): string {
+function textOn(scale: string, lines: readonly Line[], value: number | null): string {
+  // Of a decade only some are written.
+  if (value === null) return '';
+  if (value === 0) return '0';
   return lines.find((line) => (line.scale ?? 'y') === scale)?.text(value) ?? '';
 }
 

@@ -22,8 +22,8 @@ const charts: readonly { readonly title: string; readonly lines: readonly Line[]
   {
     title: 'Latency',
     lines: [
-      { label: 'p50', of: (sample) => sample.p50, text: msText },
-      { label: 'p99', of: (sample) => sample.p99, text: msText },
+      { label: 'p50', of: (sample) => sample.p50, text: msText, scale: 'log' },
+      { label: 'p99', of: (sample) => sample.p99, text: msText, scale: 'log' },
     ],
   },
   {

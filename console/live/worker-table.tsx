@@ -3,7 +3,10 @@ import { msText } from '../parts/figures-text.ts';
 import type { Figures } from './figures.ts';
 
 /** The worker threads, and whose code each one is in. */
-export function WorkerTable({ workers }: Pick<Figures, 'workers'>) {
+export function WorkerTable({ workers: given }: Pick<Figures, 'workers'>) {
+  const workers = given.toSorted(
+    (a, b) => a.process.localeCompare(b.process) || a.threadId - b.threadId,
+  );
   const hasGroups = workers.some(({ group }) => group !== null);
   const hasProcesses = new Set(workers.map(({ process }) => process)).size > 1;
   return (

@@ -49,7 +49,7 @@ function Facts({ answer }: { readonly answer: Answer }) {
         {status} {statusText}
       </span>
       <span>{msText(ms)}</span>
-      <span>{bytesText(bytes)}</span>
+      {text !== '' && <span>{bytesText(bytes)}</span>}
     </>
   );
 }
@@ -123,7 +123,7 @@ function Headers({ answer }: { readonly answer: Answer }) {
   return (
     <details>
       <summary>Headers ({answer.headers.length})</summary>
-      <table>
+      <table class="pairs">
         <tbody>
           {answer.headers.map(([name, value]) => (
             <tr key={name}>

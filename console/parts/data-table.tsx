@@ -44,7 +44,7 @@ export function DataTable({ data, label }: { readonly data: unknown; readonly la
   if (isRecord(data)) {
     return (
       <Scroll label={label}>
-        <table>
+        <table class="pairs">
           <tbody>
             {Object.entries(data).map(([name, value]) => (
               <tr key={name}>

@@ -133,6 +133,21 @@ export default router;
     await until(() => !before.some(isAlive));
   });
 
+  test('are watched as one: the figures of the console have the workers and the events of all', async (t) => {
+    const { url } = await cli.serveFor(t, [service, ...pair, '--console']);
+    const response = await fetch(new URL('/console/figures', url));
+    const { snapshots, workers, events } = (await response.json()) as {
+      readonly snapshots: readonly { readonly process: string }[];
+      readonly workers: readonly { readonly process: string }[];
+      readonly events: readonly { readonly process: string; readonly event: string }[];
+    };
+    const processes = (rows: readonly { readonly process: string }[]): string[] =>
+      [...new Set(rows.map(({ process }) => process))].sort();
+    assert.deepEqual(processes(snapshots), ['1', '2']);
+    assert.deepEqual(processes(workers), ['1', '2']);
+    assert.deepEqual(processes(events.filter(({ event }) => event === 'ready')), ['1', '2']);
+  });
+
   test('are counted as one: a scrape of any has the calls of all, of those that were replaced too', async (t) => {
     const { server, url } = await cli.serveFor(t, [service, ...pair]);
     const before = await pids(url, 2);

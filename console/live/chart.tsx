@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { Scroll } from '../parts/data-table.tsx';
-import { timeText } from '../parts/figures-text.ts';
+import { bytesText, timeText } from '../parts/figures-text.ts';
 import { scheme } from '../state/scheme.ts';
 import type { Sample } from './samples.ts';
 
@@ -171,11 +171,25 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
         scale,
         side: index === 0 ? 3 : 1,
         size: 60,
+        ...marks(scale, lines),
         grid: index === 0 ? axis.grid : { show: false },
         values: (_plot: uPlot, ticks: number[]) => ticks.map((tick) => textOn(scale, lines, tick)),
       })),
     ],
   } as uPlot.Options;
+}
+
+/** Where an axis has its marks, where that is not the library's choice. */
+function marks(scale: string, lines: readonly Line[]): object {
+  if (scale === 'log') return { splits: powers, filter: (_plot: uPlot, ticks: number[]) => ticks };
+  const isBytes = lines.some((line) => (line.scale ?? 'y') === scale && line.text === bytesText);
+  return isBytes ? { incrs: Array.from({ length: 24 }, (_, power) => 2 ** (power + 16)) } : {};
+}
+
+function powers(_plot: uPlot, _axis: number, from: number, to: number): number[] {
+  const low = Math.round(Math.log10(from));
+  const count = Math.round(Math.log10(to)) - low + 1;
+  return Array.from({ length: count }, (_, power) => 10 ** (low + power));
 }
 
 /** The axis of what is counted. */

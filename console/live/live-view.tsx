@@ -97,7 +97,7 @@ function Tiles({
     ['connections', numberText(sumGauge(figures, 'connections'))],
     ['WebSockets', numberText(sumGauge(figures, 'sockets'))],
     ['workers lost', numberText(lost)],
-    ['workers ended', numberText(sumCounter(figures, 'kills'))],
+    ['workers killed', numberText(sumCounter(figures, 'kills'))],
   ];
   return (
     <dl class="tiles">

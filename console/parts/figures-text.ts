@@ -1,5 +1,6 @@
 /** Milliseconds as people read them. */
 export function msText(ms: number): string {
+  if (ms > 0 && ms < 0.1) return `${Math.max(1, Math.round(ms * 1000))} µs`;
   if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
   return ms >= 100

@@ -7,19 +7,13 @@ const most = 200;
 /** Rows that are looked at in one turn of the event loop: less than a millisecond. */
 const perTurn = 50;
 
-interface Known {
-  calls: number;
-  /** The number of the text in which its calls were first so many. */
-  changed: number;
-}
-
 /**
  * Chooses whose figures are sent: the procedures whose calls changed last. What had changed stays among them while
  * fewer others change, so a viewer who misses a text sees each change in a later one.
  */
 export class ShownProcedures {
-  readonly #known = new Map<string, Known>();
-  #texts = 0;
+  /** How many calls of each procedure had ended at the last look; those that changed last stand last. */
+  readonly #calls = new Map<string, number>();
 
   /** @param names all procedures: where there is room, those that nobody called are shown too */
   async choose(
@@ -33,18 +27,12 @@ export class ShownProcedures {
       for (const code in codes) calls += codes[code] ?? 0;
       sums.set(procedure, calls);
     });
-    this.#texts++;
-    for (const [procedure, calls] of sums) {
-      const known = this.#known.get(procedure);
-      if (known === undefined) this.#known.set(procedure, { calls, changed: this.#texts });
-      else if (known.calls !== calls) Object.assign(known, { calls, changed: this.#texts });
-    }
-    const called = [...this.#known.keys()];
-    if (called.length > most) {
-      const changedAt = (name: string): number => this.#known.get(name)?.changed ?? 0;
-      called.sort((a, b) => changedAt(b) - changedAt(a)).length = most;
-    }
-    const shown = new Set(called);
+    await inTurns(sums, perTurn, ([procedure, calls]) => {
+      if (this.#calls.get(procedure) === calls) return;
+      this.#calls.delete(procedure);
+      this.#calls.set(procedure, calls);
+    });
+    const shown = new Set([...this.#calls.keys()].slice(-most));
     for (const name of names) {
       if (shown.size >= most) break;
       shown.add(name);

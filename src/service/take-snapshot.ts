@@ -46,13 +46,16 @@ export interface SnapshotSource {
 /** The figures of this process as they are now. */
 export function snapshotOf(process: string, source: SnapshotSource): MetricsSnapshot {
   const calls = source.observation.counters?.totals() ?? [];
-  return assemble(process, source, calls);
+  return assemble(process, source, calls, placesOf(calls, source));
 }
 
 /** Procedures whose figures are read in one turn of the event loop: less than a millisecond. */
 const perTurn = 50;
 
-/** The same, read in several turns of the event loop, so that no call waits for a thousand procedures. */
+/**
+ * The same, read in several turns of the event loop, so that no call waits for a thousand procedures. Without `places`: who
+ * asks for it knows where procedures run.
+ */
 export async function snapshotInTurns(
   process: string,
   source: SnapshotSource,
@@ -60,13 +63,14 @@ export async function snapshotInTurns(
   const calls: CallTotals[] = [];
   const rows = source.observation.counters?.rows() ?? [];
   await inTurns(rows, perTurn, (row) => calls.push(row));
-  return assemble(process, source, calls);
+  return assemble(process, source, calls, []);
 }
 
 function assemble(
   process: string,
   source: SnapshotSource,
   calls: readonly CallTotals[],
+  places: readonly PlacedProcedure[],
 ): MetricsSnapshot {
   const { blockers, poolCounters } = source;
   return {
@@ -75,7 +79,7 @@ function assemble(
     counters: countersOf(source),
     blocked: blockers.totals(),
     gauges: gaugesOf(source),
-    places: placesOf(calls, source),
+    places,
     workers: workersOf(source),
     events: source.recentEvents,
     groups: poolCounters.groups.map((group) => ({

@@ -99,9 +99,15 @@ function Tiles({
     ['workers lost', numberText(lost)],
     ['workers killed', numberText(sumCounter(figures, 'kills'))],
   ];
+  const hasMembers = figures.snapshots.some(({ gauges }) => gauges?.remoteMembers !== undefined);
+  const remote: typeof tiles = [
+    ['members', numberText(sumGauge(figures, 'remoteMembers'))],
+    ['with members', numberText(sumGauge(figures, 'remoteInFlight'))],
+    ['wait for members', numberText(sumGauge(figures, 'remoteQueued'))],
+  ];
   return (
     <dl class="tiles">
-      {tiles.map(([label, value]) => (
+      {[...tiles, ...(hasMembers ? remote : [])].map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>
           <dd>{value}</dd>

@@ -68,7 +68,10 @@ export interface Address {
   readonly url: string;
   /** The URL of /metrics; undefined where the option `metrics` is off. */
   readonly metricsUrl: string | undefined;
-  /** The URL of the console; undefined where the option `console` is off, or the page is not built. */
+  /**
+   * The URL of the console; undefined where the option `console` is off, the page is not built, or the server listens on a
+   * Unix socket.
+   */
   readonly consoleUrl: string | undefined;
 }
 
@@ -89,8 +92,8 @@ export class RpcApp {
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
   readonly #mounted: MountedUpgrades[] = [];
-  /** Whether the console was asked for: behind a mount it is never there by itself. */
-  readonly #mountsConsole: boolean;
+  /** Whether the console was asked for: behind a mount, and on a socket for a proxy, it is never there by itself. */
+  readonly #asksConsole: boolean;
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(routerOrOptions: AnyRouter | AppOptions = defaultRouter) {
@@ -99,7 +102,7 @@ export class RpcApp {
     this.dispatcher = new Dispatcher(options);
     this.#log = this.dispatcher.log;
     const { config } = this.dispatcher;
-    this.#mountsConsole = options.console === true;
+    this.#asksConsole = options.console === true;
     const asks =
       authenticate &&
       createAuthenticator(
@@ -162,14 +165,14 @@ export class RpcApp {
     const { config, metrics } = dispatcher;
     const { maxConnections, note: filesNote } = fittingConnections(config);
     this.#refused.maxConnections = maxConnections;
+    const place = { host: at.host ?? host, port: at.port ?? port, socket: at.socket ?? socket };
+    const hasSite = config.console && (place.socket === '' || this.#asksConsole);
     const options = {
       ...this.#options,
-      host: at.host ?? host,
-      port: at.port ?? port,
-      socket: at.socket ?? socket,
+      ...place,
       sharedPort: at.sharedPort ?? sharedPort,
       maxConnections,
-      console: config.console ? this.#siteFor(isLoopback(at.host ?? host)) : undefined,
+      console: hasSite ? this.#siteFor(isLoopback(place.host)) : undefined,
     };
     const began = performance.now();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
@@ -195,7 +198,8 @@ export class RpcApp {
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
-    const consoleUrl = hasConsole ? new URL('/console/', calls.address.url).href : undefined;
+    const hasUrl = hasConsole && calls.address.socket === undefined;
+    const consoleUrl = hasUrl ? new URL('/console/', calls.address.url).href : undefined;
     const address = { ...calls.address, metricsUrl, consoleUrl };
     const { url } = address;
     const { transport } = calls;
@@ -216,7 +220,7 @@ export class RpcApp {
     const auth = toMountAuth(options, this.dispatcher, 'nodeHandler');
     // A failed start is told in the answers to calls. It must not be an unhandled rejection here.
     this.dispatcher.ready().catch(() => {});
-    const site = this.#mountsConsole ? this.#siteFor(false) : undefined;
+    const site = this.#asksConsole ? this.#siteFor(false) : undefined;
     const own = { ...this.#options, console: site };
     return createNodeHandler(this.dispatcher, own, auth) as NodeHandler<Request>;
   }

@@ -188,9 +188,10 @@ export const table = {
     group: 'Network',
     kind: onOff(),
     fallback: {
-      text: 'true where host is a loopback address and NODE_ENV is not production; false behind a mount',
-      from: ({ host, path }) =>
+      text: 'true where host is a loopback address and NODE_ENV is not production; false behind a mount and on a Unix socket',
+      from: ({ host, socket, path }) =>
         isLoopback(String(host)) &&
+        socket === '' &&
         process.env.NODE_ENV !== 'production' &&
         !isConsolePath(String(path)),
     },

@@ -192,6 +192,7 @@ describe('by default the console', () => {
         [true, true, true, false, false],
       );
       assert.equal(isOn({ path: '/console' }), false);
+      assert.equal(isOn({ socket: '/tmp/tandem.sock' }), false);
       process.env.NODE_ENV = 'production';
       assert.equal(isOn({}), false);
       assert.equal(isOn({ console: true, host: '0.0.0.0' }), true);

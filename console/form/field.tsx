@@ -1,35 +1,14 @@
-import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Draft } from '../schema/draft.ts';
 import { emptyDraft, toPointerPart } from '../schema/draft.ts';
 import { type JsonSchema, kindOf, type Placed, resolve } from '../schema/resolve.ts';
-import type { Faults } from '../schema/validate.ts';
+import { FaultsOfForm, type FieldProps, fieldId } from './contract.ts';
 import { ChoiceInput, JsonInput, NumberInput, SwitchInput, TextInput } from './inputs.tsx';
 import { ListField, TupleField } from './list-field.tsx';
 import { VariantField } from './variant-field.tsx';
 
-/** What is wrong with the params, by JSON Pointer. */
-export const FaultsOfForm = createContext<Faults>(new Map());
-
-export interface FieldProps {
-  readonly label: string;
-  /** JSON Pointer of the value. */
-  readonly path: string;
-  readonly placed: Placed;
-  readonly value: Draft;
-  readonly isRequired: boolean;
-  readonly onChange: (value: Draft) => void;
-  /** Beside the label: what removes an item, say. */
-  readonly extra?: ComponentChildren;
-}
-
-/** The id of the control for a value: what an error is about is focused by it. */
-export function fieldId(path: string): string {
-  return `field-${path.replaceAll(/[^\w-]/g, (c) => `_${c.charCodeAt(0).toString(16)}_`)}`;
-}
-
 /** A value of any schema, with its label, what it must be and what is wrong with it. */
-export function Field(props: FieldProps) {
+function Field(props: FieldProps) {
   const { label, path, placed, value, isRequired, onChange, extra } = props;
   const fault = useContext(FaultsOfForm).get(path);
   const { schema, root } = resolve(placed);
@@ -78,13 +57,17 @@ export function Field(props: FieldProps) {
         </legend>
         {notes}
         {kind.kind === 'object' && <Members {...inner} />}
-        {kind.kind === 'list' && <ListField {...inner} items={kind.items} label={label} />}
-        {kind.kind === 'tuple' && <TupleField {...inner} items={kind.items} />}
+        {kind.kind === 'list' && (
+          <ListField {...inner} Field={Field} items={kind.items} label={label} />
+        )}
+        {kind.kind === 'tuple' && <TupleField {...inner} Field={Field} items={kind.items} />}
       </fieldset>
     );
   }
   if (kind.kind === 'variants') {
-    return <VariantField {...props} variants={kind.variants} head={head} notes={notes} />;
+    return (
+      <VariantField {...props} Field={Field} variants={kind.variants} head={head} notes={notes} />
+    );
   }
   return (
     <div class="field">

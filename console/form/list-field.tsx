@@ -1,8 +1,8 @@
 import { type Draft, emptyDraft } from '../schema/draft.ts';
 import type { JsonSchema, Placed } from '../schema/resolve.ts';
-import { Field } from './field.tsx';
+import type { HoldsFields } from './contract.ts';
 
-interface ListProps {
+interface ListProps extends HoldsFields {
   readonly label: string;
   readonly path: string;
   readonly placed: Placed;
@@ -11,7 +11,7 @@ interface ListProps {
   readonly onChange: (value: Draft) => void;
 }
 
-export function ListField({ label, path, placed, value, items, onChange }: ListProps) {
+export function ListField({ Field, label, path, placed, value, items, onChange }: ListProps) {
   const list = Array.isArray(value) ? (value as Draft[]) : [];
   const itemPlaced = { schema: items, root: placed.root };
   return (
@@ -57,7 +57,7 @@ interface TupleProps extends Omit<ListProps, 'items' | 'label'> {
   readonly items: readonly JsonSchema[];
 }
 
-export function TupleField({ path, placed, value, items, onChange }: TupleProps) {
+export function TupleField({ Field, path, placed, value, items, onChange }: TupleProps) {
   const list = Array.isArray(value) ? (value as Draft[]) : [];
   return (
     <>

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import { emptyDraft } from '../schema/draft.ts';
 import { type JsonSchema, labelOf } from '../schema/resolve.ts';
 import { validate } from '../schema/validate.ts';
-import { Field, type FieldProps, fieldId } from './field.tsx';
+import { type FieldProps, fieldId, type HoldsFields } from './contract.ts';
 
-interface VariantProps extends FieldProps {
+interface VariantProps extends FieldProps, HoldsFields {
   readonly variants: readonly JsonSchema[];
   readonly head: VNode;
   readonly notes: VNode;
@@ -13,7 +13,7 @@ interface VariantProps extends FieldProps {
 
 /** A value that may have one of several forms: first which, then the value. */
 export function VariantField(props: VariantProps) {
-  const { path, placed, value, variants, onChange, extra, head, notes } = props;
+  const { path, placed, value, variants, onChange, extra, head, notes, Field } = props;
   const { root } = placed;
   const [chosen, choose] = useState(() =>
     value === undefined ? -1 : fitting(variants, value, root),

@@ -1,4 +1,5 @@
-import { FaultsOfForm, Members } from '../form/field.tsx';
+import { FaultsOfForm } from '../form/contract.ts';
+import { Members } from '../form/field.tsx';
 import { lazyPart } from '../parts/lazy-part.tsx';
 import { textOfDraft } from '../schema/draft.ts';
 import type { JsonSchema } from '../schema/resolve.ts';

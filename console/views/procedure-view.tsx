@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { fieldId } from '../form/field.tsx';
+import { fieldId } from '../form/contract.ts';
 import { AnswerView, repliesIn } from '../parts/answer-view.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { emptyDraft, fitsForm, textOfDraft, unparsedIn } from '../schema/draft.ts';

@@ -88,6 +88,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       item('In a server of your own', '/docs/mounting'),
       item('A service whole: media', '/docs/media'),
       item('Deployment', '/docs/deployment'),
+      item('The console', '/docs/console'),
       item('Operations', '/docs/operations'),
     ],
   },

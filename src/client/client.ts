@@ -5,6 +5,7 @@ import { decode, encode, type Hints } from './hints.ts';
 import type { CallOptions } from './method.ts';
 import type { Outcome } from './outcome.ts';
 import { createProxy } from './proxy.ts';
+import { resultOf } from './reply.ts';
 import type { Call, Fetch, HeadersSource } from './request.ts';
 import { run } from './run.ts';
 import type { StreamCallOptions, Transport } from './transport.ts';
@@ -72,14 +73,9 @@ export function createClient<C extends Contract<C> = Contract>(options: ClientOp
       };
     });
   };
-  const sendOne = async (call: Call, own?: CallOptions): Promise<unknown> => {
-    const [outcome] = (await sendAll([call], own)) as [Outcome];
-    if (outcome.ok) return outcome.result;
-    throw outcome.error;
-  };
   const begin = (notify: boolean) => (method: string, params?: unknown, own?: Own) => {
     const start = (async () => toCall(method, params, notify))();
-    const send = (call: Call) => sendOne(call, own);
+    const send = async (call: Call) => resultOf(await sendAll([call], own));
     return readable?.(start, send, known[method], own) ?? start.then(send);
   };
   const methods = {

@@ -39,7 +39,8 @@ export function toRequest(calls: readonly Call[]): Request {
     texts.push(params === undefined ? head : `${head.slice(0, -1)},"params":${params}}`);
     return { method, id };
   });
-  return { sent, body: calls.length === 1 ? texts.join() : `[${texts.join()}]` };
+  const body = texts.join();
+  return { sent, body: calls.length === 1 ? body : `[${body}]` };
 }
 
 type Facts = { -readonly [Name in keyof TransportFacts]: TransportFacts[Name] };

@@ -19,7 +19,7 @@ export {
   settle,
 } from './outcome.ts';
 /** @internal */
-export { readReplies as _a } from './reply.ts';
+export { readReplies as _a, resultOf as _o } from './reply.ts';
 export type { Endpoint, Fetch, FetchResponse, HeadersSource } from './request.ts';
 /** @internal */
 export { mayRepeat as _m } from './retry.ts';

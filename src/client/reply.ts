@@ -51,10 +51,16 @@ function idOf(reply: unknown): unknown {
 }
 
 function readOutcome(reply: unknown, method: string): Outcome | undefined {
-  const { result, error } = reply as { result?: unknown; error?: Partial<RpcError> | null };
+  const { result, error } = reply as { result?: unknown; error?: unknown };
   if ((result === undefined) === (error === undefined)) return undefined;
   if (error === undefined) return { ok: true, result };
-  if (!Number.isInteger(error?.code) || typeof error?.message !== 'string') return undefined;
-  const { code, message, data } = error as RpcError;
+  const { code, message, data } = (error ?? {}) as RpcError;
+  if (!Number.isInteger(code) || typeof message !== 'string') return undefined;
   return { ok: false, error: new RpcError(code, message, data, method) };
+}
+
+/** The result of a request of one call. @throws its error */
+export function resultOf([outcome]: readonly Outcome[]): unknown {
+  if (outcome?.ok) return outcome.result;
+  throw outcome?.error;
 }

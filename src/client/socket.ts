@@ -1,6 +1,7 @@
 import {
   RpcTransportError,
   _a as readReplies,
+  _o as resultOf,
   type Send,
   type Transport,
   _r as toRequest,
@@ -91,17 +92,14 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       const ids = sent.flatMap(({ id }) => id ?? []);
       const answer = new Promise<unknown>((resolve, reject) => {
         for (const id of ids) listeners.set(id, { onMessage: resolve, onLost: reject });
+        if (ids.length === 0) resolve('');
+        signal.addEventListener('abort', () => reject(signal.reason));
       });
-      const forget = (): void => {
-        for (const id of ids) listeners.delete(id);
-      };
-      signal.addEventListener('abort', forget);
       made.send(body);
       try {
-        return { reply: ids.length === 0 ? '' : await answer, facts: { url } };
+        return { reply: await answer, facts: { url } };
       } finally {
-        forget();
-        signal.removeEventListener('abort', forget);
+        for (const id of ids) listeners.delete(id);
       }
     };
 
@@ -109,23 +107,33 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       const made = await connect();
       signal.throwIfAborted();
       const { sent, body } = toRequest([call]);
+      const id = sent[0]?.id;
       let messages: Message[] = [];
-      let subscription: unknown;
+      let subscription: string | undefined;
       let failure: unknown;
       let wake = (): void => {};
-      const leave = (): void => {
-        listeners.delete(sent[0]?.id);
+      /** @returns JSON text of the params that end it; undefined: there is nothing to end */
+      const forget = (): string | undefined => {
+        const params = subscription && JSON.stringify([subscription]);
+        listeners.delete(id);
         listeners.delete(subscription);
-        if (subscription === undefined) return;
-        const params = JSON.stringify([subscription]);
-        made.send(toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]).body);
         subscription = undefined;
+        return params;
+      };
+      const leave = (): void => {
+        const params = forget();
+        if (params)
+          made.send(toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]).body);
       };
       const listener: Listener = {
         onMessage(message) {
-          const { id, result } = message;
+          const { result } = message;
           // A subscription begins with its reply, and its first values may come in the same turn.
-          if (id !== undefined && typeof result === 'string' && /^0x[\da-f]+$/.test(result)) {
+          if (
+            message.id !== undefined &&
+            typeof result === 'string' &&
+            /^0x[\da-f]+$/.test(result)
+          ) {
             subscription = result;
             listeners.set(result, listener);
             if (signal.aborted) leave();
@@ -140,10 +148,10 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
           wake();
         },
       };
-      listeners.set(sent[0]?.id, listener);
+      listeners.set(id, listener);
       signal.addEventListener('abort', () => {
         failure = signal.reason;
-        if (subscription !== undefined) leave();
+        if (subscription) leave();
         wake();
       });
       made.send(body);
@@ -154,13 +162,10 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
           const { method, params } = message;
           if (method !== undefined && method !== 'rpc.end') yield params?.result;
           else {
-            listeners.delete(subscription);
-            listeners.delete(sent[0]?.id);
-            subscription = undefined;
-            const reply = { ...message, ...params, id: sent[0]?.id };
-            const [outcome] = readReplies(sent, { reply, facts: { url } });
-            if (outcome?.ok) return outcome.result;
-            throw outcome?.error;
+            forget();
+            return resultOf(
+              readReplies(sent, { reply: { ...message, ...params, id }, facts: { url } }),
+            );
           }
         }
         if (messages.length > 0) continue;

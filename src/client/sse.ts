@@ -1,6 +1,12 @@
 import { type Bytes, eventsOf } from './event-lines.ts';
 import type { Transport } from './index.ts';
-import { _p as post, RpcTransportError, _a as readReplies, _r as toRequest } from './index.ts';
+import {
+  _p as post,
+  RpcTransportError,
+  _a as readReplies,
+  _o as resultOf,
+  _r as toRequest,
+} from './index.ts';
 import { createReadable, type StreamTransportOptions } from './stream.ts';
 
 /**
@@ -27,9 +33,7 @@ export function sse({ wait }: StreamTransportOptions = {}): Transport {
       } catch (cause) {
         throw new RpcTransportError('the stream broke off', { ...answer.facts, cause });
       }
-      const [outcome] = readReplies(sent, { ...answer, reply });
-      if (outcome?.ok) return outcome.result;
-      throw outcome?.error;
+      return resultOf(readReplies(sent, { ...answer, reply }));
     }, wait),
   });
 }

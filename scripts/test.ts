@@ -61,6 +61,7 @@ const long = [
   'test/http/event-stream/mounts.test.ts',
   'test/http/memory.test.ts',
   'test/modules/other-form.test.ts',
+  'test/nats/faults.test.ts',
   'test/service/clock.test.ts',
   'test/service/large.test.ts',
   'test/service/orphans.test.ts',

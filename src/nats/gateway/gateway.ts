@@ -195,7 +195,7 @@ export class Gateway {
     if (wasLate) this.#listensSince = now;
     if (!this.#options.connection.connected) return;
     for (const fetch of this.#fetches.values()) fetch.look(now);
-    for (const member of [...this.#members.values()]) this.#lookAt(member, now);
+    for (const member of this.#members.values()) this.#lookAt(member, now);
   }
 
   #lookAt(member: RemoteMember, now: number): void {

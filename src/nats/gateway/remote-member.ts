@@ -273,7 +273,7 @@ export class RemoteMember implements LinkOwner {
   #lose(reason: LossReason, isMeant: (sent: Sent) => boolean): void {
     const now = clockMs();
     let calls = 0;
-    for (const [ticket, sent] of [...this.#sent]) {
+    for (const [ticket, sent] of this.#sent) {
       if (!isMeant(sent)) continue;
       calls++;
       this.#sent.delete(ticket);

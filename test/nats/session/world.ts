@@ -75,7 +75,7 @@ export class World {
       this.#member = undefined;
       this.#running = [];
     } else if (event.type === 'giveUp') {
-      for (const ticket of [...this.#inFlight.keys()]) this.#answer(ticket, 'lost');
+      for (const ticket of this.#inFlight.keys()) this.#answer(ticket, 'lost');
       this.#gateway = new GatewaySession(this.#gateway.end);
     } else if (event.type === 'shrink') {
       this.#member?.shrink(replyBytes, (_, tickets) => ({

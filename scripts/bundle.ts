@@ -1,8 +1,8 @@
-/** What is published: the sources bundled, with the types of each file. */
+/** What is published, in two packages: the sources bundled, with the types of each file. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { buildConsole } from './console.ts';
 import { bundleTypeBox } from './typebox-plugin.ts';
 
@@ -19,7 +19,9 @@ const entries = {
   'src/modules/import-hooks': 'src/modules/import-hooks.ts',
   'workers/replica': 'workers/replica.ts',
 };
-/** In one file, for pages: it shares no code with the server. */
+/** In one file, for pages: it shares no code with the server. The package of its own, which the server's passes on. */
+const clientPackage = 'tandem-rpc-client';
+const clientFolder = 'packages/client';
 const clientEntry = 'src/client/index.ts';
 /** What a page loads beside it where it reads streams. They use the code and the classes of the client's file. */
 const transportEntries = ['src/client/sse.ts', 'src/client/socket.ts'];
@@ -49,6 +51,7 @@ const common = {
   sourcemap: true,
   // The sources are in the package: stack traces name them.
   sourcesContent: false,
+  metafile: true,
   write: false,
 } satisfies BuildOptions;
 
@@ -71,33 +74,87 @@ export async function bundleInto(root: string, to: string): Promise<void> {
     outbase: '.',
     tsconfig: 'tsconfig.build.json',
   };
-  const built = await Promise.all([
-    build({
-      ...own,
-      entryPoints: entries,
-      platform: 'node',
-      external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
-      plugins: [bundleTypeBox(join(root, 'bundled')), clientByName],
-      splitting: true,
-      // As deep as src/base/package-files.ts, which tells from its own place where the others lie.
-      chunkNames: 'src/chunks/[name]-[hash]',
-      // The sideEffects of package.json are for those who bundle the package: its own files may have some.
-      ignoreAnnotations: true,
-    }),
-    build({ ...own, ...forPages, entryPoints: [clientEntry] }),
-    build({
-      ...own,
-      ...forPages,
-      entryPoints: transportEntries,
-      plugins: [clientBeside],
-      splitting: true,
-      chunkNames: 'src/client/stream-[hash]',
-    }),
-  ]);
-  for (const { path, contents } of built.flatMap(({ outputFiles }) => outputFiles)) {
+  const built = await build({
+    ...own,
+    entryPoints: entries,
+    platform: 'node',
+    external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
+    plugins: [bundleTypeBox(join(root, 'bundled')), clientByName],
+    splitting: true,
+    // As deep as src/base/package-files.ts, which tells from its own place where the others lie.
+    chunkNames: 'src/chunks/[name]-[hash]',
+    // The sideEffects of package.json are for those who bundle the package: its own files may have some.
+    ignoreAnnotations: true,
+  });
+  for (const { path, contents } of built.outputFiles) {
     write(join(to, relative(dist, path)), contents);
   }
   write(join(to, checker.replace(/ts$/, 'js')), recheckAlone(root));
+  write(join(to, 'LICENSES.txt'), licencesOf(root, ['recheck', ...bundledFrom(built.metafile)]));
+  for (const entry of [clientEntry, ...transportEntries]) {
+    write(join(to, entry.replace(/ts$/, 'js')), passedOn(entry));
+  }
+}
+
+/** The packages whose code is in the bundle. */
+function bundledFrom({ inputs }: Metafile): string[] {
+  const names = Object.keys(inputs).flatMap(
+    (input) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? [],
+  );
+  return [...new Set(names)].sort();
+}
+
+/** @throws Error for a package without the text of its licence */
+function licencesOf(root: string, names: readonly string[]): string {
+  const texts = names.map((name) => {
+    const folder = join(root, 'node_modules', name);
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    if (file === undefined) throw new Error(`${name} is bundled, and has no licence`);
+    const text = readFileSync(join(folder, file), 'utf8').trim();
+    return `${name} ${readManifest(folder).version}\n\n${text}\n`;
+  });
+  const head = 'Code of these packages is in dist:\n';
+  return [head, ...texts].join(`\n${'-'.repeat(72)}\n\n`);
+}
+
+/** What the server's package has in place of a file of the client. */
+function passedOn(entry: string): string {
+  const name = basename(entry, '.ts');
+  return `export * from '${name === 'index' ? clientPackage : `${clientPackage}/${name}`}';\n`;
+}
+
+/**
+ * Writes the JavaScript of the client's package.
+ *
+ * @param to the folder that is to be its `dist`; its sources are to lie beside that, in `src`
+ */
+async function bundleClientInto(root: string, to: string): Promise<void> {
+  const dist = join(root, clientFolder, 'dist');
+  const own = {
+    ...common,
+    ...forPages,
+    absWorkingDir: root,
+    outdir: dist,
+    outbase: 'src/client',
+    tsconfig: 'tsconfig.build.json',
+  };
+  const built = await Promise.all([
+    build({ ...own, entryPoints: [clientEntry] }),
+    build({
+      ...own,
+      entryPoints: transportEntries,
+      plugins: [clientBeside],
+      splitting: true,
+      chunkNames: 'stream-[hash]',
+    }),
+  ]);
+  for (const { path, contents } of built.flatMap(({ outputFiles }) => outputFiles)) {
+    // The maps name the sources as they lie in the repository.
+    const text = path.endsWith('.map')
+      ? Buffer.from(contents).toString().replaceAll('../../../src/client/', '../src/')
+      : contents;
+    write(join(to, relative(dist, path)), text);
+  }
 }
 
 /** Without the package around it, whose Java and native forms nobody here runs: 52 MB. */
@@ -120,10 +177,26 @@ function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-/** @throws Error with the compiler's words */
+/**
+ * Writes the declarations of all sources.
+ *
+ * @throws Error with the compiler's words
+ */
 export function writeTypes(root: string, to: string): void {
+  compileTypes(root, join(root, 'tsconfig.build.json'), to);
+}
+
+/** Writes the declarations of the package, which has those of the client from the client's package. */
+export function writePackageTypes(root: string, to: string): void {
+  writeTypes(root, to);
+  for (const entry of [clientEntry, ...transportEntries]) {
+    write(join(to, entry.replace(/ts$/, 'd.ts')), passedOn(entry));
+  }
+}
+
+function compileTypes(root: string, project: string, to: string): void {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const args = ['-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', to];
+  const args = ['-p', project, '--emitDeclarationOnly', '--outDir', to];
   const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, ...args], {
     cwd: root,
     encoding: 'utf8',
@@ -140,6 +213,19 @@ function write(path: string, contents: string | Uint8Array): void {
 export async function buildPackage(root: string, to: string): Promise<void> {
   rmSync(to, { recursive: true, force: true });
   await bundleInto(root, to);
-  writeTypes(root, to);
+  writePackageTypes(root, to);
   await buildConsole(root, join(to, 'console'));
+}
+
+/**
+ * Builds the client's package anew into `folder`, beside its package.json.
+ *
+ * @param withTypes its declarations too, which take the compiler some seconds
+ */
+export async function buildClient(root: string, folder: string, withTypes = true): Promise<void> {
+  for (const name of ['dist', 'src']) rmSync(join(folder, name), { recursive: true, force: true });
+  await bundleClientInto(root, join(folder, 'dist'));
+  cpSync(join(root, 'src/client'), join(folder, 'src'), { recursive: true });
+  if (withTypes)
+    compileTypes(root, join(root, clientFolder, 'tsconfig.json'), join(folder, 'dist'));
 }

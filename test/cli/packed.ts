@@ -1,18 +1,19 @@
-/** The package as npm would install it, without the network. */
+/** The packages as npm would install them, without the network. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { bundleInto, writeTypes } from '../../scripts/bundle.ts';
+import { buildClient, bundleInto, writePackageTypes } from '../../scripts/bundle.ts';
 import { root } from '../files.ts';
 
 const modules = join(root, 'node_modules');
 
-function run(command: string, args: readonly string[], cwd: string): void {
-  execFileSync(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+function run(command: string, args: readonly string[], cwd: string): string {
+  return execFileSync(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
 }
 
 /**
- * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies.
+ * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies. The client's package is
+ * one of them.
  *
  * @param withTypes its declarations too, which take the compiler some seconds
  * @returns the command line's main file
@@ -20,7 +21,7 @@ function run(command: string, args: readonly string[], cwd: string): void {
 export async function installPacked(folder: string, withTypes = false): Promise<string> {
   const staging = join(folder, 'staging');
   await bundleInto(root, join(staging, 'dist'));
-  if (withTypes) writeTypes(root, join(staging, 'dist'));
+  if (withTypes) writePackageTypes(root, join(staging, 'dist'));
   const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     files: string[];
   };
@@ -29,21 +30,12 @@ export async function installPacked(folder: string, withTypes = false): Promise<
     if (name === 'dist' || name.includes('*')) continue;
     cpSync(join(root, name), join(staging, name), { recursive: true });
   }
-  run(
-    'npm',
-    ['pack', '--ignore-scripts', '--offline', '--silent', '--pack-destination', folder],
-    staging,
-  );
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
-
   const installed = join(folder, 'node_modules');
-  const own = join(installed, 'tandem-rpc');
-  mkdirSync(own, { recursive: true });
-  run('tar', ['-xzf', join(folder, tarball), '-C', own, '--strip-components=1'], folder);
+  const own = unpack(folder, staging, join(installed, 'tandem-rpc'));
+  await installPackedClient(folder, withTypes);
+  const packed = ['.bin', 'tandem-rpc', 'tandem-rpc-client'];
   for (const name of readdirSync(modules)) {
-    if (name !== '.bin' && name !== 'tandem-rpc') {
-      symlinkSync(join(modules, name), join(installed, name));
-    }
+    if (!packed.includes(name)) symlinkSync(join(modules, name), join(installed, name));
   }
   const main = join(own, 'dist/src/cli/main.js');
   mkdirSync(join(installed, '.bin'));
@@ -51,4 +43,27 @@ export async function installPacked(folder: string, withTypes = false): Promise<
   symlinkSync(main, join(installed, '.bin/tandem'));
   symlinkSync(join(modules, 'typescript/bin/tsc'), join(installed, '.bin/tsc'));
   return main;
+}
+
+/**
+ * Builds and packs the client's package, and unpacks it into `folder/node_modules`, beside nothing.
+ *
+ * @returns the folder of the package
+ */
+export async function installPackedClient(folder: string, withTypes = false): Promise<string> {
+  const staging = join(folder, 'staging-client');
+  for (const name of ['package.json', 'README.md', 'LICENSE']) {
+    cpSync(join(root, 'packages/client', name), join(staging, name), { recursive: true });
+  }
+  await buildClient(root, staging, withTypes);
+  return unpack(folder, staging, join(folder, 'node_modules/tandem-rpc-client'));
+}
+
+/** Packs a folder as npm does, and unpacks it. */
+function unpack(folder: string, staging: string, to: string): string {
+  const pack = ['pack', '--ignore-scripts', '--offline', '--silent', '--pack-destination', folder];
+  const tarball = run('npm', pack, staging).trim();
+  mkdirSync(to, { recursive: true });
+  run('tar', ['-xzf', join(folder, tarball), '-C', to, '--strip-components=1'], folder);
+  return to;
 }

@@ -1,0 +1,126 @@
+/** Both packages as npm packs them, each in an empty folder. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import { Router, RpcApp } from '../src/index.ts';
+import { installPacked, installPackedClient } from './cli/packed.ts';
+import { userEnvironment } from './compiled.ts';
+import { root } from './files.ts';
+
+async function run(cwd: string, args: readonly string[]): Promise<string> {
+  const options = { cwd, env: userEnvironment() };
+  const { stdout } = await promisify(execFile)(process.execPath, [...args], options);
+  return stdout;
+}
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-packages-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  return folder;
+}
+
+/** Calls, reads a stream both ways, and catches an error by its class. */
+const program = (client: string): string => `
+  import { createClient, RpcError } from '${client}';
+  import { webSocket } from '${client}/socket';
+  import { sse } from '${client}/sse';
+  const [url] = process.argv.slice(2);
+  const seen = [];
+  const client = createClient({ url, streams: sse() });
+  seen.push(await client.add({ a: 1, b: 2 }));
+  for await (const value of client.count({ to: 2 })) seen.push(value);
+  await client.none().catch((error) => seen.push(error instanceof RpcError && error.code));
+  if (globalThis.WebSocket) {
+    const socket = createClient({ url: url.replace('http', 'ws'), transport: webSocket() });
+    seen.push(await socket.add({ a: 2, b: 2 }));
+  } else seen.push(4);
+  console.log(JSON.stringify(seen));
+  process.exit();`;
+
+async function serve(): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const router = new Router();
+  router.rpc({ name: 'add', placement: 'inline' }, ({ a, b }) => Number(a) + Number(b));
+  router.rpc({ name: 'count', placement: 'inline' }, async function* ({ to }) {
+    for (let i = 1; i <= Number(to); i++) yield i * 10;
+  });
+  const app = new RpcApp({ router, port: 0, logLevel: 'silent' });
+  const { url } = await app.listen();
+  return { url, close: () => app.close() };
+}
+
+describe('the packages, packed', () => {
+  let server: Awaited<ReturnType<typeof serve>>;
+  before(async () => {
+    server = await serve();
+  });
+  after(() => server.close());
+
+  test('the client alone: it calls, it needs nothing else, and a page loads less than 3 KB of it', async () => {
+    const folder = emptyFolder();
+    const own = await installPackedClient(folder);
+    assert.deepEqual(readdirSync(join(folder, 'node_modules')), ['tandem-rpc-client']);
+    const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
+    assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
+    assert.deepEqual(readdirSync(own).sort(), [
+      'LICENSE',
+      'README.md',
+      'dist',
+      'package.json',
+      'src',
+    ]);
+    writeFileSync(join(folder, 'main.js'), program('tandem-rpc-client'));
+    assert.equal(await run(folder, ['main.js', server.url]), '[3,10,20,-32601,4]\n');
+
+    const { outputFiles } = await build({
+      stdin: { contents: `export { createClient } from './dist/index.js'`, resolveDir: own },
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      write: false,
+    });
+    const kilobytes = gzipSync(outputFiles[0]?.contents ?? '').length / 1024;
+    assert.ok(kilobytes < 3, `${kilobytes} KB`);
+    const [, told] =
+      /loads of it is ([\d.]+) KB/.exec(readFileSync(join(root, 'docs/client.md'), 'utf8')) ?? [];
+    assert.ok(Math.abs(Number(told) - kilobytes) < 0.15, `${kilobytes} KB, and ${told} are told`);
+  });
+
+  test("the server's package passes the same client on, with its types", async () => {
+    const folder = emptyFolder();
+    await installPacked(folder, true);
+    writeFileSync(join(folder, 'main.js'), program('tandem-rpc/client'));
+    assert.equal(await run(folder, ['main.js', server.url]), '[3,10,20,-32601,4]\n');
+    writeFileSync(
+      join(folder, 'typed.ts'),
+      `import { createClient, RpcError } from 'tandem-rpc/client';
+       import { sse } from 'tandem-rpc/client/sse';
+       import { webSocket } from 'tandem-rpc/client/socket';
+       import * as alone from 'tandem-rpc-client';
+       import { createCaller, Router } from 'tandem-rpc';
+       type Contract = { add: { params: { a: number }; result: number } };
+       const client = createClient<Contract>({ url: 'http://x', streams: sse() });
+       export const sum = (): Promise<number> => client.add({ a: 1 });
+       // @ts-expect-error: a is a number
+       export const wrong = () => client.add({ a: 'x' });
+       export const same: typeof alone.RpcError = RpcError;
+       export { createCaller, Router, webSocket };
+       console.log(alone.createClient === createClient, alone.RpcError === RpcError);`,
+    );
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    const flags = ['--module', 'nodenext', '--strict', '--target', 'es2022', '--types', 'node'];
+    await run(folder, [tsc, ...flags, '--skipLibCheck', 'typed.ts']);
+    assert.equal(await run(folder, ['typed.js']), 'true true\n');
+    const licences = readFileSync(
+      join(folder, 'node_modules/tandem-rpc/dist/LICENSES.txt'),
+      'utf8',
+    );
+    assert.match(licences, /^recheck \d.*^@sinclair\/typebox \d.*MIT/ms);
+  });
+});

@@ -1,0 +1,95 @@
+/** The Dockerfile, the compose file and Prometheus's, read against the options that there are. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { misspeltVariables, resolveConfig } from '../../src/config/config.ts';
+import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
+import { table } from '../../src/config/table.ts';
+import { root } from '../files.ts';
+import { readDockerfile } from './dockerfile.ts';
+
+const folder = join(root, 'examples/deployment');
+const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
+const { env, exposed, health, command } = readDockerfile(read('Dockerfile'));
+const options = Object.entries(table) as [string, Option<unknown>][];
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly command?: readonly string[];
+        readonly environment?: Readonly<Record<string, string>> | readonly string[];
+        readonly ports?: readonly string[];
+        readonly stop_grace_period?: string;
+        readonly volumes?: readonly string[];
+      }
+    >
+  >;
+}
+const { services } = parse(read('compose.yaml'), { merge: true }) as Compose;
+
+/** What a service of the compose file gives the process beside the image's own environment. */
+function environmentOf(name: string): Record<string, string> {
+  const own = Object.entries(services[name]?.environment ?? {});
+  return { ...env, ...Object.fromEntries(own.map(([key, value]) => [key, filled(value)])) };
+}
+
+function filled(value: string): string {
+  return value.replace(/\$\{\w+\}/g, 'secret');
+}
+
+/** The `--flags` of a command line of this package. */
+function flagsOf(line: readonly string[]): string[] {
+  return line.filter((word) => word.startsWith('--'));
+}
+
+describe('the files for containers', () => {
+  test('name variables that there are, with values that are allowed', () => {
+    const known = options.flatMap(([name, option]) => variablesOf(name, option));
+    for (const given of [env, environmentOf('gateway'), environmentOf('member')]) {
+      const own = Object.keys(given).filter((name) => name.startsWith('TANDEM_'));
+      assert.deepEqual(
+        own.filter((name) => !known.includes(name)),
+        [],
+      );
+      assert.deepEqual(misspeltVariables(given), []);
+      assert.equal(resolveConfig({}, given).host, '0.0.0.0');
+    }
+    assert.deepEqual(resolveConfig({}, environmentOf('member')).nats.length, 1);
+  });
+
+  test('have flags that there are, and commands of this package', () => {
+    const flags = options.flatMap(([name, option]) => [
+      `--${flagOf(name, option)}`,
+      `--no-${flagOf(name, option)}`,
+    ]);
+    for (const line of [command, services.gateway?.command ?? []]) {
+      assert.equal(line[0], 'node_modules/.bin/tandem');
+      assert.ok(['serve', 'gateway'].includes(line[1] ?? ''));
+      for (const flag of flagsOf(line)) assert.ok(flags.includes(flag), flag);
+    }
+  });
+
+  test('have the ports, paths and times of those options', () => {
+    const config = resolveConfig({}, env);
+    assert.deepEqual(exposed, [config.port, config.metricsPort]);
+    assert.ok(health.includes(`http://127.0.0.1:${config.metricsPort}/readyz`));
+    assert.deepEqual(services.gateway?.ports, [`${config.port}:${config.port}`]);
+    const [scrape] = parse(read('prometheus.yml')).scrape_configs[0].dns_sd_configs;
+    assert.equal(scrape.port, config.metricsPort);
+    for (const name of scrape.names) assert.ok(name in services, name);
+    for (const name of ['gateway', 'member']) {
+      const seconds = Number.parseInt(services[name]?.stop_grace_period ?? '', 10);
+      assert.ok(seconds * 1000 >= config.shutdownGraceMs + 5000);
+    }
+  });
+
+  test('mount files that are there', () => {
+    for (const { volumes = [] } of Object.values(services)) {
+      for (const volume of volumes) readFileSync(join(folder, volume.split(':')[0] ?? ''));
+    }
+  });
+});

@@ -16,6 +16,7 @@ export const pages: readonly string[] = [
   'README.md',
   'CHANGELOG.md',
   'SECURITY.md',
+  'CONTRIBUTING.md',
   ...pagesIn('docs'),
   'examples/README.md',
 ];

@@ -7,7 +7,8 @@ import type { Project } from './project.ts';
 import { printedPattern, type Step } from './story.ts';
 
 /** A command that prints where it listens goes on: the commands behind it are typed into another terminal. */
-const listens = /listen(?:s|ing) (?:on|at) https?:\/\/[\d.a-z]+:(\d+)/;
+const listens =
+  /(?:listen(?:s|ing) (?:on|at) https?:\/\/|Listening for client connections on )[\d.a-z]+:(\d+)/;
 const lastOfBanner = /\nTry it:\n {2}curl .*\n/;
 /** Ctrl+C, as a terminal shows it. */
 const interrupt = /^\^C\n?/m;
@@ -105,7 +106,9 @@ export class Terminal {
     const earlier = this.#servers.find((server) => server.port === port);
     if (earlier !== undefined) await this.#stop(earlier, 'SIGTERM');
     // In place of the shell, so that signals reach it.
-    const command = `exec env ${line.replace(/--port \d+/, '--port 0')}`;
+    // Any port: 0 for this package, -1 for the server of NATS.
+    const anywhere = line.replace(/--port \d+/, '--port 0').replace(/-p \d+/, '-p -1');
+    const command = `exec env ${anywhere}`;
     const running = this.#start(this.#withPorts(command));
     const server = { running, port };
     this.#servers.push(server);

@@ -1,4 +1,12 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type DefaultTheme, defineConfig } from 'vitepress';
@@ -46,74 +54,45 @@ const vueOfSite = {
     ssr && /^vue(\/|$)/.test(id) ? { id, external: true } : null,
 };
 
-const item = (text: string, link: string): DefaultTheme.SidebarItem => ({ text, link });
+/** A page by its heading. */
+function item(page: string): DefaultTheme.SidebarItem {
+  const [, text = page] = /^# (.+)$/m.exec(readFileSync(join(root, `${page}.md`), 'utf8')) ?? [];
+  return { text, link: `/${page.replace(/README$/, '')}` };
+}
+
+/** The pages that the list of a folder's README links to, in its order. */
+function itemsOf(folder: string): DefaultTheme.SidebarItem[] {
+  const list = readFileSync(join(root, folder, 'README.md'), 'utf8');
+  const names = Array.from(
+    list.matchAll(/^(?:-|\d+\.) \[.*?\]\((\w[\w-]*)\.md\)/gm),
+    ([, name]) => name,
+  );
+  return names.map((name) => item(`${folder}/${name}`));
+}
+
+const reference = [
+  'docs/reference/options',
+  'docs/reference/api/README',
+  'docs/protocol',
+  'CHANGELOG',
+];
+const curious = ['curious', 'architecture', 'reliability', 'security', 'benchmark', 'testing'].map(
+  (name) => `docs/${name}`,
+);
+const single = 'docs/coming-from';
+/** Every other page of docs, so that none is forgotten. */
+const depth = readdirSync(join(root, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name.slice(0, -'.md'.length)}`)
+  .filter((page) => ![...reference, ...curious, single].includes(page));
 
 const sidebar: DefaultTheme.SidebarItem[] = [
-  {
-    text: 'Guide',
-    items: [
-      item('Your first service', '/docs/guide/first-service'),
-      item('Where code runs', '/docs/guide/where-code-runs'),
-      item('Who may call', '/docs/guide/auth'),
-      item('State and databases', '/docs/guide/state'),
-      item('Errors', '/docs/guide/errors'),
-      item('Streams', '/docs/guide/streams'),
-      item('Tests', '/docs/guide/tests'),
-      item('Deploy', '/docs/guide/deploy'),
-    ],
-  },
-  {
-    text: 'Recipes',
-    collapsed: true,
-    items: [
-      item('Uploads with sharp', '/docs/recipes/uploads'),
-      item('SQLite', '/docs/recipes/sqlite'),
-      item('Express and Fastify, one login', '/docs/recipes/shared-login'),
-      item('Browsers and CORS', '/docs/recipes/browsers'),
-      item('nginx in front', '/docs/recipes/nginx'),
-      item('Docker and Kubernetes', '/docs/recipes/containers'),
-      item('OpenTelemetry', '/docs/recipes/tracing'),
-    ],
-  },
-  { text: 'Coming from ...', link: '/docs/coming-from' },
-  {
-    text: 'Depth',
-    collapsed: true,
-    items: [
-      item('Procedures', '/docs/procedures'),
-      item('Where code runs, whole', '/docs/where-code-runs'),
-      item('Streams, whole', '/docs/streams'),
-      item('The client', '/docs/client'),
-      item('Contracts and the command line', '/docs/codegen'),
-      item('In a server of your own', '/docs/mounting'),
-      item('A service whole: media', '/docs/media'),
-      item('Deployment', '/docs/deployment'),
-      item('The console', '/docs/console'),
-      item('Operations', '/docs/operations'),
-    ],
-  },
-  {
-    text: 'Reference',
-    collapsed: true,
-    items: [
-      item('Options', '/docs/reference/options'),
-      item('API', '/docs/reference/api/'),
-      item('The wire', '/docs/protocol'),
-      item('Changelog', '/CHANGELOG'),
-    ],
-  },
-  {
-    text: 'For the curious',
-    collapsed: true,
-    items: [
-      item('What is left out, and why', '/docs/curious'),
-      item('Architecture', '/docs/architecture'),
-      item('Reliability', '/docs/reliability'),
-      item('Security', '/docs/security'),
-      item('Benchmark', '/docs/benchmark'),
-      item('Testing', '/docs/testing'),
-    ],
-  },
+  { text: 'Guide', items: itemsOf('docs/guide') },
+  { text: 'Recipes', collapsed: true, items: itemsOf('docs/recipes') },
+  item(single),
+  { text: 'Depth', collapsed: true, items: depth.map(item) },
+  { text: 'Reference', collapsed: true, items: reference.map(item) },
+  { text: 'For the curious', collapsed: true, items: curious.map(item) },
 ];
 
 export default defineConfig({

@@ -116,6 +116,11 @@ export default defineConfig({
     config(md) {
       const render = md.renderer.rules.link_open;
       if (render === undefined) throw new Error('VitePress renders links by another rule now');
+      // Pictures in HTML: Vue takes a path without a dot for the name of a package.
+      for (const rule of ['html_block', 'html_inline'] as const) {
+        md.renderer.rules[rule] = (tokens, index) =>
+          (tokens[index]?.content ?? '').replace(/ (src|srcset)="(?=\w+[/.])/g, ' $1="./');
+      }
       md.renderer.rules.link_open = (tokens, index, options, env, self) => {
         const token = tokens[index];
         const href = token?.attrGet('href');

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { WebSocketServer } from 'ws';
 import { boundedEventsOf } from '../../src/cli/tools/bounded-events.ts';
+import { callSocket } from '../../src/cli/tools/call-socket.ts';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { CommandLine } from './command-line.ts';
 import { startCli } from './process.ts';
@@ -175,5 +177,30 @@ describe('the reader of events', () => {
       read(`data: ${'x'.repeat(200)}`),
       /^Error: an event is longer than 150 bytes$/,
     );
+  });
+});
+
+describe('a call over a WebSocket', () => {
+  it('leaves no socket behind that only a timer would end', async (t) => {
+    // Neither side's timer ends the connection: it ends because both say so.
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    t.after(() => server.close());
+    const closed = once(server, 'connection').then(([socket]) => {
+      socket.once('message', () => socket.send('{"jsonrpc":"2.0","id":1,"result":5}'));
+      return once(socket, 'close');
+    });
+    await once(server, 'listening');
+    const call = { method: 'five', params: undefined, notify: false };
+    const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const outcome = await callSocket(
+      url,
+      call,
+      { headers: {}, timeoutMs: undefined },
+      async () => {},
+      new AbortController().signal,
+    );
+    assert.equal(outcome?.ok, true);
+    assert.equal((await closed)[0], 1005);
   });
 });

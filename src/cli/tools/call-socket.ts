@@ -43,7 +43,12 @@ export async function callSocket(
     perMessageDeflate: false,
     handshakeTimeout: timeoutMs ?? handshakeMs,
   });
-  const leave = (): void => socket.close();
+  const leave = (): void => {
+    socket.close();
+    // A socket that is paused would not read the server's goodbye, and hold the process until its timer ends it.
+    socket.removeAllListeners('message');
+    socket.resume();
+  };
   try {
     const messages = messagesOf(socket, signal);
     await messages.opened;

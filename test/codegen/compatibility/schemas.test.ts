@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Comparison } from '../../../src/codegen/compatibility/comparison.ts';
+import { References } from '../../../src/codegen/references.ts';
 import { compareParams, compareResults } from './apis.ts';
 
 type Case = readonly [what: string, before: unknown, after: unknown, lines: readonly string[]];
@@ -394,7 +395,8 @@ describe('schemas of strangers', () => {
             ],
           };
     const budget = { left: 1000 };
-    const part = (schema: object) => [{ schema, root: schema }];
+    const references = new References({});
+    const part = (schema: object) => [{ schema, root: schema, references }];
     const before = part(level(9, text));
     const findings = new Comparison('params', budget).within(before, part(level(9, number)), '');
     assert.deepEqual(

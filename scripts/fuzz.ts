@@ -1,5 +1,6 @@
 /**
- * `npm run fuzz -- --minutes 5 [--only bodies|http|frames|schemas|schema-work|pooled-schemas|pool] [--seed N [--path P]]`: throws hostile
+ * `npm run fuzz -- --minutes 5 [--only bodies|http|frames|schemas|schema-work|tool-schemas|pooled-schemas|pool]
+ * [--seed N [--path P]]`: throws hostile
  * data at the service until the time is over, each kind in turn. Prints how many cases ran. Exits with 1 at the first case
  * that fails, and prints its seed, its path and the shrunk case. The seed and the path repeat the case.
  */

@@ -61,6 +61,7 @@ const long = [
   'test/hostile/json.test.ts',
   'test/http/event-stream/mounts.test.ts',
   'test/http/memory.test.ts',
+  'test/mcp/clients-on-stdio.test.ts',
   'test/modules/other-form.test.ts',
   'test/nats/faults.test.ts',
   'test/packages.test.ts',

@@ -21,7 +21,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   modules: ['base', 'router'],
   dispatch: ['base', 'jsonrpc', 'router'],
   pool: ['base', 'jsonrpc', 'router', 'modules', 'dispatch'],
-  http: ['base', 'jsonrpc', 'router', 'dispatch'],
+  mcp: ['base', 'jsonrpc', 'router', 'dispatch'],
+  http: ['base', 'jsonrpc', 'router', 'dispatch', 'mcp'],
   console: ['base', 'observe', 'jsonrpc', 'dispatch', 'http'],
   nats: ['base', 'jsonrpc', 'router', 'dispatch'],
   service: [
@@ -71,6 +72,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'router',
     'modules',
+    'mcp',
     'http',
     'nats',
     'service',

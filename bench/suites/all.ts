@@ -6,6 +6,7 @@ import { hop } from './hop.ts';
 import { http } from './http.ts';
 import { isolation } from './isolation.ts';
 import { limits } from './limits.ts';
+import { mcp } from './mcp.ts';
 import { micro } from './micro.ts';
 import { mixture } from './mixture.ts';
 import { packageSuite } from './package.ts';
@@ -29,6 +30,7 @@ export const suites: readonly Suite[] = [
   streams,
   sockets,
   cluster,
+  mcp,
   scaling,
   growth,
   start,

@@ -29,6 +29,7 @@ import { type ModuleWatch, watchModules } from '../service/watch.ts';
 import { logHookFault } from '../service/worker-log.ts';
 import { assertHook, type Hooks } from './hooks.ts';
 import { type Listening, listenForAll, mostOperators } from './listening.ts';
+import { createMcpServer, warnOfNoTools } from './mcp.ts';
 import { Membership } from './membership.ts';
 import { type MountOptions, toMountAuth } from './mount-options.ts';
 import { flattened, type NatsOptions } from './nats-options.ts';
@@ -66,6 +67,8 @@ export interface Address {
   readonly socket: string | undefined;
   /** The URL of the JSON-RPC path, as a client on this machine writes it; `http+unix://%2Frun%2Frpc.sock/rpc`. */
   readonly url: string;
+  /** The URL at which agents find the procedures as tools; undefined where the option `mcp` is off. */
+  readonly mcpUrl: string | undefined;
   /** The URL of /metrics; undefined where the option `metrics` is off. */
   readonly metricsUrl: string | undefined;
   /**
@@ -115,6 +118,9 @@ export class RpcApp {
       ...config,
       authenticate: asks,
       callerHeader: headerOf(config.fairBy),
+      mcp: config.mcp
+        ? { path: config.mcpPath, server: createMcpServer(this.dispatcher) }
+        : undefined,
       sharedPort: false,
       console: undefined,
       serves: 'all',
@@ -196,15 +202,17 @@ export class RpcApp {
     for (const note of [...startupNotes(options), ...filesNote, ...consoleNote]) options.warn(note);
     const coreNote = dispatcher.stats().pool && oneCoreNote(coresHere());
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
+    if (options.mcp !== undefined) warnOfNoTools(options.mcp.server, this.#log);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
+    const mcpUrl = options.mcp && new URL(options.mcp.path, calls.address.url).href;
     const hasUrl = hasConsole && calls.address.socket === undefined;
     const consoleUrl = hasUrl ? new URL('/console/', calls.address.url).href : undefined;
-    const address = { ...calls.address, metricsUrl, consoleUrl };
+    const address = { ...calls.address, mcpUrl, metricsUrl, consoleUrl };
     const { url } = address;
     const { transport } = calls;
     const ms = Math.round(performance.now() - began);
-    this.#log.info({ event: 'ready', url, metricsUrl, consoleUrl, transport, ms }, 'ready');
+    this.#log.info({ event: 'ready', url, mcpUrl, metricsUrl, consoleUrl, transport, ms }, 'ready');
     return address;
   }
 

@@ -17,6 +17,8 @@ export interface BannerFacts {
   readonly url: string;
   /** undefined: there is no console. */
   readonly consoleUrl: string | undefined;
+  /** Where agents connect; undefined: nowhere. */
+  readonly mcpUrl: string | undefined;
   readonly version: string;
   readonly processes: number;
   /** Workers of each process. */
@@ -138,8 +140,11 @@ export function banner(app: Served, facts: BannerFacts): string {
   const threads = processes * threadsOf({ ...facts, groups });
   const all = threads === 1 ? '1 thread' : `${threads} threads`;
   const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${workers}, ${all} in all, on ${coresText(cores)})`;
+  const { mcpUrl } = facts;
+  const agents = mcpUrl === undefined ? [] : [`  agents (MCP) connect to ${reachable(mcpUrl)}`];
   return [
     head,
+    ...agents,
     ...Object.entries(groups).map(groupRow),
     '',
     ...procedureRows(app),

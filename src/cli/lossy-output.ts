@@ -8,9 +8,13 @@ const mostWaiting = 1024 * 1024;
  * Keeps trouble with stdout and stderr from harming the service. Where the reader has gone (`| head -1`), the disk is
  * full or the reader stands still, output is lost and counted: the process goes on, and its memory does not grow. The
  * threads of workers write through this thread, so their output is covered too.
+ *
+ * @param streams stdout and stderr, unless one of them carries more than a person reads
  */
-export function makeOutputLossy(): void {
-  for (const stream of [process.stdout, process.stderr]) {
+export function makeOutputLossy(
+  streams: readonly Writable[] = [process.stdout, process.stderr],
+): void {
+  for (const stream of streams) {
     stream.on('error', noteLostOutput);
     loseWhatFails(stream);
     loseWhatIsTooMuch(stream);

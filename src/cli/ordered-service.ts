@@ -72,10 +72,10 @@ async function start(order: StartOrder): Promise<void> {
   // Ready comes before listening: the system must give connections only to a process that answers at once.
   await app.dispatcher.ready();
   if (isFirst && sharesPort) await freePorts(config);
-  const { url, consoleUrl } = await app.listen({ sharedPort: sharesPort });
+  const { url, mcpUrl, consoleUrl } = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const authenticates = hooks.authenticate !== undefined;
-  const facts = { ...config, url, consoleUrl, version, cores: coresHere(), authenticates };
+  const facts = { ...config, url, mcpUrl, consoleUrl, version, cores: coresHere(), authenticates };
   const text = banner(app, facts);
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { fail, printFailure } from './failure.ts';
+import { addMcp } from './mcp/mcp-command.ts';
 import { addGateway, addServe } from './serve-command.ts';
 import { addContractCommands } from './tools/contract-commands.ts';
 import { addProjectCommands } from './tools/project-commands.ts';
@@ -16,6 +17,7 @@ Examples:
   tandem serve ./procedures.ts
   tandem serve ./procedures.mjs --port 9000 --workers 4
   TANDEM_LOG_LEVEL=warn tandem serve ./a.js ./b.js --timeout 10s --max-body 1mb
+  tandem mcp ./procedures.ts
   tandem init my-service
   tandem list http://127.0.0.1:8000/rpc
   tandem call http://127.0.0.1:8000/rpc math.add '{"a":1,"b":2}'
@@ -45,6 +47,7 @@ function createProgram(): Command {
     .exitOverride();
   addServe(program, version);
   addGateway(program, version);
+  addMcp(program);
   addContractCommands(program);
   addTop(program);
   addProjectCommands(program, version);

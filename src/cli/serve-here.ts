@@ -32,11 +32,19 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
   };
   const stopping = stopOnSignals({ stop, kill: () => {} }, log);
   try {
-    const { url, consoleUrl } = await app.listen();
+    const { url, mcpUrl, consoleUrl } = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
     const authenticates = hooks.authenticate !== undefined;
-    const facts = { ...config, url, consoleUrl, version, cores: coresHere(), authenticates };
+    const facts = {
+      ...config,
+      url,
+      mcpUrl,
+      consoleUrl,
+      version,
+      cores: coresHere(),
+      authenticates,
+    };
     printBanner(banner(app, facts));
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.

@@ -25,7 +25,14 @@ export type ConfigOptions = {
 };
 
 /** Options that are lists. Code may pass a single entry instead of a list. */
-type Listed = 'corsOrigin' | 'corsHeaders' | 'allowedHosts' | 'trustedProxies' | 'nats' | 'service';
+type Listed =
+  | 'corsOrigin'
+  | 'corsHeaders'
+  | 'allowedHosts'
+  | 'trustedProxies'
+  | 'nats'
+  | 'service'
+  | 'mcpTools';
 
 export const optionNames = Object.keys(table) as readonly OptionName[];
 
@@ -170,19 +177,30 @@ function assertTogether(config: Config): void {
       `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
     );
   }
-  if (config.console && isConsolePath(config.path)) {
+  assertPath('path', config.path, config);
+  if (!config.mcp) return;
+  assertPath('mcpPath', config.mcpPath, config);
+  if (config.mcpPath === config.path) {
     throw new StartupError(
-      `option path: ${config.path} is where the console is; choose another path or turn console off`,
+      `option mcpPath: ${config.path} is the path of the calls; choose another one`,
     );
   }
-  if (config.metrics && config.path === '/metrics') {
+}
+
+function assertPath(option: string, path: string, { metrics, health, ...rest }: Config): void {
+  if (rest.console && isConsolePath(path)) {
     throw new StartupError(
-      'option path: /metrics shows the metrics; choose another path or turn metrics off',
+      `option ${option}: ${path} is where the console is; choose another path or turn console off`,
     );
   }
-  if (config.health && (config.path === '/healthz' || config.path === '/readyz')) {
+  if (metrics && path === '/metrics') {
     throw new StartupError(
-      `option path: ${config.path} answers health checks; choose another path or turn health off`,
+      `option ${option}: /metrics shows the metrics; choose another path or turn metrics off`,
+    );
+  }
+  if (health && (path === '/healthz' || path === '/readyz')) {
+    throw new StartupError(
+      `option ${option}: ${path} answers health checks; choose another path or turn health off`,
     );
   }
 }

@@ -269,6 +269,22 @@ export function hosts(): Kind<readonly string[]> {
   };
 }
 
+/** Names of procedures, in which a star stands for any characters. The word `all` is the empty list. */
+export function procedurePatterns(): Kind<readonly string[]> {
+  return {
+    placeholder: 'names',
+    allowed: 'all, or names of procedures like math.add, math.*, separated by commas',
+    repeatable: true,
+    fromText: splitList,
+    check: (value) => {
+      const list: unknown = typeof value === 'string' ? [value] : value;
+      if (Array.isArray(list) && list.length === 1 && list[0] === 'all') return Object.freeze([]);
+      return checkList(list, /^[A-Za-z_*][\w\-./:*]{0,255}$/);
+    },
+    toText: (value: readonly string[]) => value.join(',') || 'all',
+  };
+}
+
 /** Addresses and networks of them, `10.0.0.0/8`, and the word `unix`; the word `none` is the empty list. */
 export function addresses(): Kind<readonly string[]> {
   return {

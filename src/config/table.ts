@@ -14,6 +14,7 @@ import {
   onOff,
   origins,
   portOr,
+  procedurePatterns,
   switchOrOneOf,
   text,
 } from './kinds.ts';
@@ -573,6 +574,38 @@ export const table = {
     about: 'Refuse requests without "jsonrpc": "2.0"',
     reason: 'leaving it out is common, and harms nobody',
   }),
+  mcp: option({
+    group: 'Protocol',
+    kind: onOff(),
+    fallback: false,
+    about: 'Offer the procedures as tools to agents, by the Model Context Protocol',
+    reason: 'offering procedures to models is a decision, not a default',
+  }),
+  mcpPath: option({
+    group: 'Protocol',
+    kind: text('path', 'a path like /mcp', /^\/[A-Za-z0-9._~!$&'()+,;=@%/-]{0,255}$/),
+    fallback: '/mcp',
+    about: 'The path that agents post to',
+    reason: 'what hosts of agents propose',
+  }),
+  mcpTools: option({
+    group: 'Protocol',
+    kind: procedurePatterns(),
+    fallback: Object.freeze([]),
+    about: 'Procedures that are offered to agents: names, or math.*; none: all; repeatable',
+    reason: 'a model reads every tool before each of its turns: long lists cost context',
+  }),
+  mcpName: option({
+    group: 'Protocol',
+    kind: text(
+      'name',
+      'a name of up to 64 letters, digits, - _ . and blanks',
+      /^[\w.-][\w .-]{0,63}$/,
+    ),
+    fallback: 'tandem-rpc',
+    about: 'What agents are told that this server is called',
+    reason: 'people see it in their host, beside other servers',
+  }),
   introspection: option({
     group: 'Protocol',
     kind: onOff(),
@@ -584,8 +617,8 @@ export const table = {
     group: 'Protocol',
     kind: switchOrOneOf('refuse', 'off', 'log'),
     fallback: {
-      text: 'refuse; log where NODE_ENV is production',
-      from: () => (process.env.NODE_ENV === 'production' ? 'log' : 'refuse'),
+      text: 'refuse; log where NODE_ENV is production, without mcp',
+      from: ({ mcp }) => (process.env.NODE_ENV === 'production' && mcp !== true ? 'log' : 'refuse'),
     },
     about:
       'A result that does not match the declared return type fails its call, is logged and sent, or is not looked for; members that are not declared are never sent',

@@ -1,4 +1,5 @@
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
+import type { Procedure } from '../router/types.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 import type { GoesToSink, ReplySink } from './reply-sink.ts';
@@ -20,6 +21,14 @@ export interface Document {
 
 /** `tandem`: the introspection document. */
 export type DocumentFormat = 'tandem' | 'openrpc';
+
+/** The procedures of a service as they are now. A registration or a reload makes another one. */
+export interface ServedProcedures {
+  /** By name, in the order of registration. */
+  readonly table: ReadonlyMap<string, Procedure>;
+  /** Grows with each change of the same table. */
+  readonly version: number;
+}
 
 /** The figures of a service, made into text when somebody asks for them. */
 export interface MetricsText {
@@ -92,4 +101,9 @@ export interface Service {
   readonly metrics: MetricsText | undefined;
   /** What describes the procedures; undefined while there is none: starting, or closed. */
   introspect(format: DocumentFormat): Document | undefined;
+  /**
+   * The procedures themselves, for a transport whose protocol describes them in a way of its own. A promise while the
+   * service starts; undefined: it has ended, or could not start. Never throws, never rejects.
+   */
+  served(): ServedProcedures | undefined | Promise<ServedProcedures | undefined>;
 }

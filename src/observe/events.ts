@@ -5,6 +5,7 @@ export const logEvents = {
   'synchronous-inline': 'synchronous procedures of a router without modules run on the main thread',
   'no-procedures': 'a router that is served has no procedure',
   'group-unused': 'a group of workers is configured that no procedure names: it gets no workers',
+  'mcp-tools': 'a pattern of mcpTools names no procedure',
   'http-warning': 'something about the HTTP server that an operator should know',
   'one-core':
     'a service with workers starts where there is one core, which they share with the front end',

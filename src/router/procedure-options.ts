@@ -41,6 +41,10 @@ const rules: Readonly<Record<OptionName, Rule>> = {
     valid: isPlain,
     expected: 'an object: { readOnly?, idempotent?, destructive?, openWorld? }',
   },
+  tool: {
+    valid: (value) => value === false || value === 'content',
+    expected: "false or 'content'",
+  },
   doc: { valid: (value) => typeof value === 'string', expected: 'a string' },
   placement: {
     valid: (value) => value === 'inline' || value === 'worker' || value === 'auto',
@@ -93,7 +97,12 @@ export function assertOptions(
   }
   if ('use' in options && options.use !== undefined) assertUseList(options.use, where);
   if ('name' in options && options.name !== undefined) assertName(options.name, where);
-  const { placement, group } = options as ProcedureOptions;
+  const { placement, group, tool, returns } = options as ProcedureOptions;
+  if (tool === 'content' && returns !== undefined) {
+    throw new RegistrationError(
+      `${where}: option tool says what is returned, { content: [...] }: leave returns out`,
+    );
+  }
   if (placement === 'inline' && group !== undefined) {
     throw new RegistrationError(
       `${where}: option group (${group}) is for workers, and placement is 'inline': leave one of the two out`,

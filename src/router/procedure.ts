@@ -15,6 +15,7 @@ import {
 import type { ParamsSchema } from './schema/shape.ts';
 import type { ParamsOf, ResultSchema } from './schema/sides.ts';
 import { type CompiledYields, compileYields, streamRules } from './stream/stream-rules.ts';
+import { toolContent } from './tool-content.ts';
 import type {
   EntryFor,
   Handler,
@@ -74,7 +75,7 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
   return {
     options,
     params: compileParams(options.params, where, options.placement),
-    returns: compileReturns(options.returns, where),
+    returns: compileReturns(options.tool === 'content' ? toolContent() : options.returns, where),
     yields: compileYields(options, where),
     errors: compileErrors(options.errors, where),
     effects: compileEffects(options.effects, where),
@@ -101,6 +102,7 @@ export function buildProcedure(
     errors,
     doc: options.doc ?? null,
     effects,
+    tool: options.tool,
     isAsync: options.async === true || isAsyncFunction(handler),
     ignoresContext: links.length === 0 && ignoresContext(handler),
     placement: options.placement ?? 'auto',

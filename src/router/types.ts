@@ -70,6 +70,12 @@ export interface ProcedureOptions<
   readonly use?: UseList<E, Xs> | undefined;
   /** What the procedure does to the world: shown in the documents, used by clients. */
   readonly effects?: Effects | undefined;
+  /**
+   * What the procedure is to agents, where the service offers its procedures to them (option `mcp`). `false`: it is left
+   * out. `'content'`: its handler returns what a model is shown, `{ content: [...] }`: texts, images, audio, resources.
+   * Default: a tool whose result is shown as JSON.
+   */
+  readonly tool?: false | 'content' | undefined;
   /** Milliseconds that a call may run before it is stopped. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
@@ -176,6 +182,8 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly doc: string | null;
   /** undefined: nothing is declared. */
   readonly effects: Effects | undefined;
+  /** See {@link ProcedureOptions.tool}. */
+  readonly tool: false | 'content' | undefined;
   readonly isAsync: boolean;
   /**
    * Nothing of this procedure can look at the context of a call, so what a context has of the caller stays where the request

@@ -8,10 +8,17 @@ import type { PlacementDecision } from '../dispatch/placement.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { GoesToSink, ReplySink } from '../dispatch/reply-sink.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
-import type { Document, DocumentFormat, Service, ServiceState } from '../dispatch/service.ts';
+import type {
+  Document,
+  DocumentFormat,
+  ServedProcedures,
+  Service,
+  ServiceState,
+} from '../dispatch/service.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
 import type { Log } from '../observe/log.ts';
+import { versionOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import type { Admission } from './admission.ts';
 import type { Cluster } from './cluster.ts';
@@ -191,6 +198,18 @@ export class Dispatcher implements Service {
   introspect(format: DocumentFormat): Document | undefined {
     const loaded = this.#serving.current;
     return loaded && this.#documents.of(loaded.served, format);
+  }
+
+  /** For transports: see {@link Service}. */
+  served(): ServedProcedures | undefined | Promise<ServedProcedures | undefined> {
+    const loaded = this.#serving.current;
+    if (!this.#lifecycle.isBeforeStart) {
+      return loaded && { table: loaded.table, version: versionOf(loaded.served) };
+    }
+    return this.ready().then(
+      () => this.served(),
+      () => undefined,
+    );
   }
 
   /**

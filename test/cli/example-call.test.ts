@@ -87,6 +87,7 @@ describe('the banner', () => {
   const facts = {
     url: 'http://127.0.0.1:1/rpc',
     consoleUrl: undefined,
+    mcpUrl: undefined,
     version: '1',
     processes: 1,
     workers: 1,

@@ -101,6 +101,10 @@ describe('defaults', () => {
       fairBy: 'auto',
       strict: false,
       console: true,
+      mcp: false,
+      mcpPath: '/mcp',
+      mcpTools: [],
+      mcpName: 'tandem-rpc',
       introspection: true,
       nats: [],
       natsRole: 'member',
@@ -156,6 +160,7 @@ describe('defaults', () => {
     const before = process.env.NODE_ENV;
     try {
       process.env.NODE_ENV = 'production';
+      assert.equal(resolveConfig({ mcp: true }).checkResults, 'refuse');
       assert.equal(resolveConfig().checkResults, 'log');
       assert.equal(resolveConfig({ checkResults: 'off' }).checkResults, 'off');
       assert.equal(resolveConfig({ checkResults: true }).checkResults, 'refuse');

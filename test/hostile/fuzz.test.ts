@@ -6,6 +6,7 @@ import { HttpFuzzer } from './fuzz/http.ts';
 import { type Fuzzer, seed } from './fuzz/run.ts';
 import { SchemaWorkFuzzer } from './fuzz/schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
+import { ToolSchemaFuzzer } from './fuzz/tool-schemas.ts';
 
 /** A fixed number of cases. fresh-seeds.test.ts has ten times as many, `npm run fuzz` goes on for as long as it is told. */
 const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
@@ -17,6 +18,11 @@ const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
     'types that refer to each other: right verdicts, in a time in proportion to the value',
     20,
     async () => new SchemaWorkFuzzer(),
+  ],
+  [
+    'tools are told by schemas that both dialects can read, and that hold',
+    15,
+    async () => new ToolSchemaFuzzer(),
   ],
   ['in a worker too', 1, () => PooledSchemaFuzzer.start()],
 ];

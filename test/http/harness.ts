@@ -14,6 +14,7 @@ export const defaults: HttpOptions = {
   socket: '',
   socketMode: 0o600,
   path: '/rpc',
+  mcp: undefined,
   corsOrigin: '*',
   corsHeaders: [],
   corsCredentials: false,

@@ -78,6 +78,10 @@ export class StubService implements Service {
     return this.document;
   }
 
+  served() {
+    return undefined;
+  }
+
   /** Resolves when `count` calls of `later` are held. */
   async entered(count: number): Promise<void> {
     while (this.held.length < count) await once(this.#events, 'held');

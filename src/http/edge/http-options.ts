@@ -1,4 +1,5 @@
 import { isLoopback } from '../../base/loopback.ts';
+import type { McpServer } from '../../mcp/server.ts';
 import type { HttpAuthenticator } from './auth-request.ts';
 import type { ConsoleSite, Serves } from './console-site.ts';
 
@@ -19,6 +20,8 @@ export interface HttpOptions {
   readonly socketMode: number;
   /** The path at which JSON-RPC is served; literal, without patterns. */
   readonly path: string;
+  /** The path at which MCP is served, and what serves it; undefined: nowhere. */
+  readonly mcp: { readonly path: string; readonly server: McpServer } | undefined;
   /** `*`, or the origins that browsers may call from. */
   readonly corsOrigin: '*' | readonly string[];
   /** Names, in lower case, of request headers that pages may send beside those that this service reads. */
@@ -95,9 +98,10 @@ export function assertHttpOptions(options: HttpOptions): void {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`port must be an integer from 0 to 65535, got ${port}`);
   }
-  if (!/^\/[\w.~!$&'()+,;=@%/-]*$/.test(path)) {
+  for (const one of [path, options.mcp?.path ?? '/']) {
+    if (/^\/[\w.~!$&'()+,;=@%/-]*$/.test(one)) continue;
     throw new TypeError(
-      `path must start with / and hold no :, *, ? or space, got ${JSON.stringify(path)}`,
+      `path must start with / and hold no :, *, ? or space, got ${JSON.stringify(one)}`,
     );
   }
   if (corsOrigin === '*') return;

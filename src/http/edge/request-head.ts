@@ -32,6 +32,13 @@ export interface UpgradeHead {
   protocol?: string;
 }
 
+/** The headers that repeat what a message of MCP says. Repeated headers are joined with a comma. */
+export interface McpHeaders {
+  version?: string;
+  method?: string;
+  name?: string;
+}
+
 /**
  * The headers this service reads, gathered in one pass. The object is used again for the next request: `reset()`,
  * then `add` for each header, then all reading, before any other code runs. Repeated headers are joined with a comma,
@@ -62,6 +69,8 @@ export class RequestHead {
   tracestate: string | undefined;
   /** Undefined: none of these headers was sent. Made only where one was: nearly all requests are calls. */
   upgrade: UpgradeHead | undefined;
+  /** Undefined: none of these headers was sent. */
+  mcp: McpHeaders | undefined;
   /** The headers named in `forwardHeaders` that were sent; undefined: none was. */
   forwarded: Record<string, string> | undefined;
   /** All headers, where `authenticate` wants them. The object has no prototype, since a header may have any name. */
@@ -104,6 +113,7 @@ export class RequestHead {
     this.traceparent = undefined;
     this.tracestate = undefined;
     this.upgrade = undefined;
+    this.mcp = undefined;
     this.forwarded = undefined;
     this.all = undefined;
     this.#proxyForwarded = undefined;
@@ -155,8 +165,12 @@ export class RequestHead {
       case 7:
         if (name === 'upgrade') this.#addUpgrade('upgrade', value);
         break;
+      case 8:
+        if (name === 'mcp-name') this.#addMcp('name', value);
+        break;
       case 10:
         if (name === 'connection') this.#addConnection(value);
+        else if (name === 'mcp-method') this.#addMcp('method', value);
         else if (name === 'tracestate') this.tracestate = join(this.tracestate, value);
         break;
       case 11:
@@ -185,6 +199,9 @@ export class RequestHead {
           this.transferEncoding = join(this.transferEncoding, value);
         else if (name === 'sec-websocket-key') this.#addUpgrade('key', value);
         break;
+      case 20:
+        if (name === 'mcp-protocol-version') this.#addMcp('version', value);
+        break;
       case 21:
         if (name === 'sec-websocket-version') this.#addUpgrade('version', value);
         break;
@@ -203,6 +220,11 @@ export class RequestHead {
   #addUpgrade(name: keyof UpgradeHead, value: string): void {
     this.upgrade ??= {};
     this.upgrade[name] = join(this.upgrade[name], value);
+  }
+
+  #addMcp(name: keyof McpHeaders, value: string): void {
+    this.mcp ??= {};
+    this.mcp[name] = join(this.mcp[name], value);
   }
 
   #keep(name: string, value: string): void {

@@ -1,10 +1,12 @@
 import type { DocumentFormat, Service } from '../../dispatch/service.ts';
+import { createMcpRoutes } from '../mcp/routes.ts';
 import { type Answer, bodyless, jsonAnswer, rejection, textAnswer } from './answer.ts';
 import { preflightHeaders } from './cors.ts';
 import type { HttpOptions } from './http-options.ts';
 
 export type Target =
   | 'rpc'
+  | 'mcp'
   | 'healthz'
   | 'readyz'
   | 'metrics'
@@ -89,6 +91,7 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
     403,
     'the console answers names of this machine, such as localhost; list others in allowedHosts',
   );
+  const mcp = options.mcp && createMcpRoutes(options.mcp.path);
 
   function introspect(query: string, ifNoneMatch: string | undefined): Answer {
     const format = formatOf(query);
@@ -122,6 +125,7 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
   return {
     targetOf(url) {
       if (url === path && serves !== 'operations') return 'rpc';
+      if (url === options.mcp?.path && serves !== 'operations') return 'mcp';
       if (site !== undefined) {
         if (url === '/') return 'root';
         if (url === '/console' || url.startsWith(consoleFolder)) {
@@ -145,6 +149,7 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
     },
     answer(target, question) {
       const { method, query, ifNoneMatch } = question;
+      if (target === 'mcp') return mcp?.(method) ?? notFound;
       if (target === 'none') return notFound;
       const reads = method === 'GET' || method === 'HEAD';
       if (target === 'rpc') {

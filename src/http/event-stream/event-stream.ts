@@ -9,7 +9,7 @@ import {
 import { ValueWindow } from '../../dispatch/streams/value-window.ts';
 import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
 import { writeDeadlineMs } from '../edge/limits.ts';
-import { endEvent, heartbeat, valueEnd, valueStart } from './event-text.ts';
+import { type EventFormat, heartbeat, plainEvents } from './event-text.ts';
 
 /** The connection that events are written to, as its server has it. None of the methods throws. */
 export interface EventOutlet {
@@ -52,8 +52,8 @@ const longValue = 64 * 1024;
  */
 export class EventStream implements StreamHost, StreamSink, WaitingReply {
   readonly #options: EventStreamOptions;
-  #id = '';
-  #valueStart = '';
+  /** How values and the end are written; set by `accept`, unless somebody else has set it before. */
+  format: EventFormat | undefined;
   #window: ValueWindow | undefined;
   #outlet: EventOutlet | undefined;
   /** Values that were not written yet. */
@@ -87,8 +87,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   /** See {@link StreamHost}. The streams of a batch could not be told from its replies. */
   accept({ procedure, id }: StreamCall, isAlone: boolean): StreamSink | undefined {
     if (!isAlone || id === undefined) return undefined;
-    this.#id = id;
-    this.#valueStart = valueStart(procedure, id);
+    this.format ??= plainEvents(procedure, id);
     return this;
   }
 
@@ -163,21 +162,23 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   #flush(): void {
     if (this.#isOver || this.#isBlocked || this.#isEndWritten) return;
     const values = this.#values;
-    if (values.length === 0 && this.#ended === undefined) return;
+    const { format } = this;
+    if (format === undefined || (values.length === 0 && this.#ended === undefined)) return;
     this.#values = [];
     const texts: string[] = [];
     let joined = '';
     for (const value of values) {
       this.#written.push(value.length);
-      if (value.length > longValue) {
-        texts.push(joined + this.#valueStart, value);
-        joined = valueEnd;
+      const text = format.value(value);
+      if (text.length > longValue) {
+        texts.push(joined + format.before, text);
+        joined = format.behind;
       } else {
-        joined += this.#valueStart + value + valueEnd;
+        joined += format.before + text + format.behind;
       }
     }
     if (this.#ended !== undefined) {
-      joined += endEvent(this.#id, this.#ended);
+      joined += format.end(this.#ended);
       this.#isEndWritten = true;
     }
     texts.push(joined);

@@ -21,20 +21,33 @@ export const eventStreamLines: readonly string[] = [
 /** A comment, which clients leave out: it says that the stream is alive. */
 export const heartbeat = ':\n\n';
 
-/** What stands behind the value in the event that brings it. */
-export const valueEnd = '}}\n\n';
+/** How the values of a stream and its end are written as events. */
+export interface EventFormat {
+  /** What stands in front of each value. */
+  readonly before: string;
+  readonly behind: string;
+  /** The text of a value in its event. @param value JSON text */
+  value(value: string): string;
+  /** The last event. */
+  end(outcome: Outcome): string;
+}
+
+/** One event. @param text JSON text */
+export function eventText(text: string): string {
+  return `data: ${text}\n\n`;
+}
 
 /**
- * What stands before the value in each event of a stream.
+ * Values as notifications, and the reply of the call that opened the stream at the end.
  *
  * @param id JSON text of the request's id, as it was written
  */
-export function valueStart(procedure: Procedure, id: string): string {
+export function plainEvents(procedure: Procedure, id: string): EventFormat {
   const method = JSON.stringify(subscriptionNames(procedure).notification);
-  return `data: {"jsonrpc":"2.0","method":${method},"params":{"subscription":${id},"result":`;
-}
-
-/** The last event: the reply of the call that opened the stream. */
-export function endEvent(id: string, outcome: Outcome): string {
-  return `data: ${replyText(id, outcome)}\n\n`;
+  return {
+    before: `data: {"jsonrpc":"2.0","method":${method},"params":{"subscription":${id},"result":`,
+    behind: '}}\n\n',
+    value: (value) => value,
+    end: (outcome) => eventText(replyText(id, outcome)),
+  };
 }

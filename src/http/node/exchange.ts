@@ -1,13 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WaitingReply } from '../../dispatch/reply-memory.ts';
-import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
+import { type GoesToSink, goesToSink } from '../../dispatch/reply-sink.ts';
 import type { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { largeBody } from '../../jsonrpc/body.ts';
-import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure, lateBody } from '../edge/answer.ts';
 import type { ArrivingBody, BodyDeadlines } from '../edge/body-deadlines.ts';
+import {
+  type BodyAnswer,
+  type BodyHandler,
+  type BodySink,
+  isAnswer,
+} from '../edge/body-handler.ts';
 import type { ChunkedBody } from '../edge/chunked-body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
@@ -35,7 +40,7 @@ export interface NodeContext {
 const headBytes = 256;
 
 /** One request on node:http, from its handler to its last byte. */
-export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, ReplySink {
+export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, BodySink {
   readonly #context: NodeContext;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -62,6 +67,8 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
    * request.
    */
   span: HttpSpan | undefined = undefined;
+  /** Answers the body. The handler sets another one than the service before anything is answered. */
+  handler: BodyHandler;
 
   constructor(
     context: NodeContext,
@@ -71,6 +78,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
     cors: CorsLines,
   ) {
     this.#context = context;
+    this.handler = context.service;
     this.#connection = connection;
     this.#req = req;
     this.#res = res;
@@ -193,7 +201,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
 
   /** Writes a reply that is no JSON-RPC reply. */
   answer(answer: Answer): void {
-    const { status, headers, body, close } = answer;
+    const { status, headers, body, close } = this.handler.reword?.(answer) ?? answer;
     this.#write(status, headers, body, close, typeof body !== 'string');
   }
 
@@ -204,9 +212,9 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
       this.#body?.release();
       this.#fail(error);
     };
-    let reply: Reply | Promise<Reply> | GoesToSink;
+    let reply: BodyAnswer | Promise<BodyAnswer> | GoesToSink;
     try {
-      reply = this.#context.service.handle(bytes, scope, this);
+      reply = this.handler.handle(bytes, scope, this);
     } catch (error) {
       onFault(error);
       return;
@@ -215,7 +223,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
     else if (reply !== goesToSink) this.onReply(reply);
   }
 
-  onReply(reply: Reply): void {
+  onReply(reply: BodyAnswer): void {
     this.#body?.release();
     try {
       this.#send(reply);
@@ -224,7 +232,11 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, R
     }
   }
 
-  #send(reply: Reply): void {
+  #send(reply: BodyAnswer): void {
+    if (isAnswer(reply)) {
+      this.answer(reply);
+      return;
+    }
     const limit = rateLimitLines(this.#scope?.rateNotice);
     if (this.#events?.isOpen === true) {
       this.#sendEvents(this.#events, [...eventStreamLines, ...this.#cors.lines, ...limit]);

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { isLoopback } from '../../base/loopback.ts';
 import type { Authenticator, Verdict } from '../../dispatch/authenticate.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
@@ -19,6 +20,8 @@ import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isConsole, isHealth, type Routes, type Target } from '../edge/routes.ts';
 import { HttpSpan } from '../edge/span.ts';
 import { acceptsEventStream } from '../event-stream/accepts.ts';
+import { createCallerCheck } from '../mcp/callers.ts';
+import { McpExchange } from '../mcp/endpoint.ts';
 import { type NodeConnection, NodeConnections } from './connection.ts';
 import { type NodeContext, NodeExchange } from './exchange.ts';
 import { readHead } from './head.ts';
@@ -59,8 +62,12 @@ export function createNodeHandler(
   options: HttpOptions,
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
+  // Where somebody else listens, the connection tells whether others than this machine can reach it.
+  const isLocal = ({ req }: Mount): boolean =>
+    isLoopback(addressText(req.socket.localAddress) ?? '');
   // The server that it is mounted in listens elsewhere.
-  return createHandler(service, { ...options, socket: '' }, new InFlight(), mountedTarget, auth);
+  const own = { ...options, socket: '' };
+  return createHandler(service, own, new InFlight(), mountedTarget, isLocal, auth);
 }
 
 /** The handler for a server of its own. It answers at `options.path` only. */
@@ -69,8 +76,13 @@ export function createOwnHandler(
   options: HttpOptions,
   inFlight: InFlight,
 ): NodeHandler {
-  return createHandler(service, options, inFlight, (mount, routes) =>
-    routes.targetOf(pathOf(mount.req.url)),
+  const isLocal = options.socket === '' && isLoopback(options.host);
+  return createHandler(
+    service,
+    options,
+    inFlight,
+    (mount, routes) => routes.targetOf(pathOf(mount.req.url)),
+    () => isLocal,
   );
 }
 
@@ -79,6 +91,7 @@ function createHandler(
   options: HttpOptions,
   inFlight: InFlight,
   targetOf: (mount: Mount, routes: Routes) => Target,
+  isLocal: (mount: Mount) => boolean,
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
   const { warn, writeTimeoutMs, bodyTimeoutMs, streamPingMs } = options;
@@ -96,6 +109,8 @@ function createHandler(
   const cors = createCors(options);
   const checks = createChecks(options);
   const routes = createRoutes(service, options);
+  const checkCaller = createCallerCheck(options);
+  const { mcp } = options;
   const connections = new NodeConnections();
   // One head for all requests: each request fills and reads it before its handler returns.
   const head = new RequestHead({ ...options, authenticate });
@@ -116,11 +131,12 @@ function createHandler(
         ? connectedFrom
         : peers.addressOf(connectedFrom, proxyHeaders);
     const { tracing } = service;
-    if (tracing !== undefined && target === 'rpc') {
+    const isMcp = target === 'mcp' && mcp !== undefined;
+    if (tracing !== undefined && (target === 'rpc' || isMcp)) {
       const path = fullPathOf(req);
-      // The path is the span's route only where it is `options.path`: a framework's router may have chosen this
+      // The path is the span's route only where it is one of the options: a framework's router may have chosen this
       // handler by a pattern.
-      const route = path === options.path ? path : undefined;
+      const route = path === options.path || path === mcp?.path ? path : undefined;
       const scheme = 'encrypted' in req.socket ? 'https' : 'http';
       const { traceparent, tracestate } = head;
       const request = {
@@ -134,12 +150,15 @@ function createHandler(
       } as const;
       exchange.span = new HttpSpan(tracing, request);
     }
-    const isCall = target === 'rpc' && method === 'POST';
-    const refused = isCall
-      ? checks.call(head)
-      : (checks.framing(head) ??
-        (isHealth(target) ? undefined : checks.host(head)) ??
-        routes.hostRefusal(target, head.host));
+    const isCall = (target === 'rpc' || isMcp) && method === 'POST';
+    if (isCall && isMcp) exchange.handler = new McpExchange(mcp.server, head);
+    const refused =
+      (isCall
+        ? checks.call(head)
+        : (checks.framing(head) ??
+          (isHealth(target) ? undefined : checks.host(head)) ??
+          routes.hostRefusal(target, head.host))) ??
+      (isMcp ? checkCaller(head, isLocal(mount)) : undefined);
     if (refused !== undefined) {
       exchange.answer(refused);
       return;

@@ -80,8 +80,8 @@ export function mountedTarget({ req, routed }: Mount, routes: Routes): Target {
   const own = toMountTarget(routes.targetOf(pathOf(req.url)));
   if (own !== 'none') return own;
   const asked = toMountTarget(routes.targetOf(pathOf(dressed.originalUrl)));
-  // `app.use('/console', handler)` has taken that off the url.
-  if (routed && !isConsole(asked)) return 'rpc';
+  // `app.use('/console', handler)` has taken that off the url, and `app.use('/mcp', handler)` this.
+  if (routed && asked !== 'mcp' && !isConsole(asked)) return 'rpc';
   return asked;
 }
 

@@ -1,13 +1,13 @@
-import type { Reply } from '../../jsonrpc/reply.ts';
+import type { BodyAnswer } from '../edge/body-handler.ts';
 import type { UwsResponse } from './response.ts';
 
 /** Sends a reply when its socket is corked. */
 interface CorkedSender {
-  sendCorked(reply: Reply): void;
+  sendCorked(reply: BodyAnswer): void;
 }
 
 /** What `sendCorked` sends. One function for all replies: a cork takes one without arguments, and calls it at once. */
-const corked: { sender: CorkedSender | undefined; reply: Reply } = {
+const corked: { sender: CorkedSender | undefined; reply: BodyAnswer } = {
   sender: undefined,
   reply: undefined,
 };
@@ -20,14 +20,14 @@ function sendCorked(): void {
 }
 
 /** Has `sender` send the reply in a cork. */
-export function sendInCork(response: UwsResponse, sender: CorkedSender, reply: Reply): void {
+export function sendInCork(response: UwsResponse, sender: CorkedSender, reply: BodyAnswer): void {
   corked.sender = sender;
   corked.reply = reply;
   response.cork(sendCorked);
 }
 
 /** Settles after the parser's turn, and after everything that is read in this turn of the event loop. */
-export async function afterTurn(reply: Reply | Promise<Reply>): Promise<Reply> {
+export async function afterTurn(reply: BodyAnswer | Promise<BodyAnswer>): Promise<BodyAnswer> {
   const settled = await reply;
   await new Promise((resolve) => setImmediate(resolve));
   return settled;

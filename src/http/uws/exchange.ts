@@ -1,11 +1,16 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
+import { type GoesToSink, goesToSink } from '../../dispatch/reply-sink.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
-import type { Reply } from '../../jsonrpc/reply.ts';
 import { type Answer, failure, lateBody, outOfMemory } from '../edge/answer.ts';
 import type { AuthRequest, HttpAuthenticator } from '../edge/auth-request.ts';
 import type { ArrivingBody } from '../edge/body-deadlines.ts';
+import {
+  type BodyAnswer,
+  type BodyHandler,
+  type BodySink,
+  isAnswer,
+} from '../edge/body-handler.ts';
 import type { ChunkedBody } from '../edge/chunked-body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import { bodyDeadlineMs } from '../edge/limits.ts';
@@ -24,7 +29,7 @@ import { UwsResponse } from './response.ts';
  * One request on uWebSockets.js, from its handler to its last byte: its body comes, the service gets it, the reply goes to
  * the response. Nothing is written to `#res` here.
  */
-export class UwsExchange implements ArrivingBody, ReplySink {
+export class UwsExchange implements ArrivingBody, BodySink {
   readonly #context: ExchangeContext;
   readonly #res: HttpResponse;
   readonly #response: UwsResponse;
@@ -44,6 +49,8 @@ export class UwsExchange implements ArrivingBody, ReplySink {
   #isInTurn = false;
   /** Reads the stream of the request, where its client takes events; undefined: it does not. */
   #events: EventStream | undefined;
+  /** Answers the body. The server sets another one than the service before anything is answered. */
+  handler: BodyHandler;
   dueAt = 0;
   readonly facts: UwsFacts;
 
@@ -54,6 +61,7 @@ export class UwsExchange implements ArrivingBody, ReplySink {
   constructor(context: ExchangeContext, res: HttpResponse) {
     res.onAborted(() => this.#abort());
     this.#context = context;
+    this.handler = context.service;
     this.#res = res;
     this.#response = new UwsResponse(context, res);
     this.facts = new UwsFacts(this.#response, context.peers);
@@ -204,18 +212,17 @@ export class UwsExchange implements ArrivingBody, ReplySink {
 
   /** Writes a reply that is no JSON-RPC reply, in the handler or in a cork. */
   answer(answer: Answer, cors: CorsLines, headOnly: boolean): void {
-    this.#response.answer(answer, cors, headOnly);
+    this.#response.answer(this.handler.reword?.(answer) ?? answer, cors, headOnly);
   }
 
   #handle(bytes: Uint8Array, scope: RequestScope): void {
     this.#isHandled = true;
     this.#context.bodyDeadlines.delete(this);
-    let reply: Reply | Promise<Reply> | GoesToSink;
+    let reply: BodyAnswer | Promise<BodyAnswer> | GoesToSink;
     try {
-      const { service } = this.#context;
       reply = this.#closes
-        ? afterTurn(service.handle(bytes, scope))
-        : service.handle(bytes, scope, this);
+        ? afterTurn(this.handler.handle(bytes, scope))
+        : this.handler.handle(bytes, scope, this);
     } catch (error) {
       this.#body?.release();
       this.#fail(error);
@@ -230,7 +237,7 @@ export class UwsExchange implements ArrivingBody, ReplySink {
     if (reply instanceof Promise) this.#await(reply);
   }
 
-  onReply(reply: Reply): void {
+  onReply(reply: BodyAnswer): void {
     this.#body?.release();
     if (this.#response.isDone) return;
     try {
@@ -241,7 +248,7 @@ export class UwsExchange implements ArrivingBody, ReplySink {
   }
 
   /** Called by `sendInCork`. */
-  sendCorked(reply: Reply): void {
+  sendCorked(reply: BodyAnswer): void {
     this.#send(reply, this.#isInTurn);
   }
 
@@ -257,7 +264,7 @@ export class UwsExchange implements ArrivingBody, ReplySink {
     });
   }
 
-  #await(reply: Promise<Reply>): void {
+  #await(reply: Promise<BodyAnswer>): void {
     reply.then(
       (settled) => this.onReply(settled),
       (error: unknown) => {
@@ -272,10 +279,14 @@ export class UwsExchange implements ArrivingBody, ReplySink {
    *
    * @param inTurn true: this is the turn of the parser that read the body
    */
-  #send(reply: Reply, inTurn: boolean): void {
+  #send(reply: BodyAnswer, inTurn: boolean): void {
     const response = this.#response;
     const cors = this.#cors;
     if (response.isDone || cors === undefined) return;
+    if (isAnswer(reply)) {
+      this.answer(reply, cors, false);
+      return;
+    }
     const rateNotice = this.#scope?.rateNotice;
     if (this.#events?.isOpen === true) response.sendEvents(this.#events, cors, rateNotice);
     else response.send(reply, cors, rateNotice, inTurn);

@@ -5,7 +5,9 @@ import type {
   us_listen_socket,
   us_socket_context_t,
 } from 'uWebSockets.js';
+import { isLoopback } from '../../base/loopback.ts';
 import type { Service } from '../../dispatch/service.ts';
+import type { McpServer } from '../../mcp/server.ts';
 import { admitted } from '../edge/admission.ts';
 import { failure } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
@@ -23,6 +25,8 @@ import { HttpSpan } from '../edge/span.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { SocketFile } from '../edge/unix-socket.ts';
 import type { EventStreamOptions } from '../event-stream/event-stream.ts';
+import { type CheckCaller, createCallerCheck } from '../mcp/callers.ts';
+import { McpExchange } from '../mcp/endpoint.ts';
 import { socketFacts } from '../socket/facts.ts';
 import { createHandshake, type Handshake, subprotocolOf } from '../socket/handshake.ts';
 import { createSocketContext } from '../socket/sockets.ts';
@@ -58,6 +62,9 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly #cors: Cors;
   readonly #checks: Checks;
   readonly #routes: Routes;
+  readonly #checkCaller: CheckCaller;
+  /** Whether only this machine can reach the server. */
+  readonly #isLocal: boolean;
   readonly #handshake: Handshake;
   readonly #socketContext: UwsSocketContext;
   /** One head for all requests: each request fills and reads it before its handler returns. */
@@ -82,6 +89,8 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#cors = createCors(options);
     this.#checks = createChecks(options);
     this.#routes = createRoutes(service, options);
+    this.#checkCaller = createCallerCheck(options);
+    this.#isLocal = options.socket === '' && isLoopback(options.host);
     this.#handshake = createHandshake(options, this.#checks, true);
     this.#socketContext = {
       ...createSocketContext(service, options, this.inFlight),
@@ -96,7 +105,11 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.address = portAddress(this.#scheme, options.host, options.port, options.path);
     this.#app = createApp(uws, tls).filter((res, change) => this.#connection(res, Number(change)));
     if (options.serves !== 'operations') {
-      this.#app.post(options.path, (res, req) => this.#post(res, req));
+      this.#app.post(options.path, (res, req) => this.#post(res, req, options.path));
+      const { mcp } = options;
+      if (mcp !== undefined) {
+        this.#app.post(mcp.path, (res, req) => this.#post(res, req, mcp.path, mcp.server));
+      }
       if (options.webSocket) {
         takeSockets(this.#app, options, (res, req, socket) => this.#other(res, req, socket));
       }
@@ -143,21 +156,25 @@ class UwsServer implements HttpServer, ExchangeContext {
     res.close();
   }
 
-  #post(res: HttpResponse, req: HttpRequest): void {
+  /** @param mcp answers the request in place of the service */
+  #post(res: HttpResponse, req: HttpRequest, path: string, mcp?: McpServer): void {
     const exchange = new UwsExchange(this, res);
     const head = this.#head.reset();
     req.forEach(head.add);
+    if (mcp !== undefined) exchange.handler = new McpExchange(mcp, head);
     if (this.peers !== undefined) exchange.facts.proxyHeaders = head.proxyHeaders;
-    if (this.service.tracing !== undefined) this.#trace(exchange, head, 'POST');
+    if (this.service.tracing !== undefined) this.#trace(exchange, head, 'POST', path);
     const cors = this.#cors(head.origin);
-    const refused = this.#checks.call(head);
+    const refused =
+      this.#checks.call(head) ??
+      (mcp === undefined ? undefined : this.#checkCaller(head, this.#isLocal));
     const { isChunked } = head;
     if (refused !== undefined) {
       // Behind chunks nothing is certain.
       exchange.answer(isChunked ? { ...refused, close: true } : refused, cors, false);
       return;
     }
-    const { authenticate, path, maxBodyBytes } = this.#options;
+    const { authenticate, maxBodyBytes } = this.#options;
     if (isChunked) {
       const body = new ChunkedBody(this.service.bodyMemory, maxBodyBytes, this.#checks);
       exchange.callChunked(body, head, cors);
@@ -174,11 +191,15 @@ class UwsServer implements HttpServer, ExchangeContext {
     }
   }
 
-  /** Begins the span of a request for `options.path`, where requests are traced. */
-  #trace(exchange: UwsExchange, { traceparent, tracestate }: RequestHead, method: string): void {
+  /** Begins the span of a request for one of the paths that are served, where requests are traced. */
+  #trace(
+    exchange: UwsExchange,
+    { traceparent, tracestate }: RequestHead,
+    method: string,
+    path: string,
+  ): void {
     const { tracing } = this.service;
     if (tracing === undefined) return;
-    const { path } = this.#options;
     exchange.span = new HttpSpan(tracing, {
       method,
       path,
@@ -205,7 +226,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     const path = req.getUrl();
     const target = this.#routes.targetOf(path);
     const cors = isConsole(target) ? noCors : this.#cors(head.origin);
-    if (target === 'rpc') this.#trace(exchange, head, method);
+    if (target === 'rpc' || target === 'mcp') this.#trace(exchange, head, method, path);
     const isUpgrade = this.#options.webSocket && target === 'rpc' && method === 'GET';
     if (isUpgrade && this.#handshake.asks(head)) {
       this.#upgrade(exchange, res, head, cors, socket);
@@ -214,7 +235,8 @@ class UwsServer implements HttpServer, ExchangeContext {
     const refused =
       this.#checks.framing(head) ??
       (isHealth(target) ? undefined : this.#checks.host(head)) ??
-      this.#routes.hostRefusal(target, head.host);
+      this.#routes.hostRefusal(target, head.host) ??
+      (target === 'mcp' ? this.#checkCaller(head, this.#isLocal) : undefined);
     if (refused !== undefined) {
       exchange.answer(refused, cors, method === 'HEAD');
       return;

@@ -17,6 +17,7 @@ export interface ProcedureDescription {
   readonly errors?: Readonly<Record<string, { code: number; message: string; data?: JsonSchema }>>;
   readonly doc?: string;
   readonly effects?: Effects;
+  readonly tool?: false | 'content';
   readonly isAsync: boolean;
   readonly group?: string;
   readonly timeoutMs?: number;
@@ -24,8 +25,8 @@ export interface ProcedureDescription {
 }
 
 export function describeProcedure(procedure: Procedure): ProcedureDescription {
-  const { name, params, hasOrder, returns, errors, doc, effects, isAsync, group, timeoutMs } =
-    procedure;
+  const { name, params, hasOrder, returns, errors, doc, effects, tool } = procedure;
+  const { isAsync, group, timeoutMs } = procedure;
   return {
     name,
     hasOrder,
@@ -35,6 +36,7 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
     ...(errors === undefined ? {} : { errors: describeErrors(errors.declared) }),
     ...(doc === null ? {} : { doc }),
     ...(effects === undefined ? {} : { effects }),
+    ...(tool === undefined ? {} : { tool }),
     ...(group === undefined ? {} : { group }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...describeStream(procedure),
@@ -47,7 +49,7 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
  * @throws Error for what describes no procedure
  */
 export function describedProcedure(description: ProcedureDescription): Procedure {
-  const { name, params, returns, errors, doc, effects, timeoutMs, stream } = description;
+  const { name, params, returns, errors, doc, effects, tool, timeoutMs, stream } = description;
   assertName(name, 'a description');
   return Object.freeze({
     name,
@@ -62,6 +64,7 @@ export function describedProcedure(description: ProcedureDescription): Procedure
     errors: errors && { declared: errors as ErrorDeclarations, make: {} },
     doc: doc ?? null,
     effects,
+    tool: tool === false || tool === 'content' ? tool : undefined,
     isAsync: description.isAsync === true,
     ignoresContext: false,
     placement: 'auto' as const,

@@ -132,7 +132,8 @@ export function fingerprint(router: AnyRouter): string {
       const rest = params === undefined ? null : plainSchema(params).additionalProperties;
       const front = links.map(sourceOf);
       const schema = getProcedureSchema(procedure);
-      return [schema, placement, timeoutMs, maxConcurrency, drain, rest, front];
+      const tool = procedure.tool ?? null;
+      return [schema, placement, timeoutMs, maxConcurrency, drain, rest, front, tool];
     });
   return hashOf(JSON.stringify(facts));
 }

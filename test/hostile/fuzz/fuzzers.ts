@@ -5,6 +5,7 @@ import { PoolFuzzer } from './pool.ts';
 import type { Fuzzer } from './run.ts';
 import { SchemaWorkFuzzer } from './schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './schemas.ts';
+import { ToolSchemaFuzzer } from './tool-schemas.ts';
 
 interface Kind {
   readonly start: () => Promise<Fuzzer>;
@@ -19,6 +20,7 @@ export const fuzzers: Readonly<Record<string, Kind>> = {
   frames: { start: () => FrameFuzzer.start(), round: 300 },
   schemas: { start: () => SchemaFuzzer.start(), round: 1000 },
   'schema-work': { start: async () => new SchemaWorkFuzzer(), round: 300 },
+  'tool-schemas': { start: async () => new ToolSchemaFuzzer(), round: 100 },
   'pooled-schemas': { start: () => PooledSchemaFuzzer.start(), round: 3 },
   pool: { start: () => PoolFuzzer.start(), round: 3 },
 };

@@ -1,0 +1,84 @@
+import type { Reply } from '../jsonrpc/reply.ts';
+
+/**
+ * Why a message is no call: what a transport with words of its own (a status) says differently.
+ *
+ * - `malformed`: the message, or what came with it, is against the protocol
+ * - `unknown-method`: this server does not have the method
+ * - `refused`: the caller may not; `code` says who refused
+ */
+export type FaultKind = 'malformed' | 'unknown-method' | 'refused';
+
+/** A message that is answered with a fault of the protocol. */
+export interface Fault {
+  readonly fault: FaultKind;
+  /** The error's code. Of a refusal the one that the hook gave, which the text may not have. */
+  readonly code: number;
+  /** JSON-RPC error response. */
+  readonly text: string;
+}
+
+/** What a message is answered with; undefined: it was a notification, and nothing is answered. */
+export type McpAnswer = Reply | Fault;
+
+/** Takes the answer of a message, in place of a promise: see ReplySink of the dispatcher. */
+export interface McpSink {
+  /** Called once. Must not throw. */
+  onReply(answer: McpAnswer): void;
+}
+
+export function isFault(answer: McpAnswer): answer is Fault {
+  return typeof answer === 'object' && 'fault' in answer;
+}
+
+/** Codes of the protocol's own. Those of the service (-32000 and below) must not stand in a response of MCP. */
+export const McpCode = {
+  ParseError: -32700,
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  InternalError: -32603,
+  HeaderMismatch: -32020,
+  UnsupportedVersion: -32022,
+} as const;
+
+export type McpCode = (typeof McpCode)[keyof typeof McpCode];
+
+/**
+ * A JSON-RPC error response.
+ *
+ * @param id JSON text; undefined: it is left out, since the protocol has no id null
+ * @param data JSON value; undefined: left out
+ */
+export function errorText(
+  id: string | undefined,
+  code: number,
+  message: string,
+  data?: unknown,
+): string {
+  const head = id === undefined ? '' : `"id":${id},`;
+  const tail = data === undefined ? '' : `,"data":${JSON.stringify(data)}`;
+  return `{"jsonrpc":"2.0",${head}"error":{"code":${code},"message":${JSON.stringify(message)}${tail}}}`;
+}
+
+export function malformed(
+  id: string | undefined,
+  code: McpCode,
+  message: string,
+  data?: unknown,
+): Fault {
+  return { fault: 'malformed', code, text: errorText(id, code, message, data) };
+}
+
+export function unknownMethod(id: string | undefined, method: string): Fault {
+  const code = McpCode.MethodNotFound;
+  return {
+    fault: 'unknown-method',
+    code,
+    text: errorText(id, code, 'Method not found', { method }),
+  };
+}
+
+export function resultText(id: string, result: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+}

@@ -1,0 +1,259 @@
+import type { RequestScope } from '../dispatch/scope.ts';
+import type { Service } from '../dispatch/service.ts';
+import type { ReadLimits } from '../jsonrpc/body.ts';
+import type { Outcome } from '../jsonrpc/reply.ts';
+import {
+  errorText,
+  type Fault,
+  isFault,
+  type McpAnswer,
+  McpCode,
+  type McpSink,
+  malformed,
+  resultText,
+  unknownMethod,
+} from './answer.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { Answered, Asked, McpClient } from './client.ts';
+import { isModern, modernFault } from './era.ts';
+import {
+  isUnreadable,
+  type Message,
+  readMessages,
+  type Source,
+  toSource,
+  type Unreadable,
+} from './message.ts';
+import { refusedFault } from './refused.ts';
+import type { Era } from './tool.ts';
+import type { ResultStyle } from './tool-result.ts';
+import { Tools } from './tools.ts';
+import { agreedVersion, batchVersion, modernVersion, serverInfoName } from './versions.ts';
+
+export interface McpOptions {
+  /** Shown by clients. */
+  readonly name: string;
+  readonly version: string;
+  /** Which procedures are offered: names, `math.*`; empty: all. */
+  readonly tools: readonly string[];
+  /** How long a client may keep a list of tools, milliseconds. */
+  readonly ttlMs: number;
+  readonly limits: Omit<ReadLimits, 'strict'>;
+  /** Most bytes of a reply. */
+  readonly maxReplyBytes: number;
+}
+
+const cancelled = 'notifications/cancelled';
+
+/** An answer that goes to no sink. */
+type Returned = McpAnswer | Promise<McpAnswer>;
+
+/**
+ * The Model Context Protocol over a service: lists its procedures as tools, and calls them. It knows no transport, keeps
+ * nothing between two messages, and never throws or rejects.
+ */
+export class McpServer {
+  readonly #service: Service;
+  readonly #limits: ReadLimits;
+  readonly #tools: Tools;
+  readonly #serverInfo: string;
+  /** Behind the members of each result of a modern client. */
+  readonly #tail: string;
+  readonly #ttlMs: number;
+  readonly #styles: Readonly<Record<Era, ResultStyle>>;
+
+  constructor(service: Service, options: McpOptions) {
+    const { name, version, tools, ttlMs, limits, maxReplyBytes } = options;
+    this.#service = service;
+    this.#limits = { ...limits, strict: true };
+    this.#tools = new Tools(service, tools);
+    this.#serverInfo = JSON.stringify({ name, version });
+    this.#tail = `,"_meta":{"${serverInfoName}":${this.#serverInfo}}`;
+    this.#ttlMs = ttlMs;
+    this.#styles = {
+      modern: { era: 'modern', tail: this.#tail, maxReplyBytes },
+      legacy: { era: 'legacy', tail: '', maxReplyBytes },
+    };
+  }
+
+  /** The tools that are offered now; undefined: nothing is served yet, or any more. */
+  get catalogue(): Catalogue | undefined {
+    return this.#tools.catalogue;
+  }
+
+  handle(body: Source, scope: RequestScope, client: McpClient): Returned;
+  handle(body: Source, scope: RequestScope, client: McpClient, sink: McpSink | undefined): Answered;
+  /**
+   * Answers the body of one message, or of a batch.
+   *
+   * @param body as `Service.handle` takes it. A large one is this server's own from here on
+   * @param sink may get the answer in place of a promise
+   */
+  handle(body: Source, scope: RequestScope, client: McpClient, sink?: McpSink): Answered {
+    const source = toSource(body);
+    if (source === undefined) return notJson();
+    const read = readMessages(source, this.#limits);
+    switch (read.kind) {
+      case 'too-many': {
+        const { maxBatch } = this.#limits;
+        return malformed(undefined, McpCode.InvalidRequest, `at most ${maxBatch} messages`);
+      }
+      case 'batch': {
+        const version = client.head?.version;
+        if (version !== undefined && version !== batchVersion) {
+          return malformed(undefined, McpCode.InvalidRequest, 'no batches: send one message');
+        }
+        const { messages } = read;
+        return this.#admitted(scope, undefined, () => this.#batch(messages, source, scope, client));
+      }
+      case 'single':
+        return this.#single(read.message, source, scope, client, sink);
+    }
+  }
+
+  #single(
+    message: Message | Unreadable,
+    source: Source,
+    scope: RequestScope,
+    client: McpClient,
+    sink: McpSink | undefined,
+  ): Answered {
+    if (isUnreadable(message)) {
+      return message.kind === 'not-json' ? notJson() : noRequest(message.id);
+    }
+    const { id, method, requestId } = message;
+    if (id !== undefined) client.begin?.(id);
+    else if (method === cancelled && requestId !== undefined) client.cancel?.(requestId);
+    if (scope.verdict === undefined) {
+      if (id === undefined) return undefined;
+      // Written out: to spread an object costs a microsecond here.
+      return this.#answer({
+        message,
+        id,
+        source,
+        scope,
+        client,
+        sink,
+        isAlone: true,
+        isPrivate: false,
+      });
+    }
+    const base = { message, source, scope, client, sink: undefined, isAlone: true };
+    return this.#admitted(scope, id, () => {
+      if (id === undefined) return undefined;
+      // Nothing goes to a sink that is not given.
+      return this.#answer({ ...base, id, isPrivate: true }) as Returned;
+    });
+  }
+
+  /** Goes on where it is known who calls, and that they may. */
+  #admitted(scope: RequestScope, id: string | undefined, goOn: () => Returned): Returned {
+    if (scope.verdict === undefined) return goOn();
+    const refusal = this.#service.admit(scope);
+    const settle = (refused: Outcome | undefined): Returned => {
+      // The scope knows who calls by now: the service must not wait for it again.
+      scope.verdict = undefined;
+      return refused === undefined ? goOn() : refusedFault(id, refused);
+    };
+    return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+  }
+
+  #answer(asked: Asked): Answered {
+    const { message, id, client, isPrivate } = asked;
+    if (!isModern(message, client.head)) return this.#legacy(asked);
+    const fault = modernFault(message, client.head);
+    if (fault !== undefined) return fault;
+    if (message.method === 'tools/call') return this.#tools.call(asked, this.#styles.modern);
+    const cache = `"ttlMs":${this.#ttlMs},"cacheScope":"${isPrivate ? 'private' : 'public'}"`;
+    switch (message.method) {
+      case 'tools/list':
+        return this.#tools.list(asked, this.#styles.modern, `,${cache}${this.#tail}`);
+      case 'server/discover':
+        return resultText(
+          id,
+          `{"resultType":"complete","supportedVersions":["${modernVersion}"],"capabilities":{"tools":{}},${cache}${this.#tail}}`,
+        );
+      default:
+        return unknownMethod(id, message.method);
+    }
+  }
+
+  #legacy(asked: Asked): Answered {
+    const { message, id } = asked;
+    const { method, protocolVersion } = message;
+    switch (method) {
+      case 'tools/call':
+        return this.#tools.call(asked, this.#styles.legacy);
+      case 'tools/list':
+        return this.#tools.list(asked, this.#styles.legacy, '');
+      case 'initialize':
+        if (protocolVersion === undefined) {
+          return errorText(id, McpCode.InvalidParams, 'protocolVersion must be a string');
+        }
+        return resultText(
+          id,
+          `{"protocolVersion":"${agreedVersion(protocolVersion)}","capabilities":{"tools":{}},"serverInfo":${this.#serverInfo}}`,
+        );
+      case 'ping':
+        return resultText(id, '{}');
+      default:
+        // The text alone: a legacy client takes a 404 for the end of its session.
+        return unknownMethod(id, method).text;
+    }
+  }
+
+  /** A batch of a legacy client: one message after another, as a batch of JSON-RPC. */
+  async #batch(
+    messages: readonly (Message | Unreadable)[],
+    source: Source,
+    scope: RequestScope,
+    client: McpClient,
+  ): Promise<McpAnswer> {
+    const replies: string[] = [];
+    let left = this.#styles.legacy.maxReplyBytes;
+    const base = {
+      source,
+      scope,
+      client: { ...client, events: undefined },
+      sink: undefined,
+      isAlone: false,
+      isPrivate: false,
+    };
+    for (const message of messages) {
+      if (isUnreadable(message)) {
+        replies.push(noRequest(message.id).text);
+        continue;
+      }
+      const { id } = message;
+      if (id === undefined) continue;
+      const asked = { ...base, message, id };
+      const reply = await this.#ofBatch(asked, left > 0);
+      left -= Buffer.byteLength(reply);
+      replies.push(reply);
+    }
+    return replies.length === 0 ? undefined : `[${replies.join(',')}]`;
+  }
+
+  /** @param hasRoom whether the replies so far leave room for more: nothing runs where they do not */
+  async #ofBatch(asked: Asked, hasRoom: boolean): Promise<string> {
+    const { id, message } = asked;
+    if (isModern(message, undefined)) {
+      return errorText(id, McpCode.InvalidRequest, `version ${modernVersion} has no batches`);
+    }
+    if (!hasRoom) {
+      return errorText(id, McpCode.InternalError, 'the replies before this one are too large');
+    }
+    const answer = await (this.#legacy(asked) as Returned); // no sink is given
+    if (typeof answer === 'string') return answer;
+    if (answer === undefined) return resultText(id, '{}');
+    return isFault(answer) ? answer.text : Buffer.from(answer).toString();
+  }
+}
+
+function notJson(): Fault {
+  return malformed(undefined, McpCode.ParseError, 'Parse error');
+}
+
+function noRequest(id: string | undefined): Fault {
+  return malformed(id, McpCode.InvalidRequest, 'Invalid Request');
+}

@@ -1,0 +1,18 @@
+/** The official clients, both generations of them, over HTTP: docs/mcp.md, "An SDK client". */
+import { after, before, describe, test } from 'node:test';
+import { clients, holdToAll } from './official-clients.ts';
+import { Stage } from './stage.ts';
+
+describe('official clients over HTTP', () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await Stage.start();
+  });
+  after(() => stage.close());
+
+  for (const [name, connect, spoken] of clients) {
+    test(name, async () => {
+      await holdToAll(connect, spoken, new URL(`http://localhost:${stage.port}/mcp`));
+    });
+  }
+});

@@ -1,0 +1,90 @@
+/** docs/mounting.md: agents in a server of one's own. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import express, { type Request } from 'express';
+import fastify from 'fastify';
+import { type CallContext, Router, RpcApp, RpcError } from '../../src/index.ts';
+import { post, RawClient, type RawResponse } from '../http/raw-client.ts';
+import { recorder } from '../service/harness.ts';
+import { headersOf, modern, replied, textOf } from './stage.ts';
+
+const router = new Router();
+router.rpc(
+  { name: 'who', params: {}, async: true },
+  (_params, { auth }: CallContext) => auth ?? null,
+);
+
+const body = modern('tools/call', { name: 'who', arguments: {} });
+
+function appFor(t: TestContext): RpcApp {
+  const app = new RpcApp({ router, mcp: true, log: recorder().log });
+  t.after(() => app.close());
+  return app;
+}
+
+async function clientOf(t: TestContext, listener: RequestListener): Promise<RawClient> {
+  const server = createServer(listener);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = new RawClient((server.address() as AddressInfo).port);
+  t.after(() => {
+    client.destroy();
+    server.close();
+  });
+  return client;
+}
+
+function ask(client: RawClient, path: string, headers = {}): Promise<RawResponse> {
+  const own = { host: 'localhost', ...headersOf(body), ...headers };
+  return client.ask(post(body, own, path));
+}
+
+describe('MCP in a server of one’s own', () => {
+  test('node:http: at mcpPath, under the rules of a local server', async (t) => {
+    const client = await clientOf(t, appFor(t).nodeHandler());
+    assert.equal((await ask(client, '/mcp')).status, 200);
+    assert.equal((await ask(client, '/mcp', { host: 'evil.example' })).status, 403);
+    assert.equal((await ask(client, '/mcp', { origin: 'https://evil.example' })).status, 403);
+  });
+
+  test('Express: behind its parser, by its session, wherever it is mounted', async (t) => {
+    const app = appFor(t);
+    const auth = (request: Request): unknown => {
+      const user = request.get('x-user');
+      if (user === undefined) throw new RpcError(4010, 'Log in');
+      return { user };
+    };
+    const web = express();
+    web.use(express.json());
+    const handler = app.nodeHandler({ auth });
+    web.use('/mcp', handler);
+    web.use('/api', handler);
+    web.all('/rpc', handler);
+    const client = await clientOf(t, web);
+    for (const path of ['/mcp', '/api/mcp']) {
+      const response = await ask(client, path, { 'x-user': 'ann' });
+      assert.equal(response.status, 200, path);
+      const { result } = replied(response);
+      assert.equal(textOf(result ?? assert.fail()), '{"user":"ann"}');
+      assert.equal((await ask(client, path)).status, 401);
+    }
+    const call = post('{"id":1,"method":"who"}', { 'x-user': 'ann' }, '/rpc');
+    assert.match((await client.ask(call)).body.toString(), /"result":\{"user":"ann"\}/);
+  });
+
+  test('Fastify: a route of its own', async (t) => {
+    const app = appFor(t);
+    const web = fastify();
+    web.all('/mcp', app.nodeHandler());
+    await web.listen({ host: '127.0.0.1', port: 0 });
+    const client = new RawClient((web.server.address() as AddressInfo).port);
+    t.after(async () => {
+      client.destroy();
+      await web.close();
+    });
+    const response = await ask(client, '/mcp');
+    assert.equal(textOf(replied(response).result ?? assert.fail()), 'null');
+  });
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { type AppOptions, RpcApp } from '../../src/index.ts';
+import { moduleUrl } from '../files.ts';
+import { header, post, RawClient, type RawResponse } from '../http/raw-client.ts';
+import { patience } from '../patience.ts';
+import { recorder } from '../service/harness.ts';
+
+export const version = '2026-07-28';
+
+/** What every modern request says of itself. */
+export const meta = {
+  'io.modelcontextprotocol/protocolVersion': version,
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+export const tools = moduleUrl('test/fixtures/mcp/tools.ts');
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/** The members of responses that tests look at. */
+export interface Replied {
+  readonly id?: unknown;
+  readonly result?: Readonly<Record<string, never>> & { readonly [name: string]: unknown };
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+/** A modern request, as it stands in a body. */
+export function modern(method: string, params: object = {}, id: unknown = 1): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta: meta } });
+}
+
+/** A legacy one. */
+export function legacy(method: string, params?: object, id: unknown = 1): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params });
+}
+
+/** The headers of a modern request, made of its body. */
+export function headersOf(body: string): Headers {
+  const { method, params } = JSON.parse(body) as {
+    readonly method: string;
+    readonly params?: { readonly name?: string };
+  };
+  const named = method === 'tools/call' && typeof params?.name === 'string';
+  return {
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    ...(named ? { 'mcp-name': params.name } : {}),
+  };
+}
+
+/** A server of the procedures in test/fixtures/mcp, and a client that writes bytes as they are. */
+export class Stage {
+  readonly app: RpcApp;
+  readonly lines: ReturnType<typeof recorder>['lines'];
+  readonly client: RawClient;
+  readonly port: number;
+  readonly #clients: RawClient[] = [];
+
+  private constructor(app: RpcApp, lines: Stage['lines'], port: number) {
+    this.app = app;
+    this.lines = lines;
+    this.port = port;
+    this.client = this.connect();
+  }
+
+  static async start(options: Partial<AppOptions> = {}): Promise<Stage> {
+    const { log, lines } = recorder();
+    const app = new RpcApp({
+      modules: [tools],
+      mcp: true,
+      workers: 1,
+      spareWorkers: 0,
+      niceIncrement: 0,
+      port: 0,
+      ...patience,
+      log,
+      ...options,
+    });
+    const { port } = await app.listen();
+    return new Stage(app, lines, port);
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) client.destroy();
+    await this.app.close();
+  }
+
+  connect(): RawClient {
+    const client = new RawClient(this.port);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Sends a body to /mcp as it is. */
+  send(body: string | Uint8Array, headers: Headers = {}): Promise<RawResponse> {
+    return this.client.ask(post(body, { host: 'localhost', ...headers }, '/mcp'));
+  }
+
+  /** A modern request with its headers. */
+  ask(method: string, params?: object, headers: Headers = {}): Promise<RawResponse> {
+    const body = modern(method, params);
+    return this.send(body, { ...headersOf(body), ...headers });
+  }
+
+  /** The result of a modern call of a tool. */
+  async call(name: string, given?: object): Promise<NonNullable<Replied['result']>> {
+    const response = await this.ask('tools/call', { name, arguments: given });
+    assert.equal(response.status, 200);
+    const { result } = replied(response);
+    assert.ok(result !== undefined, response.body.toString());
+    return result;
+  }
+}
+
+export function replied(response: RawResponse): Replied {
+  const type = header(response, 'content-type');
+  assert.equal(type, 'application/json', response.body.toString());
+  return JSON.parse(response.body.toString()) as Replied;
+}
+
+/** The text that a model is shown. */
+export function textOf(result: NonNullable<Replied['result']>): string {
+  const [first] = result.content as unknown as { readonly text: string }[];
+  return first?.text ?? '';
+}

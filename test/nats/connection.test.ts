@@ -143,7 +143,7 @@ describeNats('a connection to NATS', () => {
     const { connection } = await connected(t, server.url);
     await connection.flush();
     const lost = untilState(connection, 'disconnected');
-    server.pause();
+    await server.pause();
     const waiting = assert.rejects(connection.flush(), /lost/);
     await lost;
     await waiting;

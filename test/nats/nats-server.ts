@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export const needs = 'needs nats-server: apt-get install nats-server, or set NATS_SERVER';
 
@@ -25,6 +34,20 @@ export function findNatsServer(env: NodeJS.ProcessEnv = process.env): string | u
   }
   const folders = [...(env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin'];
   return folders.map((folder) => join(folder, 'nats-server')).find(isProgram);
+}
+
+/** The signal is taken by each thread by itself, some time after it was sent. */
+function isHalted(pid: number): boolean {
+  const tasks = `/proc/${pid}/task`;
+  try {
+    return readdirSync(tasks).every((task) => {
+      const stat = readFileSync(join(tasks, task, 'stat'), 'utf8');
+      return stat.charAt(stat.lastIndexOf(')') + 2) === 'T';
+    });
+  } catch {
+    // A thread has ended meanwhile.
+    return false;
+  }
 }
 
 /** Below the ports that the system gives to clients: none of them takes the port while a server is restarted. */
@@ -88,9 +111,10 @@ export class NatsServer {
     await this.#end('SIGKILL');
   }
 
-  /** Halts it: its connections stay, and nobody answers. */
-  pause(): void {
+  /** Halts it: its connections stay, and nobody answers. Resolves when all of its threads stand still. */
+  async pause(): Promise<void> {
     process.kill(this.pid, 'SIGSTOP');
+    while (!isHalted(this.pid)) await nextTurn();
   }
 
   resume(): void {

@@ -57,7 +57,7 @@ export interface ListenOptions {
   readonly sharedPort?: boolean | undefined;
 }
 
-/** Where a server listens. */
+/** Where a server listens. Without the option `http` its texts are empty, and its port is 0. */
 export interface Address {
   /** Empty on a Unix socket. */
   readonly host: string;
@@ -69,7 +69,7 @@ export interface Address {
   readonly url: string;
   /** The URL at which agents find the procedures as tools; undefined where the option `mcp` is off. */
   readonly mcpUrl: string | undefined;
-  /** The URL of /metrics; undefined where the option `metrics` is off. */
+  /** The URL of /metrics; undefined where the option `metrics` is off, or nobody listens. */
   readonly metricsUrl: string | undefined;
   /**
    * The URL of the console; undefined where the option `console` is off, the page is not built, or the server listens on a
@@ -204,10 +204,12 @@ export class RpcApp {
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (options.mcp !== undefined) warnOfNoTools(options.mcp.server, this.#log);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
-    const metricsUrl = metrics && new URL('/metrics', operations.address.url).href;
-    const mcpUrl = options.mcp && new URL(options.mcp.path, calls.address.url).href;
+    const urlAt = (path: string, base: string): string | undefined =>
+      base === '' ? undefined : new URL(path, base).href;
+    const metricsUrl = metrics && urlAt('/metrics', operations.address.url);
     const hasUrl = hasConsole && calls.address.socket === undefined;
-    const consoleUrl = hasUrl ? new URL('/console/', calls.address.url).href : undefined;
+    const consoleUrl = hasUrl ? urlAt('/console/', calls.address.url) : undefined;
+    const mcpUrl = options.mcp && urlAt(options.mcp.path, calls.address.url);
     const address = { ...calls.address, mcpUrl, metricsUrl, consoleUrl };
     const { url } = address;
     const { transport } = calls;

@@ -22,17 +22,31 @@ export interface Listening {
   closeOperations(): Promise<void>;
 }
 
-/** @throws whatever `listen` throws; no server listens then */
+/** In place of a server, where nobody calls over HTTP. */
+const nowhere: HttpServer = Object.freeze({
+  transport: 'node',
+  address: Object.freeze({ host: '', port: 0, socket: undefined, url: '' }),
+  connections: 0,
+  sockets: 0,
+  close: async () => {},
+});
+
+/**
+ * Without the option `http` only a port of the operators' own is listened at, where there is one.
+ *
+ * @throws whatever `listen` throws; no server listens then
+ */
 export async function listenForAll(
   service: Service,
   options: HttpOptions,
-  { metricsPort, transport }: Pick<Config, 'metricsPort' | 'transport'>,
+  { http, metricsPort, transport }: Pick<Config, 'http' | 'metricsPort' | 'transport'>,
 ): Promise<Listening> {
   if (metricsPort === 'same') {
+    if (!http) return new Servers(nowhere, nowhere);
     const server = await listen(service, { ...options, serves: 'all' }, transport);
     return new Servers(server, server);
   }
-  const calls = await listen(service, { ...options, serves: 'calls' }, transport);
+  const calls = http ? await listen(service, { ...options, serves: 'calls' }, transport) : nowhere;
   try {
     const maxConnections = Math.min(options.maxConnections, mostOperators);
     const own: HttpOptions = {

@@ -14,11 +14,14 @@ export interface Served {
 }
 
 export interface BannerFacts {
+  /** Empty where nobody calls over HTTP. */
   readonly url: string;
   /** undefined: there is no console. */
   readonly consoleUrl: string | undefined;
   /** Where agents connect; undefined: nowhere. */
   readonly mcpUrl: string | undefined;
+  /** What it is called over NATS. */
+  readonly service: readonly string[];
   readonly version: string;
   readonly processes: number;
   /** Workers of each process. */
@@ -139,16 +142,24 @@ export function banner(app: Served, facts: BannerFacts): string {
   const workers = processes === 1 ? each : `${processes} processes with ${each} each`;
   const threads = processes * threadsOf({ ...facts, groups });
   const all = threads === 1 ? '1 thread' : `${threads} threads`;
-  const head = `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${workers}, ${all} in all, on ${coresText(cores)})`;
+  const crew = `${workers}, ${all} in all, on ${coresText(cores)}`;
+  const head =
+    url === ''
+      ? `tandem ${version} serves ${facts.service.join(', ')} over NATS (no HTTP, ${crew})`
+      : `tandem ${version} listens on ${url} (${transportNames[app.transport]}, ${crew})`;
   const { mcpUrl } = facts;
   const agents = mcpUrl === undefined ? [] : [`  agents (MCP) connect to ${reachable(mcpUrl)}`];
-  return [
+  const served = [
     head,
     ...agents,
     ...Object.entries(groups).map(groupRow),
     '',
     ...procedureRows(app),
     '',
+  ];
+  if (url === '') return [...served, ''].join('\n');
+  return [
+    ...served,
     'Try it:',
     `  ${curlLine(app.router, call, reachable(url))}`,
     ...hookHint(app, call, authenticates),

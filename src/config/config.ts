@@ -121,8 +121,10 @@ function assertNats(config: Config): void {
       `option memberHungMs (${config.memberHungMs}) must not be below memberSilentMs (${config.memberSilentMs}): calls would be given up before the member counts as silent`,
     );
   }
-  if (!config.http && config.nats.length === 0) {
-    throw new StartupError('option http: without HTTP nobody could call; give nats beside it');
+  if (!config.http && (config.nats.length === 0 || config.natsRole === 'gateway')) {
+    throw new StartupError(
+      'option http: without HTTP nobody could call; turn it off only for members, and give nats beside it',
+    );
   }
 }
 

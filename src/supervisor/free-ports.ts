@@ -20,11 +20,12 @@ export async function freePorts({
   port,
   metricsPort,
   socket,
-}: Ports & Pick<Config, 'host' | 'socket'>): Promise<Ports> {
+  http,
+}: Ports & Pick<Config, 'host' | 'socket' | 'http'>): Promise<Ports> {
   const probes: Server[] = [];
   try {
-    if (socket !== '') await assertSocketFree(resolve(socket));
-    const own = socket === '' ? await probe(host, port, probes) : port;
+    if (http && socket !== '') await assertSocketFree(resolve(socket));
+    const own = http && socket === '' ? await probe(host, port, probes) : port;
     // Both ports are held at once: two times 0 must give two different ports.
     const other = metricsPort === 'same' ? metricsPort : await probe(host, metricsPort, probes);
     return { port: own, metricsPort: other };

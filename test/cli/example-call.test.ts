@@ -85,6 +85,7 @@ describe('the example call', () => {
 
 describe('the banner', () => {
   const facts = {
+    service: ['tandem'],
     url: 'http://127.0.0.1:1/rpc',
     consoleUrl: undefined,
     mcpUrl: undefined,

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { findNatsServer, NatsServer } from '../../test/nats/nats-server.ts';
+import { probe } from '../load/probe.ts';
+import type { SocketsJob } from '../load/sockets-process.ts';
 import type { Options } from '../options.ts';
 import { Child } from '../process/child.ts';
 import { microseconds, milliseconds, type Reading, rate } from '../readings.ts';
@@ -17,11 +20,18 @@ const subjects: readonly Subject[] = [
   { id: 'round-robin', label: 'round robin', role: 'rival' },
   { id: 'heartbeat', label: 'the least loaded by heartbeat', role: 'rival' },
   { id: 'requests', label: 'requests of NATS to a queue group', role: 'rival' },
+  { id: 'gateway', label: 'HTTP to a gateway, and over NATS to a member', role: 'ours' },
+  { id: 'direct', label: 'HTTP to the server itself', role: 'floor' },
 ];
+const ways = subjects.slice(0, 4).map(({ id }) => id);
 
 const fast = '64 calls in flight, one member';
 const slow = 'one of two members 3 times slower';
+const http = '64 HTTP connections';
 const tool = 'callers in process';
+const httpTool = 'own client';
+/** Load before the first reading, milliseconds. */
+const warmUpMs = 200;
 
 /** More than half of what both members can do (1067 calls/s): half of it is more than the slow one can. */
 const perSecond = 600;
@@ -32,9 +42,8 @@ function plan({ full, only, duration, rounds }: Options): Plan {
   const isWanted = full || only.includes('cluster');
   const cases = [
     { name: fast, subjects: ['own', 'requests'], seconds: duration ?? (full ? 3 : 0.5) },
-    ...(isWanted
-      ? [{ name: slow, subjects: subjects.map(({ id }) => id), seconds: duration ?? 4 }]
-      : []),
+    { name: http, subjects: ['gateway', 'direct'], seconds: duration ?? (full ? 3 : 0.5) },
+    ...(isWanted ? [{ name: slow, subjects: ways, seconds: duration ?? 4 }] : []),
   ];
   return { subjects, cases, rounds: rounds ?? (full ? 7 : 3), openSeconds: 5 };
 }
@@ -49,16 +58,22 @@ class ClusterSession implements Session {
   readonly #children: Child[];
   readonly #callers: ReadonlyMap<string, Child>;
   readonly #member: Child;
+  readonly #load: Child;
+  readonly #httpServers: ReadonlyMap<string, Child>;
 
   private constructor(
     server: NatsServer,
     members: readonly Child[],
     callers: ReadonlyMap<string, Child>,
+    httpServers: ReadonlyMap<string, Child>,
+    load: Child,
   ) {
     this.#server = server;
-    this.#children = [...members, ...callers.values()];
+    this.#children = [load, ...callers.values(), ...httpServers.values(), ...members];
     this.#member = members[0] as Child;
     this.#callers = callers;
+    this.#httpServers = httpServers;
+    this.#load = load;
   }
 
   static async open({ cases }: Plan): Promise<ClusterSession> {
@@ -70,6 +85,7 @@ class ClusterSession implements Session {
     const members = [await member('alone'), await member('pair'), await member('pair', 3)];
     const callers = new Map<string, Child>();
     for (const one of cases) {
+      if (one.name === http) continue;
       const service = one.name === fast ? 'alone' : 'pair';
       for (const way of one.subjects) {
         const args = [server.url, service, way];
@@ -79,10 +95,17 @@ class ClusterSession implements Session {
         );
       }
     }
-    return new ClusterSession(server, members, callers);
+    const gatewayArgs = [server.url, 'alone'];
+    const httpServers = new Map([
+      ['gateway', await Child.start('subjects/cluster/gateway-process', { args: gatewayArgs })],
+      ['direct', await Child.start('subjects/http/tandem', { args: ['1'] })],
+    ]);
+    const load = await Child.start('load/sockets-process');
+    return new ClusterSession(server, members, callers, httpServers, load);
   }
 
   async measure(way: string, name: string, seconds: number): Promise<readonly Reading[]> {
+    if (name === http) return this.#measureHttp(way, seconds);
     const caller = this.#callers.get(`${name} ${way}`);
     if (caller === undefined) throw new Error(`${way} was not started`);
     return name === fast ? this.#measureFast(caller, seconds) : measureSlow(caller, seconds);
@@ -114,6 +137,30 @@ class ClusterSession implements Session {
     ];
   }
 
+  async #measureHttp(id: string, seconds: number): Promise<readonly Reading[]> {
+    const server = this.#httpServers.get(id) as Child;
+    const { path, questions } = addCalls('json-rpc', 'add');
+    const goal = await probe(server.ready as number, path, questions);
+    const job: SocketsJob = { goal, connections: 64, depth: 1 };
+    await this.#load.call('posts', job);
+    await pause(warmUpMs);
+    const own = await server.usage();
+    const others = await this.#othersCpuUs();
+    const [began, first] = [performance.now(), await this.#load.call<number>('count')];
+    await pause(seconds * 1000);
+    const ownCpuUs = (await server.usage()).cpuUs - own.cpuUs;
+    const othersCpuUs = (await this.#othersCpuUs()) - others;
+    const [ended, last] = [performance.now(), await this.#load.call<number>('count')];
+    await this.#load.call('end');
+    const calls = last - first;
+    const all = id === 'gateway' ? ownCpuUs + othersCpuUs : ownCpuUs;
+    return [
+      rate('calls', httpTool, (calls / (ended - began)) * 1000),
+      microseconds('CPU of the server', httpTool, ownCpuUs / calls),
+      microseconds('CPU of all processes', httpTool, all / calls),
+    ];
+  }
+
   /** Of the member and of the server of NATS. */
   async #othersCpuUs(): Promise<number> {
     const { cpuUs } = await this.#member.usage();
@@ -139,7 +186,26 @@ function report(series: SeriesSet): readonly Target[] {
     const [a, b] = [series.samples(name, one, metric), series.samples(name, other, metric)];
     return a && b && ratios(a, b);
   };
+  const overDirect = (metric: string) => over(http, metric, 'gateway', 'direct');
   return given(
+    [
+      'calls/s over a gateway over those of the server itself, HTTP',
+      atLeast(0.5),
+      httpTool,
+      overDirect('calls'),
+    ],
+    [
+      'CPU of all processes over that of direct HTTP',
+      atMost(3),
+      httpTool,
+      overDirect('CPU of all processes'),
+    ],
+    [
+      "CPU of the gateway over the server's own, HTTP",
+      atMost(1.6),
+      httpTool,
+      overDirect('CPU of the server'),
+    ],
     [
       'calls/s of frames over requests of NATS, 64 in flight',
       atLeast(2),
@@ -157,7 +223,7 @@ function report(series: SeriesSet): readonly Target[] {
 
 export const cluster: Suite = {
   name: 'cluster',
-  about: `Calls to members over NATS: tiny ones, 64 in flight; and ${perSecond}/s of 5 ms to two members, one of which takes 15 ms for each.`,
+  about: `Calls to members over NATS: tiny ones, 64 in flight, in process and over HTTP; and ${perSecond}/s of 20 ms to two members, one of which takes 60 ms for each.`,
   plan,
   open: (chosen) => (chosen.cases.length === 0 ? nothing : ClusterSession.open(chosen)),
   report,

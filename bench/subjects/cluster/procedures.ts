@@ -2,9 +2,9 @@ import { Router } from '../../../src/index.ts';
 import { add, addParams } from '../work.ts';
 
 /** Calls of `work` that run at the same time, and how long each takes, milliseconds: a machine has only so many hands. */
-const hands = 4;
+const hands = 16;
 const slowness = Number(process.argv[4] ?? '1');
-const workMs = 5 * slowness;
+const workMs = 20 * slowness;
 
 const router = new Router();
 export default router;

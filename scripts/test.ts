@@ -39,6 +39,7 @@ const long = [
   'test/docs/procedures.test.ts',
   'test/docs/readme.test.ts',
   'test/examples.test.ts',
+  'test/examples/cluster.test.ts',
   'test/examples/deployment-steps.test.ts',
   'test/examples/media-rivals.test.ts',
   'test/examples/streams.test.ts',

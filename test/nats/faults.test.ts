@@ -41,7 +41,7 @@ describeNats('faults of a cluster', () => {
     const { world } = await FaultWorld.open(t, 2);
     world.start();
     await world.more(50);
-    world.server.pause();
+    await world.server.pause();
     await untilReady(world.front.url, 'disconnected');
     await pause(2000);
     world.server.resume();

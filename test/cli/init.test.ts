@@ -110,34 +110,46 @@ describe('tandem init, from the packed package', () => {
   });
 
   describe('depends on', () => {
-    const specifierIn = async (project: string): Promise<string | undefined> => {
+    const dependenciesIn = async (project: string): Promise<Record<string, string>> => {
       const { code, stderr } = await tandem(['init', project]).exit;
       assert.deepEqual([code, stderr], [0, '']);
       const text = readFileSync(join(folder, project, 'package.json'), 'utf8');
-      const { dependencies } = JSON.parse(text) as { dependencies: Record<string, string> };
-      return dependencies['tandem-rpc'];
+      return (JSON.parse(text) as { dependencies: Record<string, string> }).dependencies;
     };
     /** What npm notes of an installed package. */
-    const note = (resolved: string): void => {
-      const lock = { lockfileVersion: 3, packages: { 'node_modules/tandem-rpc': { resolved } } };
+    const note = (resolved: string, client = ''): void => {
+      const packages = {
+        'node_modules/tandem-rpc': { resolved },
+        'node_modules/tandem-rpc-client': { resolved: client },
+      };
+      const lock = { lockfileVersion: 3, packages };
       writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify(lock));
     };
     after(() => rmSync(join(folder, 'node_modules/.package-lock.json')));
 
-    it('the tarball that this copy was installed from', async () => {
-      const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
-      note(`file:${tarball}`);
-      assert.equal(await specifierIn('a'), `file:../${tarball}`);
-      assert.equal(await specifierIn('deep/er'), `file:../../${tarball}`);
+    it('the tarballs that this copy and its client were installed from', async () => {
+      const tarballs = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+      const client = tarballs.find((name) => name.startsWith('tandem-rpc-client-'));
+      const own = tarballs.find((name) => name !== client);
+      note(`file:${own}`, `file:${client}`);
+      for (const [project, up] of [
+        ['a', '..'],
+        ['deep/er', '../..'],
+      ] as const) {
+        assert.deepEqual(await dependenciesIn(project), {
+          'tandem-rpc': `file:${up}/${own}`,
+          'tandem-rpc-client': `file:${up}/${client}`,
+        });
+      }
     });
 
     it('the version, where that is gone or it came from the registry', async () => {
       const own = readFileSync(join(folder, 'node_modules/tandem-rpc/package.json'), 'utf8');
       const { version } = JSON.parse(own) as { version: string };
-      note('file:gone.tgz');
-      assert.equal(await specifierIn('b'), `^${version}`);
+      note('file:gone.tgz', 'file:gone.tgz');
+      assert.deepEqual(await dependenciesIn('b'), { 'tandem-rpc': `^${version}` });
       note('https://registry.npmjs.org/tandem-rpc/-/tandem-rpc-0.1.0.tgz');
-      assert.equal(await specifierIn('c'), `^${version}`);
+      assert.deepEqual(await dependenciesIn('c'), { 'tandem-rpc': `^${version}` });
     });
 
     it('the folder, in a clone', async () => {

@@ -73,7 +73,7 @@ async function main(args: readonly string[]): Promise<void> {
   await writeCharts(results, isWhole(options) ? folder : join(folder, 'partial'));
   if (isWhole(options) && options.results === undefined) {
     writePages([
-      [rootPath('README.md'), shortSection(results, 'bench/results')],
+      [rootPath('README.md'), shortSection(results)],
       [rootPath('docs/benchmark.md'), longSection(results, '../bench/results')],
     ]);
   }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { chartNames } from './charts.ts';
 import type { Machine } from './machine.ts';
-import type { Results, SuiteResult } from './results.ts';
+import type { Results } from './results.ts';
 import { suiteTables, targetsTable } from './table.ts';
 
 const startMarker = '<!-- bench:start -->';
@@ -15,52 +15,20 @@ export function withSection(page: string, section: string): string | undefined {
   return `${page.slice(0, start + startMarker.length)}\n\n${section}\n\n${page.slice(end)}`;
 }
 
-/** The section for a README: the most important charts, the targets, and how to measure them again. */
-export function shortSection(results: Results, folder: string): string {
-  const parts = [
-    chart(
-      folder,
-      'http',
-      'Requests per second over HTTP, as shares of the raw uWebSockets.js floor',
-    ),
-    ...results.suites.filter(({ name }) => name === 'http').map(poolsTable),
-    chart(folder, 'isolation', 'p99 of a light call, alone and beside heavy calls'),
-    ...results.suites
-      .filter(({ name }) => name === 'mixture')
-      .map(() =>
-        chart(
-          folder,
-          'mixture',
-          'A light call while heavy callers come, with and without the lane',
-        ),
-      ),
-    targetsTable(results.targets),
-    source(results),
-  ];
-  return parts.join('\n\n');
-}
+/** The figures that a README shows, each beside its rival. */
+export const shownFigures: readonly string[] = [
+  'inline add over jayson, requests/s at 64 connections',
+  'inline add over fastify, requests/s at 64 connections',
+  'inline add over tRPC, requests/s at 64 connections',
+  'pooled add over uWS + piscina, requests/s at 64 connections',
+  'pooled add over fastify + piscina, requests/s at 64 connections',
+  'light p99 under saturation over unloaded, workers = cores - 1',
+];
 
-const poolSubjects = new Set([
-  'uws-floor',
-  'tandem',
-  'tandem-pooled',
-  'uws-piscina-text',
-  'uws-piscina',
-  'fastify-piscina',
-]);
-const poolMetrics = new Set(['requests', 'p99', 'cpu', 'main cpu']);
-
-/** A tiny call that runs in a worker thread: ours, the rivals with a pool, and what a call costs without one. */
-function poolsTable(http: SuiteResult): string {
-  const tool = http.series.some((one) => one.tool === 'wrk') ? 'wrk' : 'autocannon';
-  const series = http.series.filter(
-    (one) =>
-      one.case === '64 connections' &&
-      one.tool === tool &&
-      poolSubjects.has(one.subject) &&
-      poolMetrics.has(one.metric),
-  );
-  return suiteTables({ ...http, series });
+/** The section for a README: six figures. */
+export function shortSection(results: Results): string {
+  const shown = results.targets.filter(({ figure }) => shownFigures.includes(figure));
+  return [targetsTable(shown), source(results)].join('\n\n');
 }
 
 /** The section for the page on the benchmark: everything. */

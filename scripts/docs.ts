@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { configTable } from '../src/config/docs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const pages = ['README.md', 'docs/reference/options.md'];
+const pages = ['docs/reference/options.md'];
 const start = '<!-- config:start -->';
 const end = '<!-- config:end -->';
 

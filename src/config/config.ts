@@ -95,7 +95,8 @@ function assertKnown(options: object, otherNames: readonly string[]): void {
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(table, name)) continue;
     const guess = suggest(name, [...optionNames, ...otherNames]);
-    const hint = guess === undefined ? 'README.md lists the options' : `did you mean ${guess}?`;
+    const hint =
+      guess === undefined ? 'docs/reference/options.md lists them' : `did you mean ${guess}?`;
     throw new StartupError(`option ${name} is unknown: ${hint}`);
   }
 }

@@ -21,7 +21,7 @@ export function flagText(name: string, option: Option<unknown>): string {
     : `--${flag}`;
 }
 
-/** The flag in the table of README.md. A switch whose default depends on something shows both forms. */
+/** The flag in the table of docs/reference. A switch whose default depends on something shows both forms. */
 function flagCell(name: string, option: Option<unknown>): string {
   const depends = option.kind.placeholder === undefined && 'from' in option.fallback;
   return code(depends ? `--[no-]${flagOf(name, option)}` : flagText(name, option));
@@ -38,7 +38,7 @@ function row([name, option]: [string, Option<unknown>]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** The configuration table of README.md. */
+/** The configuration table of docs/reference. */
 export function configTable(): string {
   const sections = groups.map((group) =>
     [

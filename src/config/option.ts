@@ -1,6 +1,6 @@
 import type { Kind } from './kinds.ts';
 
-/** The headings of the help and of the table in README.md, in the order in which they are shown. */
+/** The headings of the help and of the table in docs/reference, in the order in which they are shown. */
 export const groups = [
   'Network',
   'Processes',

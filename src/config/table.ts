@@ -46,7 +46,7 @@ export function isConsolePath(path: string): boolean {
   return path === '/console' || path.startsWith('/console/');
 }
 
-/** All options. The flags, the environment variables, the help and the table in README.md follow from this table. */
+/** All options. The flags, the environment variables, the help and the table in docs/reference follow from this table. */
 export const table = {
   host: option({
     group: 'Network',

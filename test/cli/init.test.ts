@@ -27,10 +27,10 @@ const files = [
   'tsconfig.json',
 ];
 
-/** The commands of README.md's second terminal, each with what it prints. */
+/** The commands of the second terminal of docs/overview.md, each with what it prints. */
 function story(): { command: string; remark: string; printed: string }[] {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const section = /^## Typed calls\n(.*?)^## /ms.exec(readme)?.[1] ?? '';
+  const overview = readFileSync(join(root, 'docs/overview.md'), 'utf8');
+  const section = /^## Typed calls\n(.*?)^## /ms.exec(overview)?.[1] ?? '';
   const [, second = ''] = [...section.matchAll(/^```\n(.*?)^```$/gms)].map(([, text]) => text);
   const commands = [...second.matchAll(/^\$ (.*?)(?: +# (.*))?\n((?:(?!\$ ).*\n)*)/gm)];
   assert.equal(commands.length, 4, 'the commands of the story');
@@ -94,7 +94,7 @@ describe('tandem init, from the packed package', () => {
     assert.deepEqual([called.code, called.stderr], [0, '']);
     assert.equal(called.stdout, 'Hello, Ada!\n{ count: 3, mean: 2 }\n');
 
-    // What README.md tells of its second terminal, typed as it stands there.
+    // What docs/overview.md tells of its second terminal, typed as it stands there.
     for (const { command, remark, printed } of story()) {
       if (remark.includes('became a Type.String')) {
         const file = join(project, 'procedures.ts');

@@ -394,7 +394,7 @@ describe('names', () => {
     );
     assert.equal(
       message({ zzzzzzzz: 1 }),
-      'option zzzzzzzz is unknown: README.md lists the options',
+      'option zzzzzzzz is unknown: docs/reference/options.md lists them',
     );
     assert.match(message({ constructor: 1 }), /^option constructor is unknown/);
   });
@@ -559,7 +559,7 @@ describe('options that contradict each other', () => {
   });
 });
 
-describe('README.md', () => {
+describe('docs/reference/options.md', () => {
   it('holds the current table', () => {
     const script = join(root, 'scripts/docs.ts');
     const run = spawnSync(process.execPath, ['--import', 'tsx', script, '--check'], {

@@ -18,7 +18,9 @@ import {
 } from './pages.ts';
 
 const readme = read('README.md');
-const [hello, ...examples] = exchanges(readme);
+const overview = read('docs/overview.md');
+const [hello] = exchanges(readme);
+const examples = exchanges(overview);
 
 /** Serves a module as `tandem serve` does; the port of the README is free on few machines. */
 async function serve(t: TestContext, module: string): Promise<string> {
@@ -78,7 +80,7 @@ describe('README.md', () => {
   });
 
   it('has every public name in its table of the API', () => {
-    const section = /^## The API at a glance\n(.*?)^## /ms.exec(readme)?.[1] ?? '';
+    const section = /^## The API at a glance\n(.*?)^## /ms.exec(overview)?.[1] ?? '';
     const rows = section.split('\n').filter((line) => line.startsWith('|'));
     const named = new Set([...rows.join('\n').matchAll(/`(\w+)`/g)].map(([, name]) => name));
     const missing = publicNames().filter((name) => !named.has(name));

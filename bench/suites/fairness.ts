@@ -1,20 +1,10 @@
-import type { MixedJob, MixedResult } from '../load/mixed.ts';
-import type { Goal } from '../load/request.ts';
+import type { MixedJob } from '../load/mixed.ts';
 import type { Options } from '../options.ts';
-import { Child } from '../process/child.ts';
 import { milliseconds, type Reading, rate } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
-import { stepsFor } from '../subjects/calibrate.ts';
-import { burnCalls } from '../subjects/questions.ts';
-import {
-  type RunningServer,
-  type ServerSubject,
-  startServers,
-  stopServers,
-  tandemByDefault,
-  tandemWithoutLane,
-} from '../subjects/servers.ts';
+import { BurningServers } from '../subjects/burning-servers.ts';
+import { type ServerSubject, tandemByDefault, tandemWithoutLane } from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Target } from '../targets.ts';
 
@@ -71,49 +61,42 @@ function plan({ full, duration, rounds }: Options): Plan {
 }
 
 class FairnessSession implements Session {
-  readonly #load: Child;
-  readonly #servers: ReadonlyMap<string, RunningServer>;
-  readonly #stepsOfOneMs: number;
+  readonly #servers: BurningServers;
 
-  constructor(load: Child, servers: ReadonlyMap<string, RunningServer>, stepsOfOneMs: number) {
-    this.#load = load;
+  constructor(servers: BurningServers) {
     this.#servers = servers;
-    this.#stepsOfOneMs = stepsOfOneMs;
   }
 
   async measure(subject: string, name: string, seconds: number): Promise<Reading[]> {
-    const server = this.#servers.get(subject);
     const mixture = mixtures.find((one) => one.name === name);
-    if (server === undefined || mixture === undefined) throw new Error(`no ${name} of ${subject}`);
+    if (mixture === undefined) throw new Error(`no mixture ${name}`);
     const { polite, greedy } = mixture;
     const job: MixedJob = {
       seconds,
       refusals: [-32000],
       ...(polite && {
         paced: {
-          goal: await this.#goal(server, polite.method, politeMs),
+          goal: await this.#servers.goal(subject, polite.method, politeMs),
           perSecond: politePerSecond,
           ...(polite.from && { from: polite.from }),
         },
       }),
       ...(greedy && {
-        closed: { goal: await this.#goal(server, greedy, greedyMs), connections: greedyCalls },
+        closed: {
+          goal: await this.#servers.goal(subject, greedy, greedyMs),
+          connections: greedyCalls,
+        },
       }),
     };
-    const { paced, closed } = await this.#load.call<MixedResult>('run', job);
+    const { paced, closed } = await this.#servers.run(job);
     return [
       ...(paced === undefined ? [] : [milliseconds('polite p50', tool, paced.p50)]),
       ...(closed === undefined ? [] : [rate('greedy', tool, closed.perSecond)]),
     ];
   }
 
-  async close(): Promise<void> {
-    await stopServers(this.#servers);
-    await this.#load.stop();
-  }
-
-  #goal(server: RunningServer, method: string, ms: number): Promise<Goal> {
-    return server.goal(burnCalls('json-rpc', Math.round(ms * this.#stepsOfOneMs), method));
+  close(): Promise<void> {
+    return this.#servers.close();
   }
 }
 
@@ -146,10 +129,6 @@ export const fairness: Suite = {
   name: 'fairness',
   about: `${politePerSecond} calls/s of a polite caller beside ${greedyCalls} calls of another one that always wait or run, everything by default. In one queue: the same calls as one caller's, of one procedure, without a spare.`,
   plan,
-  open: async () => {
-    const stepsOfOneMs = stepsFor(20) / 20;
-    const load = await Child.start('load/mixed-process');
-    return new FairnessSession(load, await startServers(subjects), stepsOfOneMs);
-  },
+  open: async () => new FairnessSession(await BurningServers.start(subjects)),
   report,
 };

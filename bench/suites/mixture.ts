@@ -1,18 +1,11 @@
-import type { MixedJob, MixedResult } from '../load/mixed.ts';
+import type { MixedJob } from '../load/mixed.ts';
+import type { Goal } from '../load/request.ts';
 import type { Options } from '../options.ts';
-import { Child } from '../process/child.ts';
 import { lightAndHeavy, metricAt, milliseconds, type Reading } from '../readings.ts';
 import type { SeriesSet } from '../series.ts';
 import { ratios } from '../statistics.ts';
-import { stepsFor } from '../subjects/calibrate.ts';
-import { burnCalls } from '../subjects/questions.ts';
-import {
-  type RunningServer,
-  startServers,
-  stopServers,
-  tandemByDefault,
-  tandemWithoutLane,
-} from '../subjects/servers.ts';
+import { BurningServers } from '../subjects/burning-servers.ts';
+import { tandemByDefault, tandemWithoutLane } from '../subjects/servers.ts';
 import type { Plan, Session, Suite } from '../suite.ts';
 import { atLeast, atMost, given, type Limit, type Target } from '../targets.ts';
 
@@ -87,20 +80,14 @@ function plan({ full, duration, rounds }: Options): Plan {
 }
 
 class MixtureSession implements Session {
-  readonly #load: Child;
-  readonly #servers: ReadonlyMap<string, RunningServer>;
-  readonly #stepsOfOneMs: number;
+  readonly #servers: BurningServers;
 
-  constructor(load: Child, servers: ReadonlyMap<string, RunningServer>, stepsOfOneMs: number) {
-    this.#load = load;
+  constructor(servers: BurningServers) {
     this.#servers = servers;
-    this.#stepsOfOneMs = stepsOfOneMs;
   }
 
   async measure(subject: string, name: string, seconds: number): Promise<Reading[]> {
-    const server = this.#servers.get(subject);
-    if (server === undefined) throw new Error(`${subject} was not started`);
-    if (name === arriving) return this.#overTime(server, seconds);
+    if (name === arriving) return this.#overTime(subject, seconds);
     const mixture = mixtures.find((one) => one.name === name);
     if (mixture === undefined) throw new Error(`no mixture ${name}`);
     const { light, heavy: other, callers = 1 } = mixture;
@@ -108,33 +95,34 @@ class MixtureSession implements Session {
       seconds,
       // A machine that is busy with something else may let calls wait too long.
       refusals: [-32000],
-      ...(light && { paced: { goal: await this.#goal(server, light), perSecond: lightPerSecond } }),
-      ...(other && { closed: { goal: await this.#goal(server, other), connections: callers } }),
+      ...(light && {
+        paced: { goal: await this.#goal(subject, light), perSecond: lightPerSecond },
+      }),
+      ...(other && { closed: { goal: await this.#goal(subject, other), connections: callers } }),
     };
-    return lightAndHeavy(tool, await this.#load.call<MixedResult>('run', job));
+    return lightAndHeavy(tool, await this.#servers.run(job));
   }
 
-  async close(): Promise<void> {
-    await stopServers(this.#servers);
-    await this.#load.stop();
+  close(): Promise<void> {
+    return this.#servers.close();
   }
 
-  async #overTime(server: RunningServer, seconds: number): Promise<Reading[]> {
+  async #overTime(subject: string, seconds: number): Promise<Reading[]> {
     const job: MixedJob = {
       seconds,
       windows,
-      paced: { goal: await this.#goal(server, short), perSecond: lightPerSecond },
-      closed: { goal: await this.#goal(server, heavy), connections: arrivals.length, arrivals },
+      paced: { goal: await this.#goal(subject, short), perSecond: lightPerSecond },
+      closed: { goal: await this.#goal(subject, heavy), connections: arrivals.length, arrivals },
       refusals: [-32000],
     };
-    const { paced } = await this.#load.call<MixedResult>('run', job);
+    const { paced } = await this.#servers.run(job);
     return (paced?.windows ?? []).map((ms, i) =>
       milliseconds(metricAt(((i + 1) / windows) * seconds), tool, ms),
     );
   }
 
-  #goal(server: RunningServer, { method, ms }: Procedure): ReturnType<RunningServer['goal']> {
-    return server.goal(burnCalls('json-rpc', Math.round(ms * this.#stepsOfOneMs), method));
+  #goal(subject: string, { method, ms }: Procedure): Promise<Goal> {
+    return this.#servers.goal(subject, method, ms);
   }
 }
 
@@ -183,10 +171,6 @@ export const mixture: Suite = {
   name: 'mixture',
   about: `${lightPerSecond} light calls/s beside heavy ones, everything by default, with as many workers as it chooses. Last, with the lane and without it (spareWorkers 0): the median latency in each stretch of time, while ${arrivals.length} callers of ${heavy.ms} ms come one after another.`,
   plan,
-  open: async () => {
-    const stepsOfOneMs = stepsFor(20) / 20;
-    const load = await Child.start('load/mixed-process');
-    return new MixtureSession(load, await startServers(subjects), stepsOfOneMs);
-  },
+  open: async () => new MixtureSession(await BurningServers.start(subjects)),
   report,
 };

@@ -109,11 +109,15 @@ export function brokenFrame({ payload, options }: Broken): Buffer {
   return frame(Buffer.from(payload, 'latin1'), options);
 }
 
+/** Writes of one move at the most: the rest of a long one goes in one piece. */
+const mostWrites = 40;
+
 /** The bytes in several writes. */
 export function* writesOf(bytes: Buffer, lengths: readonly number[]): Generator<Buffer> {
   let at = 0;
   for (let i = 0; at < bytes.length; i++) {
-    const length = lengths[i % lengths.length] ?? bytes.length;
+    const given = i < mostWrites ? lengths[i % lengths.length] : undefined;
+    const length = given ?? bytes.length;
     yield bytes.subarray(at, at + length);
     at += length;
   }

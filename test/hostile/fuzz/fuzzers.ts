@@ -17,7 +17,7 @@ interface Kind {
 export const fuzzers: Readonly<Record<string, Kind>> = {
   bodies: { start: () => BodyFuzzer.start(), round: 300 },
   http: { start: () => HttpFuzzer.start(), round: 1000 },
-  frames: { start: () => FrameFuzzer.start(), round: 300 },
+  frames: { start: () => FrameFuzzer.start(), round: 150 },
   schemas: { start: () => SchemaFuzzer.start(), round: 1000 },
   'schema-work': { start: async () => new SchemaWorkFuzzer(), round: 300 },
   'tool-schemas': { start: async () => new ToolSchemaFuzzer(), round: 100 },

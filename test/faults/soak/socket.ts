@@ -8,7 +8,10 @@ import type { StreamMessage, StreamReader } from './stream-reader.ts';
 export class SoakSocket {
   readonly #socket: WebSocket;
   readonly #answers = new Map<unknown, (message: StreamMessage) => void>();
-  readonly #streams = new Map<unknown, { readonly reader: StreamReader; onChange(): void }>();
+  readonly #streams = new Map<
+    unknown,
+    { readonly reader: StreamReader; readonly onChange: () => void }
+  >();
   /** Subscriptions that were left. Nothing may come for them. */
   readonly #left = new Set<unknown>();
   /** What may not be, each in a line. */
@@ -18,7 +21,9 @@ export class SoakSocket {
   private constructor(socket: WebSocket, violations: string[]) {
     this.#socket = socket;
     this.#violations = violations;
-    socket.on('message', (data) => this.#take(JSON.parse(String(data)) as StreamMessage));
+    socket.on('message', (data) =>
+      this.#take(JSON.parse((data as Buffer).toString()) as StreamMessage),
+    );
     socket.on('error', () => {});
     socket.on('close', () => {
       const gone = { error: { code: 0, data: { reason: 'the socket has closed' } } };

@@ -29,6 +29,7 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
   'tandem-rpc': {
     from: './index.js',
     with: {
+      './app/nats-options.js': ['NatsOptions'],
       './base/place.js': ['Place'],
       './config/groups-kind.js': ['Crew', 'CrewOption', 'GivenGroups'],
       './dispatch/body-memory.js': ['BodyMemoryStats'],
@@ -40,9 +41,11 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
         'Counters',
         'GroupFigures',
         'PlacedProcedure',
+        'WorkerFigures',
       ],
       './observe/histogram.js': ['HistogramTotals'],
-      './pool/stats.js': ['PoolStats', 'WorkerStats'],
+      './observe/recent-events.js': ['RecentEvent'],
+      './pool/stats.js': ['PoolStats', 'RunningCall', 'WorkerStats'],
       './router/authorize.js': ['Authorize'],
       './router/call-log.js': ['CallLogLevel'],
       './router/declared-errors.js': ['ErrorDeclarations', 'ErrorMakers'],
@@ -60,6 +63,7 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
       './router/types.js': ['ProcedureOptions', 'StreamRules'],
       './router/stream/subscription.js': ['Overflow'],
       './service/front-end-blockers.js': ['BlockedFigures'],
+      './service/cluster.js': ['RemoteStats'],
       './service/local-fetch.js': ['LocalFetch'],
       './service/metrics.js': ['Metrics'],
     },

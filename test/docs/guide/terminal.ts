@@ -96,7 +96,9 @@ export class Terminal {
   async #run(line: string, printed: string): Promise<void> {
     const { code, stdout } = await this.#start(this.#withPorts(line)).exit;
     // Comments of an event stream come where its first value takes its time.
-    const output = this.#asOnPage(stdout).replace(/^:.*\n\n/gm, '').trimEnd();
+    const output = this.#asOnPage(stdout)
+      .replace(/^:.*\n\n/gm, '')
+      .trimEnd();
     if (printed === '') assert.equal(code, 0, `${line}\n${output}`);
     else assert.match(output, printedPattern(printed), line);
   }

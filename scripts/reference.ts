@@ -34,7 +34,7 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
       './config/groups-kind.js': ['Crew', 'CrewOption', 'GivenGroups'],
       './dispatch/body-memory.js': ['BodyMemoryStats'],
       './dispatch/reply-memory.js': ['ReplyMemoryStats'],
-      './dispatch/service.js': ['Document', 'DocumentFormat', 'ServiceState'],
+      './dispatch/service.js': ['Document', 'DocumentFormat', 'ServedProcedures', 'ServiceState'],
       './observe/snapshot.js': [
         'BlockedTotals',
         'CallTotals',

@@ -25,6 +25,8 @@ export interface WireCall {
   readonly ticket: number;
   /** It begins when the call before it has ended. */
   readonly follows: boolean;
+  /** Somebody reads it as a stream, where it is one. */
+  readonly isRead: boolean;
   /** Milliseconds until nobody waits for it; -1: none are known. */
   readonly timeoutMs: number;
   /** Milliseconds it may run, as its procedure says; -1: it does not say. */
@@ -44,12 +46,29 @@ export type ToMember = { readonly gateway: string } & (
       readonly total: number;
       readonly bytes: Uint8Array;
     }
-  | { readonly kind: 'ack'; readonly ack: Ack; readonly cancelled: readonly number[] }
+  | {
+      readonly kind: 'ack';
+      readonly ack: Ack;
+      readonly cancelled: readonly number[];
+      /** What streams may give, all in all: three numbers each. */
+      readonly granted: readonly number[];
+    }
   | { readonly kind: 'sync'; readonly request: SyncRequest }
 );
 
-/** What became of a call: it has ended; it has not run; its reply was given up. */
-export const ReplyKind = { final: 0, notRun: 2, lost: 3 } as const;
+/**
+ * What became of a call: it has ended; it has not run; its reply was given up. Or of its stream: it has opened; a value; its end, with a
+ * result or with an error.
+ */
+export const ReplyKind = {
+  final: 0,
+  value: 1,
+  notRun: 2,
+  lost: 3,
+  opened: 4,
+  ended: 5,
+  failed: 6,
+} as const;
 export type ReplyKind = (typeof ReplyKind)[keyof typeof ReplyKind];
 
 export interface WireReply {
@@ -59,7 +78,7 @@ export interface WireReply {
   readonly code: number;
   /** Microseconds in its handler; see `CallObserver`. */
   readonly runUs: number;
-  /** The whole reply; '': there is none to send. Bytes: it is alone in its message, behind the parts that came before. */
+  /** The whole reply, or the text of a value or an end; '': there is none to send. Bytes: it is alone in its message, behind the parts that came before. */
   readonly body: string | Uint8Array;
 }
 
@@ -108,11 +127,11 @@ export class FrameText {
   }
 
   /** @param body text: a large body has a frame of its own */
-  add({ ticket, follows, timeoutMs, runMs, facts }: Omit<WireCall, 'body'>, body: string): void {
+  add(call: Omit<WireCall, 'body'>, body: string): void {
+    const { ticket, timeoutMs, runMs, facts } = call;
     this.#tickets.push(ticket);
-    const flags = follows ? 1 : 0;
     const of = this.#placeOf(facts);
-    this.#numbers.push(ticket, flags, timeoutMs, runMs, of, body.length);
+    this.#numbers.push(ticket, flagsOf(call), timeoutMs, runMs, of, body.length);
     this.#text += body;
   }
 
@@ -127,6 +146,13 @@ export class FrameText {
     if (this.#facts.at(-1) !== facts) this.#facts.push(facts);
     return this.#facts.length - 1;
   }
+}
+
+/** Bits of a call's second number. */
+const Flag = { follows: 1, isRead: 2 } as const;
+
+function flagsOf({ follows, isRead }: Omit<WireCall, 'body'>): number {
+  return (follows ? Flag.follows : 0) | (isRead ? Flag.isRead : 0);
 }
 
 function headOfFrame(
@@ -147,11 +173,12 @@ function headOfMark(gateway: string, { session, n, ack }: FrameMark): string {
 export function largeFrame(
   gateway: string,
   mark: FrameMark,
-  { ticket, follows, timeoutMs, runMs, facts }: Omit<WireCall, 'body'>,
+  call: Omit<WireCall, 'body'>,
   bytes: Uint8Array,
 ): Uint8Array {
+  const { ticket, timeoutMs, runMs, facts } = call;
   const known = facts === undefined ? [] : [facts];
-  const numbers = [ticket, follows ? 1 : 0, timeoutMs, runMs, known.length - 1, rest];
+  const numbers = [ticket, flagsOf(call), timeoutMs, runMs, known.length - 1, rest];
   return withBytes(headOfFrame(gateway, mark, numbers, known), bytes);
 }
 
@@ -166,13 +193,16 @@ export function bodyPart(
   return withBytes(`${headOfMark(gateway, mark)},"p":[${ticket},${total}]}`, bytes);
 }
 
+/** @param granted what streams may give, all in all: ticket, values and characters of each */
 export function ackText(
   gateway: string,
   { session, ack }: Ack,
   cancelled: readonly number[],
+  granted: readonly number[] = [],
 ): string {
   const left = cancelled.length === 0 ? '' : `,"x":[${cancelled.join(',')}]`;
-  return `{"g":"${gateway}","s":${session},"a":${ack}${left}}`;
+  const given = granted.length === 0 ? '' : `,"w":[${granted.join(',')}]`;
+  return `{"g":"${gateway}","s":${session},"a":${ack}${left}${given}}`;
 }
 
 export function syncText(gateway: string, request: SyncRequest): string {
@@ -192,7 +222,8 @@ export function readToMember(data: Uint8Array): ToMember {
   const ack = { session: numberOf(head.s), ack: numberOf(head.a) };
   if (head.n === undefined) {
     const cancelled = head.x === undefined ? [] : numbersOf(head.x);
-    return { gateway, kind: 'ack', ack, cancelled };
+    const granted = head.w === undefined ? [] : numbersOf(head.w);
+    return { gateway, kind: 'ack', ack, cancelled, granted };
   }
   const mark = { ...ack, n: numberOf(head.n) };
   if (head.p !== undefined) {
@@ -216,9 +247,10 @@ function readCalls(head: Head, bytes: Uint8Array): WireCall[] {
       number,
       number,
     ];
-    const follows = (flags & 1) !== 0;
+    const follows = (flags & Flag.follows) !== 0;
+    const isRead = (flags & Flag.isRead) !== 0;
     const body = length === rest ? bytes : cut(length);
-    calls.push({ ticket, follows, timeoutMs, runMs, body, facts: facts[of] });
+    calls.push({ ticket, follows, isRead, timeoutMs, runMs, body, facts: facts[of] });
   }
   return calls;
 }

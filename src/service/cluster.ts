@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
 import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
+import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { connectNats } from '../nats/connection/connect.ts';
 import type { NatsConnection } from '../nats/connection/connection.ts';
 import { lessLoadedOfTwo } from '../nats/gateway/choose.ts';
@@ -17,6 +18,8 @@ export interface ClusterOptions {
   readonly log: Log;
   readonly observer: CallObserver;
   readonly shares: CallerShares;
+  /** The streams that calls to members open. */
+  readonly streams: OpenStreams;
 }
 
 /** What /metrics and `stats()` show of the other machines. */
@@ -125,6 +128,11 @@ export class Cluster {
     return this.#merged.router;
   }
 
+  /** The streams of members that are open. */
+  get streams(): OpenStreams {
+    return this.#options.streams;
+  }
+
   /** Finishes the calls that are with members for `graceMs` at most, and closes the connection. */
   async close(graceMs: number): Promise<void> {
     const connection = await this.#connecting?.catch(() => undefined);
@@ -133,7 +141,7 @@ export class Cluster {
   }
 
   async #connect(): Promise<NatsConnection> {
-    const { config, log, observer, shares } = this.#options;
+    const { config, log, observer, shares, streams } = this.#options;
     const { nats, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsRole, service } = config;
     const connection = await connectNats(
       {
@@ -155,7 +163,11 @@ export class Cluster {
       const choose = lessLoadedOfTwo;
       this.#gateways = service.map(
         (name) =>
-          new Gateway({ ...config, connection, name, id, shares, choose }, observer, events),
+          new Gateway(
+            { ...config, connection, name, id, shares, choose, streams },
+            observer,
+            events,
+          ),
       );
       for (const gateway of this.#gateways) gateway.onProcedures = () => this.#merge();
       await connection.confirm();

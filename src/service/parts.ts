@@ -5,6 +5,7 @@ import { DeadlineSweep } from '../dispatch/deadline.ts';
 import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
 import { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
+import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
@@ -72,22 +73,26 @@ export function createParts(options: DispatcherOptions): Parts {
       ? undefined
       : (scope: RequestScope, us: number) => gate?.noteRun(scope, us);
   const observation = new Observation({ ...config, log, onCall: observers, onRun });
+  const deadlines = new DeadlineSweep();
+  const streamCount = { open: 0 };
+  const streams = new OpenStreams(config, deadlines, streamCount, observation);
   const isAlone = config.nats.length === 0;
   const shared = {
     config,
     log,
-    deadlines: new DeadlineSweep(),
+    deadlines,
     observation,
-    cluster: isAlone ? undefined : new Cluster({ config, log, observer: observation, shares }),
+    cluster: isAlone
+      ? undefined
+      : new Cluster({ config, log, observer: observation, shares, streams }),
     poolCounters: new CountersByGroup(),
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes),
     replies: new ReplyMemory(config.maxReplyMemory),
     watch: new FrontEndWatch(),
     blockers: new FrontEndBlockers(log),
     shares,
-    streamCount: { open: 0 },
+    streamCount,
   };
-  const { deadlines } = shared;
   const serving = new Serving(source, shared);
   const { maxInFlight } = config;
   return {

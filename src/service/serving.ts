@@ -94,9 +94,11 @@ export class Serving implements RouterOwner {
 
   /** Lets the streams of all loadings come to their end, for `graceMs` at most. No more may open. */
   async endStreams(graceMs: number): Promise<void> {
-    await Promise.all(
-      this.#generations().map(({ streams }) => streams.drain('shutdown', graceMs, 0)),
-    );
+    const { cluster } = this.#context;
+    await Promise.all([
+      cluster?.streams.drain('shutdown', graceMs, 0),
+      ...this.#generations().map(({ streams }) => streams.drain('shutdown', graceMs, 0)),
+    ]);
   }
 
   /** Gives up the start or reload that is in progress, and ends every loading. */

@@ -140,8 +140,12 @@ function countersOf(source: SnapshotSource): Counters {
 }
 
 /** Of all loadings together. */
-function openStreamsOf({ serving }: SnapshotSource): readonly { readonly values: number }[] {
-  return serving.generations.flatMap(({ streams }) => [...streams]);
+function openStreamsOf({
+  serving,
+  cluster,
+}: SnapshotSource): readonly { readonly values: number }[] {
+  const here = serving.generations.flatMap(({ streams }) => [...streams]);
+  return [...here, ...(cluster?.streams ?? [])];
 }
 
 /** What the workers of a group have counted for themselves. */

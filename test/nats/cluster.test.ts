@@ -188,6 +188,49 @@ describeNats('a gateway and its members', () => {
     assert.match(seen.path, /^tandem\.m\.\w+$/);
   });
 
+  test('streams are read through a gateway, and end with their member', async (t) => {
+    const router = new Router();
+    const params = Type.Object({ n: Type.Integer() });
+    router.rpc({ name: 'count', params }, async function* ({ n }) {
+      for (let i = 0; i < n; i++) yield i;
+      return 'done';
+    });
+    router.rpc({ name: 'wait', params, stream: { collect: true } }, async function* ({ n }) {
+      for (let i = 0; i < n; i++) yield i;
+    });
+    const nats = { servers: server.url, role: 'member' } as const;
+    const [one, front] = await Promise.all([serve(t, { router, nats }), gateway(t, server.url)]);
+    await untilReady(front.url);
+    const request = (method: string, n: number) => ({
+      jsonrpc: '2.0',
+      method,
+      params: { n },
+      id: 1,
+    });
+    const stream = front.app.dispatcher.stream(request('count', 500));
+    for (let i = 0; i < 500; i++) assert.deepEqual(await stream.next(), { value: i, done: false });
+    assert.deepEqual(await stream.next(), { value: 'done', done: true });
+    const events = async (url: string): Promise<string> => {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+        body: JSON.stringify(request('count', 3)),
+      });
+      return response.text();
+    };
+    assert.equal(await events(front.url), await events(one.url));
+    assert.deepEqual(
+      (await call(front.url, 'wait', { n: 100 })).result,
+      Array.from({ length: 100 }, (_, i) => i),
+    );
+    const left = front.app.dispatcher.stream(request('count', 1e9));
+    assert.deepEqual(await left.next(), { value: 0, done: false });
+    const ended = (async () => {
+      for await (const value of left) assert.equal(typeof value, 'number');
+    })();
+    await Promise.all([assert.rejects(ended, { code: -32003 }), one.app.close()]);
+  });
+
   test('a process may be both: it calls others, and others call it', async (t) => {
     const routers = ['a', 'b'].map((name) => {
       const router = new Router();

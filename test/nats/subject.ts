@@ -23,7 +23,7 @@ const nothing = (): void => {};
 export function natsSubject(server: () => NatsServer): Subject {
   return {
     name: 'nats',
-    abilities: { runs: true, stopsThreads: true, streams: false },
+    abilities: { runs: true, stopsThreads: true, streams: true },
     cases: { mixes: 8, closes: 2 },
     open: async ({ observer, maxReplyBytes }) => {
       const { url } = server();
@@ -34,7 +34,7 @@ export function natsSubject(server: () => NatsServer): Subject {
       assert.ok(toGateways !== undefined && toMembers !== undefined);
       const service = new Dispatcher({
         ...patience,
-        modules: [fixture('executors/procedures.ts')],
+        modules: [fixture('executors/in-workers.ts')],
         workers: 1,
         spareWorkers: 0,
         niceIncrement: 0,
@@ -63,6 +63,9 @@ export function natsSubject(server: () => NatsServer): Subject {
         authenticate: undefined,
         contract: () => ({ id: 'c1', document: () => Buffer.from(document) }),
       });
+      const deadlines = new DeadlineSweep();
+      const limits = { timeoutMs, maxStreamMs: 0, maxStreams: 10_000 };
+      const streams = new OpenStreams(limits, deadlines, { open: 0 }, observer);
       const gateway = new Gateway(
         {
           connection: toMembers,
@@ -78,6 +81,7 @@ export function natsSubject(server: () => NatsServer): Subject {
           maxQueueMs: timeoutMs,
           shares: { keyOf: () => '', weightOf: () => 1 },
           choose: lessLoadedOfTwo,
+          streams,
         },
         observer,
         {
@@ -89,13 +93,11 @@ export function natsSubject(server: () => NatsServer): Subject {
         },
       );
       await gateway.served(timeoutMs);
-      const deadlines = new DeadlineSweep();
-      const limits = { timeoutMs, maxStreamMs: 0, maxStreams: 10_000 };
       return {
         executor: gateway.executor,
-        streams: new OpenStreams(limits, deadlines, { open: 0 }, observer),
+        streams,
         close: async (graceMs) => {
-          await gateway.close(graceMs);
+          await Promise.all([streams.drain('shutdown', graceMs, 0), gateway.close(graceMs)]);
           member.close();
           await service.close(0);
           await Promise.all([toGateways.close(), toMembers.close()]);

@@ -36,6 +36,7 @@ const call = fc.record(
   {
     ticket: n,
     follows: fc.boolean(),
+    isRead: fc.boolean(),
     timeoutMs: fc.integer({ min: -1 }),
     runMs: fc.integer({ min: -1 }),
     facts: fc.option(facts, { nil: undefined }),
@@ -120,8 +121,14 @@ describe('the messages between a gateway and a member', () => {
     assert.deepEqual(toMember(syncText('gw', request)), { gateway: 'gw', kind: 'sync', request });
     const ack = { session: 2, ack: 4 };
     const acked = { gateway: 'gw', kind: 'ack', ack };
-    assert.deepEqual(toMember(ackText('gw', ack, [])), { ...acked, cancelled: [] });
-    assert.deepEqual(toMember(ackText('gw', ack, [1, 2])), { ...acked, cancelled: [1, 2] });
+    assert.deepEqual(toMember(ackText('gw', ack, [])), { ...acked, cancelled: [], granted: [] });
+    assert.deepEqual(toMember(ackText('gw', ack, [1, 2])), {
+      ...acked,
+      cancelled: [1, 2],
+      granted: [],
+    });
+    const granting = toMember(ackText('gw', ack, [1], [7, 32, 900]));
+    assert.deepEqual(granting, { ...acked, cancelled: [1], granted: [7, 32, 900] });
     const answer = { epoch: 3, session: 2, got: 7, from: 1 };
     assert.deepEqual(toGateway(syncedText(answer)), { kind: 'synced', answer });
     assert.deepEqual(toGateway(gotText(2, 7)), { kind: 'got', session: 2, got: 7 });

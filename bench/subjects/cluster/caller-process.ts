@@ -48,6 +48,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
   const nothing = (): void => {};
   const connection = await connectTo(server);
   const config = resolveConfig();
+  const streams = new OpenStreams(config, new DeadlineSweep(), { open: 0 }, undefined);
   const gateway = new Gateway(
     {
       ...config,
@@ -57,6 +58,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
       maxQueueMs: timeoutMs,
       shares: { keyOf: () => '', weightOf: () => 1 },
       choose: routeOf(route, connection, service),
+      streams,
     },
     undefined,
     {
@@ -68,7 +70,6 @@ async function byGateway(route: RouteName): Promise<Ask> {
     },
   );
   await gateway.served(timeoutMs);
-  const streams = new OpenStreams(config, new DeadlineSweep(), { open: 0 }, undefined);
   const kernel = new Kernel(config, () => ({
     table: gateway.procedures,
     placesByLength: false,

@@ -38,8 +38,10 @@ export interface LinkOwner {
   onForgotten(before: number): void;
   /** Calls may be sent again. */
   onOpen(): void;
-  /** Whether calls are with the member. */
+  /** Whether calls are with the member, or streams. */
   readonly isBusy: boolean;
+  /** What its streams may give, all in all: ticket, values and characters of each. */
+  readonly granted: readonly number[];
 }
 
 /** The messages between this gateway and one member: frames and replies in a session that survives losses. */
@@ -54,6 +56,7 @@ export class MemberLink implements LargeOutlet {
   #frame = new FrameText();
   readonly #parts = new Map<number, Uint8Array[]>();
   #cancelled: number[] = [];
+  #isWordPlanned = false;
   closings = 0;
   #syncedAt = Number.NEGATIVE_INFINITY;
   #wordAt = 0;
@@ -120,6 +123,17 @@ export class MemberLink implements LargeOutlet {
     this.#cancelled.push(...tickets);
   }
 
+  /** Sends word of what was cancelled or granted, at the end of this turn. */
+  sendWordSoon(): void {
+    if (this.#isWordPlanned) return;
+    this.#isWordPlanned = true;
+    setImmediate(() => {
+      this.#isWordPlanned = false;
+      // Told again when the session is open.
+      if (this.isOpen) this.#sendWord();
+    });
+  }
+
   /** The last word: what has come, and what nobody waits for any more. */
   leave(): void {
     this.flush();
@@ -159,6 +173,8 @@ export class MemberLink implements LargeOutlet {
       if (synced === undefined) return;
       this.#owner.onForgotten(synced.forgottenBefore);
       this.#owner.onUndelivered(synced.undelivered);
+      // Words have no numbers: those of before may be lost.
+      if (this.#owner.isBusy) this.#sendWord();
       this.#owner.onOpen();
     } else if (read.kind === 'got') {
       this.#session.onGot(read.session, read.got);
@@ -225,7 +241,8 @@ export class MemberLink implements LargeOutlet {
     const cancelled = this.#cancelled;
     this.#cancelled = [];
     this.#wordAt = clockMs();
-    this.#publish(ackText(this.#gateway, this.#session.ack(), cancelled), 0);
+    const { granted } = this.#owner;
+    this.#publish(ackText(this.#gateway, this.#session.ack(), cancelled, granted), 0);
   }
 
   #publish(data: Uint8Array | string, n: number): boolean {

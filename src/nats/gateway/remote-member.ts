@@ -1,8 +1,9 @@
 import { clockMs } from '../../base/clock.ts';
 import { lostCall, type Refusal } from '../../dispatch/limit.ts';
-import { neverRan } from '../../dispatch/observer.ts';
+import { neverRan, notTimed } from '../../dispatch/observer.ts';
 import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
+import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
 import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
 import type { Procedure } from '../../router/types.ts';
 import type { NatsConnection } from '../connection/connection.ts';
@@ -12,6 +13,7 @@ import type { Subjects } from '../subjects.ts';
 import { ReplyKind, type WireReply } from '../wire.ts';
 import { FactsOf, requestOf } from './call-text.ts';
 import { type LinkOwner, MemberLink } from './member-link.ts';
+import { RemoteStreams } from './remote-streams.ts';
 
 /** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
 const graceMs = 500;
@@ -22,6 +24,8 @@ const largeLength = 128 * 1024;
 /** Whom a member tells of its calls. */
 export interface RemoteOwner {
   readonly keyOf: (scope: RequestScope) => string;
+  /** The streams that calls have opened. */
+  readonly streams: OpenStreams;
   /** It may take more than before. */
   onCapacity(): void;
   /** Calls have not run: they stand in their groups at the first of them. */
@@ -56,6 +60,7 @@ export class RemoteMember implements LinkOwner {
   othersLoad = 0;
   readonly #owner: RemoteOwner;
   readonly #sent = new Map<number, Sent>();
+  readonly streams: RemoteStreams;
   readonly #facts: FactsOf;
   #tickets = 0;
 
@@ -71,6 +76,7 @@ export class RemoteMember implements LinkOwner {
     this.heartbeat = heartbeat;
     this.#owner = owner;
     this.#facts = new FactsOf(owner.keyOf);
+    this.streams = new RemoteStreams(owner.streams, () => this.link);
     this.link = new MemberLink(connection, subjects, gateway, this.id, start, this);
   }
 
@@ -80,7 +86,12 @@ export class RemoteMember implements LinkOwner {
   }
 
   get isBusy(): boolean {
-    return this.#sent.size > 0;
+    return this.#sent.size > 0 || this.streams.size > 0;
+  }
+
+  /** See {@link LinkOwner}. */
+  get granted(): readonly number[] {
+    return this.streams.granted;
   }
 
   /** Whether it may get calls. */
@@ -148,6 +159,7 @@ export class RemoteMember implements LinkOwner {
   /** Answers what is here with -32002: nobody will know what became of it. */
   lose(reason: LossReason): void {
     this.#lose(reason, () => true);
+    this.streams.lose(reason);
   }
 
   /** Ends calls whose member has not answered them at their deadlines. */
@@ -185,6 +197,7 @@ export class RemoteMember implements LinkOwner {
   /** See {@link LinkOwner}. */
   onForgotten(before: number): void {
     this.#lose('connection', ({ n }) => n > 0 && n < before);
+    this.streams.lose('connection', before);
   }
 
   /** See {@link LinkOwner}. */
@@ -201,10 +214,24 @@ export class RemoteMember implements LinkOwner {
     this.#owner.onCapacity();
   }
 
-  #onReply({ ticket, kind, code, runUs, body }: WireReply, unstarted: GroupCall[]): void {
+  #onReply(reply: WireReply, unstarted: GroupCall[]): void {
+    const { ticket, kind, code, body } = reply;
     const sent = this.#sent.get(ticket);
     const item = this.#release(ticket);
-    if (item === undefined || sent === undefined) return;
+    if (item === undefined || sent === undefined) {
+      // Of a call that has its answer: one that streams, or one that was given up.
+      if (kind !== ReplyKind.final && kind !== ReplyKind.notRun) this.streams.take(reply);
+      return;
+    }
+    const { sink } = item.call;
+    // A member times some of its inline calls only. Here, where each is wanted, it took no longer than it was away.
+    const isWanted = reply.runUs === notTimed && item.group.ending.timing === 'all';
+    const runUs = isWanted ? (clockMs() - sent.sentAt) * 1000 : reply.runUs;
+    if (kind === ReplyKind.opened && sink !== undefined) {
+      this.#owner.onCompleted();
+      this.streams.enter(item, sink, sent.n, runUs);
+      return;
+    }
     if (kind === ReplyKind.lost) {
       this.#owner.onLost(1);
       item.refuse(lostCall(item.call, 'connection'), (clockMs() - sent.sentAt) * 1000);
@@ -237,10 +264,13 @@ export class RemoteMember implements LinkOwner {
     item.ticket = ticket;
     this.#sent.set(ticket, { item, n: 0, sentAt: now });
     const { expiresAt } = call.scope;
-    const timeoutMs = Number.isFinite(expiresAt) ? Math.max(0, Math.ceil(expiresAt - now)) : -1;
+    const isRead = call.sink !== undefined;
+    // A stream may go on for longer than a call may take. How long it does is for the gateway to say.
+    const isEndless = isRead || !Number.isFinite(expiresAt);
+    const timeoutMs = isEndless ? -1 : Math.max(0, Math.ceil(expiresAt - now));
     const runMs = call.procedure.timeoutMs ?? -1;
     const facts = this.#facts.of(call);
-    this.link.add({ ticket, follows, timeoutMs, runMs, facts }, body);
+    this.link.add({ ticket, follows, isRead, timeoutMs, runMs, facts }, body);
   }
 
   /** @returns the call; undefined: it is here no more */

@@ -12,6 +12,7 @@ import { Sweep } from '../../dispatch/queue/sweep.ts';
 import { WaitingGroups } from '../../dispatch/queue/waiting-groups.ts';
 import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
+import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import type { ChooseMember } from './choose.ts';
@@ -25,6 +26,8 @@ export interface RemotePoolOptions extends SenderLimits {
   readonly maxQueueMs: number;
   readonly shares: CallerShares;
   readonly choose: ChooseMember;
+  /** The streams that calls to members have opened. */
+  readonly streams: OpenStreams;
 }
 
 /** What has happened to calls since the start. */
@@ -50,6 +53,7 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
   readonly ending: CallEnding;
   readonly counters: RemoteCounters = { requeued: 0, lost: 0 };
   readonly keyOf: (scope: RequestScope) => string;
+  readonly streams: OpenStreams;
   readonly #members: () => Iterable<RemoteMember>;
   readonly #waiting: WaitingGroups;
   readonly #costs = new Map<string, CostEstimate>();
@@ -68,6 +72,7 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
     this.ending = new CallEnding(this.place, options.maxReplyBytes, observer);
     this.keyOf = (scope) => options.shares.keyOf(scope);
     this.#members = members;
+    this.streams = options.streams;
     const sender = new RemoteSender(
       options,
       members,

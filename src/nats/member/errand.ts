@@ -4,8 +4,9 @@ import { goesToSink } from '../../dispatch/reply-sink.ts';
 import type { RequestBody } from '../../dispatch/request-body.ts';
 import { type CallWatcher, RequestScope, type ScopeFacts } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
+import type { StreamFlow, StreamHost, StreamSink } from '../../dispatch/streams/contract.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import type { Reply } from '../../jsonrpc/reply.ts';
+import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
 import { ReplyKind, type WireCall, type WireFacts, type WireReply } from '../wire.ts';
 
 /** Codes of calls that were refused before they ran, of which another member may think otherwise. */
@@ -18,10 +19,14 @@ const elsewhere: readonly number[] = [
 /** Whom an errand tells of its end. */
 export interface ErrandOwner {
   onErrandEnd(errand: Errand, reply: WireReply): void;
+  /** Its stream has opened: it has its answer, and goes on. */
+  onErrandOpen(errand: Errand, reply: WireReply): void;
+  /** Its stream has given a value. */
+  onErrandValue(reply: WireReply): void;
 }
 
 /** One call that a gateway has sent, from its arrival to its reply. */
-export class Errand implements ReplySink, CallWatcher {
+export class Errand implements ReplySink, CallWatcher, StreamHost, StreamSink {
   readonly ticket: number;
   readonly scope: RequestScope;
   /** The call that begins when this one has ended. */
@@ -34,6 +39,10 @@ export class Errand implements ReplySink, CallWatcher {
   isCancelled = false;
   /** The code with which it is given back in place of being run; 0: none that says why. */
   refusal: number | undefined;
+  #flow: StreamFlow | undefined;
+  /** What its stream was granted, all in all. */
+  #values = 0;
+  #characters = 0;
   #code = 0;
   #runUs: number = neverRan;
 
@@ -50,6 +59,7 @@ export class Errand implements ReplySink, CallWatcher {
     this.scope = new RequestScope(factsOf(call));
     this.scope.callTimeoutMs = call.runMs === -1 ? undefined : call.runMs;
     this.scope.watcher = this;
+    if (call.isRead) this.scope.streams = this;
     this.scope.body = memory?.lease;
   }
 
@@ -73,8 +83,46 @@ export class Errand implements ReplySink, CallWatcher {
     this.#runUs = runUs;
   }
 
+  /** See {@link StreamHost}. */
+  accept(): StreamSink {
+    return this;
+  }
+
+  /** See {@link StreamSink}. */
+  opened(flow: StreamFlow): Reply {
+    this.#flow = flow;
+    return undefined;
+  }
+
+  /** See {@link StreamSink}. */
+  value(text: string): void {
+    const { ticket } = this;
+    this.#owner.onErrandValue({ ticket, kind: ReplyKind.value, code: 0, runUs: 0, body: text });
+  }
+
+  /** See {@link StreamSink}. */
+  end({ ok, code, text }: Outcome): void {
+    this.#end(ok ? ReplyKind.ended : ReplyKind.failed, code, 0, text);
+  }
+
+  /** What its stream may give, all in all: a message may be lost, and then the next one says so again. */
+  grant(values: number, characters: number): void {
+    const [more, longer] = [values - this.#values, characters - this.#characters];
+    if (more <= 0 && longer <= 0) return;
+    this.#values = values;
+    this.#characters = characters;
+    this.#flow?.grant(more, longer);
+  }
+
   onReply(reply: Reply): void {
     this.#memory?.release();
+    if (this.#flow !== undefined && this.#code === 0) {
+      const { ticket } = this;
+      const runUs = this.#runUs;
+      const opened = { ticket, kind: ReplyKind.opened, code: 0, runUs, body: '' };
+      this.#owner.onErrandOpen(this, opened);
+      return;
+    }
     const isRefused = this.#runUs === neverRan && elsewhere.includes(this.#code);
     const kind = isRefused && !this.isCancelled ? ReplyKind.notRun : ReplyKind.final;
     this.#end(kind, this.#code, this.#runUs, reply ?? '');

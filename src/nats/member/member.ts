@@ -145,7 +145,7 @@ export class Member implements Host {
     visitor.heardAt = clockMs();
     if (message.kind === 'sync') visitor.onSync(message.request);
     else if (message.kind === 'ack') {
-      visitor.onAck(message.ack.session, message.ack.ack, message.cancelled);
+      visitor.onAck(message.ack, message.cancelled, message.granted);
     } else if (message.kind === 'part') {
       visitor.onPart(message.mark, message.ticket, message.total, message.bytes);
     } else visitor.onFrame(message.mark, message.calls);

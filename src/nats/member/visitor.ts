@@ -2,7 +2,7 @@ import { clockMs } from '../../base/clock.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { largeBody } from '../../jsonrpc/body.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
+import type { Ack, FrameMark, SyncRequest } from '../session/gateway-session.ts';
 import { MemberSession } from '../session/member-session.ts';
 import { gapText, gotText, ReplyKind, syncedText, type WireCall, type WireReply } from '../wire.ts';
 import { Errand, type ErrandOwner } from './errand.ts';
@@ -75,9 +75,17 @@ export class Visitor implements ErrandOwner {
     this.#line.sendAgain();
   }
 
-  onAck(session: number, ack: number, cancelled: readonly number[]): void {
-    if (!this.#session.onAck({ session, ack })) this.askForSync();
-    else for (const ticket of cancelled) this.#errands.get(ticket)?.cancel();
+  /** @param granted ticket, values and characters of each stream */
+  onAck(ack: Ack, cancelled: readonly number[], granted: readonly number[]): void {
+    if (!this.#session.onAck(ack)) {
+      this.askForSync();
+      return;
+    }
+    for (const ticket of cancelled) this.#errands.get(ticket)?.cancel();
+    for (let at = 0; at + 3 <= granted.length; at += 3) {
+      const [ticket, values, characters] = granted.slice(at) as [number, number, number];
+      this.#errands.get(ticket)?.grant(values, characters);
+    }
   }
 
   onPart(mark: FrameMark, ticket: number, total: number, bytes: Uint8Array): void {
@@ -107,6 +115,18 @@ export class Visitor implements ErrandOwner {
       last = errand;
     }
     this.#run(first);
+    this.#host.wake();
+  }
+
+  onErrandOpen(errand: Errand, reply: WireReply): void {
+    this.#line.add(reply);
+    const { next } = errand;
+    errand.next = undefined;
+    this.#run(next);
+  }
+
+  onErrandValue(reply: WireReply): void {
+    this.#line.add(reply);
     this.#host.wake();
   }
 

@@ -108,7 +108,7 @@ export class WorkerStreams implements StreamHome {
     }
     const { streams, place, timeoutMs } = this.#options;
     const stream = streams.add(call, sink, place);
-    const own = call.procedure.timeoutMs ?? timeoutMs;
+    const own = call.scope.callTimeoutMs ?? call.procedure.timeoutMs ?? timeoutMs;
     const pooled = new PooledStream(ticket, stream, own, this);
     stream.producer = pooled;
     this.#streams.set(ticket, pooled);

@@ -1,0 +1,132 @@
+import { remotePlace } from '../../base/place.ts';
+import type { Refusal } from '../../dispatch/limit.ts';
+import type { GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { StreamProducer, StreamSink } from '../../dispatch/streams/contract.ts';
+import type { OpenStream } from '../../dispatch/streams/open-stream.ts';
+import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
+import { ErrorCode, type LossReason, type RpcError } from '../../jsonrpc/errors.ts';
+import { errorOutcome } from '../../jsonrpc/reply.ts';
+import { ReplyKind, type WireReply } from '../wire.ts';
+
+/** What streams need of the way to their member. */
+export interface StreamLink {
+  cancel(tickets: readonly number[]): void;
+  sendWordSoon(): void;
+}
+
+/** The gateway's side of a stream whose generator runs on a member. */
+class RemoteStream implements StreamProducer {
+  readonly ticket: number;
+  /** The frame of its call. */
+  readonly n: number;
+  readonly stream: OpenStream;
+  readonly #home: RemoteStreams;
+  /** What was granted, all in all. */
+  values = 0;
+  characters = 0;
+
+  constructor(ticket: number, n: number, stream: OpenStream, home: RemoteStreams) {
+    this.ticket = ticket;
+    this.n = n;
+    this.stream = stream;
+    this.#home = home;
+  }
+
+  grant(values: number, characters: number): void {
+    this.values += values;
+    this.characters += characters;
+    this.#home.onGranted();
+  }
+
+  cancel(): void {
+    this.#home.cancel(this.ticket);
+  }
+
+  /** Who drains a gateway does not wait for the next yield on another machine. */
+  drain({ code, data }: RpcError): void {
+    this.#home.cancel(this.ticket);
+    this.stream.end(errorOutcome(code as ErrorCode, data));
+  }
+}
+
+/** The streams of one member, by the tickets of their calls. */
+export class RemoteStreams {
+  readonly #open: OpenStreams;
+  readonly #link: () => StreamLink;
+  readonly #streams = new Map<number, RemoteStream>();
+
+  constructor(open: OpenStreams, link: () => StreamLink) {
+    this.#open = open;
+    this.#link = link;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** See `LinkOwner.granted`. */
+  get granted(): readonly number[] {
+    const numbers: number[] = [];
+    for (const { ticket, values, characters } of this.#streams.values()) {
+      if (values > 0) numbers.push(ticket, values, characters);
+    }
+    return numbers;
+  }
+
+  /** The handler of a call has given an iterator: the call is answered with what its reader says. */
+  enter(item: GroupCall, sink: StreamSink, n: number, runUs: number): void {
+    item.forgetParams();
+    const { call, ticket } = item;
+    const isLeft = item.isAnswered || call.scope.cancelled;
+    const left: Refusal = { code: ErrorCode.Cancelled };
+    const refusal = isLeft ? left : this.#open.refusal;
+    if (refusal !== undefined) {
+      this.#tell(ticket);
+      item.refuse(refusal, runUs);
+      return;
+    }
+    const stream = this.#open.add(call, sink, remotePlace);
+    const remote = new RemoteStream(ticket, n, stream, this);
+    stream.producer = remote;
+    this.#streams.set(ticket, remote);
+    item.answer(sink.opened(stream), 0, runUs);
+  }
+
+  /** Takes a value, or an end. A stream that is not here was cancelled: its member is told so again. */
+  take({ ticket, kind, code, body }: WireReply): void {
+    const remote = this.#streams.get(ticket);
+    const text = typeof body === 'string' ? body : Buffer.from(body).toString();
+    if (kind === ReplyKind.value) {
+      if (remote === undefined) this.#tell(ticket);
+      else remote.stream.value(text);
+    } else {
+      this.#streams.delete(ticket);
+      if (kind === ReplyKind.lost) remote?.stream.lose('connection');
+      else remote?.stream.end({ ok: kind === ReplyKind.ended, code, text });
+    }
+  }
+
+  /** Nobody reads it any more. */
+  cancel(ticket: number): void {
+    if (this.#streams.delete(ticket)) this.#tell(ticket);
+  }
+
+  onGranted(): void {
+    this.#link().sendWordSoon();
+  }
+
+  /** @param before only those whose calls went in earlier frames */
+  lose(reason: LossReason, before = Number.POSITIVE_INFINITY): void {
+    for (const [ticket, { n, stream }] of this.#streams) {
+      if (n >= before) continue;
+      this.#streams.delete(ticket);
+      stream.lose(reason);
+    }
+  }
+
+  #tell(ticket: number): void {
+    const link = this.#link();
+    link.cancel([ticket]);
+    link.sendWordSoon();
+  }
+}

@@ -59,7 +59,7 @@ async function share({
       ? () => plain.map((text) => dispatcher.handle(text, new RequestScope()))
       : () => asTool.map((text) => server.handle(text, new RequestScope(), client));
   // The code is compiled by then.
-  for (let i = 0; i < 20; i++) once();
+  for (let i = 0; i < 20; i++) await Promise.all(once());
   let calls = 0;
   const until = performance.now() + seconds * 1000;
   const began = threadCpuMs();
@@ -99,7 +99,7 @@ async function catalogue(): Promise<{ allMs: number; turnMs: number }> {
     const params = cursor === undefined ? {} : { cursor };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params });
     const answer = await server.handle(body, new RequestScope(), client);
-    const { result } = JSON.parse(String(answer)) as {
+    const { result } = JSON.parse(typeof answer === 'string' ? answer : '') as {
       readonly result: { readonly tools: unknown[]; readonly nextCursor?: string };
     };
     seen += result.tools.length;

@@ -108,7 +108,7 @@ function report(series: SeriesSet): readonly Target[] {
       'MCP’s own share of a call',
       atMost(10, 'us'),
       own,
-      plain && asTool && asTool.map((us, i) => us - (plain[i] ?? 0)),
+      plain && asTool?.map((us, i) => us - (plain[i] ?? 0)),
     ],
     ['requests over MCP, over JSON-RPC', atLeast(0.5), 'wrk', rpc && mcp && ratios(mcp, rpc)],
     [

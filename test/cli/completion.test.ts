@@ -9,6 +9,7 @@ import { runCli } from './process.ts';
 
 const commands = [
   'serve',
+  'gateway',
   'mcp',
   'codegen',
   'diff',
@@ -109,7 +110,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 
   it('offers what follows help and completion in fish', async () => {
     const { stdout } = await commandLine.run(['completion', 'fish']);
-    assert.match(stdout, /_from help' -f -a 'serve mcp codegen .*help'$/m);
+    assert.match(stdout, /_from help' -f -a 'serve gateway mcp codegen .*help'$/m);
     assert.match(stdout, /_from completion' -f -a 'bash zsh fish'$/m);
   });
 });

@@ -45,6 +45,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'modules',
     'dispatch',
     'pool',
+    'mcp',
     'http',
     'nats',
     'console',

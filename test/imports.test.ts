@@ -44,6 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'router',
     'modules',
     'dispatch',
+    'mcp',
     'pool',
     'mcp',
     'http',

@@ -78,7 +78,7 @@ export function structuredPart(tool: Tool, era: Era, text: string): string {
 }
 
 /** @param text JSON of the error */
-export function errorResult({ style }: ToolReply, text: string): string {
+function errorResult({ style }: ToolReply, text: string): string {
   const { era, tail } = style;
   const shown = JSON.stringify(errorShown(text));
   return `${headOf(era)}"content":[{"type":"text","text":${shown}}],"isError":true${tail}}`;

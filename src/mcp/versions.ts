@@ -2,7 +2,7 @@
 export const modernVersion = '2026-07-28';
 
 /** Versions that begin with a handshake, the newest first. It is answered, and nothing is kept of it. */
-export const legacyVersions: readonly string[] = [
+const legacyVersions: readonly string[] = [
   '2025-11-25',
   '2025-06-18',
   '2025-03-26',

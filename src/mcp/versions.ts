@@ -2,12 +2,7 @@
 export const modernVersion = '2026-07-28';
 
 /** Versions that begin with a handshake, the newest first. It is answered, and nothing is kept of it. */
-const legacyVersions: readonly string[] = [
-  '2025-11-25',
-  '2025-06-18',
-  '2025-03-26',
-  '2024-11-05',
-];
+const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 
 /** The one version that has batches. A client that names no version is taken for one of it. */
 export const batchVersion = '2025-03-26';

@@ -46,7 +46,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'dispatch',
     'mcp',
     'pool',
-    'mcp',
     'http',
     'nats',
     'console',

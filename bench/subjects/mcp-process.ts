@@ -54,7 +54,7 @@ async function share({
     arguments: operands(n),
     _meta: meta,
   }));
-  const once =
+  const once: () => readonly unknown[] =
     kind === 'plain'
       ? () => plain.map((text) => dispatcher.handle(text, new RequestScope()))
       : () => asTool.map((text) => server.handle(text, new RequestScope(), client));

@@ -64,14 +64,22 @@ export class Lifecycle {
 
   async #start(): Promise<void> {
     assertMainSide('start a Dispatcher');
-    if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
-    const { ownLog, metrics, watch } = this.#parts;
+    this.#assertOpen();
+    const { ownLog, metrics, watch, cluster, serving } = this.#parts;
     ownLog?.open();
     metrics?.start();
     watch.start();
-    await this.#parts.cluster?.connect();
-    await this.#parts.serving.start();
+    // The modules load in this same turn where nothing comes before them: `close` can give their loading up.
+    if (cluster !== undefined) {
+      await cluster.connect();
+      this.#assertOpen();
+    }
+    await serving.start();
     this.#isReady = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
   }
 
   async #close(graceMs: number): Promise<void> {

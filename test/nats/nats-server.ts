@@ -50,9 +50,15 @@ function isHalted(pid: number): boolean {
   }
 }
 
-/** Below the ports that the system gives to clients: none of them takes the port while a server is restarted. */
-function anyPort(): number {
-  return 20_000 + Math.floor(Math.random() * 12_000);
+let ports = process.pid * 37;
+
+/**
+ * Below the ports that the system gives to clients: none of them takes the port while a server is restarted. Tests in other
+ * processes begin elsewhere.
+ */
+function nextPort(): number {
+  ports++;
+  return 20_000 + (ports % 12_000);
 }
 
 export interface NatsServerOptions {
@@ -85,7 +91,7 @@ export class NatsServer {
     assert.ok(program !== undefined, needs);
     const server = new NatsServer(program, options);
     for (let tries = 0; tries < 20; tries++) {
-      server.port = anyPort();
+      server.port = nextPort();
       if (await server.#tryStart()) return server;
       if (!server.log.some((line) => line.includes('address already in use'))) break;
     }

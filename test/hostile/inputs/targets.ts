@@ -2,6 +2,7 @@ import { request } from '../../http/raw-client.ts';
 import { type Input, raw, refused } from './input.ts';
 
 const onPath = 'POST, GET, HEAD, OPTIONS';
+/** Health checks, and the pages of the console. */
 const onHealth = 'GET, HEAD';
 const body = '{"method":"in.any","id":1}';
 
@@ -32,7 +33,7 @@ export const targets: readonly Input[] = [
   method('OPTIONS on /healthz', 'OPTIONS', '/healthz', onHealth),
   method('DELETE on /readyz', 'DELETE', '/readyz', onHealth),
 
-  target('the root', '/'),
+  method('a call at the root, which leads to the console', 'POST', '/', onHealth, body),
   target('a slash behind the path', '/rpc/'),
   target('a slash before the path', '//rpc'),
   target('the path in capitals', '/RPC'),

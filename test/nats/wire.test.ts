@@ -44,7 +44,7 @@ const call = fc.record(
   plain,
 );
 const bytes = fc.uint8Array({ maxLength: 50 });
-const options = { seed, numRuns: cases(300) };
+const numRuns = cases(300);
 
 describe('the messages between a gateway and a member', () => {
   test('a frame is read as it was made, whatever its texts hold', () => {
@@ -61,7 +61,7 @@ describe('the messages between a gateway and a member', () => {
           calls: expected,
         });
       }),
-      options,
+      { seed, numRuns },
     );
   });
 
@@ -90,7 +90,7 @@ describe('the messages between a gateway and a member', () => {
           replies: [{ ...last, body: Buffer.from(body) }],
         });
       }),
-      options,
+      { seed, numRuns },
     );
   });
 
@@ -110,7 +110,7 @@ describe('the messages between a gateway and a member', () => {
         const message = readToGateway(repliesMessage(given, replies));
         assert.deepEqual(message, { kind: 'replies', mark: given, replies });
       }),
-      options,
+      { seed, numRuns },
     );
   });
 

@@ -40,7 +40,7 @@ function happens(events: readonly Event[]): World {
   return world;
 }
 
-const options = { seed, numRuns: cases(1500) };
+const numRuns = cases(1500);
 
 describe('a session over a network that loses, repeats and reorders', () => {
   test('each call runs once and is answered with its result, whatever happens to the messages', () => {
@@ -52,7 +52,7 @@ describe('a session over a network that loses, repeats and reorders', () => {
           assert.deepEqual(answers, ['result']);
         }
       }),
-      options,
+      { seed, numRuns },
     );
   });
 
@@ -69,7 +69,7 @@ describe('a session over a network that loses, repeats and reorders', () => {
           if (runs === 0) assert.deepEqual(answers, ['lost']);
         }
       }),
-      options,
+      { seed, numRuns },
     );
   });
 });

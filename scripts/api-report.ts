@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
-import { buildClient, writePackageTypes } from './bundle.ts';
+import { buildClient, writeTypes } from './bundle.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const client = join(root, 'packages/client');
@@ -73,7 +73,7 @@ function report(name: keyof typeof entries, folder: string): void {
 
 const folder = mkdtempSync(join(tmpdir(), 'tandem-api-'));
 try {
-  writePackageTypes(root, join(root, 'dist'));
+  writeTypes(root, join(root, 'dist'));
   await buildClient(root, client);
   mkdirSync(reports, { recursive: true });
   for (const name of Object.keys(entries) as (keyof typeof entries)[]) {

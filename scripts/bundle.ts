@@ -1,8 +1,8 @@
 /** What is published, in two packages: the sources bundled, with the types of each file. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
-import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { dirname, join, relative } from 'node:path';
+import { type BuildOptions, build, type Metafile, type OutputFile, type Plugin } from 'esbuild';
 import { buildConsole } from './console.ts';
 import { bundleTypeBox } from './typebox-plugin.ts';
 
@@ -19,8 +19,7 @@ const entries = {
   'src/modules/import-hooks': 'src/modules/import-hooks.ts',
   'workers/replica': 'workers/replica.ts',
 };
-/** In one file, for pages: it shares no code with the server. The package of its own, which the server's passes on. */
-const clientPackage = 'tandem-rpc-client';
+/** In one file, for pages: it shares no code with the server. It is in both packages. */
 const clientFolder = 'packages/client';
 const clientEntry = 'src/client/index.ts';
 /** What a page loads beside it where it reads streams. They use the code and the classes of the client's file. */
@@ -91,8 +90,9 @@ export async function bundleInto(root: string, to: string): Promise<void> {
   }
   write(join(to, checker.replace(/ts$/, 'js')), recheckAlone(root));
   write(join(to, 'LICENSES.txt'), licencesOf(root, ['recheck', ...bundledFrom(built.metafile)]));
-  for (const entry of [clientEntry, ...transportEntries]) {
-    write(join(to, entry.replace(/ts$/, 'js')), passedOn(entry));
+  const forClient = { ...own, ...forPages };
+  for (const { path, contents } of await clientFiles(forClient, 'src/client/stream-[hash]')) {
+    write(join(to, relative(dist, path)), contents);
   }
 }
 
@@ -117,10 +117,22 @@ function licencesOf(root: string, names: readonly string[]): string {
   return [head, ...texts].join(`\n${'-'.repeat(72)}\n\n`);
 }
 
-/** What the server's package has in place of a file of the client. */
-function passedOn(entry: string): string {
-  const name = basename(entry, '.ts');
-  return `export * from '${name === 'index' ? clientPackage : `${clientPackage}/${name}`}';\n`;
+/** The client as pages load it: one file, and beside it those of the transports that read streams. */
+async function clientFiles(
+  options: BuildOptions & typeof common,
+  chunkNames: string,
+): Promise<OutputFile[]> {
+  const built = await Promise.all([
+    build({ ...options, entryPoints: [clientEntry] }),
+    build({
+      ...options,
+      entryPoints: transportEntries,
+      plugins: [clientBeside],
+      splitting: true,
+      chunkNames,
+    }),
+  ]);
+  return built.flatMap(({ outputFiles }) => outputFiles);
 }
 
 /**
@@ -138,17 +150,7 @@ async function bundleClientInto(root: string, to: string): Promise<void> {
     outbase: 'src/client',
     tsconfig: 'tsconfig.build.json',
   };
-  const built = await Promise.all([
-    build({ ...own, entryPoints: [clientEntry] }),
-    build({
-      ...own,
-      entryPoints: transportEntries,
-      plugins: [clientBeside],
-      splitting: true,
-      chunkNames: 'stream-[hash]',
-    }),
-  ]);
-  for (const { path, contents } of built.flatMap(({ outputFiles }) => outputFiles)) {
+  for (const { path, contents } of await clientFiles(own, 'stream-[hash]')) {
     // The maps name the sources as they lie in the repository.
     const text = path.endsWith('.map')
       ? Buffer.from(contents).toString().replaceAll('../../../src/client/', '../src/')
@@ -186,14 +188,6 @@ export function writeTypes(root: string, to: string): void {
   compileTypes(root, join(root, 'tsconfig.build.json'), to);
 }
 
-/** Writes the declarations of the package, which has those of the client from the client's package. */
-export function writePackageTypes(root: string, to: string): void {
-  writeTypes(root, to);
-  for (const entry of [clientEntry, ...transportEntries]) {
-    write(join(to, entry.replace(/ts$/, 'd.ts')), passedOn(entry));
-  }
-}
-
 function compileTypes(root: string, project: string, to: string): void {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const args = ['-p', project, '--emitDeclarationOnly', '--outDir', to];
@@ -213,7 +207,7 @@ function write(path: string, contents: string | Uint8Array): void {
 export async function buildPackage(root: string, to: string): Promise<void> {
   rmSync(to, { recursive: true, force: true });
   await bundleInto(root, to);
-  writePackageTypes(root, to);
+  writeTypes(root, to);
   await buildConsole(root, join(to, 'console'));
 }
 

@@ -92,7 +92,7 @@ describe('the packages, packed', () => {
     assert.ok(Math.abs(Number(told) - kilobytes) < 0.15, `${kilobytes} KB, and ${told} are told`);
   });
 
-  test("the server's package passes the same client on, with its types", async () => {
+  test("the server's package alone has the client too, with its types", async () => {
     const folder = emptyFolder();
     await installPacked(folder, true);
     writeFileSync(join(folder, 'main.js'), program('tandem-rpc/client'));
@@ -102,21 +102,19 @@ describe('the packages, packed', () => {
       `import { createClient, RpcError } from 'tandem-rpc/client';
        import { sse } from 'tandem-rpc/client/sse';
        import { webSocket } from 'tandem-rpc/client/socket';
-       import * as alone from 'tandem-rpc-client';
        import { createCaller, Router } from 'tandem-rpc';
        type Contract = { add: { params: { a: number }; result: number } };
        const client = createClient<Contract>({ url: 'http://x', streams: sse() });
        export const sum = (): Promise<number> => client.add({ a: 1 });
        // @ts-expect-error: a is a number
        export const wrong = () => client.add({ a: 'x' });
-       export const same: typeof alone.RpcError = RpcError;
        export { createCaller, Router, webSocket };
-       console.log(alone.createClient === createClient, alone.RpcError === RpcError);`,
+       console.log(RpcError.prototype instanceof Error);`,
     );
     const tsc = join(root, 'node_modules/typescript/bin/tsc');
     const flags = ['--module', 'nodenext', '--strict', '--target', 'es2022', '--types', 'node'];
     await run(folder, [tsc, ...flags, '--skipLibCheck', 'typed.ts']);
-    assert.equal(await run(folder, ['typed.js']), 'true true\n');
+    assert.equal(await run(folder, ['typed.js']), 'true\n');
     const licences = readFileSync(
       join(folder, 'node_modules/tandem-rpc/dist/LICENSES.txt'),
       'utf8',

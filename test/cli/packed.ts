@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildClient, bundleInto, writePackageTypes } from '../../scripts/bundle.ts';
+import { buildClient, bundleInto, writeTypes } from '../../scripts/bundle.ts';
 import { root } from '../files.ts';
 
 const modules = join(root, 'node_modules');
@@ -12,8 +12,7 @@ function run(command: string, args: readonly string[], cwd: string): string {
 }
 
 /**
- * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies. The client's package is
- * one of them.
+ * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies.
  *
  * @param withTypes its declarations too, which take the compiler some seconds
  * @returns the command line's main file
@@ -21,7 +20,7 @@ function run(command: string, args: readonly string[], cwd: string): string {
 export async function installPacked(folder: string, withTypes = false): Promise<string> {
   const staging = join(folder, 'staging');
   await bundleInto(root, join(staging, 'dist'));
-  if (withTypes) writePackageTypes(root, join(staging, 'dist'));
+  if (withTypes) writeTypes(root, join(staging, 'dist'));
   const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     files: string[];
   };
@@ -32,7 +31,6 @@ export async function installPacked(folder: string, withTypes = false): Promise<
   }
   const installed = join(folder, 'node_modules');
   const own = unpack(folder, staging, join(installed, 'tandem-rpc'));
-  await installPackedClient(folder, withTypes);
   const packed = ['.bin', 'tandem-rpc', 'tandem-rpc-client'];
   for (const name of readdirSync(modules)) {
     if (!packed.includes(name)) symlinkSync(join(modules, name), join(installed, name));

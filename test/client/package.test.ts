@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { buildClient, buildPackage } from '../../scripts/bundle.ts';
+import { buildPackage } from '../../scripts/bundle.ts';
 import { root } from '../files.ts';
 
 function run(args: readonly string[], cwd: string): string {
@@ -45,9 +45,6 @@ describe('the package, as a project installs it', () => {
       );
     }
     await buildPackage(root, join(installed, 'dist'));
-    const client = join(project, 'node_modules/tandem-rpc-client');
-    await buildClient(root, client);
-    copyFileSync(join(root, 'packages/client/package.json'), join(client, 'package.json'));
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   });
   after(() => rmSync(project, { recursive: true }));

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { StartupError } from '../../base/startup-error.ts';
 import { quote } from '../banner.ts';
-import { clientName, clientSource, installSource } from './install-source.ts';
+import { installSource } from './install-source.ts';
 
 // Asks for package.json by the package's own name: the path to the templates differs between src/ and dist/.
 const packageFile = createRequire(import.meta.url).resolve('tandem-rpc/package.json');
@@ -21,10 +21,7 @@ export async function init(folder: string, version: string): Promise<void> {
     throw new StartupError(`${folder} is a file; name a folder`);
   }
   const source = installSource(packageFolder, version, target);
-  const client = clientSource(packageFolder, target);
-  const files = (await readTemplates({ name: packageName(target), source })).map((file) =>
-    client !== undefined && file.path === 'package.json' ? dependingOn(file, client) : file,
-  );
+  const files = await readTemplates({ name: packageName(target), source });
   const taken = files.find(({ path }) => existsSync(join(target, path)));
   if (taken !== undefined) {
     throw new StartupError(
@@ -56,13 +53,6 @@ async function readTemplates(values: Readonly<Record<string, string>>): Promise<
       return { path: renamed[name] ?? name, text: filled };
     }),
   );
-}
-
-/** The manifest with the client as one more dependency. */
-function dependingOn({ path, text }: TemplateFile, client: string): TemplateFile {
-  const manifest = JSON.parse(text) as { readonly dependencies: Record<string, string> };
-  manifest.dependencies[clientName] = client;
-  return { path, text: `${JSON.stringify(manifest, undefined, 2)}\n` };
 }
 
 const refusedNames = ['tandem-rpc', 'node_modules', 'favicon.ico'];

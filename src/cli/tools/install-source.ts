@@ -1,9 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
-/** The package that has the client. */
-export const clientName = 'tandem-rpc-client';
-
 /**
  * What a project in `target` has to depend on to get the copy of this package that runs now: the tarball or folder
  * that the package was installed from, where npm has noted one, else its version on the registry.
@@ -16,18 +13,6 @@ export function installSource(folder: string, version: string, target: string): 
   if (basename(modules) !== 'node_modules') return fileSpecifier(folder, target);
   const tarball = tarballOf(modules, basename(folder));
   return tarball === undefined ? `^${version}` : fileSpecifier(tarball, target);
-}
-
-/**
- * What a project in `target` has to depend on, too, where the client of this package was installed from a tarball: npm
- * would ask the registry for it. Undefined: npm finds it.
- *
- * @param folder of the package
- */
-export function clientSource(folder: string, target: string): string | undefined {
-  const modules = dirname(folder);
-  const tarball = basename(modules) === 'node_modules' ? tarballOf(modules, clientName) : undefined;
-  return tarball && fileSpecifier(tarball, target);
 }
 
 /**

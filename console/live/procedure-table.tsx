@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { callsUrl } from '../facts.ts';
 import { Scroll } from '../parts/data-table.tsx';
 import { msText, numberText } from '../parts/figures-text.ts';
+import { NumberHeads } from '../parts/number-heads.tsx';
 import { procedureHash } from '../state/route.ts';
 import type { Figures } from './figures.ts';
 import type { ProcedureRow } from './samples.ts';
@@ -27,21 +28,7 @@ export function ProcedureTable({ rows, placement }: TableProps) {
               <th scope="col">name</th>
               <th scope="col">runs</th>
               <th scope="col">because</th>
-              <th scope="col" class="number">
-                calls/s
-              </th>
-              <th scope="col" class="number">
-                calls
-              </th>
-              <th scope="col" class="number">
-                errors
-              </th>
-              <th scope="col" class="number">
-                p50
-              </th>
-              <th scope="col" class="number">
-                p99
-              </th>
+              <NumberHeads names={['calls/s', 'calls', 'errors', 'p50', 'p99']} />
             </tr>
           </thead>
           <tbody>

@@ -1,6 +1,9 @@
 import { Scroll } from '../parts/data-table.tsx';
 import { bytesText, msText } from '../parts/figures-text.ts';
+import { NumberHeads } from '../parts/number-heads.tsx';
 import type { Figures, Snapshot } from './figures.ts';
+
+const columns = ['in flight', 'queued', 'connections', 'streams', 'memory', 'loop delay p99'];
 
 /** The server processes of the service, where there are several. */
 export function ProcessTable({ figures }: { readonly figures: Figures }) {
@@ -14,13 +17,7 @@ export function ProcessTable({ figures }: { readonly figures: Figures }) {
           <thead>
             <tr>
               <th scope="col">process</th>
-              {['in flight', 'queued', 'connections', 'streams', 'memory', 'loop delay p99'].map(
-                (name) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ),
-              )}
+              <NumberHeads names={columns} />
             </tr>
           </thead>
           <tbody>

@@ -1,5 +1,6 @@
 import { Scroll } from '../parts/data-table.tsx';
 import { msText } from '../parts/figures-text.ts';
+import { NumberHeads } from '../parts/number-heads.tsx';
 import type { Figures } from './figures.ts';
 
 /** The worker threads, and whose code each one is in. */
@@ -23,18 +24,7 @@ export function WorkerTable({ workers: given }: Pick<Figures, 'workers'>) {
                 <th scope="col">thread</th>
                 {hasGroups && <th scope="col">group</th>}
                 <th scope="col">runs now</th>
-                <th scope="col" class="number">
-                  for
-                </th>
-                <th scope="col" class="number">
-                  holds
-                </th>
-                <th scope="col" class="number">
-                  streams
-                </th>
-                <th scope="col" class="number">
-                  ended
-                </th>
+                <NumberHeads names={['for', 'holds', 'streams', 'ended']} />
               </tr>
             </thead>
             <tbody>

@@ -1,5 +1,6 @@
 import { clockMs } from '../../base/clock.ts';
 import { type Place, remotePlace } from '../../base/place.ts';
+import { Vacancy } from '../../base/vacancy.ts';
 import { type Call, paramsLength } from '../../dispatch/call.ts';
 import { CallEnding } from '../../dispatch/call-ending.ts';
 import type { Executor, ExecutorFigures } from '../../dispatch/executor.ts';
@@ -62,7 +63,7 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
   readonly #avoided = new WeakMap<CallGroup, RemoteMember>();
   readonly #pace = new AnsweringPace();
   #closing = false;
-  #onDrained: (() => void) | undefined;
+  readonly #vacancy = new Vacancy();
 
   constructor(
     options: RemotePoolOptions,
@@ -196,15 +197,7 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
    */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
-    if (!this.#isAnswered) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, graceMs);
-        this.#onDrained = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+    if (!this.#isAnswered) await this.#vacancy.within(graceMs);
     this.#sweep.stop();
     this.#waiting.refuseAll(cancelled);
     for (const member of this.#members()) member.lose('shutdown');
@@ -242,7 +235,7 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
   }
 
   #tellDrained(): void {
-    if (this.#onDrained !== undefined && this.#isAnswered) this.#onDrained();
+    if (this.#closing && this.#isAnswered) this.#vacancy.tell();
   }
 
   #look(now: number): boolean {

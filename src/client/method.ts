@@ -3,7 +3,10 @@ import type { Call, StreamCall } from './outcome.ts';
 import type { StreamCallOptions } from './transport.ts';
 
 export interface CallOptions {
-  /** Aborting it rejects the call with the signal's reason and closes the request, which cancels the call on the server. */
+  /**
+   * Aborting it rejects the call with the signal's reason, and closes the request, which cancels the call on the server. Over
+   * a WebSocket, where other calls share the connection, the call goes on there, and its reply is dropped.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds, retries included. Default: the client's. */
   readonly timeoutMs?: number | undefined;

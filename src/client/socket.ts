@@ -40,8 +40,10 @@ interface Message {
   readonly params?: { readonly subscription?: unknown; readonly result?: unknown };
 }
 
-/** Who waits for messages: the call of an id, or the stream of a subscription. */
+/** Who waits for messages: a request, or the stream of a subscription. */
 interface Listener {
+  /** Of the request. */
+  readonly ids: readonly number[];
   onMessage(message: Message): void;
   onLost(error: RpcTransportError): void;
 }
@@ -58,6 +60,39 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
     let socket: Promise<Socket> | undefined;
     /** By the id of a request, a number, and by that of a subscription, a text. */
     const listeners = new Map<unknown, Listener>();
+    /** Whose reply has not come, the oldest first. One that nobody waits for any more stays too. */
+    const unanswered = new Set<Listener>();
+    /**
+     * Replies with the id null, each with the newest request of its time: the server refused a request as a whole, and could
+     * not say which. It is one of those without a reply. The others get replies of their own.
+     */
+    const unnamed: (readonly [message: Message, newest: number])[] = [];
+    let newest = 0;
+
+    const post = (made: Socket, body: string, listener: Listener): void => {
+      for (const id of listener.ids) {
+        listeners.set(id, listener);
+        newest = id;
+      }
+      unanswered.add(listener);
+      made.send(body);
+    };
+
+    const answer = (message: Message, listener: Listener | undefined): void => {
+      if (!listener) return;
+      unanswered.delete(listener);
+      for (const id of listener.ids) listeners.delete(id);
+      listener.onMessage(message);
+    };
+
+    /** Where there are no more requests than replies that they can have, each request has one. */
+    const assign = (): boolean =>
+      unnamed.some(([, last], i) => {
+        const waiting = [...unanswered].filter(({ ids: [id = 0] }) => id <= last);
+        if (waiting.length > i + 1) return false;
+        for (const [message] of unnamed.splice(0, i + 1)) answer(message, waiting.shift());
+        return assign() || true;
+      });
 
     const connect = (): Promise<Socket> => {
       socket ??= new Promise((resolve, reject) => {
@@ -67,9 +102,12 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
         let why = 'the connection closed';
         made.onopen = () => resolve(made);
         made.onmessage = ({ data }: { readonly data: string }) => {
-          const message = JSON.parse(data) as Message | Message[];
-          const { id, params } = Array.isArray(message) ? (message[0] ?? {}) : message;
-          listeners.get(params?.subscription ?? id)?.onMessage(message as Message);
+          const message = JSON.parse(data) as Message;
+          const { id, params }: Message = Array.isArray(message) ? (message[0] ?? {}) : message;
+          if (id === null) unnamed.push([message, newest]);
+          else if (id === undefined) listeners.get(params?.subscription)?.onMessage(message);
+          else answer(message, listeners.get(id));
+          assign();
         };
         made.onerror = ({ message }: { readonly message?: string }) => {
           why = message || why;
@@ -81,6 +119,8 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
           reject(error);
           for (const listener of listeners.values()) listener.onLost(error);
           listeners.clear();
+          unanswered.clear();
+          unnamed.length = 0;
         };
       });
       return socket;
@@ -90,17 +130,15 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       const made = await connect();
       signal.throwIfAborted();
       const ids = sent.flatMap(({ id }) => id ?? []);
-      const answer = new Promise<unknown>((resolve, reject) => {
-        for (const id of ids) listeners.set(id, { onMessage: resolve, onLost: reject });
-        if (ids.length === 0) resolve('');
-        signal.addEventListener('abort', () => reject(signal.reason));
-      });
-      made.send(body);
-      try {
-        return { reply: await answer, facts: { url } };
-      } finally {
-        for (const id of ids) listeners.delete(id);
+      if (ids.length === 0) {
+        made.send(body);
+        return { reply: '', facts: { url } };
       }
+      const reply = await new Promise<unknown>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+        post(made, body, { ids, onMessage: resolve, onLost: reject });
+      });
+      return { reply, facts: { url } };
     };
 
     const readable = createReadable(async function* (call, signal) {
@@ -112,20 +150,14 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       let subscription: string | undefined;
       let failure: unknown;
       let wake = (): void => {};
-      /** @returns JSON text of the params that end it; undefined: there is nothing to end */
-      const forget = (): string | undefined => {
-        const params = subscription && JSON.stringify([subscription]);
-        listeners.delete(id);
+      const leave = (): void => {
+        const params = JSON.stringify([subscription]);
         listeners.delete(subscription);
         subscription = undefined;
-        return params;
-      };
-      const leave = (): void => {
-        const params = forget();
-        if (params)
-          made.send(toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]).body);
+        made.send(toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]).body);
       };
       const listener: Listener = {
+        ids: [id as number],
         onMessage(message) {
           const { result } = message;
           // A subscription begins with its reply, and its first values may come in the same turn.
@@ -148,31 +180,36 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
           wake();
         },
       };
-      listeners.set(id, listener);
-      signal.addEventListener('abort', () => {
+      const abort = (): void => {
         failure = signal.reason;
         if (subscription) leave();
         wake();
-      });
-      made.send(body);
-      for (;;) {
-        const read = messages;
-        messages = [];
-        for (const message of read) {
-          const { method, params } = message;
-          if (method !== undefined && method !== 'rpc.end') yield params?.result;
-          else {
-            forget();
-            return resultOf(
-              readReplies(sent, { reply: { ...message, ...params, id }, facts: { url } }),
-            );
+      };
+      signal.addEventListener('abort', abort);
+      try {
+        post(made, body, listener);
+        for (;;) {
+          const read = messages;
+          messages = [];
+          for (const message of read) {
+            const { method, params } = message;
+            if (method !== undefined && method !== 'rpc.end') yield params?.result;
+            else {
+              listeners.delete(subscription);
+              subscription = undefined;
+              return resultOf(
+                readReplies(sent, { reply: { ...message, ...params, id }, facts: { url } }),
+              );
+            }
           }
+          if (messages.length > 0) continue;
+          if (failure !== undefined) throw failure;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
         }
-        if (messages.length > 0) continue;
-        if (failure !== undefined) throw failure;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+      } finally {
+        signal.removeEventListener('abort', abort);
       }
     }, options.wait);
 

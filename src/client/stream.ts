@@ -16,11 +16,15 @@ export interface StreamTransportOptions {
 
 const pause: Wait = (ms, signal) =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
+    const abort = (): void => {
       clearTimeout(timer);
       reject(signal.reason);
-    });
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort);
+      resolve(undefined);
+    }, ms);
+    signal.addEventListener('abort', abort);
   });
 
 /** Calls that can be iterated. A call is sent a microtask late: who iterates it has said so by then. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type AppOptions, RpcApp } from '../../src/app/app.ts';
+import { RpcApp } from '../../src/app/app.ts';
+import type { AppOptions } from '../../src/app/app-options.ts';
 import { moduleUrl } from '../files.ts';
 import { patience } from '../patience.ts';
 

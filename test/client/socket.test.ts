@@ -177,6 +177,63 @@ describe('a client over a WebSocket', () => {
     assert.equal(await client.call('m'), 'again');
   });
 
+  it('gives a reply without an id to the one request that it can be for', async () => {
+    const { client, sockets } = scripted(() => {});
+    const refused = { id: null, error: { code: -32004, message: 'Limit exceeded' } };
+    const early = client.call('early');
+    const batch = client.batch([['b1'], ['b2']]);
+    await turn();
+    const late = client.call('late');
+    await turn();
+    const [socket] = sockets;
+    const idOf = (name: string) =>
+      (socket!.sent as Sent[]).find(({ method }) => method === name)?.id;
+    // It is for any of the three, and then for any of the last two.
+    socket!.answer(refused);
+    socket!.answer({ id: idOf('early'), result: 'early' });
+    assert.equal(await early, 'early');
+    const after = client.call('after');
+    await turn();
+    // What was sent later can't be meant.
+    socket!.answer({ id: idOf('late'), result: 'late' });
+    assert.equal(await late, 'late');
+    const outcomes = await batch;
+    assert.deepEqual(
+      outcomes.map((outcome) => !outcome.ok && (outcome.error as { code?: number }).code),
+      [-32004, -32004],
+    );
+    socket!.answer({ id: idOf('after'), result: 'after' });
+    assert.equal(await after, 'after');
+  });
+
+  it('gives as many replies without an id as there are requests to all of them, streams too', async () => {
+    const { client, sockets } = scripted(() => {});
+    const call = client.call('call');
+    const stream = client.call('stream')[Symbol.asyncIterator]().next();
+    call.catch(() => {});
+    stream.catch(() => {});
+    await turn();
+    const refusal = (code: number) => ({ id: null, error: { code, message: 'no' } });
+    sockets[0]!.answer(refusal(1));
+    sockets[0]!.answer(refusal(2));
+    await assert.rejects(Promise.resolve(call), { code: 1 });
+    await assert.rejects(stream, { code: 2 });
+  });
+
+  it('knows of a request that nobody waits for any more, until its reply has come', async () => {
+    const { client, sockets } = scripted(() => {});
+    const stop = new AbortController();
+    const left = client.call('left', {}, { signal: stop.signal });
+    left.catch(() => {});
+    const kept = client.call('kept');
+    await turn();
+    stop.abort(new Error('enough'));
+    await assert.rejects(Promise.resolve(left), /^Error: enough$/);
+    sockets[0]!.answer({ id: null, error: { code: 1, message: 'no' } });
+    sockets[0]!.answer({ id: (sockets[0]!.sent[1] as Sent).id, result: 'kept' });
+    assert.equal(await kept, 'kept');
+  });
+
   it('says why it could not connect', async () => {
     const { client } = scripted(() => {}, 1);
     await assert.rejects(

@@ -122,6 +122,33 @@ describe('upgradeHandler()', () => {
     }
   });
 
+  test('however often a connection asks for another upgrade, it keeps one listener', async (t) => {
+    const { client, own } = await mount(t);
+    const listeners: number[] = [];
+    own.on('request', ({ socket }) => listeners.push(socket.listenerCount('error')));
+    const one = client();
+    for (let i = 0; i < 12; i++) {
+      const { status } = await one.ask(
+        'GET /healthz HTTP/1.1\r\nhost: test\r\nconnection: Upgrade\r\nupgrade: h2c\r\n\r\n',
+      );
+      assert.equal(status, 200);
+    }
+    assert.deepEqual([...new Set(listeners)], [listeners[0]]);
+  });
+
+  test('without webSocket, what is asked of other paths is for other listeners, too', async (t) => {
+    const { client, own } = await mount(t, {}, { webSocket: false });
+    own.on('upgrade', ({ url }, socket) => {
+      if (url === '/other') socket.end('HTTP/1.1 418 Teapot\r\ncontent-length: 0\r\n\r\n');
+    });
+    for (const protocol of ['websocket', 'h2c']) {
+      const other = client();
+      const { status } = await other.ask(upgradeRequest({ upgrade: protocol }, '/other'));
+      assert.equal(status, 418);
+      await other.untilClosed();
+    }
+  });
+
   test('close() ends idle sockets and streams, and answers what runs', async (t) => {
     const { app, open } = await mount(t, {}, { shutdownGraceMs: 200 });
     const [idle, streaming, busy] = [await open(), await open(), await open()];

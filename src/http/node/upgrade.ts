@@ -68,6 +68,8 @@ export class Upgrades {
   readonly #context: SocketContext;
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly #head: RequestHead;
+  /** Sockets that have a listener for errors. A connection comes again with each request whose upgrade is ignored. */
+  readonly #known = new WeakSet<Socket>();
   #ws: Promise<WebSocketServer> | undefined;
 
   /** @param auth says who calls, by the server's request; undefined: `options.authenticate` is asked, if it is there */
@@ -91,16 +93,21 @@ export class Upgrades {
   readonly handle: UpgradeHandler = (req, duplex, first) => {
     // An http server has no other streams than sockets.
     const socket = duplex as Socket;
-    socket.on('error', () => {});
+    const isHere = pathOf(req.url) === this.#options.path;
+    // What is asked of another path, an upgrade to any protocol, may be for one of them.
+    if (!isHere && hasOtherListeners(socket, this.handle)) return;
+    if (!this.#known.has(socket)) {
+      this.#known.add(socket);
+      socket.on('error', () => {});
+    }
     const head = this.#head.reset();
     readHead(head, req);
     const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
     if (!isSocket || !this.#handshake.asks(head) || !this.#options.webSocket) {
       serveWithoutUpgrade(req, socket, first);
-      return;
-    }
-    if (pathOf(req.url) === this.#options.path) this.#upgrade(req, socket, first, head);
-    else if (!hasOtherListeners(socket, this.handle)) {
+    } else if (isHere) {
+      this.#upgrade(req, socket, first, head);
+    } else {
       const elsewhere = rejection(404, `WebSockets are taken at ${this.#options.path}`);
       writeAnswer(socket, elsewhere, this.#cors(head.origin).lines);
     }

@@ -1,3 +1,4 @@
+import { clockMs } from '../../base/clock.ts';
 import type { ReplyMemory, WaitingReply } from '../../dispatch/reply-memory.ts';
 import {
   type StreamCall,
@@ -9,7 +10,7 @@ import {
 import { ValueWindow } from '../../dispatch/streams/value-window.ts';
 import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
 import { writeDeadlineMs } from '../edge/limits.ts';
-import { type EventFormat, heartbeat, plainEvents } from './event-text.ts';
+import { type EventFormat, keepAliveComment, plainEvents } from './event-text.ts';
 
 /** The connection that events are written to, as its server has it. None of the methods throws. */
 export interface EventOutlet {
@@ -70,7 +71,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   #isOver = false;
   #ping: NodeJS.Timeout | undefined;
   #deadline: NodeJS.Timeout | undefined;
-  readonly #since = performance.now();
+  readonly #since = clockMs();
   #taken = 0;
   /** Of the texts that wait for the client: see {@link WaitingReply}. */
   bytes = 0;
@@ -129,6 +130,8 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
       return;
     }
     this.#onTaken();
+    // The time to ping may have passed meanwhile.
+    this.#ping?.refresh();
     this.#flush();
   }
 
@@ -142,7 +145,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
 
   /** See {@link WaitingReply}. A window is taken for granted: a stream that has just begun is not the slowest one. */
   get pace(): number {
-    return (streamWindow.characters + this.#taken) / (performance.now() - this.#since + 1);
+    return (streamWindow.characters + this.#taken) / (clockMs() - this.#since + 1);
   }
 
   cut(): void {
@@ -218,7 +221,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   }
 
   #onSilence(): void {
-    if (!this.#isOver && !this.#isBlocked) this.#write([heartbeat]);
+    if (!this.#isOver && !this.#isBlocked) this.#write([keepAliveComment]);
   }
 
   /** Sets how many bytes wait for the client. */

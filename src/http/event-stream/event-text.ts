@@ -19,7 +19,7 @@ export const eventStreamLines: readonly string[] = [
 ];
 
 /** A comment, which clients leave out: it says that the stream is alive. */
-export const heartbeat = ':\n\n';
+export const keepAliveComment = ':\n\n';
 
 /** How the values of a stream and its end are written as events. */
 export interface EventFormat {

@@ -1,6 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
-import { heartbeat } from '../event-stream/event-text.ts';
+import { keepAliveComment } from '../event-stream/event-text.ts';
 import { writeLines } from './head-lines.ts';
 import type { Closer, UwsReplies } from './reply.ts';
 
@@ -67,7 +67,7 @@ export class UwsEventOutlet implements EventOutlet {
    */
   offer(): void {
     if (!this.#isBlocked) this.#res.cork(() => {});
-    else if (this.write([heartbeat])) this.#stream.drained();
+    else if (this.write([keepAliveComment])) this.#stream.drained();
   }
 
   end(): void {

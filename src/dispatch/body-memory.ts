@@ -1,3 +1,4 @@
+import { clockMs } from '../base/clock.ts';
 import { largeBody } from '../jsonrpc/body.ts';
 import { LeftBuffers } from './left-buffers.ts';
 
@@ -167,14 +168,14 @@ export class BodyMemory {
       return;
     }
     const next = this.#kept.findIndex((kept) => kept.buffer.byteLength > size);
-    const entry = { buffer, since: performance.now() };
+    const entry = { buffer, since: clockMs() };
     this.#kept.splice(next === -1 ? this.#kept.length : next, 0, entry);
     this.#keptBytes += size;
     this.#trimming ??= setInterval(() => this.#trim(), keptMs / 2).unref();
   }
 
   #trim(): void {
-    const before = performance.now() - keptMs;
+    const before = clockMs() - keptMs;
     const old = this.#kept.filter(({ since }) => since <= before);
     for (const entry of old) {
       this.#kept.splice(this.#kept.indexOf(entry), 1);
@@ -197,7 +198,7 @@ export class BodyMemory {
 
 interface KeptBuffer {
   readonly buffer: SharedArrayBuffer;
-  /** When the buffer was kept, on the clock of performance.now(). */
+  /** When the buffer was kept, by `clockMs`. */
   readonly since: number;
 }
 

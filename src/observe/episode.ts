@@ -1,3 +1,5 @@
+import { clockMs } from '../base/clock.ts';
+
 /** What the log line at the end of an episode tells. */
 export interface EpisodeEnd {
   /** How many times the event happened. */
@@ -35,7 +37,7 @@ export class Episode {
 
   note(): void {
     this.#count++;
-    this.#lastAt = performance.now();
+    this.#lastAt = clockMs();
     if (this.#timer !== undefined) return;
     this.#beganAt = this.#lastAt;
     this.#events.begins();
@@ -54,7 +56,7 @@ export class Episode {
   }
 
   #look(): void {
-    const left = this.#lastAt + this.#quietMs - performance.now();
+    const left = this.#lastAt + this.#quietMs - clockMs();
     if (left > 0) this.#wait(left);
     else this.#end();
   }

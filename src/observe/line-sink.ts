@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { clockMs } from '../base/clock.ts';
 import { noteLostOutput } from './lost-output.ts';
 
 /** How long a line may hold up its thread when the reader of the log has fallen behind. After that the line is lost. */
@@ -21,14 +22,14 @@ export function createLineSink(fd: number): (line: string) => void {
   let isTorn = false;
   return (line) => {
     const whole = Buffer.from(isTorn ? `\n${line}` : line);
-    const giveUpAt = isStalled ? 0 : performance.now() + patienceMs;
+    const giveUpAt = isStalled ? 0 : clockMs() + patienceMs;
     let written = 0;
     while (written < whole.length) {
       try {
         written += writeSync(fd, whole, written);
       } catch (error) {
         const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
-        if (isFull && performance.now() < giveUpAt) {
+        if (isFull && clockMs() < giveUpAt) {
           Atomics.wait(nobody, 0, 0, pauseMs);
           continue;
         }

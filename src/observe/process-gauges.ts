@@ -1,5 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { clockMs } from '../base/clock.ts';
 import { residentMemory } from './resident-memory.ts';
 import type { Gauges } from './snapshot.ts';
 
@@ -15,7 +16,7 @@ export class ProcessGauges {
   #delay: IntervalHistogram | undefined;
   /** Computed once: when somebody sets the wall clock, it must not look like a restart. */
   readonly #startTime = Date.now() / 1000 - process.uptime();
-  #since = performance.now();
+  #since = clockMs();
   #last: Gauges | undefined;
 
   /** Samples the delay of the event loop from now on. Idempotent. */
@@ -41,7 +42,7 @@ export class ProcessGauges {
   }
 
   #delays(): Gauges {
-    if (this.#last !== undefined && performance.now() - this.#since < windowMs) return this.#last;
+    if (this.#last !== undefined && clockMs() - this.#since < windowMs) return this.#last;
     const delay = this.#delay;
     if (delay === undefined) return unknownDelays;
     this.#last = {
@@ -50,7 +51,7 @@ export class ProcessGauges {
       eventLoopDelayMax: secondsLate(delay.max),
     };
     delay.reset();
-    this.#since = performance.now();
+    this.#since = clockMs();
     return this.#last;
   }
 }

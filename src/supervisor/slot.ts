@@ -1,3 +1,4 @@
+import { clockMs } from '../base/clock.ts';
 import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import type { Log, LogFields } from '../observe/log.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
@@ -58,7 +59,7 @@ export class Slot {
   #isStopping = false;
   /** `onExcess` was called, and `replace` has not been called yet. */
   #isDue = false;
-  /** No replacement before this reading of performance.now(). */
+  /** No replacement before this reading of `clockMs`. */
   #replaceableAt = 0;
   #retry: NodeJS.Timeout | undefined;
 
@@ -116,7 +117,7 @@ export class Slot {
     const old = this.#current;
     this.#isDue = false;
     if (old === undefined || this.#next !== undefined || this.#isStopping) return;
-    this.#replaceableAt = performance.now() + this.#replacements.next(performance.now());
+    this.#replaceableAt = clockMs() + this.#replacements.next(clockMs());
     this.#log.warn(
       { event: 'process-replacing', ...this.#fields(old), ...cause },
       'a server process is being replaced',
@@ -220,7 +221,7 @@ export class Slot {
   }
 
   #onDeath(server: ServerProcess, end: ServerEnd): void {
-    const retryMs = this.#deaths.next(performance.now());
+    const retryMs = this.#deaths.next(clockMs());
     this.#log.error(
       { event: 'process-lost', ...this.#fields(server), ...endFields(end), retryMs },
       'a server process ended: another takes its place',
@@ -234,7 +235,7 @@ export class Slot {
 
   #onFigures(server: ServerProcess, figures: Figures): void {
     if (server !== this.#current || this.#next !== undefined || this.#isStopping) return;
-    if (this.#isDue || performance.now() < this.#replaceableAt) return;
+    if (this.#isDue || clockMs() < this.#replaceableAt) return;
     const reason = excessOf(figures, this.#options);
     if (reason === undefined) return;
     this.#isDue = true;

@@ -1,3 +1,4 @@
+import { clockMs } from '../../base/clock.ts';
 import type { WaitingReply } from '../../dispatch/reply-memory.ts';
 import { writeDeadlineMs } from '../edge/limits.ts';
 
@@ -49,7 +50,7 @@ export class Backlog implements WaitingReply {
 
   /** Nobody asks often, and a clock that is read for each answer would cost more. */
   get pace(): number {
-    return (this.#total - this.bytes) / (performance.now() - this.#since + 1);
+    return (this.#total - this.bytes) / (clockMs() - this.#since + 1);
   }
 
   cut(): void {

@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import { clockMs } from '../../base/clock.ts';
 import type { ReplyMemory, WaitingReply } from '../../dispatch/reply-memory.ts';
 import { bodilessPerTurn, writeDeadlineMs } from '../edge/limits.ts';
 
@@ -77,7 +78,7 @@ export class UwsReply implements WaitingReply {
   readonly #rest: Uint8Array;
   readonly #replies: UwsReplies;
   readonly #onEnd: () => void;
-  readonly #since = performance.now();
+  readonly #since = clockMs();
   readonly #deadline: NodeJS.Timeout;
   readonly #closer: Closer | undefined;
   #taken: number;
@@ -118,7 +119,7 @@ export class UwsReply implements WaitingReply {
   }
 
   get pace(): number {
-    return this.#taken / (performance.now() - this.#since + 1);
+    return this.#taken / (clockMs() - this.#since + 1);
   }
 
   /** Writes as much as there is room for, whether the system has reported room or not. */

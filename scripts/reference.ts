@@ -31,7 +31,7 @@ const modules: Record<string, { from: string; with: Record<string, readonly stri
     with: {
       './app/nats-options.js': ['NatsOptions'],
       './base/place.js': ['Place'],
-      './config/groups-kind.js': ['Crew', 'CrewOption', 'GivenGroups'],
+      './config/kinds/groups.js': ['Crew', 'CrewOption', 'GivenGroups'],
       './dispatch/body-memory.js': ['BodyMemoryStats'],
       './dispatch/reply-memory.js': ['ReplyMemoryStats'],
       './dispatch/service.js': ['Document', 'DocumentFormat', 'ServedProcedures', 'ServiceState'],

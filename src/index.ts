@@ -1,7 +1,8 @@
 import { setReloader } from './router/router.ts';
 
 export type { Static, TObject, TSchema } from '@sinclair/typebox';
-export { type Address, type AppOptions, type ListenOptions, RpcApp } from './app/app.ts';
+export { RpcApp } from './app/app.ts';
+export type { Address, AppOptions, ListenOptions } from './app/app-options.ts';
 export type { MountOptions } from './app/mount-options.ts';
 export { rpcApp } from './app/rpc-app.ts';
 export { StartupError } from './base/startup-error.ts';

@@ -1,16 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import { clockMs } from '../base/clock.ts';
+import { isDoneWithin } from '../base/is-done-within.ts';
 import { isLoopback } from '../base/loopback.ts';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
-import type { Config } from '../config/config.ts';
 import { coresHere, oneCoreNote } from '../config/cores.ts';
-import { threadsOf } from '../config/groups-kind.ts';
 import { isBuilt, notBuilt } from '../console/assets.ts';
-import { createConsole } from '../console/console.ts';
 import { type Authenticator, createAuthenticator } from '../dispatch/authenticate.ts';
-import type { ConsoleSite } from '../http/edge/console-site.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
+import { callerHeaderOf } from '../http/edge/peer.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
 import {
@@ -21,62 +20,19 @@ import {
 import type { NatsFacts } from '../nats/caller.ts';
 import type { Log } from '../observe/log.ts';
 import { defaultRouter } from '../router/default.ts';
-import { Router } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import { Dispatcher } from '../service/dispatcher.ts';
-import type { DispatcherOptions } from '../service/dispatcher-options.ts';
 import { type ModuleWatch, watchModules } from '../service/watch.ts';
 import { logHookFault } from '../service/worker-log.ts';
-import { assertHook, type Hooks } from './hooks.ts';
-import { type Listening, listenForAll, mostOperators } from './listening.ts';
+import { type Address, type AppOptions, type ListenOptions, toOptions } from './app-options.ts';
+import { fittingConnections } from './connections.ts';
+import { assertHook } from './hooks.ts';
+import { type Listening, listenForAll } from './listening.ts';
 import { createMcpServer, warnOfNoTools } from './mcp.ts';
 import { Membership } from './membership.ts';
 import { type MountOptions, toMountAuth } from './mount-options.ts';
-import { flattened, type NatsOptions } from './nats-options.ts';
-import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
 import { RefusedConnections } from './refused-connections.ts';
-
-/** Options of the dispatcher and of HTTP. */
-export interface AppOptions extends Omit<DispatcherOptions, 'nats'>, Pick<Hooks, 'authenticate'> {
-  /** Servers of NATS, as in the table of options, or what of these options an app has that is one of several. */
-  readonly nats?: string | readonly string[] | NatsOptions | undefined;
-}
-
-/** Where a server is to listen. */
-export interface ListenOptions {
-  /** In place of the option `host`. */
-  readonly host?: string | undefined;
-  /** In place of the option `port`. */
-  readonly port?: number | undefined;
-  /** In place of the option `socket`. */
-  readonly socket?: string | undefined;
-  /**
-   * Lets other processes of the same user listen on the same port too: the system shares the connections out
-   * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever sets it must keep strangers off the port.
-   */
-  readonly sharedPort?: boolean | undefined;
-}
-
-/** Where a server listens. Without the option `http` its texts are empty, and its port is 0. */
-export interface Address {
-  /** Empty on a Unix socket. */
-  readonly host: string;
-  /** 0 on a Unix socket. */
-  readonly port: number;
-  /** The path of the Unix socket; undefined: it listens on a port. */
-  readonly socket: string | undefined;
-  /** The URL of the JSON-RPC path, as a client on this machine writes it; `http+unix://%2Frun%2Frpc.sock/rpc`. */
-  readonly url: string;
-  /** The URL at which agents find the procedures as tools; undefined where the option `mcp` is off. */
-  readonly mcpUrl: string | undefined;
-  /** The URL of /metrics; undefined where the option `metrics` is off, or nobody listens. */
-  readonly metricsUrl: string | undefined;
-  /**
-   * The URL of the console; undefined where the option `console` is off, the page is not built, or the server listens on a
-   * Unix socket.
-   */
-  readonly consoleUrl: string | undefined;
-}
+import { createSite } from './site.ts';
 
 /**
  * A JSON-RPC server: a dispatcher behind HTTP. It is made from a router (by default the default router), or from
@@ -117,7 +73,7 @@ export class RpcApp {
     this.#options = {
       ...config,
       authenticate: asks,
-      callerHeader: headerOf(config.fairBy),
+      callerHeader: callerHeaderOf(config.fairBy),
       mcp: config.mcp
         ? { path: config.mcpPath, server: createMcpServer(this.dispatcher) }
         : undefined,
@@ -178,9 +134,9 @@ export class RpcApp {
       ...place,
       sharedPort: at.sharedPort ?? sharedPort,
       maxConnections,
-      console: hasSite ? this.#siteFor(isLoopback(place.host)) : undefined,
+      console: hasSite ? createSite(dispatcher, isLoopback(place.host)) : undefined,
     };
-    const began = performance.now();
+    const began = clockMs();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
     // What is behind a gateway must be in reach before anybody calls.
     await dispatcher.cluster?.connect();
@@ -213,7 +169,7 @@ export class RpcApp {
     const address = { ...calls.address, mcpUrl, metricsUrl, consoleUrl };
     const { url } = address;
     const { transport } = calls;
-    const ms = Math.round(performance.now() - began);
+    const ms = Math.round(clockMs() - began);
     this.#log.info({ event: 'ready', url, mcpUrl, metricsUrl, consoleUrl, transport, ms }, 'ready');
     return address;
   }
@@ -230,7 +186,7 @@ export class RpcApp {
     const auth = toMountAuth(options, this.dispatcher, 'nodeHandler');
     // A failed start is told in the answers to calls. It must not be an unhandled rejection here.
     this.dispatcher.ready().catch(() => {});
-    const site = this.#asksConsole ? this.#siteFor(false) : undefined;
+    const site = this.#asksConsole ? createSite(this.dispatcher, false) : undefined;
     const own = { ...this.#options, console: site };
     return createNodeHandler(this.dispatcher, own, auth) as NodeHandler<Request>;
   }
@@ -271,27 +227,6 @@ export class RpcApp {
     };
   }
 
-  /** @param isLocal whether only this machine can reach the server */
-  #siteFor(isLocal: boolean): ConsoleSite {
-    const { dispatcher } = this;
-    const { path, introspection, allowedHosts } = dispatcher.config;
-    const { metrics } = dispatcher;
-    return createConsole({
-      path,
-      introspection,
-      localOnly: isLocal && allowedHosts.length === 0,
-      figures: metrics && {
-        get state() {
-          return dispatcher.state;
-        },
-        snapshots: () => metrics.inTurns(),
-        names: () => dispatcher.router.list(),
-        placementOf: (name) =>
-          dispatcher.state === 'starting' ? undefined : dispatcher.placementOf(name),
-      },
-    });
-  }
-
   /** See {@link Dispatcher.reload}. */
   reload(): Promise<boolean> {
     return this.dispatcher.reload();
@@ -329,67 +264,19 @@ export class RpcApp {
       await Promise.all([dispatcher.close(), ...mounted]);
       return;
     }
-    const began = performance.now();
+    const began = clockMs();
     const { inFlight } = dispatcher.stats();
     this.#log.info({ event: 'drain-begins', inFlight }, 'draining: no new connections');
     void dispatcher.endStreams(shutdownGraceMs);
     const answered = Promise.all([listening.calls.close(), left, ...mounted]);
-    await within(answered, shutdownGraceMs);
+    await isDoneWithin(answered, shutdownGraceMs);
     await dispatcher.close(0);
     await answered;
     await listening.closeOperations();
     this.#refused.close();
-    this.#log.info({ event: 'drain-ends', ms: Math.round(performance.now() - began) }, 'drained');
+    this.#log.info({ event: 'drain-ends', ms: Math.round(clockMs() - began) }, 'drained');
   }
-}
-
-/** The header that `fairBy` names, in lower case. */
-function headerOf(fairBy: string): string | undefined {
-  return fairBy.startsWith('header:') ? fairBy.slice('header:'.length).toLowerCase() : undefined;
 }
 
 /** How long the last replies may take to reach their clients after the grace has ended. */
 const lastRepliesMs = 1000;
-
-/** Resolves when `done` does, or after `ms`. */
-async function within(done: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([done, late]);
-  clearTimeout(timer);
-}
-
-/**
- * How many connections may be open: as many as configured, or as many as the limit of open files leaves room for.
- * `note` says so where the limit decides.
- */
-function fittingConnections(config: Config): {
-  readonly maxConnections: number;
-  readonly note: readonly string[];
-} {
-  const { maxConnections, metricsPort } = config;
-  const files = readOpenFiles();
-  if (files === undefined) return { maxConnections, note: [] };
-  const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
-  const room = roomFor(maxConnections, { ...files, open }, threadsOf(config));
-  const note = openFilesNote(maxConnections, files.limit, room);
-  return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
-}
-
-function toOptions(
-  routerOrOptions: AnyRouter | AppOptions,
-): DispatcherOptions & Pick<Hooks, 'authenticate'> {
-  if (Router.is(routerOrOptions)) return { router: routerOrOptions };
-  const { nats, ...rest } = routerOrOptions;
-  const options: DispatcherOptions & Pick<Hooks, 'authenticate'> = { ...rest, ...flattened(nats) };
-  const { modules, router, natsRole } = options;
-  // A gateway needs no procedures of its own.
-  if (natsRole === 'gateway' && router === undefined && !modules?.length) {
-    return { ...options, modules: undefined, router: new Router() };
-  }
-  return modules === undefined && router === undefined
-    ? { ...options, router: defaultRouter }
-    : options;
-}

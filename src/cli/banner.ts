@@ -1,7 +1,7 @@
 import { escapeControls } from '../base/escape.ts';
 import type { Place } from '../base/place.ts';
 import { type Cores, coresText } from '../config/cores.ts';
-import { type Crew, threadsOf } from '../config/groups-kind.ts';
+import { type Crew, threadsOf } from '../config/kinds/groups.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import { asksWho, type ExampleCall, exampleCall } from './tools/example-call.ts';

@@ -1,7 +1,7 @@
 import { threwInModules } from '../modules/fault-origin.ts';
 import { summaryWithPlace } from '../modules/load-error.ts';
 import type { Log } from '../observe/log.ts';
-import { describe } from '../router/invoke.ts';
+import { describe } from '../router/fault.ts';
 
 /**
  * Keeps the mistakes of one module from ending the service for everyone else. A promise that nobody awaits is logged.

@@ -1,6 +1,6 @@
 import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
-import { type Crew, completeGroups, type GivenGroups } from './groups-kind.ts';
+import { type Crew, completeGroups, type GivenGroups } from './kinds/groups.ts';
 import { flagOf, type Option, variablesOf } from './option.ts';
 import { isConsolePath, table } from './table.ts';
 

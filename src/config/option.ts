@@ -1,4 +1,4 @@
-import type { Kind } from './kinds.ts';
+import type { Kind } from './kinds/kind.ts';
 
 /** The headings of the help and of the table in docs/reference, in the order in which they are shown. */
 export const groups = [

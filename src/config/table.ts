@@ -1,27 +1,13 @@
 import { isLoopback } from '../base/loopback.ts';
 import { coresHere } from './cores.ts';
-import { crewKinds, workerGroups } from './groups-kind.ts';
-import {
-  addresses,
-  bytes,
-  duration,
-  file,
-  fileMode,
-  headerNames,
-  hosts,
-  integer,
-  oneOf,
-  onOff,
-  origins,
-  portOr,
-  procedurePatterns,
-  switchOrOneOf,
-  text,
-} from './kinds.ts';
-import { natsServers, serviceNames } from './nats-kinds.ts';
+import { crewKinds, workerGroups } from './kinds/groups.ts';
+import { addresses, headerNames, hosts, origins, procedurePatterns } from './kinds/lists.ts';
+import { natsServers, serviceNames } from './kinds/nats.ts';
+import { bytes, duration, fileMode, integer, portOr } from './kinds/numbers.ts';
+import { rate } from './kinds/rate.ts';
+import { file, oneOf, onOff, switchOrOneOf, text } from './kinds/words.ts';
 import { option } from './option.ts';
 import { packageVersion, semver } from './package-version.ts';
-import { rate } from './rate-kind.ts';
 
 /** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */
 const maxTextBytes = 511 * 1024 ** 2;

@@ -1,6 +1,6 @@
 import { jsonTextOf } from '../jsonrpc/json-value.ts';
 import type { Outcome } from '../jsonrpc/reply.ts';
-import { toErrorOutcome } from '../router/invoke.ts';
+import { toErrorOutcome } from '../router/fault.ts';
 import { isThenable } from '../router/thenable.ts';
 
 /** Whether a request may go on. */

@@ -1,10 +1,10 @@
 import { noPlace } from '../base/place.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { Procedure } from '../router/types.ts';
 import type { Call } from './call.ts';
 import { CallEnding } from './call-ending.ts';
 import type { Executor } from './executor.ts';
+import { cancelled } from './limit.ts';
 import type { CallObserver } from './observer.ts';
 import type { Routing } from './routing.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
@@ -21,7 +21,7 @@ export class ClosedExecutor implements Executor {
   }
 
   execute(call: Call): Reply {
-    return this.#ending.refuse(call, { code: ErrorCode.Cancelled });
+    return this.#ending.refuse(call, cancelled);
   }
 }
 

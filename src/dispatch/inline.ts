@@ -1,6 +1,5 @@
 import { clockMs } from '../base/clock.ts';
 import { inlinePlace } from '../base/place.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../jsonrpc/reply.ts';
 import { type CallLine, CallLines } from '../router/call-log.ts';
 import { type InvokeOptions, invoke, sourceOf } from '../router/invoke.ts';
@@ -11,7 +10,7 @@ import type { CallTrail } from './call-trail.ts';
 import type { DeadlineSweep } from './deadline.ts';
 import type { Executor, ExecutorFigures, RunObserver } from './executor.ts';
 import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
-import { type Refusal, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
+import { cancelled, type Refusal, refusalBeforeStart, type TimeLimit, timeLimit } from './limit.ts';
 import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
 import type { StreamSink } from './streams/contract.ts';
 import { Generators } from './streams/generators.ts';
@@ -60,9 +59,6 @@ export class InlineHost implements ExecutorFigures, CallHost {
     this.isClosed = true;
   }
 }
-
-/** Why nothing starts any more. */
-const closed: Refusal = { code: ErrorCode.Cancelled };
 
 /** Two looks at the clock cost a fifteenth of a small call: of short ones one in so many is timed. */
 const timedOneIn = 8;
@@ -121,7 +117,7 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
 
   execute(call: Call): Reply | Promise<Reply> {
     const host = this.#host;
-    if (host.isClosed) return this.#ending.refuse(call, closed);
+    if (host.isClosed) return this.#ending.refuse(call, cancelled);
     const watch = this.#watch;
     const began = clockMs();
     const waitUs = waitOf(call, began);

@@ -27,9 +27,12 @@ export interface Refusal {
   readonly data?: unknown;
 }
 
+/** The refusal of calls that have not started when their executor closes, or whose caller has gone. */
+export const cancelled: Refusal = { code: ErrorCode.Cancelled };
+
 /** Why calls of a request must not start any more: its caller has gone, or its time is over. */
 export function refusalBeforeStart(scope: RequestScope, now: number): Refusal | undefined {
-  if (scope.cancelled) return { code: ErrorCode.Cancelled };
+  if (scope.cancelled) return cancelled;
   if (scope.timeoutMs === undefined || now < scope.expiresAt) return undefined;
   return { code: ErrorCode.DeadlineExceeded, data: { timeoutMs: scope.timeoutMs } };
 }

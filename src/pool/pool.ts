@@ -1,17 +1,11 @@
 import { clockMs } from '../base/clock.ts';
-import type { Place } from '../base/place.ts';
-import { Vacancy } from '../base/vacancy.ts';
 import { placeOfGroup } from '../base/worker-group.ts';
-import { type Call, paramsLength } from '../dispatch/call.ts';
-import { CallEnding } from '../dispatch/call-ending.ts';
-import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
-import { type Refusal, refusalBeforeStart } from '../dispatch/limit.ts';
-import { CallGroup, GroupCall, type GroupOwner } from '../dispatch/queue/call-group.ts';
-import { CostEstimate } from '../dispatch/queue/cost.ts';
+import type { Call } from '../dispatch/call.ts';
+import { cancelled } from '../dispatch/limit.ts';
+import type { CallGroup } from '../dispatch/queue/call-group.ts';
+import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
 import { Sweep } from '../dispatch/queue/sweep.ts';
 import { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
-import { type GoesToSink, goesToSink, type ReplySink } from '../dispatch/reply-sink.ts';
-import type { RequestScope } from '../dispatch/scope.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CallListeners, PoolOptions, RosterOwner } from './pool-options.ts';
@@ -24,37 +18,26 @@ import type { WorkerState } from './workers/worker-state.ts';
 /** How often the pool looks at its calls, and at threads that have streams, milliseconds. */
 const [callsEveryMs, streamsEveryMs] = [10, 50];
 
-/** The refusal of calls that have not started when the pool closes, or whose caller has gone. */
-const cancelled: Refusal = { code: ErrorCode.Cancelled };
-
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, in one message for
  * each worker. Calls that find no worker wait in a bounded queue.
  */
-export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner {
-  readonly place: Place;
-  readonly takesUnparsed = true;
-  readonly ending: CallEnding;
+export class Pool extends QueuedExecutor implements RosterOwner {
   readonly roster: Roster;
   readonly #options: PoolOptions;
   readonly #events: WorkerEvents;
-  readonly #waiting: WaitingGroups;
-  readonly #costs = new Map<string, CostEstimate>();
+  protected readonly waiting: WaitingGroups;
   readonly #sweep = new Sweep(callsEveryMs, (now) => this.#look(now));
   readonly #streamSweep = new Sweep(streamsEveryMs, (now) => this.#lookAtStreams(now));
-  #closing = false;
-  /** Of calls and streams: told only while the pool closes. */
-  readonly #vacancy = new Vacancy();
 
   /** @param events told of what happens to the workers */
   constructor(options: PoolOptions, { observer, onRun }: CallListeners, events: WorkerEvents) {
-    this.place = placeOfGroup(options.group);
-    this.ending = new CallEnding(this.place, options.replica.maxReplyBytes, observer);
+    super(placeOfGroup(options.group), options.replica.maxReplyBytes, observer);
     this.#options = options;
     this.#events = events;
     this.roster = new Roster(options, this, onRun, events);
     const sender = new WorkerSender(options.workers, this.roster, () => this.#sweep.wake());
-    this.#waiting = new WaitingGroups(options, sender);
+    this.waiting = new WaitingGroups(options, sender);
   }
 
   ready(): Promise<void> {
@@ -66,56 +49,17 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     this.roster.takeOtherCode();
   }
 
-  execute(call: Call): Reply | Promise<Reply> {
-    const now = clockMs();
-    const refusal = this.#refusal(call.scope, now);
-    if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.#waiting.expect(1);
-    return new Promise((resolve) => {
-      this.#enqueue([this.#itemOf(call)], now, (group) => resolve(group.calls[0]?.reply));
-    });
-  }
-
-  executeInto(call: Call, sink: ReplySink): Reply | GoesToSink {
-    const now = clockMs();
-    const refusal = this.#refusal(call.scope, now);
-    if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.#waiting.expect(1);
-    this.#enqueue([this.#itemOf(call)], now, sink);
-    return goesToSink;
-  }
-
-  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
-    const first = calls[0];
-    if (first === undefined) return [];
+  override executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
     // A call whose procedure has `maxConcurrency` must be able to wait without its neighbours.
-    if (calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)) {
-      return this.#executeOneByOne(calls);
-    }
-    const now = clockMs();
-    const refusal = this.#refusal(first.scope, now);
-    if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
-    this.#waiting.expect(calls.length);
-    return new Promise((resolve) => {
-      const items = calls.map((call) => this.#itemOf(call));
-      this.#enqueue(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
-    });
-  }
-
-  onDone(group: CallGroup): void {
-    group.scope.removeListener(group);
-    this.#waiting.leave(group);
-    group.deliver();
+    return calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)
+      ? this.#executeOneByOne(calls)
+      : super.executeInOrder(calls);
   }
 
   onTooLarge(group: CallGroup): void {
     for (const worker of this.roster.all) worker.takeBack(group);
     const limit = this.ending.maxReplyBytes;
-    this.#waiting.refuse(group, { code: ErrorCode.LimitExceeded, data: { limit } });
-  }
-
-  onResume(group: CallGroup): void {
-    this.#waiting.addBack([group]);
+    this.waiting.refuse(group, { code: ErrorCode.LimitExceeded, data: { limit } });
   }
 
   onCancelled(group: CallGroup): void {
@@ -125,18 +69,18 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
         worker.expiry.cancel(group);
       }
     }
-    this.#waiting.refuse(group, cancelled);
+    this.waiting.refuse(group, cancelled);
     // No message tells of the room that the group leaves on its worker.
     this.onCapacity();
   }
 
   onCapacity(): void {
-    if (this.#waiting.hasNext) this.#waiting.plan();
-    else this.#tellDrained();
+    if (this.waiting.hasNext) this.waiting.plan();
+    else this.tellVacancy();
   }
 
   onUnstarted(groups: readonly CallGroup[]): void {
-    this.#waiting.addBack(groups);
+    this.waiting.addBack(groups);
   }
 
   get inFlight(): number {
@@ -154,7 +98,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       lane: lane && statsOf(lane, now),
       spares,
       starting,
-      queued: this.#waiting.size,
+      queued: this.waiting.size,
       deaths: deaths.exit + deaths.memory + deaths.error,
       kills,
       zombies: zombiesNow,
@@ -171,15 +115,14 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
    */
   async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {
     const until = clockMs() + graceMs;
-    this.#closing = true;
-    if (!this.#isAnswered) await this.#vacancy.within(graceMs);
+    await this.stopIntake(graceMs);
     this.#sweep.stop();
     this.#streamSweep.stop();
     for (const worker of this.roster.all) {
-      for (const group of worker.takeBack()) this.#waiting.refuse(group, cancelled);
+      for (const group of worker.takeBack()) this.waiting.refuse(group, cancelled);
       worker.abandon();
     }
-    this.#waiting.refuseAll(cancelled);
+    this.waiting.refuseAll(cancelled);
     await this.roster.close(Math.max(until - clockMs(), 1000), loadingMs, isGivenUp);
   }
 
@@ -189,43 +132,11 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     return replies;
   }
 
-  /** Why the calls of a request are refused before they wait; undefined: they are not. */
-  #refusal(scope: RequestScope, now: number): Refusal | undefined {
-    return this.#closing ? cancelled : refusalBeforeStart(scope, now);
-  }
-
-  #enqueue(
-    items: readonly GroupCall[],
-    now: number,
-    receiver: ReplySink | ((group: CallGroup) => void),
-  ): void {
-    const group = new CallGroup(items, now, this, receiver);
-    group.scope.addListener(group);
-    this.#waiting.add(group);
-  }
-
-  #itemOf(call: Call): GroupCall {
-    return new GroupCall(call, this.#costOf(call.procedure.name), paramsLength(call));
-  }
-
-  #costOf(name: string): CostEstimate {
-    let cost = this.#costs.get(name);
-    if (cost === undefined) {
-      cost = new CostEstimate();
-      this.#costs.set(name, cost);
-    }
-    return cost;
-  }
-
   /** Whether no call waits for an answer, and no stream is open. */
-  get #isAnswered(): boolean {
+  protected get isAnswered(): boolean {
     const isOver = ({ isAnswered, streams }: WorkerState): boolean =>
       isAnswered && streams.open === 0;
-    return this.#waiting.size === 0 && this.roster.all.every(isOver);
-  }
-
-  #tellDrained(): void {
-    if (this.#closing && this.#isAnswered) this.#vacancy.tell();
+    return this.waiting.size === 0 && this.roster.all.every(isOver);
   }
 
   /**
@@ -240,13 +151,13 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
     // A copy: the roster changes with a kill.
     for (const worker of this.roster.all.slice()) this.#lookAt(worker, now);
     // After the workers: groups that they gave back may be overdue.
-    this.#waiting.expire(now);
-    if (this.#waiting.hasNext) this.#waiting.plan();
-    this.#tellDrained();
+    this.waiting.expire(now);
+    if (this.waiting.hasNext) this.waiting.plan();
+    this.tellVacancy();
     const isRecycling = this.roster.recycle();
     if (this.#hasStreams) this.#streamSweep.wake();
     return (
-      isRecycling || this.#waiting.size > 0 || this.roster.all.some((worker) => !worker.isQuiet)
+      isRecycling || this.waiting.size > 0 || this.roster.all.some((worker) => !worker.isQuiet)
     );
   }
 
@@ -264,7 +175,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
       if (stuck !== undefined) this.#kill(worker, stuck);
       else if (!this.#endsHung(worker, now)) worker.pulse.askNowAndThen(now);
     }
-    this.#tellDrained();
+    this.tellVacancy();
     if (this.roster.recycle()) this.#sweep.wake();
     return this.#hasStreams;
   }
@@ -276,12 +187,12 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   #lookAt(worker: WorkerState, now: number): void {
     // The calls behind an overdue call of a batch must not wait for that call to end.
     const stuck = worker.expiry.expire(now, (group) =>
-      this.#waiting.addBack(worker.takeBack(group)),
+      this.waiting.addBack(worker.takeBack(group)),
     );
     if (stuck !== undefined) {
       this.#kill(worker, stuck.call.procedure.name);
     } else if (worker.pulse.hasOverrun(now)) {
-      this.#waiting.addBack(worker.takeBack());
+      this.waiting.addBack(worker.takeBack());
       worker.pulse.markOverrun(now);
     } else {
       this.#endsHung(worker, now);
@@ -289,7 +200,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
   }
 
   #kill(worker: WorkerState, method: string): void {
-    this.#waiting.addBack(worker.takeBack());
+    this.waiting.addBack(worker.takeBack());
     this.roster.kill(worker);
     this.#events.onKilled(method);
   }
@@ -301,7 +212,7 @@ export class Pool implements Executor, ExecutorFigures, GroupOwner, RosterOwner 
    */
   #endsHung(worker: WorkerState, now: number): boolean {
     if (!worker.isAnswered || !worker.pulse.isHung(now)) return false;
-    this.#waiting.addBack(worker.takeBack());
+    this.waiting.addBack(worker.takeBack());
     this.roster.kill(worker);
     const detail = 'it was held up outside of any call for longer than a call may run';
     this.#events.onLost('error', detail);

@@ -1,6 +1,6 @@
 import type { LossReason } from '../jsonrpc/errors.ts';
 import type { CallLine } from '../router/call-log.ts';
-import type { Fault } from '../router/invoke.ts';
+import type { Fault } from '../router/fault.ts';
 
 /**
  * Events of workers that an operator should know of. The service hands one object straight to whoever sees the events.

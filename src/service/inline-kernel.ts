@@ -4,7 +4,7 @@ import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
 import { Kernel } from '../dispatch/kernel.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import type { FaultReporter } from '../router/invoke.ts';
+import type { FaultReporter } from '../router/fault.ts';
 import type { Procedure } from '../router/types.ts';
 import { logFault, logLine } from './worker-log.ts';
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { aWorkerOf } from '../base/worker-group.ts';
-import type { Crew } from '../config/groups-kind.ts';
+import type { Crew } from '../config/kinds/groups.ts';
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { orAborted } from '../modules/load-stage.ts';

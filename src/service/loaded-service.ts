@@ -1,23 +1,13 @@
-import { inlinePlace, workerPlace } from '../base/place.ts';
+import { clockMs } from '../base/clock.ts';
 import { Vacancy } from '../base/vacancy.ts';
 import type { Config } from '../config/config.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
-import { type Call, paramsLength } from '../dispatch/call.ts';
+import type { Call } from '../dispatch/call.ts';
 import type { DeadlineSweep } from '../dispatch/deadline.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import type { FrontEndWatch } from '../dispatch/front-end-watch.ts';
-import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
-import { LearnedPlacement } from '../dispatch/learned-placement.ts';
-import {
-  blockedToMove,
-  decidePlacement,
-  isMeasured,
-  mayMove,
-  movedForBlocking,
-  type PlacementDecision,
-  type PlacementFacts,
-  placedRemotely,
-} from '../dispatch/placement.ts';
+import { InlineHost } from '../dispatch/inline.ts';
+import { type PlacementDecision, placedRemotely } from '../dispatch/placement.ts';
 import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import type { Routing } from '../dispatch/routing.ts';
 import { OpenStreams, type StreamCount } from '../dispatch/streams/open-streams.ts';
@@ -29,11 +19,11 @@ import type { Pool } from '../pool/pool.ts';
 import type { CountersByGroup } from '../pool/stats.ts';
 import { tableOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
-import { usesTopics } from '../router/stream/topic.ts';
 import type { Procedure } from '../router/types.ts';
 import type { Cluster } from './cluster.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
 import type { Observation } from './observation.ts';
+import { Placements, type Pools } from './placements.ts';
 import type { RequestCounter } from './request.ts';
 import { assertRunsInline, usedGroups } from './servable.ts';
 import { teardownWithin } from './teardown.ts';
@@ -61,41 +51,14 @@ export interface ServiceContext {
   readonly onOutdated: (loaded: LoadedService | undefined, pool: Pool) => void;
 }
 
-/** The pools of one loading, by the group that their workers are; undefined: the workers of all other procedures. */
-export type Pools = ReadonlyMap<string | undefined, Pool>;
-
 /** How long a teardown may take even where there is no grace. Most teardowns only close what is open. */
 const shortestTeardownMs = 1000;
-
-/** Where a procedure's calls run: fixed, or moved by measurement. */
-interface Placed {
-  /** Changes once, where the procedure has blocked the front end. */
-  fixed: PlacementDecision;
-  executor: Executor;
-  /** Runs the calls of a procedure that measurement has moved to this thread, and goes on timing them. */
-  readonly inline: InlineExecutor;
-  readonly measured: LearnedPlacement | undefined;
-  /** How often it has blocked the front end since it was loaded, and for how long at most, milliseconds. */
-  blocked: number;
-  longestMs: number;
-}
 
 /** The streams of one loading. */
 export function createStreams(context: ServiceContext): OpenStreams {
   const { config, deadlines, streamCount, observation } = context;
   return new OpenStreams(config, deadlines, streamCount, observation);
 }
-
-/** What to do about a procedure that blocks the front end. */
-const advice = {
-  moves: `async does not make CPU work harmless; it moves to the workers at the ${blockedToMove}rd time, or declare placement: 'worker'`,
-  moved: 'it runs in the workers now',
-  declared: "it stays inline, as it is declared; declare placement: 'worker'",
-  stream: "a stream is never moved; declare placement: 'worker'",
-  topics:
-    "it stays on the main thread, where the topics of this process live; declare placement: 'worker' if it uses none",
-  alone: 'serve its router with the option modules, and it can run in workers',
-};
 
 /**
  * One loading of the modules, which serves requests until the next loading takes over: a router, and where its calls
@@ -111,7 +74,7 @@ export class LoadedService implements Routing, RequestCounter {
   readonly #modules: LoadedModules | undefined;
   readonly #context: ServiceContext;
   readonly #inline: InlineHost;
-  readonly #placed = new Map<Procedure, Placed>();
+  readonly #placements: Placements;
   #inFlight = 0;
   /** Of requests in flight. */
   readonly #vacancy = new Vacancy();
@@ -141,6 +104,7 @@ export class LoadedService implements Routing, RequestCounter {
     };
     this.streams = streams;
     this.#inline = new InlineHost(options, deadlines, streams, observation, watch);
+    this.#placements = new Placements(context, this.#inline, pools);
   }
 
   /** Serves a router given as an object. Such a router exists on this thread only, so all its calls run inline. */
@@ -200,7 +164,7 @@ export class LoadedService implements Routing, RequestCounter {
 
   /** Notes that a call ran in a worker for `us` microseconds. */
   recordRun(call: Call, us: number): void {
-    this.#placedOf(call.procedure).measured?.record(us, workerPlace, paramsLength(call));
+    this.#placements.recordRun(call, us);
   }
 
   get placesByLength(): boolean {
@@ -208,16 +172,15 @@ export class LoadedService implements Routing, RequestCounter {
   }
 
   executorFor(procedure: Procedure, length: number): Executor {
-    const elsewhere = this.#context.cluster?.executorOf(procedure);
-    if (elsewhere !== undefined) return elsewhere;
-    const { executor, inline, measured } = this.#placedOf(procedure);
-    return measured?.placeOf(length) === inlinePlace ? inline : executor;
+    return (
+      this.#context.cluster?.executorOf(procedure) ??
+      this.#placements.executorFor(procedure, length)
+    );
   }
 
   placementOf(procedure: Procedure): PlacementDecision {
     if (this.#context.cluster?.executorOf(procedure) !== undefined) return placedRemotely;
-    const { fixed, measured } = this.#placedOf(procedure);
-    return measured?.decision ?? fixed;
+    return this.#placements.of(procedure);
   }
 
   /** Counts a request as in flight until its reply is there. */
@@ -258,84 +221,17 @@ export class LoadedService implements Routing, RequestCounter {
   }
 
   async #close(graceMs: number, loadingMs: number): Promise<void> {
-    const until = performance.now() + Math.max(graceMs, loadingMs);
+    const until = clockMs() + Math.max(graceMs, loadingMs);
     this.#inline.close();
     const streamsEnded = this.streams.drain('shutdown', graceMs, 0);
-    for (const { inline } of this.#placed.values()) inline.close();
+    this.#placements.close();
     const poolsClosed = Array.from(this.pools.values(), (pool) => pool.close(graceMs, loadingMs));
     await Promise.all([streamsEnded, ...poolsClosed]);
     if (this.#modules === undefined) return;
-    const leftMs = Math.round(until - performance.now());
+    const leftMs = Math.round(until - clockMs());
     const hung = await teardownWithin(this.#modules, Math.max(leftMs, shortestTeardownMs));
     if (hung === undefined) return;
     const { log } = this.#context;
     log.error({ event: 'teardown-failed', detail: hung }, 'modules could not be torn down');
   }
-
-  #placedOf(procedure: Procedure): Placed {
-    let placed = this.#placed.get(procedure);
-    if (placed === undefined) {
-      placed = this.#place(procedure);
-      this.#placed.set(procedure, placed);
-    }
-    return placed;
-  }
-
-  #place({ name, placement, group, isAsync, stream }: Procedure): Placed {
-    const pool = this.pools.get(group);
-    const { config, log } = this.#context;
-    const isStream = stream !== undefined;
-    const facts = { placement, group, isAsync, isStream, hasWorkers: pool !== undefined };
-    const fixed = decidePlacement(facts);
-    const measured = isMeasured(facts, config)
-      ? new LearnedPlacement(fixed, config, ({ place, reason }) =>
-          log.info({ event: 'placement', method: name, place, reason }, 'a procedure moved'),
-        )
-      : undefined;
-    const onRun =
-      measured &&
-      ((call: Call, us: number): void => measured.record(us, inlinePlace, paramsLength(call)));
-    const onBlocked = (ms: number): void => this.#noteBlocked(name, placed, facts, ms);
-    const inline = new InlineExecutor(this.#inline, { onRun, onBlocked });
-    const executor = pool?.place === fixed.place ? pool : inline;
-    const placed: Placed = { fixed, executor, inline, measured, blocked: 0, longestMs: 0 };
-    return placed;
-  }
-
-  /** A procedure has held the front end for so long. */
-  #noteBlocked(name: string, placed: Placed, facts: PlacementFacts, ms: number): void {
-    const { blockers, log } = this.#context;
-    const pool = this.pools.get(undefined);
-    placed.blocked++;
-    placed.longestMs = Math.max(placed.longestMs, ms);
-    blockers.note(name, ms, adviceOf(placed, facts));
-    if (!mayMove(facts) || pool === undefined || placed.executor === pool) return;
-    if (placed.blocked < blockedToMove) return;
-    // It may publish or subscribe, which it could not do there.
-    if (usesTopics()) {
-      const { place, reason } = placed.fixed;
-      if (placed.blocked === blockedToMove) {
-        log.warn(
-          { event: 'placement', method: name, place, reason },
-          `not moved: ${advice.topics}`,
-        );
-      }
-      return;
-    }
-    placed.fixed = movedForBlocking(placed.blocked, placed.longestMs);
-    placed.executor = pool;
-    const { place, reason } = placed.fixed;
-    log.warn(
-      { event: 'placement', method: name, place, reason },
-      'a procedure moved: it no longer shares the memory of its module with procedures that run inline',
-    );
-  }
-}
-
-function adviceOf({ fixed }: Placed, facts: PlacementFacts): string {
-  if (!facts.hasWorkers) return advice.alone;
-  if (facts.placement === 'inline') return advice.declared;
-  if (facts.isStream) return advice.stream;
-  if (fixed.place !== inlinePlace || !facts.isAsync) return advice.moved;
-  return usesTopics() ? advice.topics : advice.moves;
 }

@@ -1,3 +1,5 @@
+import { clockMs } from '../base/clock.ts';
+import { isDoneWithin } from '../base/is-done-within.ts';
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { locateModule } from '../modules/module-file.ts';
@@ -110,7 +112,7 @@ export class Serving implements RouterOwner {
     // `allSettled`: a teardown that fails must not leave the other loadings running.
     const ended = await Promise.allSettled(generations.map((one) => one.close(graceMs)));
     await this.#underWay?.outcome.catch(() => {});
-    await settledWithin(Promise.all(this.#discarding), Math.max(graceMs, shortestDiscardMs));
+    await isDoneWithin(Promise.allSettled(this.#discarding), Math.max(graceMs, shortestDiscardMs));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
 
@@ -137,7 +139,7 @@ export class Serving implements RouterOwner {
 
   /** Waits for a reload that loads the same files. Takes its place where it seems to hang. */
   async #reloadBehind(earlier: UnderWay, modules: readonly string[]): Promise<boolean> {
-    await settledWithin(earlier.outcome, patienceMs);
+    await isDoneWithin(Promise.allSettled([earlier.outcome]), patienceMs);
     this.#following = undefined;
     const now = this.#underWay;
     if (now === undefined) return this.#reload(modules);
@@ -167,7 +169,7 @@ export class Serving implements RouterOwner {
     attempt: LoadAttempt,
   ): Promise<boolean> {
     const { observation, log } = this.#context;
-    const began = performance.now();
+    const began = clockMs();
     try {
       this.#swap(await attempt.load(false), attempt);
     } catch (error) {
@@ -176,7 +178,7 @@ export class Serving implements RouterOwner {
       throw error;
     }
     observation.reloads++;
-    const ms = Math.round(performance.now() - began);
+    const ms = Math.round(clockMs() - began);
     log.info({ event: 'reloaded', modules, ms }, 'reloaded');
     void this.#retire(old);
     return true;
@@ -275,15 +277,6 @@ const patienceMs = 2000;
 
 /** What hangs in a load that was given up is ended within a second, and has gone soon after. */
 const shortestDiscardMs = 2000;
-
-async function settledWithin(promise: Promise<unknown>, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([promise.catch(() => {}), late]);
-  clearTimeout(timer);
-}
 
 function assertServed(path: string, modules: readonly string[]): void {
   const cwd = process.cwd();

@@ -1,7 +1,7 @@
 import type { Log } from '../observe/log.ts';
 import type { WorkerEvents } from '../pool/worker-events.ts';
 import type { CallLine } from '../router/call-log.ts';
-import type { FaultReporter } from '../router/invoke.ts';
+import type { FaultReporter } from '../router/fault.ts';
 
 /** Logs the stack of each -32603. The client got only the ref. */
 export function logFault(log: Log): FaultReporter {

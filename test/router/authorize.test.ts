@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import { RpcError } from '../../src/jsonrpc/errors.ts';
 import type { CallContext, InvokeContext } from '../../src/router/context.ts';
-import { type Fault, invoke } from '../../src/router/invoke.ts';
+import type { Fault } from '../../src/router/fault.ts';
+import { invoke } from '../../src/router/invoke.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
 

@@ -1,4 +1,5 @@
 import { createMcpServer, warnOfNoTools } from '../../app/mcp.ts';
+import { isDoneWithin } from '../../base/is-done-within.ts';
 import { StartupError } from '../../base/startup-error.ts';
 import { type FlagValues, optionsFromFlags, resolveConfig } from '../../config/config.ts';
 import { LineService } from '../../mcp/stdio/lines.ts';
@@ -45,9 +46,9 @@ export async function serveMcp(
   });
   const end = async (): Promise<number> => {
     const { shutdownGraceMs } = config;
-    const isDone = await within(lines.done, shutdownGraceMs);
+    const isDone = await isDoneWithin(lines.done, shutdownGraceMs);
     await dispatcher.close(isDone ? shutdownGraceMs : 0);
-    await within(lines.done, lastAnswersMs);
+    await isDoneWithin(lines.done, lastAnswersMs);
     return 0;
   };
   const stop = (): Promise<number> => {
@@ -83,15 +84,4 @@ function authOf(text: string | undefined): string | undefined {
   } catch {
     throw new StartupError(`${authVariable}: expected JSON, such as {"sub":"me"}`);
   }
-}
-
-/** Resolves when `done` does, with true, or after `ms`. */
-async function within(done: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  const isDone = await Promise.race([done.then(() => true), late]);
-  clearTimeout(timer);
-  return isDone;
 }

@@ -1,9 +1,9 @@
 import type { Place } from '../../base/place.ts';
-import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
+import { standardError } from '../../jsonrpc/errors.ts';
 import type { Reply } from '../../jsonrpc/reply.ts';
 import type { ValueSource } from '../../router/stream/value-source.ts';
 import type { Call } from '../call.ts';
-import type { Refusal } from '../limit.ts';
+import { cancelled, type Refusal } from '../limit.ts';
 import type { CallTrace } from '../trace.ts';
 import type { StreamSink } from './contract.ts';
 import type { OpenStreams } from './open-streams.ts';
@@ -37,7 +37,7 @@ export class Generators {
     isClosed: boolean,
   ): { readonly reply: Reply } | { readonly refusal: Refusal } {
     const gone = isClosed || call.scope.cancelled;
-    const refusal = gone ? { code: ErrorCode.Cancelled } : this.#streams.refusal;
+    const refusal = gone ? cancelled : this.#streams.refusal;
     if (refusal !== undefined) {
       context.abort(standardError(refusal.code, refusal.data));
       void source.close();

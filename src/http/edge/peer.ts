@@ -32,6 +32,15 @@ const mostProxies = 16;
 const overSocket = 'unix';
 
 /**
+ * The header that `fairBy` names, in lower case.
+ *
+ * @param fairBy `header:<name>`; any other value names no header
+ */
+export function callerHeaderOf(fairBy: string): string | undefined {
+  return fairBy.startsWith('header:') ? fairBy.slice('header:'.length).toLowerCase() : undefined;
+}
+
+/**
  * @param options `trustedProxies`: addresses, networks (`10.0.0.0/8`), and `unix`; empty: no header is ever read.
  *   `socket`: not empty where all connections come over a Unix socket, and none has an address. Elsewhere a connection
  *   without an address is one that has gone, which nobody trusts

@@ -1,21 +1,15 @@
 import { clockMs } from '../../base/clock.ts';
-import { type Place, remotePlace } from '../../base/place.ts';
-import { Vacancy } from '../../base/vacancy.ts';
-import { type Call, paramsLength } from '../../dispatch/call.ts';
-import { CallEnding } from '../../dispatch/call-ending.ts';
-import type { Executor, ExecutorFigures } from '../../dispatch/executor.ts';
-import { type Refusal, refusalBeforeStart } from '../../dispatch/limit.ts';
+import { remotePlace } from '../../base/place.ts';
+import { cancelled } from '../../dispatch/limit.ts';
 import type { CallObserver } from '../../dispatch/observer.ts';
-import { CallGroup, GroupCall, type GroupOwner } from '../../dispatch/queue/call-group.ts';
-import { CostEstimate } from '../../dispatch/queue/cost.ts';
+import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { CallerShares } from '../../dispatch/queue/queued-callers.ts';
+import { QueuedExecutor } from '../../dispatch/queue/queued-executor.ts';
 import { Sweep } from '../../dispatch/queue/sweep.ts';
 import { WaitingGroups } from '../../dispatch/queue/waiting-groups.ts';
-import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import type { Reply } from '../../jsonrpc/reply.ts';
 import type { ChooseMember } from './choose.ts';
 import type { RemoteMember, RemoteOwner } from './remote-member.ts';
 import { RemoteSender, type SenderLimits } from './remote-sender.ts';
@@ -42,35 +36,27 @@ export interface RemoteCounters {
 /** How often calls in flight are looked at, milliseconds. */
 const lookMs = 50;
 
-const cancelled: Refusal = { code: ErrorCode.Cancelled };
-
 /**
  * The executor over the members of a service on other machines. What finds no member waits here, as calls wait for workers: bounded,
  * and shared out among callers.
  */
-export class RemotePool implements Executor, ExecutorFigures, GroupOwner, RemoteOwner {
-  readonly place: Place = remotePlace;
-  readonly takesUnparsed = true;
-  readonly ending: CallEnding;
+export class RemotePool extends QueuedExecutor implements RemoteOwner {
   readonly counters: RemoteCounters = { requeued: 0, lost: 0 };
   readonly keyOf: (scope: RequestScope) => string;
   readonly streams: OpenStreams;
   readonly #members: () => Iterable<RemoteMember>;
-  readonly #waiting: WaitingGroups;
-  readonly #costs = new Map<string, CostEstimate>();
+  protected readonly waiting: WaitingGroups;
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
   /** The members that have refused a group: another one is asked once. */
   readonly #avoided = new WeakMap<CallGroup, RemoteMember>();
   readonly #pace = new AnsweringPace();
-  #closing = false;
-  readonly #vacancy = new Vacancy();
 
   constructor(
     options: RemotePoolOptions,
     members: () => Iterable<RemoteMember>,
     observer: CallObserver | undefined,
   ) {
-    this.ending = new CallEnding(this.place, options.maxReplyBytes, observer);
+    super(remotePlace, options.maxReplyBytes, observer);
     this.keyOf = (scope) => options.shares.keyOf(scope);
     this.#members = members;
     this.streams = options.streams;
@@ -80,47 +66,15 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
       options.choose,
       (group) => this.#avoided.get(group),
       () => this.#pace.perSecond,
-      () => this.#waiting.size,
+      () => this.waiting.size,
       () => this.#sweep.wake(),
     );
-    this.#waiting = new WaitingGroups(options, sender);
-  }
-
-  execute(call: Call): Reply | Promise<Reply> {
-    const now = clockMs();
-    const refusal = this.#refusal(call.scope, now);
-    if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.#waiting.expect(1);
-    return new Promise((resolve) => {
-      this.#enqueue([this.#itemOf(call)], now, (group) => resolve(group.calls[0]?.reply));
-    });
-  }
-
-  executeInto(call: Call, sink: ReplySink): Reply | GoesToSink {
-    const now = clockMs();
-    const refusal = this.#refusal(call.scope, now);
-    if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.#waiting.expect(1);
-    this.#enqueue([this.#itemOf(call)], now, sink);
-    return goesToSink;
-  }
-
-  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
-    const first = calls[0];
-    if (first === undefined) return [];
-    const now = clockMs();
-    const refusal = this.#refusal(first.scope, now);
-    if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
-    this.#waiting.expect(calls.length);
-    return new Promise((resolve) => {
-      const items = calls.map((call) => this.#itemOf(call));
-      this.#enqueue(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
-    });
+    this.waiting = new WaitingGroups(options, sender);
   }
 
   /** Calls that wait for a member. */
   get queued(): number {
-    return this.#waiting.size;
+    return this.waiting.size;
   }
 
   get inFlight(): number {
@@ -130,35 +84,28 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
   }
 
   /** See {@link GroupOwner}. */
-  onDone(group: CallGroup): void {
-    group.scope.removeListener(group);
-    this.#waiting.leave(group);
-    group.deliver();
-    this.#tellDrained();
+  override onDone(group: CallGroup): void {
+    super.onDone(group);
+    this.tellVacancy();
   }
 
   /** See {@link GroupOwner}. */
   onTooLarge(group: CallGroup): void {
     const refusal = { code: ErrorCode.LimitExceeded, data: { limit: this.ending.maxReplyBytes } };
-    this.#waiting.refuse(group, refusal);
+    this.waiting.refuse(group, refusal);
     for (const member of this.#members()) member.stop(group, refusal);
-  }
-
-  /** See {@link GroupOwner}. */
-  onResume(group: CallGroup): void {
-    this.#waiting.addBack([group]);
   }
 
   /** See {@link GroupOwner}. */
   onCancelled(group: CallGroup): void {
     for (const member of this.#members()) member.cancel(group);
-    this.#waiting.refuse(group, cancelled);
+    this.waiting.refuse(group, cancelled);
   }
 
   /** See {@link RemoteOwner}. */
   onCapacity(): void {
-    if (this.#waiting.size > 0) this.#waiting.plan();
-    else this.#tellDrained();
+    if (this.waiting.size > 0) this.waiting.plan();
+    else this.tellVacancy();
   }
 
   /** See {@link RemoteOwner}. */
@@ -166,8 +113,8 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
     for (const group of groups) this.counters.requeued += group.waiting;
     const [gone, others] = [[] as CallGroup[], [] as CallGroup[]];
     for (const group of groups) (group.scope.cancelled ? gone : others).push(group);
-    for (const group of gone) this.#waiting.refuse(group, cancelled);
-    this.#waiting.addBack(others);
+    for (const group of gone) this.waiting.refuse(group, cancelled);
+    this.waiting.addBack(others);
   }
 
   /** See {@link RemoteOwner}. */
@@ -196,54 +143,24 @@ export class RemotePool implements Executor, ExecutorFigures, GroupOwner, Remote
    * Finishes what is here, for `graceMs` at most: then what waits gets -32003, what is with members -32002.
    */
   async close(graceMs: number): Promise<void> {
-    this.#closing = true;
-    if (!this.#isAnswered) await this.#vacancy.within(graceMs);
+    await this.stopIntake(graceMs);
     this.#sweep.stop();
-    this.#waiting.refuseAll(cancelled);
+    this.waiting.refuseAll(cancelled);
     for (const member of this.#members()) member.lose('shutdown');
     // What was held behind calls that were lost just now.
-    this.#waiting.refuseAll(cancelled);
+    this.waiting.refuseAll(cancelled);
   }
 
-  /** Why calls of a request are not taken in at all. */
-  #refusal(scope: RequestScope, now: number): Refusal | undefined {
-    return this.#closing ? cancelled : refusalBeforeStart(scope, now);
-  }
-
-  #enqueue(
-    items: readonly GroupCall[],
-    now: number,
-    receiver: ReplySink | ((group: CallGroup) => void),
-  ): void {
-    const group = new CallGroup(items, now, this, receiver);
-    group.scope.addListener(group);
-    this.#waiting.add(group);
-  }
-
-  #itemOf(call: Call): GroupCall {
-    const { name } = call.procedure;
-    let cost = this.#costs.get(name);
-    if (cost === undefined) {
-      cost = new CostEstimate();
-      this.#costs.set(name, cost);
-    }
-    return new GroupCall(call, cost, paramsLength(call));
-  }
-
-  get #isAnswered(): boolean {
-    return this.#waiting.size === 0 && this.inFlight === 0;
-  }
-
-  #tellDrained(): void {
-    if (this.#closing && this.#isAnswered) this.#vacancy.tell();
+  protected get isAnswered(): boolean {
+    return this.waiting.size === 0 && this.inFlight === 0;
   }
 
   #look(now: number): boolean {
     for (const member of this.#members()) member.expire(now);
-    this.#waiting.expire(now);
-    if (this.#waiting.size > 0) this.#waiting.plan();
-    this.#tellDrained();
-    return !this.#isAnswered;
+    this.waiting.expire(now);
+    if (this.waiting.size > 0) this.waiting.plan();
+    this.tellVacancy();
+    return !this.isAnswered;
   }
 }
 

@@ -1,10 +1,10 @@
 import { remotePlace } from '../../base/place.ts';
-import type { Refusal } from '../../dispatch/limit.ts';
+import { cancelled } from '../../dispatch/limit.ts';
 import type { GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { StreamProducer, StreamSink } from '../../dispatch/streams/contract.ts';
 import type { OpenStream } from '../../dispatch/streams/open-stream.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
-import { ErrorCode, type LossReason, type RpcError } from '../../jsonrpc/errors.ts';
+import type { ErrorCode, LossReason, RpcError } from '../../jsonrpc/errors.ts';
 import { errorOutcome } from '../../jsonrpc/reply.ts';
 import { ReplyKind, type WireReply } from '../wire.ts';
 
@@ -78,8 +78,7 @@ export class RemoteStreams {
     item.forgetParams();
     const { call, ticket } = item;
     const isLeft = item.isAnswered || call.scope.cancelled;
-    const left: Refusal = { code: ErrorCode.Cancelled };
-    const refusal = isLeft ? left : this.#open.refusal;
+    const refusal = isLeft ? cancelled : this.#open.refusal;
     if (refusal !== undefined) {
       this.#tell(ticket);
       item.refuse(refusal, runUs);

@@ -7,7 +7,7 @@ import { summaryWithPlace } from '../../modules/load-error.ts';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import { type LoadedModules, loadModules } from '../../modules/modules.ts';
 import { fingerprint } from '../../router/document/introspect.ts';
-import { describe } from '../../router/invoke.ts';
+import { describe } from '../../router/fault.ts';
 import { tableOf } from '../../router/router.ts';
 import { trustPatterns } from '../../router/schema/patterns.ts';
 import { Ledger } from '../wire/ledger.ts';

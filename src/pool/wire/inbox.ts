@@ -1,7 +1,7 @@
 import type { LoadStage } from '../../modules/load-stage.ts';
 import type { Files } from '../../modules/modules.ts';
 import { type CallLine, maxLine } from '../../router/call-log.ts';
-import type { Fault } from '../../router/invoke.ts';
+import type { Fault } from '../../router/fault.ts';
 import {
   type FromReplica,
   type LoadedReplica,

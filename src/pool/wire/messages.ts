@@ -2,7 +2,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { LoadStage } from '../../modules/load-stage.ts';
 import type { Files } from '../../modules/modules.ts';
 import type { CallLine } from '../../router/call-log.ts';
-import type { CheckResults, Fault } from '../../router/invoke.ts';
+import type { Fault } from '../../router/fault.ts';
+import type { CheckResults } from '../../router/invoke.ts';
 import type { Frame } from './frame.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
-import { type FaultReporter, toErrorOutcome } from '../../router/invoke.ts';
+import { type FaultReporter, toErrorOutcome } from '../../router/fault.ts';
 import type { PoolCounters } from '../stats.ts';
 import { FrameBuilder } from '../wire/frame-builder.ts';
 import { slotCount } from '../wire/ledger.ts';

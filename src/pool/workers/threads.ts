@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Piscina } from 'piscina';
 import { aheadMs } from '../../base/clock.ts';
+import { isDoneWithin } from '../../base/is-done-within.ts';
 import { messageOf } from '../../base/message-of.ts';
 import { ownFile } from '../../base/package-files.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
@@ -189,12 +190,7 @@ export class ReplicaThreads {
   /** Ends all threads, at once; zombies are not waited for. */
   async destroy(): Promise<void> {
     this.letGo();
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, zombieAfterMs);
-    });
-    await Promise.race([this.piscina.destroy(), limit]);
-    clearTimeout(timer);
+    await isDoneWithin(this.piscina.destroy(), zombieAfterMs);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { clockMs } from '../../base/clock.ts';
 import type { Place } from '../../base/place.ts';
-import type { Refusal } from '../../dispatch/limit.ts';
+import { cancelled, type Refusal } from '../../dispatch/limit.ts';
 import type { GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { StreamSink } from '../../dispatch/streams/contract.ts';
 import type { DrainReason, OpenStream } from '../../dispatch/streams/open-stream.ts';
@@ -214,7 +214,7 @@ export class WorkerStreams implements StreamHome {
   }
 
   #refusal({ call, isAnswered }: GroupCall): Refusal | undefined {
-    if (isAnswered || call.scope.cancelled) return { code: ErrorCode.Cancelled };
+    if (isAnswered || call.scope.cancelled) return cancelled;
     return this.#options.streams.refusal ?? (this.isFull ? tooManyStreams : undefined);
   }
 }

@@ -1,8 +1,49 @@
 /** Bytes that may be on their way to the server: small messages of others must not wait behind more. */
 export const unflushedBytes = 512 * 1024;
 
-/** Bytes of one message of a large body: what is larger is cut. */
-export const partBytes = 128 * 1024;
+/** Most bytes of a message beside texts, bodies and facts: its mark, its subject, its headers. */
+const headBytes = 1024;
 
-/** A body, or a reply, of more bytes is cut into parts. */
-export const wholeBytes = 256 * 1024;
+/** Most bytes that one UTF-16 unit takes. */
+const unitBytes = 3;
+
+/** How large messages between gateways and members are, by what their server takes. */
+export interface MessageSizes {
+  /** What the server takes, bytes. */
+  readonly maxPayload: number;
+  /** Texts that share a message, UTF-16 units: a longer one goes as bytes, in messages of its own. */
+  readonly sharedLength: number;
+  /** A frame whose group would be cut at `sharedLength`, UTF-16 units. */
+  readonly frameLength: number;
+  /** Bytes of one part of a large body, or reply. */
+  readonly partBytes: number;
+  /** A reply of more bytes is cut into parts. */
+  readonly wholeBytes: number;
+  /** Bytes of the facts of one call, which stand beside a part. */
+  readonly factsBytes: number;
+  /** Bytes of one part of a document. */
+  readonly documentBytes: number;
+}
+
+let known: MessageSizes | undefined;
+
+/** The sizes for what a server takes: nearly always those that were asked for last. */
+export function sizesFor(maxPayload: number): MessageSizes {
+  if (known?.maxPayload !== maxPayload) known = madeFor(maxPayload);
+  return known;
+}
+
+function madeFor(maxPayload: number): MessageSizes {
+  const room = maxPayload - headBytes;
+  const units = Math.floor(room / unitBytes);
+  const half = Math.floor(room / 2);
+  return {
+    maxPayload,
+    sharedLength: Math.min(128 * 1024, units),
+    frameLength: Math.min(256 * 1024, units),
+    partBytes: Math.min(128 * 1024, half),
+    wholeBytes: Math.min(256 * 1024, room),
+    factsBytes: half,
+    documentBytes: Math.min(512 * 1024, room),
+  };
+}

@@ -110,27 +110,45 @@ const rest = -1;
 const numbersPerCall = 6;
 const numbersPerReply = 5;
 
+/** What the numbers of a call, or of a reply, take in the line of JSON, as UTF-16 units of three bytes. */
+export const numbersLength = 24;
+
+/** A call on its way to a member, without its body. */
+export interface CallHead extends Omit<WireCall, 'body' | 'facts'> {
+  /** JSON text of `WireFacts`. */
+  readonly facts: string;
+}
+
 /** Gathers small calls for one frame. */
 export class FrameText {
   readonly #numbers: number[] = [];
   readonly #tickets: number[] = [];
-  readonly #facts: WireFacts[] = [];
+  readonly #facts: string[] = [];
   #text = '';
+  #headLength = 0;
 
-  /** Characters so far. */
+  /** All that it holds, UTF-16 units: three times as many bytes at most. */
   get length(): number {
-    return this.#text.length;
+    return this.#text.length + this.#headLength;
   }
 
   get tickets(): readonly number[] {
     return this.#tickets;
   }
 
+  /** How long it would be with one call more. */
+  lengthWith({ facts }: CallHead, body: string): number {
+    return this.length + body.length + this.#headLengthOf(facts);
+  }
+
   /** @param body text: a large body has a frame of its own */
-  add(call: Omit<WireCall, 'body'>, body: string): void {
+  add(call: CallHead, body: string): void {
     const { ticket, timeoutMs, runMs, facts } = call;
+    this.#headLength += this.#headLengthOf(facts);
     this.#tickets.push(ticket);
-    const of = this.#placeOf(facts);
+    // Calls of one request come one after another, and share the text.
+    if (this.#facts.at(-1) !== facts) this.#facts.push(facts);
+    const of = this.#facts.length - 1;
     this.#numbers.push(ticket, flagsOf(call), timeoutMs, runMs, of, body.length);
     this.#text += body;
   }
@@ -140,18 +158,15 @@ export class FrameText {
     return Buffer.from(`${headOfFrame(gateway, mark, this.#numbers, this.#facts)}\n${this.#text}`);
   }
 
-  #placeOf(facts: WireFacts | undefined): number {
-    if (facts === undefined) return -1;
-    // Calls of one request come one after another, and share the object.
-    if (this.#facts.at(-1) !== facts) this.#facts.push(facts);
-    return this.#facts.length - 1;
+  #headLengthOf(facts: string): number {
+    return numbersLength + (this.#facts.at(-1) === facts ? 0 : facts.length);
   }
 }
 
 /** Bits of a call's second number. */
 const Flag = { follows: 1, isRead: 2 } as const;
 
-function flagsOf({ follows, isRead }: Omit<WireCall, 'body'>): number {
+function flagsOf({ follows, isRead }: CallHead): number {
   return (follows ? Flag.follows : 0) | (isRead ? Flag.isRead : 0);
 }
 
@@ -159,10 +174,9 @@ function headOfFrame(
   gateway: string,
   mark: FrameMark,
   numbers: readonly number[],
-  facts: readonly WireFacts[],
+  facts: readonly string[],
 ): string {
-  const known = facts.length === 0 ? '' : `,"f":${JSON.stringify(facts)}`;
-  return `${headOfMark(gateway, mark)},"c":[${numbers.join(',')}]${known}}`;
+  return `${headOfMark(gateway, mark)},"c":[${numbers.join(',')}],"f":[${facts.join(',')}]}`;
 }
 
 function headOfMark(gateway: string, { session, n, ack }: FrameMark): string {
@@ -173,13 +187,12 @@ function headOfMark(gateway: string, { session, n, ack }: FrameMark): string {
 export function largeFrame(
   gateway: string,
   mark: FrameMark,
-  call: Omit<WireCall, 'body'>,
+  call: CallHead,
   bytes: Uint8Array,
 ): Uint8Array {
   const { ticket, timeoutMs, runMs, facts } = call;
-  const known = facts === undefined ? [] : [facts];
-  const numbers = [ticket, flagsOf(call), timeoutMs, runMs, known.length - 1, rest];
-  return withBytes(headOfFrame(gateway, mark, numbers, known), bytes);
+  const numbers = [ticket, flagsOf(call), timeoutMs, runMs, 0, rest];
+  return withBytes(headOfFrame(gateway, mark, numbers, [facts]), bytes);
 }
 
 /** A stretch of a large body. */

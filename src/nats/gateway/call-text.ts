@@ -22,17 +22,17 @@ export function requestOf({
   return `${head},"params":${text}${tail}`;
 }
 
-/** What is known of requests, in the form in which it crosses: calls of one request share one object. */
+/** What is known of requests, as the JSON text in which it crosses: calls of one request share one text. */
 export class FactsOf {
   readonly #keyOf: (scope: RequestScope) => string;
   #scope: RequestScope | undefined;
-  #facts: WireFacts | undefined;
+  #facts: string | undefined;
 
   constructor(keyOf: (scope: RequestScope) => string) {
     this.#keyOf = keyOf;
   }
 
-  of({ scope, trace }: Call): WireFacts {
+  of({ scope, trace }: Call): string {
     if (trace !== undefined) return this.#make(scope, trace.traceparent, trace.tracestate);
     if (this.#scope !== scope || this.#facts === undefined) {
       this.#scope = scope;
@@ -47,9 +47,17 @@ export class FactsOf {
     this.#facts = undefined;
   }
 
-  #make(scope: RequestScope, tp: string | undefined, ts: string | undefined): WireFacts {
+  #make(scope: RequestScope, tp: string | undefined, ts: string | undefined): string {
     const headers = scope.headersText === undefined ? undefined : scope.headers;
     const key = this.#keyOf(scope);
-    return { auth: scope.authText, headers, ip: scope.remoteAddress, tp, ts, key };
+    const facts: WireFacts = {
+      auth: scope.authText,
+      headers,
+      ip: scope.remoteAddress,
+      tp,
+      ts,
+      key,
+    };
+    return JSON.stringify(facts);
   }
 }

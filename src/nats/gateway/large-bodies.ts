@@ -1,10 +1,10 @@
 import type { NatsConnection } from '../connection/connection.ts';
-import { partBytes, unflushedBytes } from '../pace.ts';
-import type { WireCall } from '../wire.ts';
+import { sizesFor, unflushedBytes } from '../pace.ts';
+import type { CallHead } from '../wire.ts';
 
 /** A call whose body crosses as bytes. */
 export interface LargeCall {
-  readonly call: Omit<WireCall, 'body'>;
+  readonly call: CallHead;
   readonly bytes: Uint8Array;
 }
 
@@ -59,6 +59,7 @@ export class LargeBodies {
   async #send(large: LargeCall): Promise<void> {
     const { closings } = this.#outlet;
     const { bytes, call } = large;
+    const { partBytes } = sizesFor(this.#connection.maxPayload);
     let at = 0;
     let unflushed = 0;
     for (; bytes.byteLength - at > partBytes; at += partBytes) {

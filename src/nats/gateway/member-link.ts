@@ -1,16 +1,17 @@
 import { clockMs } from '../../base/clock.ts';
 import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
-import { partBytes } from '../pace.ts';
+import { type MessageSizes, sizesFor } from '../pace.ts';
 import { type FrameMark, GatewaySession, type SessionStart } from '../session/gateway-session.ts';
 import type { Subjects } from '../subjects.ts';
 import {
   ackText,
   bodyPart,
+  type CallHead,
   FrameText,
   largeFrame,
+  numbersLength,
   readToGateway,
   syncText,
-  type WireCall,
   type WireReply,
 } from '../wire.ts';
 import { LargeBodies, type LargeCall, type LargeOutlet } from './large-bodies.ts';
@@ -24,8 +25,11 @@ const [busyWordMs, idleWordMs] = [1000, 10_000];
 /** Frames that are not acknowledged for so long are taken for lost, milliseconds. */
 const unackedMs = 1000;
 
-/** Characters of the calls that share a frame. */
-const sharedLength = 128 * 1024;
+/**
+ * How a call goes: `shared`, in the frame that is being filled; `alone`, in frames of its own; `later`, since it follows a call whose
+ * frame has no room for it; `never`, since what is known of its request is larger than the server takes.
+ */
+export type Passage = 'shared' | 'alone' | 'later' | 'never';
 
 /** Whom a link tells of what becomes of its calls, by their tickets. */
 export interface LinkOwner {
@@ -90,20 +94,40 @@ export class MemberLink implements LargeOutlet {
     return this.#session.unackedBytes + this.#large.bytes + this.#frame.length;
   }
 
+  /** Bytes of what may be known of the request of a call. */
+  get factsLimit(): number {
+    return this.#sizes.factsBytes;
+  }
+
   /** See {@link GatewaySession.end}. */
   get end(): SessionStart {
     return this.#session.end;
   }
 
-  /** Puts a call into the next frame, or where it is large into frames of its own. Only while open. */
-  add(call: Omit<WireCall, 'body'>, body: string | Uint8Array): void {
-    if (typeof body !== 'string' || body.length > sharedLength) {
+  /** How a call goes that is given to `add` next. */
+  passageOf(call: CallHead, body: string | Uint8Array): Passage {
+    const { sharedLength, frameLength, factsBytes } = this.#sizes;
+    const { facts, follows } = call;
+    const isSmall = body.length + facts.length + numbersLength <= sharedLength;
+    if (isSmall && typeof body === 'string') {
+      const fits = !follows || this.#frame.lengthWith(call, body) <= frameLength;
+      return fits ? 'shared' : 'later';
+    }
+    if (follows) return 'later';
+    return Buffer.byteLength(facts) > factsBytes ? 'never' : 'alone';
+  }
+
+  /** Puts a call into the next frame, or into frames of its own. Only while open. */
+  add(call: CallHead, body: string | Uint8Array, passage: 'shared' | 'alone'): void {
+    if (passage === 'alone' || typeof body !== 'string') {
       this.flush();
       this.#large.add({ call, bytes: typeof body === 'string' ? Buffer.from(body) : body });
       return;
     }
+    // Between calls that follow each other there is no end of a frame.
+    const isFull = this.#frame.lengthWith(call, body) > this.#sizes.sharedLength;
+    if (isFull && !call.follows) this.flush();
     this.#frame.add(call, body);
-    if (this.#frame.length > sharedLength) this.flush();
   }
 
   /** Sends the frame that `add` has filled, and what was cancelled before. */
@@ -209,7 +233,9 @@ export class MemberLink implements LargeOutlet {
     if (!this.isOpen) return false;
     const { ticket } = call;
     const total = whole.byteLength;
-    return this.#send([], partBytes, (mark) => bodyPart(this.#gateway, mark, ticket, total, bytes));
+    return this.#send([], bytes.byteLength, (mark) =>
+      bodyPart(this.#gateway, mark, ticket, total, bytes),
+    );
   }
 
   /** See {@link LargeOutlet}. */
@@ -225,6 +251,10 @@ export class MemberLink implements LargeOutlet {
   /** See {@link LargeOutlet}. */
   onUnsent(ticket: number): void {
     this.#owner.onUndelivered([ticket]);
+  }
+
+  get #sizes(): MessageSizes {
+    return sizesFor(this.#connection.maxPayload);
   }
 
   #send(tickets: readonly number[], bytes: number, make: (mark: FrameMark) => Uint8Array): boolean {

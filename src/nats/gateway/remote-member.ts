@@ -12,14 +12,11 @@ import type { SessionStart } from '../session/gateway-session.ts';
 import type { Subjects } from '../subjects.ts';
 import { ReplyKind, type WireReply } from '../wire.ts';
 import { FactsOf, requestOf } from './call-text.ts';
-import { type LinkOwner, MemberLink } from './member-link.ts';
+import { type LinkOwner, MemberLink, type Passage } from './member-link.ts';
 import { RemoteStreams } from './remote-streams.ts';
 
 /** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
 const graceMs = 500;
-
-/** A large body goes alone: a group with one is sent call by call. */
-const largeLength = 128 * 1024;
 
 /** Whom a member tells of its calls. */
 export interface RemoteOwner {
@@ -114,23 +111,23 @@ export class RemoteMember implements LinkOwner {
     let follows = false;
     let sumUs = 0;
     group.state = 'sent';
+    let isCut = false;
     for (; group.next < group.calls.length; group.next++) {
       const item = group.calls[group.next] as GroupCall;
       if (item.isAnswered) continue;
-      const body = requestOf(item.call);
-      const isLarge = body.length > largeLength || typeof body !== 'string';
-      if (!fitsBehind(item, sumUs) || (isLarge && follows)) {
+      if (isCut || (follows && !fitsBehind(item, sumUs))) {
         group.state = 'held';
         break;
       }
-      this.#take(item, body, follows, now);
+      const passage = this.#take(item, follows, now);
+      if (passage === 'later') {
+        group.state = 'held';
+        break;
+      }
+      if (passage === 'never') continue;
       follows = true;
       sumUs += item.expectedUs;
-      if (isLarge && group.next + 1 < group.calls.length) {
-        group.next++;
-        group.state = 'held';
-        break;
-      }
+      isCut = passage === 'alone';
     }
     group.sentUntil = Math.max(group.sentUntil, group.next);
   }
@@ -258,19 +255,29 @@ export class RemoteMember implements LinkOwner {
     } else item.answer(body.length === 0 ? undefined : body, code, runUs);
   }
 
-  #take(item: GroupCall, body: string | Uint8Array, follows: boolean, now: number): void {
+  /** Sends a call, where it may go now; refuses it where it may never. */
+  #take(item: GroupCall, follows: boolean, now: number): Passage {
     const { call } = item;
-    const ticket = ++this.#tickets;
-    item.ticket = ticket;
-    this.#sent.set(ticket, { item, n: 0, sentAt: now });
     const { expiresAt } = call.scope;
     const isRead = call.sink !== undefined;
     // A stream may go on for longer than a call may take. How long it does is for the gateway to say.
     const isEndless = isRead || !Number.isFinite(expiresAt);
     const timeoutMs = isEndless ? -1 : Math.max(0, Math.ceil(expiresAt - now));
     const runMs = call.procedure.timeoutMs ?? -1;
-    const facts = this.#facts.of(call);
-    this.link.add({ ticket, follows, isRead, timeoutMs, runMs, facts }, body);
+    const ticket = this.#tickets + 1;
+    const head = { ticket, follows, isRead, timeoutMs, runMs, facts: this.#facts.of(call) };
+    const body = requestOf(call);
+    const passage = this.link.passageOf(head, body);
+    if (passage === 'never') {
+      const limit = this.link.factsLimit;
+      item.refuse({ code: ErrorCode.LimitExceeded, data: { limit } }, neverRan);
+    } else if (passage !== 'later') {
+      this.#tickets = ticket;
+      item.ticket = ticket;
+      this.#sent.set(ticket, { item, n: 0, sentAt: now });
+      this.link.add(head, body, passage);
+    }
+    return passage;
   }
 
   /** @returns the call; undefined: it is here no more */

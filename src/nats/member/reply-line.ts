@@ -1,10 +1,7 @@
 import type { NatsConnection } from '../connection/connection.ts';
-import { partBytes, unflushedBytes, wholeBytes } from '../pace.ts';
+import { sizesFor, unflushedBytes } from '../pace.ts';
 import type { MemberSession } from '../session/member-session.ts';
-import { ReplyKind, repliesMessage, replyPart, type WireReply } from '../wire.ts';
-
-/** Characters of the texts that share a message. */
-const sharedLength = 128 * 1024;
+import { numbersLength, ReplyKind, repliesMessage, replyPart, type WireReply } from '../wire.ts';
 
 /** Most bytes of replies that are kept for one gateway. */
 const keptLimit = 32 * 1024 ** 2;
@@ -48,14 +45,15 @@ export class ReplyLine {
 
   add(reply: WireReply): void {
     const { body } = reply;
-    if (body.length > sharedLength) {
+    const { sharedLength } = sizesFor(this.#connection.maxPayload);
+    const length = body.length + numbersLength;
+    if (typeof body !== 'string' || length > sharedLength) {
       this.#gather();
       this.#addLarge(reply, typeof body === 'string' ? Buffer.from(body) : body);
     } else {
-      if (typeof body !== 'string') this.#gather();
+      if (this.#gatheredLength + length > sharedLength) this.#gather();
       this.#gathered.push(reply);
-      this.#gatheredLength += body.length;
-      if (typeof body !== 'string' || this.#gatheredLength > sharedLength) this.#gather();
+      this.#gatheredLength += length;
     }
     if (this.#isPlanned) return;
     this.#isPlanned = true;
@@ -108,6 +106,7 @@ export class ReplyLine {
 
   #addLarge(reply: WireReply, bytes: Uint8Array): void {
     const { ticket } = reply;
+    const { wholeBytes, partBytes } = sizesFor(this.#connection.maxPayload);
     let at = 0;
     if (bytes.byteLength > wholeBytes) {
       for (; bytes.byteLength - at > partBytes; at += partBytes) {

@@ -110,6 +110,8 @@ export class Visitor implements ErrandOwner {
         first = undefined;
       }
       const errand = this.#accept(call);
+      // What it follows is not in its frame: nobody knows here whether that has ended.
+      if (call.follows && last === undefined) errand.refusal ??= 0;
       if (first === undefined) first = errand;
       else if (last !== undefined) last.next = errand;
       last = errand;

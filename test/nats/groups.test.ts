@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { RequestScope } from '../../src/dispatch/scope.ts';
+import { Subjects } from '../../src/nats/subjects.ts';
+import {
+  FrameText,
+  ReplyKind,
+  readToGateway,
+  syncText,
+  type WireReply,
+} from '../../src/nats/wire.ts';
+import { Rig, saidBy } from './bus/rig.ts';
+
+const subjects = new Subjects('s');
+
+/** A handler that takes a turn, and fails where another call of the test runs at the same time. */
+function oneByOne(): (key: string) => Promise<string> {
+  let running = 0;
+  return async (key) => {
+    running++;
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+    return running === 0 ? key : `${key} ran beside another`;
+  };
+}
+
+describe('calls on their way to a member', () => {
+  test('calls of a batch run one after another, however many bytes they are', async (t) => {
+    const rig = await Rig.open(t);
+    rig.handle = oneByOne();
+    const text = 'x'.repeat(20_000);
+    const calls = Array.from({ length: 40 }, (_, i) => rig.call(`k${i}`, { text }));
+    const replies = await rig.until(rig.pool.executeInOrder(calls));
+    const keys = calls.map((_, i) => `k${i}`);
+    assert.deepEqual(replies.map(saidBy), keys);
+    assert.deepEqual(rig.runs, keys);
+  });
+
+  test('a batch that finds its frame nearly full is not cut either', async (t) => {
+    const rig = await Rig.open(t);
+    const single = rig.call('single', { text: 'x'.repeat(128 * 1024 - 400) });
+    const calls = Array.from({ length: 8 }, (_, i) => rig.call(`k${i}`, { text: 'y'.repeat(100) }));
+    const before = rig.pool.execute(single);
+    const handle = oneByOne();
+    rig.handle = async (key) => (key === 'single' ? key : handle(key));
+    const replies = await rig.until(rig.pool.executeInOrder(calls));
+    assert.equal(saidBy(await rig.until(before)), 'single');
+    assert.deepEqual(
+      replies.map(saidBy),
+      calls.map((_, i) => `k${i}`),
+    );
+  });
+
+  test('a call that follows one of another frame is given back, with all behind it', async (t) => {
+    const rig = await Rig.open(t);
+    const connection = rig.bus.connect();
+    const replies: WireReply[] = [];
+    let session = 0;
+    connection.subscribe('s.g.other.>', ({ data }) => {
+      const message = readToGateway(data);
+      if (message.kind === 'synced') ({ session } = message.answer);
+      else if (message.kind === 'replies') replies.push(...message.replies);
+    });
+    const toMember = subjects.toMember('m0');
+    connection.publish(toMember, syncText('other', { epoch: 1, session: 0, have: 0, next: 1 }));
+    while (session === 0) await rig.turn();
+    const frame = new FrameText();
+    for (const [ticket, follows] of [
+      [1, true],
+      [2, true],
+      [3, false],
+    ] as const) {
+      const params = JSON.stringify({ key: `k${ticket}`, text: '' });
+      const body = `{"jsonrpc":"2.0","method":"run","params":${params},"id":1}`;
+      frame.add({ ticket, follows, isRead: false, timeoutMs: -1, runMs: -1, facts: '{}' }, body);
+    }
+    connection.publish(toMember, frame.toMessage('other', { session, n: 1, ack: 0 }));
+    while (replies.length < 3) await rig.turn();
+    assert.deepEqual(rig.runs, ['k3']);
+    const kinds = new Map(replies.map(({ ticket, kind }) => [ticket, kind]));
+    assert.equal(kinds.get(1), ReplyKind.notRun);
+    assert.equal(kinds.get(2), ReplyKind.notRun);
+    assert.equal(kinds.get(3), ReplyKind.final);
+  });
+
+  test('what is known of requests counts: no frame is larger than the server takes', async (t) => {
+    const maxPayload = 128 * 1024;
+    const rig = await Rig.open(t, { maxPayload });
+    const calls = Array.from({ length: 70 }, (_, i) => {
+      const headers = { 'x-tenant': 'é'.repeat(7000) + i };
+      return rig.call(`k${i}`, { scope: new RequestScope({ headers }) });
+    });
+    const auth = Array.from({ length: 1000 }, (_, i) => {
+      const scope = new RequestScope({});
+      scope.admit(JSON.stringify({ sub: 'a'.repeat(1000) + i }));
+      return rig.call(`a${i}`, { scope });
+    });
+    const all = [...calls, ...auth].map((call) => rig.pool.execute(call));
+    const replies = await rig.until(Promise.all(all));
+    for (const [i, reply] of replies.entries()) {
+      assert.equal(saidBy(reply), i < 70 ? `k${i}` : `a${i - 70}`);
+    }
+    assert.equal(rig.pool.counters.requeued, 0);
+  });
+
+  test('more is known of a request than the server takes: -32004, and the others go on', async (t) => {
+    const rig = await Rig.open(t, { maxPayload: 128 * 1024 });
+    const scope = new RequestScope({ headers: { 'x-tenant': 'x'.repeat(70_000) } });
+    const large = [rig.call('large', { scope }), rig.call('behind', { scope })];
+    const [refused, ...others] = await rig.until(
+      Promise.all([
+        rig.pool.executeInOrder(large),
+        rig.pool.execute(rig.call('small')),
+        rig.pool.execute(rig.call('body', { text: 'é'.repeat(200_000) })),
+      ]),
+    );
+    assert.deepEqual(refused.map(saidBy), [-32004, -32004]);
+    assert.match(String(refused[0]), /"limit":65024/);
+    assert.deepEqual(others.map(saidBy), ['small', 'body']);
+    assert.deepEqual(rig.runs.sort(), ['body', 'small']);
+  });
+
+  test('a reply of any size comes, whatever the server takes', async (t) => {
+    const rig = await Rig.open(t, { maxPayload: 128 * 1024 });
+    rig.handle = async (key) => key.repeat(100_000);
+    const calls = ['a', 'éé', 'ü', 'bcde'].map((key) => rig.pool.execute(rig.call(key)));
+    const many = Array.from({ length: 3000 }, () => rig.pool.execute(rig.call('')));
+    for (const [i, reply] of (await rig.until(Promise.all(calls))).entries()) {
+      assert.equal(saidBy(reply), ['a', 'éé', 'ü', 'bcde'][i]?.repeat(100_000));
+    }
+    for (const reply of await rig.until(Promise.all(many))) assert.equal(saidBy(reply), '');
+  });
+});

@@ -215,6 +215,14 @@ export class CallGroup implements CancelListener {
     return sum;
   }
 
+  /** The call that is sent next; undefined: all were sent. */
+  get nextCall(): GroupCall | undefined {
+    for (let i = this.next; i < this.calls.length; i++) {
+      if (this.calls[i]?.isAnswered === false) return this.calls[i];
+    }
+    return undefined;
+  }
+
   /** Calls that are not with a worker. */
   get waiting(): number {
     return this.calls.length - this.next;

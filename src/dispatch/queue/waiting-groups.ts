@@ -70,18 +70,26 @@ export class WaitingGroups {
   }
 
   /**
-   * Puts groups back to where they stood, by their age. A batch whose running call has not ended is put back when that
-   * call ends.
+   * Puts groups back to where they stood, by their age: they wait anew. A batch whose running call has not ended is put
+   * back when that call ends.
    */
   addBack(groups: readonly CallGroup[]): void {
-    for (const group of groups.toReversed()) {
-      // The answers of a lost worker's calls may have put the group back already.
-      if (group.state !== 'held' || group.isDone || !group.mayGoOn) continue;
-      group.state = 'queued';
-      group.waitingSince = clockMs();
-      this.#intake.addBack(group);
-      this.plan();
-    }
+    const now = clockMs();
+    for (const group of groups.toReversed()) if (this.#putBack(group)) group.waitingSince = now;
+  }
+
+  /** The same of groups that came to no worker: they have not stopped waiting. */
+  takeBack(groups: readonly CallGroup[]): void {
+    for (const group of groups.toReversed()) this.#putBack(group);
+  }
+
+  #putBack(group: CallGroup): boolean {
+    // The answers of a lost worker's calls may have put the group back already.
+    if (group.state !== 'held' || group.isDone || !group.mayGoOn) return false;
+    group.state = 'queued';
+    this.#intake.addBack(group);
+    this.plan();
+    return true;
   }
 
   /** A group has its answers: another group of its procedure may go in its place. */

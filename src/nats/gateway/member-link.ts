@@ -35,7 +35,7 @@ export type Passage = 'shared' | 'alone' | 'later' | 'never';
 export interface LinkOwner {
   /** Calls have left, in the frame `n`. */
   onSent(tickets: readonly number[], n: number): void;
-  /** Calls never came to the member, and never will. */
+  /** Calls never came to the member, and never will. Told in a microtask, never while a call is added. */
   onUndelivered(tickets: readonly number[]): void;
   onReplies(replies: readonly WireReply[], load: number): void;
   /** The member does not know any more what became of calls in frames before `n`. */
@@ -59,6 +59,8 @@ export class MemberLink implements LargeOutlet {
   readonly #large: LargeBodies;
   #frame = new FrameText();
   readonly #parts = new Map<number, Uint8Array[]>();
+  /** Calls that never came to the member, of which the owner has still to be told. */
+  readonly #returned: number[] = [];
   #cancelled: number[] = [];
   #isWordPlanned = false;
   closings = 0;
@@ -139,7 +141,7 @@ export class MemberLink implements LargeOutlet {
     this.#frame = new FrameText();
     if (this.isOpen) {
       this.#send(tickets, frame.length, (mark) => frame.toMessage(this.#gateway, mark));
-    } else this.#owner.onUndelivered(tickets);
+    } else this.#giveBack(tickets);
   }
 
   /** Nobody waits for these calls any more. */
@@ -196,7 +198,7 @@ export class MemberLink implements LargeOutlet {
       const synced = this.#session.onSynced(read.answer);
       if (synced === undefined) return;
       this.#owner.onForgotten(synced.forgottenBefore);
-      this.#owner.onUndelivered(synced.undelivered);
+      this.#giveBack(synced.undelivered);
       // Words have no numbers: those of before may be lost.
       if (this.#owner.isBusy) this.#sendWord();
       this.#owner.onOpen();
@@ -250,7 +252,7 @@ export class MemberLink implements LargeOutlet {
 
   /** See {@link LargeOutlet}. */
   onUnsent(ticket: number): void {
-    this.#owner.onUndelivered([ticket]);
+    this.#giveBack([ticket]);
   }
 
   get #sizes(): MessageSizes {
@@ -282,7 +284,16 @@ export class MemberLink implements LargeOutlet {
 
   #return(tickets: readonly number[]): void {
     if (!this.#session.isOpen) this.#onClosed();
-    if (tickets.length > 0) this.#owner.onUndelivered(tickets);
+    this.#giveBack(tickets);
+  }
+
+  /** Tells the owner when it has done what it does: it may be just about to send calls of the same groups. */
+  #giveBack(tickets: readonly number[]): void {
+    if (tickets.length === 0) return;
+    if (this.#returned.length === 0) {
+      queueMicrotask(() => this.#owner.onUndelivered(this.#returned.splice(0)));
+    }
+    for (const ticket of tickets) this.#returned.push(ticket);
   }
 
   /** Replies that did not come in their turn have closed the session. */

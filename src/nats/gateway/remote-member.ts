@@ -96,16 +96,14 @@ export class RemoteMember implements LinkOwner {
     return this.condition === 'up' && this.heartbeat.state === 'ready' && this.link.isOpen;
   }
 
-  serves(group: CallGroup): boolean {
-    const { procedures } = this;
-    if (procedures === undefined) return false;
-    for (let at = group.next; at < group.calls.length; at++) {
-      if (!procedures.has((group.calls[at] as GroupCall).call.procedure.name)) return false;
-    }
-    return true;
+  serves(name: string): boolean {
+    return this.procedures?.has(name) === true;
   }
 
-  /** Puts what a group sends next into the next frame; the rest is held until that has ended. */
+  /**
+   * Puts what a group sends next into the next frame; the rest is held until that has ended. It serves the first of these calls: the
+   * others may be for members of another version.
+   */
   add(group: CallGroup): void {
     const now = clockMs();
     let follows = false;
@@ -115,11 +113,8 @@ export class RemoteMember implements LinkOwner {
     for (; group.next < group.calls.length; group.next++) {
       const item = group.calls[group.next] as GroupCall;
       if (item.isAnswered) continue;
-      if (isCut || (follows && !fitsBehind(item, sumUs))) {
-        group.state = 'held';
-        break;
-      }
-      const passage = this.#take(item, follows, now);
+      const isHeld: boolean = isCut || (follows && !this.#mayFollow(item, sumUs));
+      const passage: Passage = isHeld ? 'later' : this.#take(item, follows, now);
       if (passage === 'later') {
         group.state = 'held';
         break;
@@ -149,7 +144,7 @@ export class RemoteMember implements LinkOwner {
   stop(group: CallGroup, refusal: Refusal): void {
     this.cancel(group);
     for (const ticket of this.#ticketsOf(group, 0)) {
-      this.#release(ticket)?.refuse(refusal, neverRan);
+      this.#release(ticket)?.item.refuse(refusal, neverRan);
     }
   }
 
@@ -205,21 +200,21 @@ export class RemoteMember implements LinkOwner {
   /** See {@link LinkOwner}. */
   onReplies(replies: readonly WireReply[], load: number): void {
     this.othersLoad = load;
-    const unstarted: GroupCall[] = [];
+    const unstarted: Sent[] = [];
     for (const reply of replies) this.#onReply(reply, unstarted);
     this.#giveBack(unstarted);
     this.#owner.onCapacity();
   }
 
-  #onReply(reply: WireReply, unstarted: GroupCall[]): void {
+  #onReply(reply: WireReply, unstarted: Sent[]): void {
     const { ticket, kind, code, body } = reply;
-    const sent = this.#sent.get(ticket);
-    const item = this.#release(ticket);
-    if (item === undefined || sent === undefined) {
+    const sent = this.#release(ticket);
+    if (sent === undefined) {
       // Of a call that has its answer: one that streams, or one that was given up.
       if (kind !== ReplyKind.final && kind !== ReplyKind.notRun) this.streams.take(reply);
       return;
     }
+    const { item } = sent;
     const { sink } = item.call;
     // A member times some of its inline calls only. Here, where each is wanted, it took no longer than it was away.
     const isWanted = reply.runUs === notTimed && item.group.ending.timing === 'all';
@@ -233,7 +228,7 @@ export class RemoteMember implements LinkOwner {
       this.#owner.onLost(1);
       item.refuse(lostCall(item.call, 'connection'), (clockMs() - sent.sentAt) * 1000);
     } else if (kind === ReplyKind.notRun && this.#owner.mayGoElsewhere(item, code, this)) {
-      unstarted.push(item);
+      unstarted.push(sent);
       // What follows a call that has not run has not run either.
       const following = this.#ticketsOf(item.group, item.index);
       unstarted.push(...following.flatMap((each) => this.#release(each) ?? []));
@@ -253,6 +248,10 @@ export class RemoteMember implements LinkOwner {
     } else if (body.length === 0 && id !== undefined) {
       item.refuse({ code: code as ErrorCode }, runUs);
     } else item.answer(body.length === 0 ? undefined : body, code, runUs);
+  }
+
+  #mayFollow(item: GroupCall, sumUs: number): boolean {
+    return fitsBehind(item, sumUs) && this.serves(item.call.procedure.name);
   }
 
   /** Sends a call, where it may go now; refuses it where it may never. */
@@ -281,10 +280,10 @@ export class RemoteMember implements LinkOwner {
   }
 
   /** @returns the call; undefined: it is here no more */
-  #release(ticket: number): GroupCall | undefined {
+  #release(ticket: number): Sent | undefined {
     const sent = this.#sent.get(ticket);
     this.#sent.delete(ticket);
-    return sent?.item;
+    return sent;
   }
 
   /** The calls of a group that are here, behind the one at `index`, and that one where it is. */
@@ -296,10 +295,14 @@ export class RemoteMember implements LinkOwner {
     return tickets;
   }
 
-  #giveBack(items: readonly GroupCall[]): void {
+  #giveBack(calls: readonly Sent[]): void {
+    const now = clockMs();
     const groups = new Set<CallGroup>();
-    for (const { group, index, isAnswered } of items) {
+    for (const { item, sentAt } of calls) {
+      const { group, index, isAnswered } = item;
       if (isAnswered) continue;
+      // It waited for a member until it left, and does so again.
+      if (!groups.has(group)) group.waitingSince += now - sentAt;
       group.next = Math.min(group.next, index);
       group.state = 'held';
       groups.add(group);

@@ -114,15 +114,15 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
     const [gone, others] = [[] as CallGroup[], [] as CallGroup[]];
     for (const group of groups) (group.scope.cancelled ? gone : others).push(group);
     for (const group of gone) this.waiting.refuse(group, cancelled);
-    this.waiting.addBack(others);
+    this.waiting.takeBack(others);
   }
 
   /** See {@link RemoteOwner}. */
-  mayGoElsewhere({ group }: GroupCall, code: number, member: RemoteMember): boolean {
+  mayGoElsewhere({ group, call }: GroupCall, code: number, member: RemoteMember): boolean {
     if (code !== ErrorCode.Overloaded && code !== ErrorCode.MethodNotFound) return true;
     if (this.#avoided.has(group)) return false;
     for (const other of this.#members()) {
-      if (other === member || !other.isTaking || !other.serves(group)) continue;
+      if (other === member || !other.isTaking || !other.serves(call.procedure.name)) continue;
       this.#avoided.set(group, member);
       return true;
     }

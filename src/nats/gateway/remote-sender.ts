@@ -95,20 +95,23 @@ export class RemoteSender implements Sender {
 
   #memberFor(group: CallGroup, members: readonly RemoteMember[]): RemoteMember | undefined {
     const avoided = this.#avoided(group);
+    const name = keyOf(group);
     const able = members.filter(
-      (member) => member !== avoided && this.#hasRoom(member) && member.serves(group),
+      (member) => member !== avoided && this.#hasRoom(member) && member.serves(name),
     );
     return able.length === 0 ? undefined : this.#choose(able);
   }
 
-  #hasRoom({ inFlight, link }: RemoteMember): boolean {
+  /** A member may have been lost since this turn of sending began. */
+  #hasRoom({ isTaking, inFlight, link }: RemoteMember): boolean {
     const { memberInFlight, memberBytes } = this.#limits;
     // A single body that is larger than allowed goes alone.
-    return inFlight < memberInFlight && (link.bytes === 0 || link.bytes < memberBytes);
+    const hasRoom = inFlight < memberInFlight && (link.bytes === 0 || link.bytes < memberBytes);
+    return hasRoom && isTaking;
   }
 }
 
 /** What a group waits for, where it waits beside others: members that serve its next call. */
 function keyOf(group: CallGroup): string {
-  return group.calls[group.next]?.call.procedure.name ?? '';
+  return group.nextCall?.call.procedure.name ?? '';
 }

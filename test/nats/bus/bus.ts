@@ -22,8 +22,6 @@ function matches(pattern: string, subject: string): boolean {
  */
 export class Bus {
   readonly maxPayload: number;
-  /** Messages that were sent, with their sizes. */
-  readonly sent: { readonly subject: string; readonly data: Uint8Array }[] = [];
   readonly #listeners = new Set<Listener>();
   #queue: (() => void)[] = [];
   #isPlanned = false;
@@ -50,7 +48,6 @@ export class Bus {
   }
 
   send(subject: string, reply: string, data: Uint8Array, headers: NatsHeaders): void {
-    this.sent.push({ subject, data });
     this.plan(() => {
       if (this.#deliver(subject, { reply, data, headers, status: 0 })) return;
       if (reply !== '') this.#deliver(reply, { reply: '', data, headers: [], status: 503 });

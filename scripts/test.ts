@@ -1,7 +1,7 @@
 /**
  * `npm test [-- flags and paths]`: compiles the repository into a copy (compile.ts) and runs tests there, under
  * node:test. Without paths it runs all that decides whether a change is right: every *.test.ts file below test/ except
- * the long ones. A path may be a file, long or not, or a folder, which runs without its long files.
+ * the long ones, *.long.test.ts. A path may be a file, long or not, or a folder, which runs without its long files.
  *
  *   --all     the long ones too (`npm run test:all`)
  *   --long    the long ones alone (`npm run test:long`)
@@ -21,57 +21,8 @@ import { compileTree } from './compile.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
-/** Files and folders that take long. docs/testing.md gives the reason for each. */
-const long = [
-  'test/app/importing.test.ts',
-  'test/app/typebox.test.ts',
-  'test/bench/smoke.test.ts',
-  'test/cli/init.test.ts',
-  'test/cli/stack-traces.test.ts',
-  'test/client/foreign-sockets.test.ts',
-  'test/client/package.test.ts',
-  'test/client/thousand.test.ts',
-  'test/codegen/endless.test.ts',
-  'test/codegen/hostile.test.ts',
-  'test/console/browser.test.ts',
-  'test/docs/guide.test.ts',
-  'test/docs/mounting.test.ts',
-  'test/docs/procedures.test.ts',
-  'test/docs/readme.test.ts',
-  'test/examples.test.ts',
-  'test/examples/cluster.test.ts',
-  'test/examples/deployment-steps.test.ts',
-  'test/examples/media-rivals.test.ts',
-  'test/examples/streams.test.ts',
-  'test/faults/admission.test.ts',
-  'test/faults/close.test.ts',
-  'test/faults/lifecycle.test.ts',
-  'test/faults/load.test.ts',
-  'test/faults/model.test.ts',
-  'test/faults/neighbours.test.ts',
-  'test/faults/reload-edits.test.ts',
-  'test/faults/reload-groups.test.ts',
-  'test/faults/reload-leaks.test.ts',
-  'test/faults/reload-memory.test.ts',
-  'test/faults/reload.test.ts',
-  'test/faults/soak.test.ts',
-  'test/faults/storm.test.ts',
-  'test/faults/survival.test.ts',
-  'test/fresh-properties.test.ts',
-  'test/hostile/fresh-seeds.test.ts',
-  'test/hostile/json.test.ts',
-  'test/http/event-stream/mounts.test.ts',
-  'test/http/memory.test.ts',
-  'test/mcp/clients-on-stdio.test.ts',
-  'test/modules/other-form.test.ts',
-  'test/nats/faults.test.ts',
-  'test/packages.test.ts',
-  'test/service/clock.test.ts',
-  'test/service/large.test.ts',
-  'test/service/orphans.test.ts',
-  'test/service/recycle.test.ts',
-  'test/supervisor/processes',
-];
+/** Ends the names of the files that take long. docs/testing.md gives the reason for each. */
+const longSuffix = `.long${suffix}`;
 
 /**
  * Folders whose files run in one process for each folder, since most of them take less time than a process takes to start.
@@ -118,7 +69,7 @@ function isAsked(file: string): boolean {
 }
 
 function isLong(file: string): boolean {
-  return long.some((path) => file === path || file.startsWith(`${path}/`));
+  return file.endsWith(longSuffix);
 }
 
 /** @returns relative to the repository's folder */

@@ -39,7 +39,7 @@ const elsewhere = [
   'maxRequestMs',
   'timeoutMs',
 ] as const;
-/** Their subject is time: test/faults/admission.test.ts and test/service/deadline.test.ts. */
+/** Their subject is time: test/faults/admission.long.test.ts and test/service/deadline.test.ts. */
 const timed = ['maxQueueMs', 'maxRequestMs', 'timeoutMs'];
 
 const codeOf = (reply: RawResponse) => json(reply).error?.code;

@@ -12,10 +12,6 @@ import { procedures } from '../app/hooks/harness.ts';
 import { runCli, startCli } from '../cli/process.ts';
 import { patience } from '../patience.ts';
 import { recorder } from '../service/harness.ts';
-import { calls } from './behaviour/calls.ts';
-import { connections } from './behaviour/connections.ts';
-import { framing } from './behaviour/framing.ts';
-import { largeReplies } from './behaviour/large-replies.ts';
 import { makeCertificate } from './certificate.ts';
 import { starter, turns } from './harness.ts';
 import { header, json, post, RawClient, request, rpc } from './raw-client.ts';
@@ -27,13 +23,8 @@ const { keyPath, certPath, cert, key, folder } = certificate;
 const tls = { tlsKey: keyPath, tlsCert: certPath };
 
 for (const transport of ['uws', 'node'] as const) {
-  // What touches the connection itself is different code behind TLS; the rest never sees which it is.
   describe(`https on ${transport}`, () => {
     const start = starter(transport, certificate);
-    calls(start);
-    framing(start, transport);
-    connections(start, transport);
-    largeReplies(start);
 
     test('the url says https, the document is served', async (t) => {
       const { server, client } = await start(t);

@@ -1,0 +1,21 @@
+import { after, describe } from 'node:test';
+import { calls } from './behaviour/calls.ts';
+import { connections } from './behaviour/connections.ts';
+import { framing } from './behaviour/framing.ts';
+import { largeReplies } from './behaviour/large-replies.ts';
+import { makeCertificate } from './certificate.ts';
+import { starter } from './harness.ts';
+
+const certificate = await makeCertificate();
+after(() => certificate.remove());
+
+/** What touches the connection itself is different code behind TLS; the rest never sees which it is. */
+for (const transport of ['uws', 'node'] as const) {
+  describe(`https on ${transport}: what http does`, () => {
+    const start = starter(transport, certificate);
+    calls(start);
+    framing(start, transport);
+    connections(start, transport);
+    largeReplies(start);
+  });
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { TLSSocket } from 'node:tls';
 import type { RequestScope } from '../../../src/dispatch/scope.ts';
 import { type Start, turns } from '../harness.ts';
@@ -72,28 +72,55 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
     await server.close();
   });
 
-  const blank: readonly [what: string, between: string, uws: 'refused' | 'passed over'][] = [
-    ['an empty line between requests', '\r\n', 'refused'],
-    ['a line feed between requests', '\n', 'refused'],
-    ['a carriage return between requests', '\r', 'refused'],
-    ['two empty lines that come alone', '\r\n\r\n', 'passed over'],
-  ];
-  for (const [what, between, onUws] of blank) {
-    test(`${what}: node:http passes over it, uWebSockets.js answers 505 or nothing`, async (t) => {
-      const { client, service } = await start(t);
-      const one = client();
-      assert.equal((await one.ask(post(rpc('echo', 1)))).status, 200);
-      if (transport === 'node') {
-        assert.equal((await one.ask(between + post(rpc('echo', 2)).toString())).status, 200);
-        assert.equal(json(await one.ask(post(rpc('echo', 3)))).result, 3);
-        return;
+  // uWebSockets.js looks at its clocks every 4 s, and lets 10 s pass: these tests wait side by side.
+  describe('clocks of connections', { concurrency: 8 }, () => {
+    const blank: readonly [what: string, between: string, uws: 'refused' | 'passed over'][] = [
+      ['an empty line between requests', '\r\n', 'refused'],
+      ['a line feed between requests', '\n', 'refused'],
+      ['a carriage return between requests', '\r', 'refused'],
+      ['two empty lines that come alone', '\r\n\r\n', 'passed over'],
+    ];
+    for (const [what, between, onUws] of blank) {
+      test(`${what}: node:http passes over it, uWebSockets.js answers 505 or nothing`, async (t) => {
+        const { client, service } = await start(t);
+        const one = client();
+        assert.equal((await one.ask(post(rpc('echo', 1)))).status, 200);
+        if (transport === 'node') {
+          assert.equal((await one.ask(between + post(rpc('echo', 2)).toString())).status, 200);
+          assert.equal(json(await one.ask(post(rpc('echo', 3)))).result, 3);
+          return;
+        }
+        await one.write(between + post(rpc('echo', 2)).toString());
+        await one.untilClosed();
+        assert.match(one.received.toString(), onUws === 'refused' ? /^HTTP\/1\.1 505 / : /^$/);
+        assert.equal(service.bodies.length, 1);
+      });
+    }
+
+    test('who stalls before a request, in its head or behind it is closed, a trickle changes nothing', async (t) => {
+      const { client, service, server } = await start(t);
+      const body = post(rpc('echo', 'x'.repeat(1000)));
+      const silent = client();
+      const idle = client();
+      assert.equal((await idle.ask(post(rpc('echo')))).status, 200);
+      const stalled = client();
+      await stalled.write(body.subarray(0, 40));
+      const trickling = client();
+      await trickling.write('POST /rpc HTTP/1.1\r\nhost: test\r\n');
+      const trickle = setInterval(() => trickling.socket.write('x-a: 1\r\n'), 1000);
+      t.after(() => clearInterval(trickle));
+      const all = [silent, idle, stalled, trickling];
+      // node:http gives a body the time that its request may take, 120 s.
+      if (transport === 'uws') {
+        const inBody = client();
+        await inBody.write(body.subarray(0, body.length - 1));
+        all.push(inBody);
       }
-      await one.write(between + post(rpc('echo', 2)).toString());
-      await one.untilClosed();
-      assert.match(one.received.toString(), onUws === 'refused' ? /^HTTP\/1\.1 505 / : /^$/);
+      await Promise.all(all.map((one) => one.untilClosed()));
       assert.equal(service.bodies.length, 1);
+      while (server.connections > 0) await turns();
     });
-  }
+  });
 
   test('an answered call is not cancelled when its client goes', async (t) => {
     const { client, service, server } = await start(t);
@@ -178,30 +205,6 @@ export function connections(start: Start, transport: 'uws' | 'node'): void {
       header(await one.ask(post(rpc('echo'))), 'connection')?.toLowerCase() === 'close',
       false,
     );
-  });
-
-  test('who stalls before a request, in its head or behind it is closed, a trickle changes nothing', async (t) => {
-    const { client, service, server } = await start(t);
-    const body = post(rpc('echo', 'x'.repeat(1000)));
-    const silent = client();
-    const idle = client();
-    assert.equal((await idle.ask(post(rpc('echo')))).status, 200);
-    const stalled = client();
-    await stalled.write(body.subarray(0, 40));
-    const trickling = client();
-    await trickling.write('POST /rpc HTTP/1.1\r\nhost: test\r\n');
-    const trickle = setInterval(() => trickling.socket.write('x-a: 1\r\n'), 1000);
-    t.after(() => clearInterval(trickle));
-    const all = [silent, idle, stalled, trickling];
-    // node:http gives a body the time that its request may take, 120 s.
-    if (transport === 'uws') {
-      const inBody = client();
-      await inBody.write(body.subarray(0, body.length - 1));
-      all.push(inBody);
-    }
-    await Promise.all(all.map((one) => one.untilClosed()));
-    assert.equal(service.bodies.length, 1);
-    while (server.connections > 0) await turns();
   });
 
   test('connections above the limit are closed at once, and one that ends makes room', async (t) => {

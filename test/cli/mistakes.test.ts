@@ -23,8 +23,8 @@ interface Mistake {
   readonly what: string;
   readonly args: string[];
   readonly env?: NodeJS.ProcessEnv;
-  /** It shows when the service starts. */
-  readonly atStart?: true;
+  /** It shows when the service starts: in the process of the command itself, or in one that the supervisor starts. */
+  readonly atStart?: 'here' | 'supervised';
   readonly says: readonly RegExp[];
 }
 
@@ -73,43 +73,43 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'a group of workers that is not configured',
-    atStart: true,
+    atStart: 'here',
     args: ['serve', fixture('service/groups.ts'), '--port', '0'],
     says: [/group: 'heavy', which is not configured: .*--group heavy:workers=1$/m],
   },
   {
     what: 'a module that is not there',
-    atStart: true,
+    atStart: 'supervised',
     args: ['serve', './no-such-module.ts', '--port', '0'],
     says: [/no-such-module\.ts/, /not found|no such|does not exist/i],
   },
   {
     what: 'a module without a Router',
-    atStart: true,
+    atStart: 'here',
     args: ['serve', fixture('cli/no-router.mjs'), '--port', '0'],
     says: [/no-router\.mjs/, /Router/],
   },
   {
     what: 'a syntax error in a JavaScript module',
-    atStart: true,
+    atStart: 'here',
     args: ['serve', fixture('broken/cli-syntax.mjs'), '--port', '0'],
     says: [/cli-syntax\.mjs:3\b/, /[Ss]yntax ?error/],
   },
   {
     what: 'a syntax error in a TypeScript module',
-    atStart: true,
+    atStart: 'here',
     args: ['serve', fixture('broken/cli-syntax.ts'), '--port', '0'],
     says: [/cli-syntax\.ts:3\b/, /[Ss]yntax ?error/],
   },
   {
     what: 'a module that throws at its top level',
-    atStart: true,
+    atStart: 'supervised',
     args: ['serve', fixture('cli/throws.mjs'), '--port', '0'],
     says: [/throws\.mjs/, /the database is not reachable/],
   },
   {
     what: 'a module that fails to load in the replicas only',
-    atStart: true,
+    atStart: 'supervised',
     args: ['serve', fixture('cli/throws-in-replica.mjs'), '--port', '0'],
     says: [/throws-in-replica\.mjs|replica|worker/, /only the main thread may load me/],
   },
@@ -119,7 +119,8 @@ describe('a mistake is one line that says what to do', () => {
   const commands = CommandLine.suite();
   for (const { what, args, env, atStart, says } of mistakes) {
     it(what, async () => {
-      const exit = atStart === true ? runCli(args, env) : commands.run(args, env);
+      const all = atStart === 'here' ? [...args, '--no-supervisor'] : args;
+      const exit = atStart === 'supervised' ? runCli(all, env) : commands.run(all, env);
       const line = assertOneLine(await exit);
       for (const pattern of says) assert.match(line, pattern);
     });

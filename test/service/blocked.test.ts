@@ -30,10 +30,15 @@ function named(lines: readonly LogLine[]): string[] {
     .map(({ fields }) => String(fields.method));
 }
 
-/** Calls until so many have been found: the first ones that hold the thread after an await only raise suspicion. */
+/**
+ * Calls until so many have been found: the first ones that hold the thread after an await only raise suspicion. Where the
+ * machine hides who held it, the watch rests for a second, then for two, and so on.
+ */
 async function callUntilFound({ dispatcher }: Running, methods: readonly string[], times = 1) {
   const isFound = (method: string) => timesNamed(dispatcher, method) >= times;
-  while (!methods.every(isFound)) {
+  for (let round = 1; !methods.every(isFound); round++) {
+    const { blocked } = dispatcher.stats();
+    assert.ok(round <= 300, `named in ${round - 1} rounds: ${JSON.stringify(blocked)}`);
     await Promise.all(
       [...methods, 'waits', 'waitsToo', 'quick'].map((method) => threadOf(dispatcher, method)),
     );
@@ -85,7 +90,10 @@ test('inside a batch the calls behind the one that holds the front end are not n
   const { dispatcher, lines } = await started(t);
   const methods = ['waits', 'later', 'quick', 'waitsToo', 'atOnce', 'waits'];
   const batch = methods.map((method, id) => ({ method, id }));
-  while (timesNamed(dispatcher, 'later') < 3 || timesNamed(dispatcher, 'atOnce') < 1) {
+  const isFound = () =>
+    timesNamed(dispatcher, 'later') >= 3 && timesNamed(dispatcher, 'atOnce') >= 1;
+  for (let sent = 1; !isFound(); sent++) {
+    assert.ok(sent <= 300, `named in ${sent - 1} batches: ${named(lines).join()}`);
     await dispatcher.dispatch(batch);
     await turn();
   }

@@ -34,14 +34,15 @@ const packages = [
   'benchmark',
 ];
 
-export function describeMachine(loadBefore: number): Machine {
+/** Before a run: the commit may be another one behind it. */
+export function describeMachine(): Machine {
   return {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1024 ** 3),
     system: `${platform()} ${release()} ${arch()}`,
     node: process.version,
-    load: [loadBefore, loadNow()],
+    load: [loadNow()],
     commit: git('rev-parse', '--short', 'HEAD') ?? 'unknown',
     modified: (git('status', '--porcelain', '--', 'src', 'workers', 'bench') ?? '') !== '',
     versions: versions(),

@@ -1,4 +1,5 @@
 /** `npm run bench`. Its options are in options.ts; docs/benchmark.md explains the figures. */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../src/base/message-of.ts';
 import { writeCharts } from './charts.ts';
@@ -6,13 +7,13 @@ import { describeMachine, loadNow } from './machine.ts';
 import { assertKnown, helpOf, isWhole, type Options, parseOptions } from './options.ts';
 import { longSection, shortSection, writePages } from './pages.ts';
 import { Child } from './process/child.ts';
-import { Progress } from './progress.ts';
-import { type Results, type SuiteResult, writeResults } from './results.ts';
+import { duration, Progress } from './progress.ts';
+import { type Results, writeResults } from './results.ts';
 import { rootPath } from './root.ts';
-import { planOf, runSuite, secondsOf } from './run.ts';
+import { planOf, secondsOf } from './run.ts';
+import { type Outcome, runSuites } from './run-suites.ts';
 import { suites } from './suites/all.ts';
 import { targetsTable } from './table.ts';
-import type { Target } from './targets.ts';
 
 async function run(options: Options, args: readonly string[]): Promise<Results> {
   const { only, against, full } = options;
@@ -33,31 +34,37 @@ async function run(options: Options, args: readonly string[]): Promise<Results> 
     rivals.filter(({ role }) => role === 'rival').map(({ id }) => id),
   );
 
-  const loadBefore = loadNow();
+  const machine = describeMachine();
   const began = performance.now();
-  const progress = new Progress(chosen.reduce((sum, { plan }) => sum + secondsOf(plan), 0));
-  const results: SuiteResult[] = [];
-  const targets: Target[] = [];
-  try {
-    for (const { suite, plan } of chosen) {
-      const series = await runSuite(suite, plan, options, {
-        onStep: (what, seconds) => progress.step(what, seconds),
-      });
-      const { name, about } = suite;
-      results.push({ name, about, subjects: plan.subjects, series: series.all });
-      targets.push(...suite.report(series));
-    }
-  } finally {
-    progress.stop();
-  }
-  return {
+  const planned = chosen.reduce((sum, { plan }) => sum + secondsOf(plan), 0);
+  console.error(`${chosen.length} suites, about ${duration(planned)}`);
+  const progress = new Progress(planned);
+  const toResults = (outcome: Outcome): Results => ({
     date: new Date().toISOString(),
     command: ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' '),
     seconds: Math.round((performance.now() - began) / 1000),
-    machine: describeMachine(loadBefore),
-    suites: results,
-    targets,
-  };
+    machine: { ...machine, load: [...machine.load, loadNow()] },
+    ...outcome,
+  });
+  try {
+    const outcome = await runSuites(chosen, options, {
+      onStep: (what, seconds) => progress.step(what, seconds),
+      onSuite: (soFar) => writeResults(partialPath(options), toResults(soFar)),
+      onFailure: (message) => console.error(message),
+    });
+    return toResults(outcome);
+  } finally {
+    progress.stop();
+  }
+}
+
+function folderOf({ results }: Options): string {
+  return results ?? rootPath('bench/results');
+}
+
+/** Where a run writes what it has measured so far, and what stands for nothing but itself. */
+function partialPath(options: Options): string {
+  return join(folderOf(options), 'partial.json');
 }
 
 async function main(args: readonly string[]): Promise<void> {
@@ -67,18 +74,22 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const results = await run(options, args);
-  const folder = options.results ?? rootPath('bench/results');
-  const path = join(folder, isWhole(options) ? 'latest.json' : 'partial.json');
+  const { failures, targets, seconds } = results;
+  const isPublished = isWhole(options) && failures.length === 0;
+  const folder = folderOf(options);
+  const path = isPublished ? join(folder, 'latest.json') : partialPath(options);
   writeResults(path, results);
-  await writeCharts(results, isWhole(options) ? folder : join(folder, 'partial'));
-  if (isWhole(options) && options.results === undefined) {
+  await writeCharts(results, isPublished ? folder : join(folder, 'partial'));
+  if (isPublished) rmSync(partialPath(options), { force: true });
+  if (isPublished && options.results === undefined) {
     writePages([
       [rootPath('README.md'), shortSection(results)],
       [rootPath('docs/benchmark.md'), longSection(results, '../bench/results')],
     ]);
   }
-  console.log(targetsTable(results.targets));
-  console.log(`\n${path}, in ${results.seconds} s`);
+  console.log(targetsTable(targets));
+  console.log(`\n${path}, in ${seconds} s`);
+  if (failures.length > 0) throw new Error(failures.join('\n'));
 }
 
 try {

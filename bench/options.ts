@@ -20,7 +20,7 @@ export function helpOf(suites: readonly string[]): string {
   --only http,hop            suites: ${suites.join(', ')}
   --against fastify,jayson   rivals; ours and the floors always run
   --duration 5               seconds of one measurement
-  --rounds 7                 rounds (5, or 7 in full)
+  --rounds 7                 rounds, in place of each suite's own
   --full                     longer measurements, more cases, the siege, the soak (npm run bench:full)
   --results folder           where the results go
 `;

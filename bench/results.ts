@@ -22,6 +22,8 @@ export interface Results {
   readonly machine: Machine;
   readonly suites: readonly SuiteResult[];
   readonly targets: readonly Target[];
+  /** A line for each suite that failed, whose figures are missing. */
+  readonly failures: readonly string[];
 }
 
 /** @throws Error, one line, where the file is missing or holds something else */

@@ -1,4 +1,3 @@
-import { messageOf } from '../src/base/message-of.ts';
 import type { Options } from './options.ts';
 import { SeriesSet } from './series.ts';
 import type { Subject } from './subject.ts';
@@ -9,11 +8,12 @@ export interface RunEvents {
   onStep(what: string, seconds: number): void;
 }
 
-/** Seconds that a measurement takes beside its own: for connections, processes and messages. */
-const overheadSeconds = 0.05;
+/** Seconds that a measurement takes beside its own, for connections, processes and messages: the average of a quick run. */
+const overheadSeconds = 0.4;
 
-/** Length of the warm-up round as a share of a full one. Its numbers are dropped. */
+/** The warm-up measurement of a case is shorter than the ones that count: this share of their time, and no more than so many seconds. */
 const warmUpShare = 0.6;
+const longestWarmUp = 3;
 
 /** The plan of a suite, without the rivals that `--against` leaves out. */
 export function planOf(suite: Suite, options: Options): Plan {
@@ -30,12 +30,14 @@ export function planOf(suite: Suite, options: Options): Plan {
 }
 
 export function secondsOf(plan: Plan): number {
-  const round = plan.cases.reduce((sum, one) => sum + one.subjects.length * stepSeconds(one), 0);
-  return plan.openSeconds + round * (plan.rounds + warmUpShare);
+  const ofCase = ({ subjects, seconds }: Case): number =>
+    subjects.length *
+    (warmUpSeconds(seconds) + seconds * plan.rounds + overheadSeconds * (plan.rounds + 1));
+  return plan.cases.reduce((sum, one) => sum + ofCase(one), plan.openSeconds);
 }
 
-function stepSeconds({ seconds }: Case): number {
-  return seconds + overheadSeconds;
+function warmUpSeconds(seconds: number): number {
+  return Math.min(seconds * warmUpShare, longestWarmUp);
 }
 
 /**
@@ -55,21 +57,18 @@ export async function runSuite(
   events.onStep(`${suite.name}: warm-up`, plan.openSeconds);
   try {
     for (let round = -1; round < plan.rounds; round++) {
-      const share = round === -1 ? warmUpShare : 1;
       for (const one of plan.cases) {
+        const seconds = round === -1 ? warmUpSeconds(one.seconds) : one.seconds;
         for (const id of one.subjects) {
-          const readings = await session.measure(id, one.name, one.seconds * share);
+          const readings = await session.measure(id, one.name, seconds);
           if (round >= 0) {
             for (const reading of readings) series.add(one.name, byId.get(id) as Subject, reading);
           }
           const where = round === -1 ? 'warm-up' : `round ${round + 1}/${plan.rounds}`;
-          events.onStep(`${suite.name}: ${where}, ${one.name}, ${id}`, stepSeconds(one) * share);
+          events.onStep(`${suite.name}: ${where}, ${one.name}, ${id}`, seconds + overheadSeconds);
         }
       }
     }
-  } catch (error) {
-    const message = messageOf(error);
-    throw new Error(`${suite.name}: ${message}`, { cause: error });
   } finally {
     await session.close();
   }

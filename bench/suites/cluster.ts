@@ -41,11 +41,11 @@ function plan({ full, only, duration, rounds }: Options): Plan {
   if (findNatsServer() === undefined) return { subjects, cases: [], rounds: 0, openSeconds: 0 };
   const isWanted = full || only.includes('cluster');
   const cases = [
-    { name: fast, subjects: ['own', 'requests'], seconds: duration ?? (full ? 3 : 0.5) },
-    { name: http, subjects: ['gateway', 'direct'], seconds: duration ?? (full ? 3 : 0.5) },
-    ...(isWanted ? [{ name: slow, subjects: ways, seconds: duration ?? 4 }] : []),
+    { name: fast, subjects: ['own', 'requests'], seconds: duration ?? (full ? 1.5 : 0.5) },
+    { name: http, subjects: ['gateway', 'direct'], seconds: duration ?? (full ? 1.5 : 0.5) },
+    ...(isWanted ? [{ name: slow, subjects: ways, seconds: duration ?? 3 }] : []),
   ];
-  return { subjects, cases, rounds: rounds ?? (full ? 7 : 3), openSeconds: 5 };
+  return { subjects, cases, rounds: rounds ?? (full ? 5 : 3), openSeconds: 5 };
 }
 
 const nothing: Promise<Session> = Promise.resolve({

@@ -51,11 +51,11 @@ const mixtures = [politeAlone, greedyAlone, oneQueue, twoCallers];
 const tool = 'paced client';
 
 function plan({ full, duration, rounds }: Options): Plan {
-  const seconds = duration ?? (full ? 8 : 4);
+  const seconds = duration ?? (full ? 5 : 4);
   return {
     subjects,
     cases: mixtures.map(({ name, server }) => ({ name, subjects: [server.id], seconds })),
-    rounds: rounds ?? (full ? 10 : 5),
+    rounds: rounds ?? (full ? 6 : 5),
     openSeconds: 4,
   };
 }

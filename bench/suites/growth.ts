@@ -34,7 +34,7 @@ function caseName(axis: string, size: number): string {
 function plan({ full, duration, rounds }: Options): Plan {
   const cases = (Object.keys(sizes) as Axis[]).flatMap((axis) =>
     sizes[axis].map((size): Case => {
-      const seconds = axis === 'connections' ? 0.1 : (duration ?? (full ? 0.5 : 0.05));
+      const seconds = axis === 'connections' ? 0.1 : (duration ?? (full ? 0.2 : 0.05));
       return { name: caseName(axis, size), subjects: ['tandem'], seconds };
     }),
   );

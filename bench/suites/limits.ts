@@ -34,7 +34,7 @@ const inProcess = 'in process';
 
 function plan({ full, duration, rounds }: Options): Plan {
   const ids = ['tandem'];
-  const seconds = (quick: number): number => duration ?? (full ? 4 : quick);
+  const seconds = (quick: number): number => duration ?? (full ? quick * 2 : quick);
   const cases = [
     { name: ascii, subjects: ids, seconds: seconds(0.3) },
     { name: other, subjects: ids, seconds: seconds(0.3) },

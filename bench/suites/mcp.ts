@@ -23,7 +23,7 @@ const listing = 'a list of 10,000 tools';
 const own = 'CPU time';
 
 function plan({ full, duration, rounds }: Options): Plan {
-  const seconds = duration ?? (full ? 3 : 0.5);
+  const seconds = duration ?? (full ? 1 : 0.5);
   const both = ['rpc', 'mcp'];
   const cases = [
     { name: inProcess, subjects: both, seconds },

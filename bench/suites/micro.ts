@@ -38,7 +38,7 @@ function plan({ full, duration, rounds }: Options): Plan {
   const cases = Object.entries(operations).map(([name, operation]) => ({
     name,
     subjects: able[operation],
-    seconds: duration ?? (full ? 1 : 0.1),
+    seconds: duration ?? (full ? 0.3 : 0.1),
   }));
   return { subjects, cases, rounds: rounds ?? (full ? 7 : 5), openSeconds: 2 };
 }

@@ -60,7 +60,7 @@ const lightPerSecond = 30;
 const tool = 'paced client';
 
 function plan({ full, duration, rounds }: Options): Plan {
-  const each = (seconds: number): number => duration ?? (full ? seconds * 2 : seconds);
+  const each = (seconds: number): number => duration ?? seconds;
   const cases = mixtures.map(({ name, seconds }) => ({
     name,
     subjects: [tandemByDefault.id],
@@ -74,7 +74,7 @@ function plan({ full, duration, rounds }: Options): Plan {
   return {
     subjects,
     cases: [...cases, overTime],
-    rounds: rounds ?? (full ? 10 : 5),
+    rounds: rounds ?? (full ? 6 : 5),
     openSeconds: 4,
   };
 }

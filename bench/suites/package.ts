@@ -25,7 +25,7 @@ const tool = 'own process';
 
 function plan({ full, rounds }: Options): Plan {
   const cases = [{ name, subjects: subjects.map(({ id }) => id), seconds: 0.3 }];
-  return { subjects, cases, rounds: rounds ?? (full ? 15 : 7), openSeconds: 20 };
+  return { subjects, cases, rounds: rounds ?? (full ? 10 : 7), openSeconds: 20 };
 }
 
 /** @throws Error where the package can't be built */

@@ -56,7 +56,7 @@ const burnMs = 5;
 const connectionsPerProcess = 16;
 
 function plan({ full, duration, rounds }: Options): Plan {
-  const seconds = duration ?? (full ? 3 : 0.4);
+  const seconds = duration ?? (full ? 1.5 : 0.4);
   const workers = counts.map(workersOf);
   const processes = counts.map(processesOf);
   const ids = (subjects: readonly Subject[]): string[] => subjects.map(({ id }) => id);

@@ -30,11 +30,11 @@ const usual = 6;
 /** Wait after a siege: the end of thousands of connections is work, which must not count into the calm. */
 const settlingMs = 4000;
 
-function plan({ full, duration, rounds }: Options): Plan {
+function plan({ duration, rounds }: Options): Plan {
   const seconds = duration ?? usual;
   const cases = [calm, besieged].map((name) => ({ name, subjects: ['tandem'], seconds }));
   const subjects = [{ id: 'tandem', label: 'Tandem', role: 'ours' }] as const;
-  return { subjects, cases, rounds: rounds ?? (full ? 7 : 5), openSeconds: 1 };
+  return { subjects, cases, rounds: rounds ?? 5, openSeconds: 1 };
 }
 
 class SiegeSession implements Session {

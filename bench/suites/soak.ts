@@ -32,16 +32,13 @@ async function open(): Promise<Session> {
   const load = await Child.start('load/mixed-process');
   const light = await server.goal(addCalls('json-rpc', 'add'));
   const heavy = await server.goal(burnCalls('json-rpc', stepsFor(heavyMs)));
-  let isWarm = false;
   return {
     measure: async (_subject, _case, seconds) => {
       const job: MixedJob = {
-        // The runner's own warm-up round would take minutes.
-        seconds: isWarm ? seconds : Math.min(seconds, 2),
+        seconds,
         paced: { goal: light, perSecond: lightPerSecond },
         closed: { goal: heavy, connections: heavyConnections },
       };
-      isWarm = true;
       return soak(server.process, load, job);
     },
     close: async () => {

@@ -40,7 +40,7 @@ const loads: Readonly<Record<string, Load>> = {
 };
 
 function plan({ full, duration, rounds }: Options): Plan {
-  const seconds = duration ?? (full ? 3 : 0.5);
+  const seconds = duration ?? (full ? 1 : 0.5);
   const cases = Object.keys(loads).map((name) => ({ name, subjects: ['tandem'], seconds }));
   return { subjects, cases, rounds: rounds ?? (full ? 7 : 3), openSeconds: 3 };
 }

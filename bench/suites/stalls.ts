@@ -30,7 +30,7 @@ function plan({ full, rounds }: Options): Plan {
     subjects: ['tandem'],
     seconds: name.startsWith('10 MB') ? 0.5 : 0.05,
   }));
-  return { subjects, cases, rounds: rounds ?? (full ? 5 : 3), openSeconds: 5 };
+  return { subjects, cases, rounds: rounds ?? (full ? 4 : 3), openSeconds: 5 };
 }
 
 async function open(): Promise<Session> {

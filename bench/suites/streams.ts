@@ -59,17 +59,17 @@ function plan({ full, duration, rounds }: Options): Plan {
       ...Object.entries(cases).map(([name, { job }]) => ({
         name,
         subjects: ours,
-        seconds: duration ?? (job === 'idle' ? 1 : full ? 1 : 0.25),
+        seconds: duration ?? (job === 'idle' ? 1 : full ? 0.5 : 0.25),
       })),
       // Less than the time after which a client that reads nothing is cut.
       ...Object.keys(stalls).map((name) => ({
         name,
         subjects: ours,
-        seconds: duration ?? (full ? 8 : 4),
+        seconds: duration ?? (full ? 6 : 4),
       })),
-      { name: fanOut, subjects: tickers.map(({ id }) => id), seconds: duration ?? (full ? 4 : 1) },
+      { name: fanOut, subjects: tickers.map(({ id }) => id), seconds: duration ?? (full ? 2 : 1) },
     ],
-    rounds: rounds ?? (full ? 7 : 3),
+    rounds: rounds ?? (full ? 4 : 3),
     openSeconds: 2,
   };
 }

@@ -44,5 +44,6 @@ export function resultsOf(series: readonly Series[], targets: readonly Target[] 
       },
     ],
     targets,
+    failures: [],
   };
 }

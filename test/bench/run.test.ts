@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type Options, parseOptions } from '../../bench/options.ts';
 import type { Reading } from '../../bench/readings.ts';
 import { planOf, runSuite, secondsOf } from '../../bench/run.ts';
+import { runSuites } from '../../bench/run-suites.ts';
 import type { Plan, Suite } from '../../bench/suite.ts';
 
 const options = parseOptions([]) as Options;
@@ -89,10 +90,7 @@ describe('a run of the benchmark', () => {
       if (id === 'c') throw new Error('a wrong answer: 500');
       return [reading(1)];
     });
-    await assert.rejects(
-      runSuite(suite, plan, options, events),
-      /^Error: fake: a wrong answer: 500$/,
-    );
+    await assert.rejects(runSuite(suite, plan, options, events), /^Error: a wrong answer: 500$/);
     assert.equal(suite.closed, 1);
   });
 
@@ -102,5 +100,43 @@ describe('a run of the benchmark', () => {
     await assert.rejects(runSuite(gaps, plan, options, events), /is not 2 numbers/);
     const nothing = suiteOf(() => [reading(Number.NaN)]);
     await assert.rejects(runSuite(nothing, plan, options, events), /is not 2 numbers/);
+  });
+
+  it('warms up a long measurement for some seconds only', async () => {
+    const asked: number[] = [];
+    const long = { ...plan, cases: [{ name: 'one', subjects: ['a'], seconds: 600 }], rounds: 1 };
+    const suite = suiteOf((_id, seconds) => {
+      asked.push(seconds);
+      return [reading(1)];
+    });
+    await runSuite(suite, long, options, events);
+    assert.deepEqual(asked, [3, 600]);
+    assert.ok(secondsOf(long) < 610, `${secondsOf(long)}`);
+  });
+
+  it('goes on behind a suite that fails, and keeps what was measured before', async () => {
+    const good = suiteOf(() => [reading(1)]);
+    const bad = suiteOf(() => {
+      throw new Error('a wrong answer: 500');
+    });
+    const chosen = [good, { ...bad, name: 'bad' }, { ...good, name: 'last' }];
+    const kept: string[][] = [];
+    const told: string[] = [];
+    const outcome = await runSuites(
+      chosen.map((suite) => ({ suite, plan })),
+      options,
+      {
+        ...events,
+        onSuite: ({ suites }) => kept.push(suites.map(({ name }) => name)),
+        onFailure: (message) => told.push(message),
+      },
+    );
+    assert.deepEqual(kept, [['fake'], ['fake', 'last']]);
+    assert.deepEqual(told, ['bad failed: a wrong answer: 500']);
+    assert.deepEqual(outcome.failures, told);
+    assert.deepEqual(
+      outcome.suites.map(({ name }) => name),
+      ['fake', 'last'],
+    );
   });
 });

@@ -28,6 +28,26 @@ describe('npm run bench', () => {
     assert.ok(!existsSync(join(folder, 'latest.json')), 'a run that picks stands for nothing');
   });
 
+  it('keeps what was measured before a suite that fails, and names that suite', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'bench-smoke-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const picks = ['--only=micro,siege', '--against=jayson', '--duration=0.02', '--rounds=1'];
+    // Too few files for the connections of the siege.
+    const words = [process.execPath, ...nodeFlags, main, ...picks, `--results=${folder}`];
+    const shell = ['-c', 'ulimit -n 2000 && exec "$@"', 'sh', ...words];
+    const { status, stdout, stderr } = spawnSync('sh', shell, { encoding: 'utf8' });
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /^2 suites, about \d+ s$/m);
+    assert.match(stderr, /siege failed: .*5550 connections are more than the 2000 files/);
+    assert.match(stdout, /handle one call, time over the floor/);
+    const { suites, failures } = readResults(join(folder, 'partial.json'));
+    assert.deepEqual(
+      suites.map(({ name }) => name),
+      ['micro'],
+    );
+    assert.equal(failures.length, 1);
+  });
+
   it('tells of each suite', () => {
     const { status, stdout } = bench('--help');
     assert.equal(status, 0);

@@ -158,7 +158,7 @@ export class RpcApp {
     for (const note of [...startupNotes(options), ...filesNote, ...consoleNote]) options.warn(note);
     const coreNote = dispatcher.stats().pool && oneCoreNote(coresHere());
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
-    if (options.mcp !== undefined) warnOfNoTools(options.mcp.server, this.#log);
+    if (options.mcp !== undefined) await warnOfNoTools(options.mcp.server, this.#log);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
     const urlAt = (path: string, base: string): string | undefined =>
       base === '' ? undefined : new URL(path, base).href;

@@ -25,8 +25,8 @@ export function createMcpServer(dispatcher: Dispatcher): McpServer {
 }
 
 /** Says where a pattern of `mcpTools` leaves nothing to offer, which is likely a slip. */
-export function warnOfNoTools(server: McpServer, log: Log): void {
-  const unmatched = server.catalogue?.unmatched ?? [];
+export async function warnOfNoTools(server: McpServer, log: Log): Promise<void> {
+  const unmatched = (await server.catalogue())?.unmatched ?? [];
   for (const pattern of unmatched) {
     log.warn({ event: 'mcp-tools' }, `mcpTools: no procedure is called ${pattern}`);
   }

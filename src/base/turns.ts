@@ -6,8 +6,29 @@ export async function inTurns<T>(
 ): Promise<void> {
   let seen = 0;
   for (const item of items) {
-    if (seen > 0 && seen % perTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (seen > 0 && seen % perTurn === 0) await nextTurn();
     seen++;
     look(item);
   }
+}
+
+/**
+ * Runs work to its end that says where it may pause: each stretch in a turn of the event loop of its own. Work that never
+ * pauses has its result at once.
+ */
+export function stretched<T>(work: Iterator<void, T>): T | Promise<T> {
+  const first = work.next();
+  return first.done === true ? first.value : restOf(work);
+}
+
+async function restOf<T>(work: Iterator<void, T>): Promise<T> {
+  for (;;) {
+    await nextTurn();
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,11 +1,15 @@
 import { clockMs } from '../base/clock.ts';
 import { suggest } from '../base/suggest.ts';
+import { stretched } from '../base/turns.ts';
 import type { Procedure } from '../router/types.ts';
 import { createTool, type Era, type Tool, toolText } from './tool.ts';
 import { toolNames } from './tool-names.ts';
 
 /** Tools of one page. */
 export const pageLength = 500;
+
+/** Procedures that are looked at in one turn of the event loop: less than a millisecond. */
+const perTurn = 250;
 
 /** How long texts are written in one turn of the event loop, in which nobody else is served. */
 const sliceMs = 3;
@@ -25,32 +29,43 @@ function matcherOf(pattern: string): (name: string) => boolean {
 }
 
 /**
- * The tools of one state of the served procedures. Names are found at once; the texts of a page are written when it is
- * asked for, in slices between which calls run, and kept.
+ * The tools of one state of the served procedures. The texts of a page are written when it is asked for, in slices between
+ * which calls run, and kept.
  */
 export class Catalogue {
   readonly #tools: readonly Tool[];
-  readonly #byName = new Map<string, Tool>();
-  readonly #byProcedure = new Map<string, Tool>();
+  readonly #byName: ReadonlyMap<string, Tool>;
+  readonly #byProcedure: ReadonlyMap<string, Tool>;
   readonly #pages = new Map<string, Promise<Page>>();
   /** The patterns that name no procedure. */
   readonly unmatched: readonly string[];
 
-  /** @param patterns of the procedures that are offered; empty: all */
-  constructor(table: ReadonlyMap<string, Procedure>, patterns: readonly string[]) {
-    const matchers = patterns.map(matcherOf);
-    const offered = [...table.values()].filter(
-      ({ name, tool }) =>
-        tool !== false && (matchers.length === 0 || matchers.some((matches) => matches(name))),
-    );
-    const all = [...table.keys()];
-    this.unmatched = patterns.filter((_, i) => !all.some((name) => matchers[i]?.(name)));
-    const names = toolNames(offered.map(({ name }) => name));
-    this.#tools = offered.map((procedure, i) => createTool(names[i] ?? '', procedure));
-    for (const tool of this.#tools) {
-      this.#byName.set(tool.name, tool);
-      this.#byProcedure.set(tool.procedure.name, tool);
-    }
+  private constructor(found: Found, unmatched: readonly string[]) {
+    this.#tools = found.tools;
+    this.#byName = found.byName;
+    this.#byProcedure = found.byProcedure;
+    this.unmatched = unmatched;
+  }
+
+  /**
+   * The catalogue of few procedures is there at once; that of many takes several turns of the event loop.
+   *
+   * @param patterns of the procedures that are offered; empty: all
+   */
+  static of(
+    table: ReadonlyMap<string, Procedure>,
+    patterns: readonly string[],
+  ): Catalogue | Promise<Catalogue> {
+    // All at once: the table may change between two turns.
+    return stretched(Catalogue.#make([...table.values()], patterns));
+  }
+
+  static *#make(
+    procedures: readonly Procedure[],
+    patterns: readonly string[],
+  ): Generator<void, Catalogue> {
+    const { offered, unmatched } = yield* choose(procedures, patterns);
+    return new Catalogue(yield* findTools(offered), unmatched);
   }
 
   get size(): number {
@@ -96,6 +111,43 @@ export class Catalogue {
     const nextCursor = end < this.#tools.length ? String(end) : undefined;
     return { text: texts.join(','), nextCursor };
   }
+}
+
+interface Found {
+  readonly tools: readonly Tool[];
+  readonly byName: ReadonlyMap<string, Tool>;
+  readonly byProcedure: ReadonlyMap<string, Tool>;
+}
+
+/** Which of the procedures are offered. */
+function* choose(procedures: readonly Procedure[], patterns: readonly string[]) {
+  const matchers = patterns.map(matcherOf);
+  const unmatched = new Set(patterns);
+  const offered: Procedure[] = [];
+  for (const [i, procedure] of procedures.entries()) {
+    if (i > 0 && i % perTurn === 0) yield;
+    const { name, tool } = procedure;
+    const named = patterns.filter((_, at) => matchers[at]?.(name));
+    for (const pattern of named) unmatched.delete(pattern);
+    const isNamed = patterns.length === 0 || named.length > 0;
+    if (isNamed && tool !== false) offered.push(procedure);
+  }
+  return { offered, unmatched: [...unmatched] };
+}
+
+function* findTools(procedures: readonly Procedure[]): Generator<void, Found> {
+  const names = yield* toolNames(procedures.map(({ name }) => name));
+  const tools: Tool[] = [];
+  const byName = new Map<string, Tool>();
+  const byProcedure = new Map<string, Tool>();
+  for (const [i, procedure] of procedures.entries()) {
+    if (i > 0 && i % perTurn === 0) yield;
+    const tool = createTool(names[i] ?? '', procedure);
+    tools.push(tool);
+    byName.set(tool.name, tool);
+    byProcedure.set(procedure.name, tool);
+  }
+  return { tools, byName, byProcedure };
 }
 
 function startOf(cursor: string): number | undefined {

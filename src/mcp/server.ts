@@ -76,9 +76,9 @@ export class McpServer {
     };
   }
 
-  /** The tools that are offered now; undefined: nothing is served yet, or any more. */
-  get catalogue(): Catalogue | undefined {
-    return this.#tools.catalogue;
+  /** The tools that are offered, once something is served; undefined: nothing is any more. */
+  async catalogue(): Promise<Catalogue | undefined> {
+    return this.#tools.catalogue();
   }
 
   handle(body: Source, scope: RequestScope, client: McpClient): Returned;

@@ -5,11 +5,19 @@ import type { Answered, Asked } from './client.ts';
 import { ToolCall } from './tool-call.ts';
 import type { ResultStyle } from './tool-result.ts';
 
+/** The catalogue of one state of the service, or while many tools are made the promise of it. */
+interface Known {
+  readonly served: ServedProcedures;
+  catalogue: Catalogue | Promise<Catalogue>;
+}
+
+type Asking = Catalogue | undefined | Promise<Catalogue | undefined>;
+
 /** Lists the tools of a service, and calls them. */
 export class Tools {
   readonly #service: Service;
   readonly #patterns: readonly string[];
-  #known: { readonly served: ServedProcedures; readonly catalogue: Catalogue } | undefined;
+  #known: Known | undefined;
 
   /** @param patterns of the procedures that are offered; empty: all */
   constructor(service: Service, patterns: readonly string[]) {
@@ -17,10 +25,12 @@ export class Tools {
     this.#patterns = patterns;
   }
 
-  /** The tools there are now; undefined: nothing is served yet, or any more. */
-  get catalogue(): Catalogue | undefined {
+  /** The tools there are, once something is served; undefined: nothing is any more. */
+  catalogue(): Asking {
     const served = this.#service.served();
-    return served instanceof Promise ? undefined : served && this.#catalogueOf(served);
+    return served instanceof Promise
+      ? served.then((procedures) => procedures && this.#catalogueOf(procedures))
+      : served && this.#catalogueOf(served);
   }
 
   /** @param tail members behind the tools, each with a comma before it */
@@ -39,12 +49,12 @@ export class Tools {
         return Buffer.byteLength(reply) <= maxReplyBytes ? reply : tooLong(id, maxReplyBytes);
       });
     };
-    const catalogue = this.#whenServed();
+    const catalogue = this.catalogue();
     return catalogue instanceof Promise ? catalogue.then(answer) : answer(catalogue);
   }
 
   call(asked: Asked, style: ResultStyle): Answered {
-    const catalogue = this.#whenServed();
+    const catalogue = this.catalogue();
     if (!(catalogue instanceof Promise)) return this.#call(asked, style, catalogue);
     // Without a sink nothing goes to one.
     const alone = { ...asked, sink: undefined };
@@ -68,21 +78,19 @@ export class Tools {
     return new ToolCall({ tool, id, style }, this.#service).run(asked);
   }
 
-  #whenServed(): Catalogue | undefined | Promise<Catalogue | undefined> {
-    const served = this.#service.served();
-    return served instanceof Promise
-      ? served.then((procedures) => procedures && this.#catalogueOf(procedures))
-      : served && this.#catalogueOf(served);
+  #catalogueOf(served: ServedProcedures): Catalogue | Promise<Catalogue> {
+    let known = this.#known;
+    if (known?.served.table !== served.table || known.served.version !== served.version) {
+      known = { served, catalogue: Catalogue.of(served.table, this.#patterns) };
+      this.#known = known;
+      void this.#settle(known);
+    }
+    return known.catalogue;
   }
 
-  #catalogueOf(served: ServedProcedures): Catalogue {
-    const known = this.#known;
-    if (known?.served.table === served.table && known.served.version === served.version) {
-      return known.catalogue;
-    }
-    const catalogue = new Catalogue(served.table, this.#patterns);
-    this.#known = { served, catalogue };
-    return catalogue;
+  /** Calls wait for no promise once the tools are there. */
+  async #settle(known: Known): Promise<void> {
+    known.catalogue = await known.catalogue;
   }
 }
 

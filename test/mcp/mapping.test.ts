@@ -1,9 +1,10 @@
 /** docs/mcp.md, "What a model sees": names, schemas, pages. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { stretched } from '../../src/base/turns.ts';
 import { Router, Type } from '../../src/index.ts';
 import { Catalogue, pageLength } from '../../src/mcp/catalogue.ts';
-import { toolNames } from '../../src/mcp/tool-names.ts';
+import { toolNames as naming } from '../../src/mcp/tool-names.ts';
 import { tableOf } from '../../src/router/router.ts';
 import { model } from '../../src/router/schema/model.ts';
 
@@ -15,8 +16,14 @@ interface Listed {
   readonly annotations?: object;
 }
 
+/** Names of few procedures, which are there at once. */
+function toolNames(procedures: readonly string[]): string[] {
+  const names = stretched(naming(procedures));
+  return names instanceof Promise ? assert.fail() : names;
+}
+
 async function listed(router: Router, patterns: readonly string[] = []): Promise<Listed[]> {
-  const catalogue = new Catalogue(tableOf(router), patterns);
+  const catalogue = await Catalogue.of(tableOf(router), patterns);
   const page = await catalogue.page(undefined, 'modern');
   return JSON.parse(`[${page?.text}]`) as Listed[];
 }
@@ -64,8 +71,10 @@ describe('tools', () => {
     assert.deepEqual(await names('math.*', 'other'), ['math.add', 'math.sub', 'other']);
     assert.deepEqual(await names('*.get'), ['user.get']);
     assert.deepEqual(await names('math'), []);
-    assert.deepEqual(new Catalogue(tableOf(router), ['math.*', 'meth.*']).unmatched, ['meth.*']);
-    assert.equal(new Catalogue(tableOf(router), []).find('math.secret'), undefined);
+    const some = await Catalogue.of(tableOf(router), ['math.*', 'meth.*']);
+    assert.deepEqual(some.unmatched, ['meth.*']);
+    const all = await Catalogue.of(tableOf(router), []);
+    assert.equal(all.find('math.secret'), undefined);
   });
 
   test('say of their effects what is declared, and nothing else', async () => {
@@ -175,7 +184,7 @@ describe('pages of tools', () => {
   }
 
   test('hold all tools once, in order; a page names the next', async () => {
-    const catalogue = new Catalogue(tableOf(router), []);
+    const catalogue = await Catalogue.of(tableOf(router), []);
     const names: string[] = [];
     let cursor: string | undefined;
     do {
@@ -193,15 +202,15 @@ describe('pages of tools', () => {
   });
 
   test('are made once, whoever asks', async () => {
-    const catalogue = new Catalogue(tableOf(router), []);
+    const catalogue = await Catalogue.of(tableOf(router), []);
     const [one, other] = [catalogue.page(undefined, 'modern'), catalogue.page(undefined, 'modern')];
     assert.equal(one, other);
     await one;
     assert.equal(catalogue.page(undefined, 'modern'), one);
   });
 
-  test('refuse a cursor that none of them has named', () => {
-    const catalogue = new Catalogue(tableOf(router), []);
+  test('refuse a cursor that none of them has named', async () => {
+    const catalogue = await Catalogue.of(tableOf(router), []);
     for (const cursor of [
       '',
       '0',
@@ -217,5 +226,31 @@ describe('pages of tools', () => {
     ]) {
       assert.equal(catalogue.page(cursor, 'modern'), undefined, cursor);
     }
+  });
+});
+
+describe('a catalogue', () => {
+  test('of few tools is there at once; of thousands it takes many turns of the event loop', async () => {
+    const few = new Router();
+    for (let n = 0; n < 200; n++) few.rpc({ name: `p${n}` }, () => n);
+    assert.ok(Catalogue.of(tableOf(few), []) instanceof Catalogue);
+    const router = new Router();
+    const count = 5000;
+    // All names are marked with a hash.
+    for (let n = 0; n < count; n++) router.rpc({ name: `${'x'.repeat(60)}.p${n}` }, () => n);
+    let turns = 0;
+    let isOver = false;
+    const tick = (): void => {
+      turns++;
+      if (!isOver) setImmediate(tick);
+    };
+    setImmediate(tick);
+    const catalogue = await Catalogue.of(tableOf(router), ['x*']);
+    isOver = true;
+    assert.equal(catalogue.size, count);
+    // They are chosen, named in two passes, and put together: 250 of them a turn.
+    assert.ok(turns >= 4 * (count / 250) - 5, `${turns} turns`);
+    const last = `${'x'.repeat(60)}.p${count - 1}`;
+    assert.equal(catalogue.find(last)?.procedure.name, last);
   });
 });

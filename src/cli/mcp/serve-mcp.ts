@@ -63,9 +63,9 @@ export async function serveMcp(
     if (stopping.aborted) return;
     throw error;
   }
-  warnOfNoTools(server, log);
+  await warnOfNoTools(server, log);
   if (config.watch) await watchModules(dispatcher, log);
-  tellReady(log, server.catalogue?.size ?? 0);
+  tellReady(log, (await server.catalogue())?.size ?? 0);
   await lines.ended;
   if (stopping.aborted) return;
   // Modules may have left timers and connections open.

@@ -1,4 +1,4 @@
-/** Plays the pages of docs/guide and docs/recipes, and docs/coming-from.md, with the packed package: every file is written, every command is run. */
+/** Plays the pages of docs/guide and docs/recipes, docs/coming-from.md and docs/mcp.md, with the packed package: every file is written, every command is run. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -18,7 +18,7 @@ const chapters = ['guide', 'recipes'].flatMap((folder) =>
 );
 
 /** The types of the folders of all pages are checked together: each page has its own. */
-const pages = [...chapters, 'docs/coming-from.md'];
+const pages = [...chapters, 'docs/coming-from.md', 'docs/mcp.md'];
 
 describe('the guide, played with the packed package', () => {
   let project: Project;

@@ -1,0 +1,129 @@
+/** docs/mcp.md, "Through a gateway": the tools of members, which run on other machines. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Router } from '../../src/index.ts';
+import { serve, until, untilReady } from '../nats/apps.ts';
+import { describeNats, NatsServer } from '../nats/server.ts';
+import { legacy, meta, replied, Stage, textOf } from './stage.ts';
+
+interface Listed {
+  readonly name: string;
+  readonly annotations?: object;
+  readonly inputSchema: object;
+  readonly outputSchema?: object;
+}
+
+async function listed(stage: Stage): Promise<ReadonlyMap<string, Listed>> {
+  const { result } = replied(await stage.ask('tools/list'));
+  const all = result?.tools as unknown as readonly Listed[];
+  return new Map(all.map((tool) => [tool.name, tool]));
+}
+
+describeNats('tools of members, offered by a gateway', () => {
+  let server: NatsServer;
+  let stage: Stage;
+  let direct: Stage;
+  before(async () => {
+    server = await NatsServer.start();
+    // The member serves agents itself, too: what the gateway says must be the same.
+    direct = await Stage.start({ nats: { servers: server.url, role: 'member' } });
+    stage = await Stage.start({
+      modules: undefined,
+      router: new Router(),
+      nats: { servers: server.url, role: 'gateway' },
+    });
+    await untilReady(`http://127.0.0.1:${stage.port}/rpc`);
+  });
+  after(async () => {
+    await stage?.close();
+    await direct?.close();
+    await server?.close();
+  });
+
+  test('are listed as by the member itself: effects, schemas, and none that is kept from models', async () => {
+    const [theirs, own] = await Promise.all([listed(stage), listed(direct)]);
+    assert.deepEqual([...theirs.values()], [...own.values()]);
+    assert.equal(theirs.has('secret'), false);
+    assert.deepEqual(theirs.get('math_add')?.annotations, {
+      readOnlyHint: true,
+      openWorldHint: false,
+    });
+  });
+
+  test('are unknown where they are kept from models, by either name', async () => {
+    const response = await stage.ask('tools/call', { name: 'secret', arguments: {} });
+    const { error } = replied(response);
+    assert.equal(error?.code, -32602);
+    assert.match(error.message, /^Unknown tool: secret/);
+  });
+
+  test('give the results that the member gives: values, errors, content', async () => {
+    const cases: readonly (readonly [string, object?])[] = [
+      ['math_sum', { a: 1, b: 2 }],
+      ['math_divide', { a: 1, b: 0 }],
+      ['math_divide', { a: 1, b: 'x' }],
+      ['users_get', { id: 'u' }],
+      ['pair', { pair: [1, 'x'] }],
+      ['picture'],
+      ['text_long', { length: 200_000 }],
+    ];
+    for (const [name, given] of cases) {
+      assert.deepEqual(await stage.call(name, given), await direct.call(name, given), name);
+    }
+  });
+
+  test('report progress where it is asked for, and gather values where the procedure lets them be', async () => {
+    const events = async (name: string, given?: object): Promise<readonly object[]> => {
+      const own = { ...meta, progressToken: 'p' };
+      const response = await fetch(`http://127.0.0.1:${stage.port}/mcp`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': name,
+        },
+        body: legacy('tools/call', { name, arguments: given, _meta: own }),
+      });
+      assert.equal(response.headers.get('content-type'), 'text/event-stream');
+      return (await response.text())
+        .split('\n\n')
+        .filter((event) => event.startsWith('data: '))
+        .map((event) => JSON.parse(event.slice('data: '.length)) as object);
+    };
+    const steps = await events('steps', { n: 2 });
+    const [first, second, last] = steps as readonly {
+      readonly params: object;
+      readonly result: { readonly structuredContent?: unknown; readonly isError?: boolean };
+    }[];
+    const progress = (n: number) => ({
+      progressToken: 'p',
+      progress: n,
+      total: 2,
+      message: `step ${n}`,
+    });
+    assert.deepEqual([first?.params, second?.params], [progress(0), progress(1)]);
+    assert.deepEqual(last?.result.structuredContent, { done: 2 });
+    const rows = await events('rows', { n: 3 });
+    assert.equal(rows.length, 4);
+    assert.deepEqual((rows[3] as typeof last)?.result.structuredContent, [0, 1, 2]);
+    const broken = await events('breaks');
+    assert.equal((broken.at(-1) as typeof last)?.result.isError, true);
+    assert.deepEqual((await stage.call('rows', { n: 2 })).structuredContent, [0, 1]);
+    assert.equal(textOf(await stage.call('breaks')), 'It broke (7)');
+  });
+
+  test('follow the members: a procedure that comes is a tool, and one that goes is unknown', async (t) => {
+    const router = new Router();
+    router.rpc({ name: 'late.comer', effects: { destructive: true } }, async () => 'here');
+    const late = await serve(t, { router, nats: { servers: server.url, role: 'member' } });
+    const find = async (): Promise<Listed | undefined> => (await listed(stage)).get('late_comer');
+    await until(async () => (await find()) !== undefined);
+    assert.deepEqual((await find())?.annotations, { destructiveHint: true });
+    assert.equal(textOf(await stage.call('late_comer')), 'here');
+    await late.app.close();
+    await until(async () => (await find()) === undefined);
+    assert.ok((await listed(stage)).has('math_add'));
+  });
+});

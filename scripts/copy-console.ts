@@ -27,11 +27,20 @@ function versionOf(root: string): string {
  * @param root the repository's folder
  * @param kept the folder for what was built
  * @param to the folder that is to be `dist/console` of a copy
+ * @param onBuild called where these sources were not built yet, which takes some seconds
  * @throws Error with what the build has said
  */
-export function copyConsole(root: string, kept: string, to: string): void {
+export function copyConsole(
+  root: string,
+  kept: string,
+  to: string,
+  onBuild: () => void = () => {},
+): void {
   const built = join(kept, `console-${versionOf(root)}`);
-  if (!existsSync(built)) build(root, built);
+  if (!existsSync(built)) {
+    onBuild();
+    build(root, built);
+  }
   cpSync(built, to, { recursive: true });
 }
 

@@ -174,7 +174,7 @@ try {
   for (const view of views) {
     if (wanted.length > 0 && !wanted.includes(view.name)) continue;
     const url = view.name === 'refused' ? urls.guarded : urls.open;
-    if (url === undefined) throw new Error('the console is not built: run npm run build');
+    if (url === undefined) throw new Error('the console is not built: npm run build:console');
     await Promise.all(
       (['light', 'dark'] as const).map((scheme) => shoot(browser, url, view, scheme)),
     );

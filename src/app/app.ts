@@ -154,8 +154,10 @@ export class RpcApp {
       throw error;
     }
     const hasConsole = options.console !== undefined && isBuilt();
-    const consoleNote = options.console === undefined || hasConsole ? [] : [notBuilt];
-    for (const note of [...startupNotes(options), ...filesNote, ...consoleNote]) options.warn(note);
+    for (const note of [...startupNotes(options), ...filesNote]) options.warn(note);
+    if (options.console !== undefined && !hasConsole) {
+      this.#log.info({ event: 'console-absent' }, notBuilt);
+    }
     const coreNote = dispatcher.stats().pool && oneCoreNote(coresHere());
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (options.mcp !== undefined) await warnOfNoTools(options.mcp.server, this.#log);

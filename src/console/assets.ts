@@ -18,7 +18,8 @@ const folder = new URL('dist/console/', packageFolder);
 const manifestFile = new URL('manifest.json', folder);
 
 /** What to do where the page is not there: only a checkout can lack it. */
-export const notBuilt = 'the console is not built here: run npm run build';
+export const notBuilt =
+  'this checkout has no console yet: npm run build:console makes it, in some seconds; then start again';
 
 export function isBuilt(): boolean {
   return existsSync(manifestFile);

@@ -6,6 +6,7 @@ export const logEvents = {
   'no-procedures': 'a router that is served has no procedure',
   'group-unused': 'a group of workers is configured that no procedure names: it gets no workers',
   'mcp-tools': 'a pattern of mcpTools names no procedure',
+  'console-absent': 'a checkout whose console was not built: how to build it',
   'http-warning': 'something about the HTTP server that an operator should know',
   'one-core':
     'a service with workers starts where there is one core, which they share with the front end',

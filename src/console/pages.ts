@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Answer, bodyless, rejection } from '../http/edge/answer.ts';
 import type { PageRequest } from '../http/edge/console-site.ts';
+import { matchesEtag } from '../http/edge/etag.ts';
 import { Assets, isBuilt, notBuilt } from './assets.ts';
 
 /** What a page is told when it is served, and can't ask. */
@@ -81,7 +82,7 @@ export class Pages {
     }
     const { bytes, etag } = await made;
     const headers = ['etag', etag, 'cache-control', 'no-cache', 'vary', 'accept-encoding'];
-    if (ifNoneMatch?.includes(etag)) return bodyless(304, [...headers, ...common]);
+    if (matchesEtag(ifNoneMatch, etag)) return bodyless(304, [...headers, ...common]);
     const type = ['content-type', 'text/html; charset=utf-8'];
     return { status: 200, headers: [...type, ...headers, ...common], body: bytes, close: false };
   }

@@ -48,6 +48,14 @@ export function lostCall({ procedure }: Call, reason: LossReason): Refusal {
   return { code: ErrorCode.WorkerLost, data };
 }
 
+/** How long a caller should wait before it sends again to a service that had no memory for its body, milliseconds. */
+export const retryForMemoryMs = 1000;
+
+/** The answer to a body for which there is no memory now. */
+export const noMemory = errorReply('null', ErrorCode.Overloaded, {
+  retryAfterMs: retryForMemoryMs,
+});
+
 /** When to try again with too many in flight: nobody knows how long those in flight will take. */
 const retryInFlightMs = 1000;
 

@@ -1,7 +1,7 @@
 import type { Service } from '../dispatch/service.ts';
 import type { HttpOptions } from './edge/http-options.ts';
 import type { HttpServer } from './edge/http-server.ts';
-import { listenWith, type Transport } from './transport.ts';
+import { listenWith, type ServerKind } from './transport.ts';
 import { loadUws } from './uws/load.ts';
 
 /**
@@ -15,7 +15,7 @@ import { loadUws } from './uws/load.ts';
 export function listen(
   service: Service,
   options: HttpOptions,
-  transport: Transport,
+  transport: ServerKind,
 ): Promise<HttpServer> {
   return listenWith(loadUws, service, options, transport);
 }

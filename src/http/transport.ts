@@ -11,7 +11,7 @@ import type { UwsLoad } from './uws/load.ts';
 import { listenOnUws } from './uws/server.ts';
 
 /** `auto`: uWebSockets.js; or node:http with one warning line where the native binary can't load. */
-export type Transport = 'auto' | 'uws' | 'node';
+export type ServerKind = 'auto' | 'uws' | 'node';
 
 /** Listens at an address, or at the file of a Unix socket. */
 type Listen = (at: string | SocketFile, tls: TlsFiles | undefined) => Promise<HttpServer>;
@@ -21,7 +21,7 @@ export async function listenWith(
   load: () => Promise<UwsLoad>,
   service: Service,
   options: HttpOptions,
-  transport: Transport,
+  transport: ServerKind,
 ): Promise<HttpServer> {
   assertHttpOptions(options);
   const { socket, socketMode, sharedPort, tlsKey, tlsCert, warn } = options;
@@ -48,7 +48,7 @@ async function chosen(
   load: () => Promise<UwsLoad>,
   service: Service,
   options: HttpOptions,
-  transport: Transport,
+  transport: ServerKind,
 ): Promise<Listen> {
   const onNode: Listen = (at, tls) => listenOnNode(service, options, at, tls);
   // Processes of one service pass a Unix socket on, whichever server they have.

@@ -1,3 +1,4 @@
+import { badTimeoutReason, parseTimeout } from '../dispatch/timeout-header.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorReply } from '../jsonrpc/reply.ts';
 import type { DispatchOptions } from './dispatcher-options.ts';
@@ -31,8 +32,9 @@ export function createFetch(
     const { method, headers, signal } = request;
     signal.throwIfAborted();
     if (method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'POST' } });
-    const timeoutMs = timeoutOf(headers.get('rpc-timeout-ms'));
-    if (Number.isNaN(timeoutMs)) return refusal('rpc-timeout-ms must be a positive integer');
+    const limit = headers.get('rpc-timeout-ms');
+    const timeoutMs = limit === null ? undefined : parseTimeout(limit);
+    if (Number.isNaN(timeoutMs)) return refusal(badTimeoutReason);
     const reply = await handle(await request.text(), {
       headers: seen(headers, names),
       signal,
@@ -53,13 +55,6 @@ function seen(headers: Headers, names: readonly string[]): Record<string, string
     if (value !== null) kept[name] = value;
   }
   return kept;
-}
-
-/** NaN: not a positive integer; undefined: not sent. */
-function timeoutOf(text: string | null): number | undefined {
-  if (text === null) return undefined;
-  const ms = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return ms > 0 ? Math.min(ms, Number.MAX_SAFE_INTEGER) : Number.NaN;
 }
 
 function refusal(reason: string): Response {

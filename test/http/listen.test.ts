@@ -5,14 +5,14 @@ import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { type HttpOptions, startupNotes } from '../../src/http/edge/http-options.ts';
 import { listen } from '../../src/http/listen.ts';
-import { listenWith, type Transport } from '../../src/http/transport.ts';
+import { listenWith, type ServerKind } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws/load.ts';
 import { isCompiled, modulePath } from '../files.ts';
 import { defaults } from './harness.ts';
 import { post, RawClient, rpc } from './raw-client.ts';
 import { StubService } from './stub-service.ts';
 
-async function failureOf(options: Partial<HttpOptions>, transport: Transport) {
+async function failureOf(options: Partial<HttpOptions>, transport: ServerKind) {
   try {
     const server = await listen(new StubService(), { ...defaults, ...options }, transport);
     await server.close();

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { StartupError } from '../../src/base/startup-error.ts';
 import { connectNats } from '../../src/nats/connection/connect.ts';
 import type { NatsConnection, NatsState } from '../../src/nats/connection/connection.ts';
-import type { NatsOptions } from '../../src/nats/connection/login.ts';
+import type { LoginOptions } from '../../src/nats/connection/login.ts';
 import type { NatsEvents } from '../../src/nats/events.ts';
 
 /** Keeps what it is told. */
@@ -27,7 +27,7 @@ export class RecordedEvents implements NatsEvents {
   }
 }
 
-export function natsOptions(servers: string, more: Partial<NatsOptions> = {}): NatsOptions {
+export function natsOptions(servers: string, more: Partial<LoginOptions> = {}): LoginOptions {
   return {
     servers: [servers],
     creds: '',
@@ -45,7 +45,7 @@ export function natsOptions(servers: string, more: Partial<NatsOptions> = {}): N
 export async function connected(
   t: TestContext,
   servers: string,
-  more: Partial<NatsOptions> = {},
+  more: Partial<LoginOptions> = {},
 ): Promise<{ readonly connection: NatsConnection; readonly events: RecordedEvents }> {
   const events = new RecordedEvents();
   const connection = await connectNats(natsOptions(servers, more), events);
@@ -54,7 +54,7 @@ export async function connected(
 }
 
 /** The one line that connecting fails with. */
-export async function refusal(servers: string, more: Partial<NatsOptions> = {}): Promise<string> {
+export async function refusal(servers: string, more: Partial<LoginOptions> = {}): Promise<string> {
   try {
     const connection = await connectNats(natsOptions(servers, more), new RecordedEvents());
     await connection.close();

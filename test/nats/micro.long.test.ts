@@ -202,7 +202,7 @@ describeNats('a member, for other clients of NATS', () => {
     const refused = await ask('shop.call.seen', '', { Token: 'no' });
     assert.equal(ServiceError.toServiceError(refused)?.message, 'who?');
     const odd = await ask('shop.call.seen', '', { 'Rpc-Timeout-Ms': '-5' });
-    assert.match(odd.string(), /Rpc-Timeout-Ms is not a positive integer/);
+    assert.match(odd.string(), /rpc-timeout-ms must be a positive integer/);
   });
 
   test('gives up at the deadline of the caller', async (t) => {

@@ -29,11 +29,12 @@ const noStore = ['cache-control', 'no-store'];
 
 function refused(refusal: Outcome): Answer {
   const body = cappedReply('null', refusal, Number.POSITIVE_INFINITY);
-  return jsonAnswer(statusOf(refusal), body, noStore);
+  // 403 in place of 401: a 401 must name a scheme to log in with (RFC 9110, 15.5.2), which only the hook knows.
+  return jsonAnswer(statusOfService(refusal.code) ?? 403, body, noStore);
 }
 
-/** 403 in place of 401: a 401 must name a scheme to log in with (RFC 9110, 15.5.2), which only the hook knows. */
-function statusOf({ code }: Outcome): number {
+/** The status of a refusal that is the service's own doing; undefined: the caller was turned away for who they are. */
+export function statusOfService(code: number): 500 | 503 | undefined {
   switch (code) {
     case ErrorCode.InternalError:
       return 500;
@@ -42,6 +43,6 @@ function statusOf({ code }: Outcome): number {
     case ErrorCode.Cancelled:
       return 503;
     default:
-      return 403;
+      return undefined;
   }
 }

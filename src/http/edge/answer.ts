@@ -1,3 +1,4 @@
+import { noMemory, retryForMemoryMs } from '../../dispatch/limit.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorReply } from '../../jsonrpc/reply.ts';
 
@@ -59,17 +60,11 @@ export const lateBody: Answer = rejection(
   { close: true },
 );
 
-/** How long a caller should wait before it sends again to a service that had no memory for its body. */
-const retryAfterMs = 1000;
-
 /**
  * Refuses a body that does not fit into the memory for bodies now. The body is not read, so the connection closes.
  */
 export const outOfMemory: Answer = {
-  ...jsonAnswer(503, errorReply('null', ErrorCode.Overloaded, { retryAfterMs }), [
-    'retry-after',
-    String(retryAfterMs / 1000),
-  ]),
+  ...jsonAnswer(503, noMemory, ['retry-after', String(retryForMemoryMs / 1000)]),
   close: true,
 };
 

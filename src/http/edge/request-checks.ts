@@ -1,3 +1,4 @@
+import { badTimeoutReason } from '../../dispatch/timeout-header.ts';
 import { type Answer, rejection, tooLarge } from './answer.ts';
 import { createHostCheck, isHost } from './hosts.ts';
 import type { HttpOptions } from './http-options.ts';
@@ -88,7 +89,7 @@ export function createChecks(
     'content-type must be application/json, with charset utf-8 if any',
   );
   const unsupportedEncoding = rejection(415, 'content-encoding must be identity');
-  const badTimeout = rejection(400, 'rpc-timeout-ms must be a positive integer');
+  const badTimeout = rejection(400, badTimeoutReason);
   const large = tooLarge(maxBodyBytes, false);
   const farTooLarge = tooLarge(maxBodyBytes, true);
 

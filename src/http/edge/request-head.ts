@@ -1,11 +1,6 @@
+import { parseTimeout } from '../../dispatch/timeout-header.ts';
 import type { HttpOptions } from './http-options.ts';
 import type { ProxyHeaders } from './peer.ts';
-
-/**
- * Largest number of milliseconds that is kept. A caller may ask for any number. Above this value a double can't hold
- * every integer.
- */
-const maxTimeout = Number.MAX_SAFE_INTEGER;
 
 /** The number that a text of digits stands for; NaN for any other text. */
 function digits(text: string): number {
@@ -187,8 +182,7 @@ export class RequestHead {
         if (name === 'content-length') {
           this.contentLength = this.contentLength === -1 ? digits(value) : Number.NaN;
         } else if (name === 'rpc-timeout-ms') {
-          const ms = this.timeoutMs === undefined ? digits(value) : Number.NaN;
-          this.timeoutMs = ms > 0 ? Math.min(ms, maxTimeout) : Number.NaN;
+          this.timeoutMs = this.timeoutMs === undefined ? parseTimeout(value) : Number.NaN;
         }
         break;
       case 16:

@@ -2,6 +2,7 @@ import type { DocumentFormat, Service } from '../../dispatch/service.ts';
 import { createMcpRoutes } from '../mcp/routes.ts';
 import { type Answer, bodyless, jsonAnswer, rejection, textAnswer } from './answer.ts';
 import { preflightHeaders } from './cors.ts';
+import { matchesEtag } from './etag.ts';
 import type { HttpOptions } from './http-options.ts';
 
 export type Target =
@@ -63,14 +64,6 @@ function formatOf(query: string): DocumentFormat | undefined {
   const [format, second] = new URLSearchParams(query).getAll('format');
   if (format === undefined) return 'tandem';
   return format === 'openrpc' && second === undefined ? format : undefined;
-}
-
-/** Weak comparison with a list of ETags (RFC 9110, 13.1.2). */
-function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  const opaque = etag.replace(/^W\//, '');
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaque);
 }
 
 export function createRoutes(service: Service, options: HttpOptions): Routes {

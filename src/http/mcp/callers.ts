@@ -1,6 +1,7 @@
 import { isLocalName } from '../../base/loopback.ts';
 import type { Answer } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
+import { authorityOf } from '../edge/origin.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import { mcpRejection } from './rejection.ts';
 
@@ -35,7 +36,7 @@ export function createCallerCheck({
   return ({ host, origin }, isLocal) => {
     if (!hasHosts && isLocal && !isLocalName(host)) return foreignHost;
     if (origin === undefined || listed.has(origin)) return undefined;
-    const authority = /^https?:\/\/([^/]+)$/.exec(origin)?.[1]?.toLowerCase();
+    const authority = authorityOf(origin);
     if (authority === undefined) return foreignOrigin;
     if (isLocal && isLocalName(authority)) return undefined;
     // A Host that nobody has verified may be the page's own name.

@@ -1,10 +1,10 @@
 import type { GoesToSink } from '../../dispatch/reply-sink.ts';
 import { goesToSink } from '../../dispatch/reply-sink.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
-import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { type Fault, isFault, type McpAnswer, type McpSink } from '../../mcp/answer.ts';
 import type { EventTexts, McpClient, McpHead } from '../../mcp/client.ts';
 import type { McpServer } from '../../mcp/server.ts';
+import { statusOfService } from '../edge/admission.ts';
 import { type Answer, jsonAnswer } from '../edge/answer.ts';
 import type { BodyAnswer, BodyHandler, BodySink } from '../edge/body-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
@@ -99,14 +99,8 @@ function faultAnswer({ fault, code, text }: Fault): Answer {
 
 /** 401 says that clients may log in: by the protocol that is always with a bearer's token. */
 function refusedAnswer(code: number, text: string): Answer {
-  switch (code) {
-    case ErrorCode.InternalError:
-      return jsonAnswer(500, text, noStore);
-    case ErrorCode.Overloaded:
-    case ErrorCode.DeadlineExceeded:
-    case ErrorCode.Cancelled:
-      return jsonAnswer(503, text, noStore);
-    default:
-      return jsonAnswer(401, text, ['www-authenticate', 'Bearer', ...noStore]);
-  }
+  const status = statusOfService(code);
+  return status === undefined
+    ? jsonAnswer(401, text, ['www-authenticate', 'Bearer', ...noStore])
+    : jsonAnswer(status, text, noStore);
 }

@@ -1,5 +1,5 @@
 import { clockMs } from '../../base/clock.ts';
-import { tooManyInFlight } from '../../dispatch/limit.ts';
+import { noMemory, tooManyInFlight } from '../../dispatch/limit.ts';
 import { type GoesToSink, goesToSink } from '../../dispatch/reply-sink.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
@@ -22,9 +22,6 @@ const spreadMs = 1000;
 
 /** Unread bytes of a client above which its streams pause. */
 const highWater = 64 * 1024;
-
-/** No memory for a message now; as for a body over HTTP. */
-const noMemory = errorReply('null', ErrorCode.Overloaded, { retryAfterMs: 1000 });
 
 const failed = errorReply('null', ErrorCode.InternalError, { reason: 'the service failed' });
 

@@ -1,5 +1,7 @@
+import { badTimeoutReason } from '../../dispatch/timeout-header.ts';
 import { type Answer, rejection } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
+import { authorityOf } from '../edge/origin.ts';
 import type { Checks } from '../edge/request-checks.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 
@@ -31,7 +33,7 @@ export function createHandshake(
   takesForeign: boolean,
 ): Handshake {
   const listed = corsOrigin === '*' ? undefined : new Set(corsOrigin);
-  const badTimeout = rejection(400, 'rpc-timeout-ms must be a positive integer');
+  const badTimeout = rejection(400, badTimeoutReason);
   const noBody = rejection(400, 'a request for a WebSocket has no body', { close: true });
   const badVersion = rejection(426, 'sec-websocket-version must be 13', {
     headers: ['sec-websocket-version', '13', 'upgrade', 'websocket'],
@@ -86,8 +88,8 @@ const byScript = /^bearer /i;
 /** Whether a page of another host sent the request. Only browsers send an Origin, and no page can forge it. */
 function isForeign({ origin, host }: RequestHead): boolean {
   if (origin === undefined) return false;
-  const authority = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
-  return authority === undefined || authority.toLowerCase() !== host?.toLowerCase();
+  const authority = authorityOf(origin);
+  return authority === undefined || authority !== host?.toLowerCase();
 }
 
 /** Whether a list has the token. The names of protocols are compared as they are, those of HTTP in any case. */

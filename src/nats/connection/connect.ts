@@ -7,7 +7,7 @@ import type { NatsEvents } from '../events.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { NatsConnection } from './connection.ts';
 import { noAnswer, whyHopeless } from './failure.ts';
-import { freshFile, type NatsOptions, toLogin } from './login.ts';
+import { freshFile, type LoginOptions, toLogin } from './login.ts';
 
 const dialMs = 5000;
 
@@ -29,7 +29,7 @@ async function loadClient(): Promise<typeof Client> {
  * @throws StartupError one line that says what is wrong: the options, no server, its refusal
  */
 export async function connectNats(
-  options: NatsOptions,
+  options: LoginOptions,
   events: NatsEvents,
 ): Promise<NatsConnection> {
   const login = toLogin(options);
@@ -69,7 +69,7 @@ export async function connectNats(
 
 function toAuthenticators(
   client: typeof Client,
-  { creds, nkey }: NatsOptions,
+  { creds, nkey }: LoginOptions,
 ): Client.Authenticator[] {
   const made: Client.Authenticator[] = [];
   if (creds !== '') made.push(client.credsAuthenticator(freshFile(creds)));

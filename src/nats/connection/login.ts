@@ -3,7 +3,7 @@ import { messageOf } from '../../base/message-of.ts';
 import { StartupError } from '../../base/startup-error.ts';
 
 /** Where and as whom to connect, as the configuration has it; the empty text where nothing is given. */
-export interface NatsOptions {
+export interface LoginOptions {
   /** `nats://host:4222`, `tls://user:password@host`, `host:4222`. */
   readonly servers: readonly string[];
   /** Paths of files. */
@@ -32,7 +32,7 @@ export interface Login {
  * @throws StartupError where servers are given different credentials, two ways to log in are given, or a file can't
  *   be read
  */
-export function toLogin(options: NatsOptions): Login {
+export function toLogin(options: LoginOptions): Login {
   const urls = options.servers.map(
     (server) => new URL(server.includes('://') ? server : `nats://${server}`),
   );
@@ -75,7 +75,7 @@ function decode(part: string): string {
   }
 }
 
-function toTls({ ca, cert, key }: NatsOptions, urls: readonly URL[]): Login['tls'] {
+function toTls({ ca, cert, key }: LoginOptions, urls: readonly URL[]): Login['tls'] {
   if (ca === '' && cert === '' && urls.every((url) => url.protocol !== 'tls:')) return undefined;
   return {
     ...(ca !== '' && { caFile: ca }),

@@ -1,9 +1,11 @@
 import { clockMs } from '../../base/clock.ts';
 import type { Authenticator } from '../../dispatch/authenticate.ts';
+import { noMemory } from '../../dispatch/limit.ts';
 import { type GoesToSink, goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
+import { badTimeoutReason, parseTimeout } from '../../dispatch/timeout-header.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { errorOutcome, errorReply, type Outcome, type Reply } from '../../jsonrpc/reply.ts';
 import type { NatsFacts } from '../caller.ts';
@@ -41,21 +43,24 @@ export function handleForeign(
   }
   const body = RequestBody.reserve(service.bodyMemory, length);
   if (body === undefined) {
-    finish(errorReply('null', ErrorCode.Overloaded, { retryAfterMs: 1000 }));
+    finish(noMemory);
     return;
   }
-  const timeoutMs = timeoutOf(message.header('rpc-timeout-ms'));
+  const limit = message.header('rpc-timeout-ms');
+  const timeoutMs = limit === '' ? undefined : parseTimeout(limit);
   const scope = new RequestScope(
     {
       headers: forwarded(message, forwardHeaders),
-      timeoutMs: timeoutMs ?? undefined,
+      timeoutMs,
       traceparent: message.header('traceparent') || undefined,
       tracestate: message.header('tracestate') || undefined,
     },
     receivedAt,
   );
   scope.body = body.lease;
-  scope.verdict = timeoutMs === null ? { refusal: badTimeout } : authenticate?.(factsOf(message));
+  scope.verdict = Number.isNaN(timeoutMs)
+    ? { refusal: badTimeout }
+    : authenticate?.(factsOf(message));
   const sink = new ForeignSink(body, finish);
   sink.take(service.handle(gathered(body, pieces), scope, sink));
 }
@@ -88,16 +93,7 @@ function gathered(body: RequestBody, pieces: readonly Uint8Array[]): Uint8Array 
   return whole ?? new Uint8Array(0);
 }
 
-const badTimeout: Outcome = errorOutcome(ErrorCode.InvalidRequest, {
-  reason: 'Rpc-Timeout-Ms is not a positive integer',
-});
-
-/** undefined: the caller does not say; null: what it says is no number of milliseconds. */
-function timeoutOf(header: string): number | undefined | null {
-  if (header === '') return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) : 0;
-  return ms > 0 ? Math.min(ms, Number.MAX_SAFE_INTEGER) : null;
-}
+const badTimeout: Outcome = errorOutcome(ErrorCode.InvalidRequest, { reason: badTimeoutReason });
 
 function forwarded(
   message: NatsMessage,

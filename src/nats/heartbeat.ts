@@ -13,6 +13,10 @@ export interface Heartbeat {
   readonly started: number;
   /** Calls that it has of gateways. */
   readonly load: number;
+  /** Gateways that it knows of. */
+  readonly gateways: number;
+  /** Calls that it has taken of gateways since it started. */
+  readonly calls: number;
   /** How often it has come back to NATS: what was sent to it meanwhile is lost. */
   readonly returns: number;
 }
@@ -24,11 +28,12 @@ export function heartbeatText(heartbeat: Heartbeat): string {
 /** @throws Error for what is no heartbeat */
 export function parseHeartbeat(data: Uint8Array): Heartbeat {
   const read: unknown = JSON.parse(Buffer.from(data).toString());
-  const { id, state, contract, version, started, load, returns } = (read ?? {}) as Heartbeat;
+  const heartbeat = (read ?? {}) as Heartbeat;
+  const { id, state, contract, version, started, load, gateways, calls, returns } = heartbeat;
   const isOne =
     [id, contract, version].every((text) => typeof text === 'string' && text.length <= 256) &&
-    [started, load, returns].every((number) => typeof number === 'number') &&
+    [started, load, gateways, calls, returns].every((number) => typeof number === 'number') &&
     (state === 'ready' || state === 'draining');
   if (!isOne) throw new Error('no heartbeat of a member');
-  return { id, state, contract, version, started, load, returns };
+  return { id, state, contract, version, started, load, gateways, calls, returns };
 }

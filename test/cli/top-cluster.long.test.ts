@@ -15,6 +15,8 @@ function beat(id: string, more: Partial<Heartbeat> = {}): Heartbeat {
     version: '1.0.0',
     started: Date.now() - 65_000,
     load: 0,
+    gateways: 0,
+    calls: 0,
     returns: 0,
     ...more,
   };
@@ -39,7 +41,7 @@ describeNats('tandem top nats://', () => {
     t.after(() => server.close());
     const url = server.url.replace('//', '//a:secret@');
     const top = ['top', url, '--service', 'shop'];
-    await member(t, url, beat('one', { load: 3 }));
+    await member(t, url, beat('one', { load: 3, gateways: 2 }));
     await member(t, url, beat('two', { version: '1.1.0', state: 'draining', returns: 2 }));
     let stdout = '';
     // On a busy machine an answer may take longer than the command waits.
@@ -52,17 +54,17 @@ describeNats('tandem top nats://', () => {
     assert.equal(title, `tandem top ${server.url}`);
     assert.equal(
       summary,
-      'members 1 ready, 1 draining, 0 silent  lost 0  in flight 3  versions 2  contracts 1',
+      'members 1 ready, 1 draining, 0 silent  lost 0  gateways 2  in flight 3  calls 0/s  versions 2  contracts 1',
     );
     assert.match(
       String(headings),
-      /^SERVICE +MEMBER +STATE +VERSION +CONTRACT +IN FLIGHT +RETURNS/,
+      /^SERVICE +MEMBER +STATE +VERSION +CONTRACT +GATEWAYS +IN FLIGHT +CALLS\/S +RETURNS/,
     );
     assert.match(
       rows.join('\n'),
-      /^shop +one +ready +1\.0\.0 +abcdefghijkl +3 +0 +\S+ \w+ ago +1m/m,
+      /^shop +one +ready +1\.0\.0 +abcdefghijkl +2 +3 +- +0 +\S+ \w+ ago +1m/m,
     );
-    assert.match(rows.join('\n'), /^shop +two +draining +1\.1\.0 +abcdefghijkl +0 +2 +/m);
+    assert.match(rows.join('\n'), /^shop +two +draining +1\.1\.0 +abcdefghijkl +0 +0 +- +2 +/m);
   });
 
   test('says that nobody answers', async (t) => {
@@ -112,6 +114,23 @@ test('nobody is silent while NATS is away', () => {
   members.setAway(false, 60_000);
   assert.equal(members.list(60_500)[0]?.standing, 'ready');
   assert.equal(members.list(62_500)[0]?.standing, 'silent');
+});
+
+test('calls are counted over a second at least, however often a member is heard', () => {
+  const members = new Members(2000, 10_000);
+  const perSecond = (calls: number, now: number): number | undefined => {
+    members.hear('shop', beat('one', { calls }), now);
+    return members.list(now)[0]?.callsPerSecond;
+  };
+  assert.equal(perSecond(100, 0), undefined);
+  assert.equal(perSecond(130, 100), undefined);
+  assert.equal(perSecond(600, 1000), 500);
+  assert.equal(perSecond(900, 1001), 500);
+  assert.equal(perSecond(600, 2000), 0);
+  // While NATS is away nobody is heard, and no time is counted.
+  members.setAway(true, 2000);
+  members.setAway(false, 9000);
+  assert.equal(perSecond(1000, 10_000), 400);
 });
 
 test('the view of members fits the screen, and holds nothing that drives a terminal', () => {

@@ -1,14 +1,18 @@
-import type { TestContext } from 'node:test';
 import { type AppOptions, Router, RpcApp, Type } from '../../src/index.ts';
 import { patience } from '../patience.ts';
+
+/** Who ends what was started: a test, or a soak. */
+export interface Lifetime {
+  after(end: () => Promise<void>): void;
+}
 
 export interface Served {
   readonly app: RpcApp;
   readonly url: string;
 }
 
-/** An app of this process, which ends with the test. */
-export async function serve(t: TestContext, options: AppOptions): Promise<Served> {
+/** An app of this process, which ends with who started it. */
+export async function serve(t: Lifetime, options: AppOptions): Promise<Served> {
   const app = new RpcApp({ ...patience, port: 0, logLevel: 'silent', ...options });
   t.after(() => app.close());
   const { url } = await app.listen();
@@ -23,7 +27,7 @@ export interface Named {
 }
 
 /** A member that serves procedures of these names: each tells who ran it, and what it was given. */
-export function member(t: TestContext, servers: string, named: Named = {}): Promise<Served> {
+export function member(t: Lifetime, servers: string, named: Named = {}): Promise<Served> {
   const { name = 'one', procedures = ['who'], options, version } = named;
   const router = new Router();
   for (const procedure of procedures) {
@@ -38,7 +42,7 @@ export function member(t: TestContext, servers: string, named: Named = {}): Prom
 }
 
 export function gateway(
-  t: TestContext,
+  t: Lifetime,
   servers: string,
   options: Omit<AppOptions, 'nats'> = {},
 ): Promise<Served> {

@@ -1,8 +1,22 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { createClient } from '../../src/client/index.ts';
+import { sse } from '../../src/client/sse.ts';
 import { Router, RpcError, Type } from '../../src/index.ts';
 import { call, gateway, member, post, serve, until, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
+
+/** Why a stream ends with its service. */
+interface Drained {
+  readonly code: number;
+  readonly data: { readonly reason: string };
+}
+
+interface Draining {
+  last: { readonly params: object; readonly result: null; readonly yields: string };
+  finishes: { readonly params: object; readonly result: null; readonly yields: number };
+}
 
 describeNats('a gateway and its members', () => {
   let server: NatsServer;
@@ -231,6 +245,46 @@ describeNats('a gateway and its members', () => {
       for await (const value of left) assert.equal(typeof value, 'number');
     })();
     await Promise.all([assert.rejects(ended, { code: -32003 }), one.app.close()]);
+  });
+
+  test('a gateway that closes gives streams of its members the grace: their last values come, and they say why they end', async (t) => {
+    const router = new Router();
+    router.rpc({ name: 'last' }, async function* (_params, { signal }) {
+      yield 'first';
+      await once(signal, 'abort');
+      yield `${(signal.reason as Drained).data.reason}`;
+      yield 'never';
+    });
+    const values = Array.from({ length: 100 }, (_, i) => i);
+    let goOn: () => void = () => {};
+    const isClosing = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    router.rpc({ name: 'finishes', stream: { drain: 'finish' } }, async function* () {
+      yield* values.slice(0, 10);
+      await isClosing;
+      yield* values.slice(10);
+    });
+    const nats = { servers: server.url, role: 'member' } as const;
+    const [, front] = await Promise.all([serve(t, { router, nats }), gateway(t, server.url)]);
+    await untilReady(front.url);
+    const client = createClient<Draining>({ url: front.url, streams: sse() });
+    const last = client.last()[Symbol.asyncIterator]();
+    const finishes = client.finishes()[Symbol.asyncIterator]();
+    assert.deepEqual(await last.next(), { value: 'first', done: false });
+    assert.deepEqual(await finishes.next(), { value: 0, done: false });
+    const closing = front.app.close();
+    assert.deepEqual(await last.next(), { value: 'shutdown', done: false });
+    await assert.rejects(last.next(), (error: Drained) => {
+      assert.equal(error.code, -32003);
+      return error.data.reason === 'shutdown';
+    });
+    goOn();
+    for (const value of values.slice(1)) {
+      assert.deepEqual(await finishes.next(), { value, done: false });
+    }
+    assert.equal((await finishes.next()).done, true);
+    await closing;
   });
 
   test('a process may be both: it calls others, and others call it', async (t) => {

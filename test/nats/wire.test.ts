@@ -2,20 +2,22 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  ackText,
-  bodyPart,
-  FrameText,
   gapText,
   gotText,
-  largeFrame,
   ReplyKind,
   readToGateway,
-  readToMember,
   repliesMessage,
   replyPart,
   syncedText,
+} from '../../src/nats/wire/to-gateway.ts';
+import {
+  bodyPart,
+  FrameText,
+  largeFrame,
+  readToMember,
   syncText,
-} from '../../src/nats/wire.ts';
+  wordText,
+} from '../../src/nats/wire/to-member.ts';
 import { cases, seed } from '../seed.ts';
 
 const n = fc.nat();
@@ -128,15 +130,13 @@ describe('the messages between a gateway and a member', () => {
     const request = { epoch: 3, session: 2, have: 5, next: 8 };
     assert.deepEqual(toMember(syncText('gw', request)), { gateway: 'gw', kind: 'sync', request });
     const ack = { session: 2, ack: 4 };
-    const acked = { gateway: 'gw', kind: 'ack', ack };
-    assert.deepEqual(toMember(ackText('gw', ack, [])), { ...acked, cancelled: [], granted: [] });
-    assert.deepEqual(toMember(ackText('gw', ack, [1, 2])), {
-      ...acked,
-      cancelled: [1, 2],
-      granted: [],
-    });
-    const granting = toMember(ackText('gw', ack, [1], [7, 32, 900]));
-    assert.deepEqual(granting, { ...acked, cancelled: [1], granted: [7, 32, 900] });
+    for (const word of [
+      { ack, cancelled: [], granted: [], drained: [] },
+      { ack, cancelled: [1, 2], granted: [], drained: [] },
+      { ack, cancelled: [1], granted: [7, 32, 900], drained: [7] },
+    ]) {
+      assert.deepEqual(toMember(wordText('gw', word)), { gateway: 'gw', kind: 'word', word });
+    }
     const answer = { epoch: 3, session: 2, got: 7, from: 1 };
     assert.deepEqual(toGateway(syncedText(answer)), { kind: 'synced', answer });
     assert.deepEqual(toGateway(gotText(2, 7)), { kind: 'got', session: 2, got: 7 });

@@ -39,6 +39,9 @@ export interface StreamSink {
   end(outcome: Outcome): void;
 }
 
+/** Why a service ends streams that could go on: the `data.reason` of their -32003. */
+export type DrainReason = 'reload' | 'recycle' | 'shutdown';
+
 /** The reader's hold on its stream. */
 export interface StreamFlow {
   /**
@@ -48,6 +51,8 @@ export interface StreamFlow {
   grant(values: number, characters: number): void;
   /** Nobody reads any more: nothing follows, no end either. Idempotent; does nothing after the end. */
   cancel(): void;
+  /** Ends it at its next yield, with -32003. For a reader in another process that ends. Idempotent, as `cancel`. */
+  drain(reason: DrainReason): void;
 }
 
 /** What a reader is told of the call that asks for a stream. */

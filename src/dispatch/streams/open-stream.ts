@@ -7,10 +7,7 @@ import type { Deadline } from '../deadline.ts';
 import { lostCall, type Refusal, type TimeLimit } from '../limit.ts';
 import type { CallObserver } from '../observer.ts';
 import type { CancelListener } from '../scope.ts';
-import type { StreamFlow, StreamProducer, StreamSink } from './contract.ts';
-
-/** Why a service ends streams that could go on: the `data.reason` of their -32003. */
-export type DrainReason = 'reload' | 'recycle' | 'shutdown';
+import type { DrainReason, StreamFlow, StreamProducer, StreamSink } from './contract.ts';
 
 /** Clients come back spread over so long. */
 const comeBackWithinMs = 1000;
@@ -111,7 +108,7 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener {
     this.#stop(drainError('shutdown'));
   }
 
-  /** Ends it at its next yield. */
+  /** See {@link StreamFlow}. */
   drain(reason: DrainReason): void {
     if (!this.#isOver) this.#producer?.drain(drainError(reason));
   }

@@ -6,8 +6,8 @@ import type { Call } from '../call.ts';
 import type { DeadlineSweep } from '../deadline.ts';
 import { type Refusal, type TimeLimit, timeLimit } from '../limit.ts';
 import type { CallObserver } from '../observer.ts';
-import type { StreamSink } from './contract.ts';
-import { type DrainReason, drainRefusal, OpenStream, type StreamKeeper } from './open-stream.ts';
+import type { DrainReason, StreamSink } from './contract.ts';
+import { drainRefusal, OpenStream, type StreamKeeper } from './open-stream.ts';
 
 export interface StreamLimits {
   /** Most streams at the same time, of all loadings together. */

@@ -1,6 +1,6 @@
 import { type Call, stretchOf, unparsed } from '../../dispatch/call.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
-import type { WireFacts } from '../wire.ts';
+import type { WireFacts } from '../wire/to-member.ts';
 
 /**
  * A call as a whole JSON-RPC request. Where nobody has looked at the params yet it is the request as it came: whoever reads it

@@ -1,3 +1,4 @@
+import { clockMs } from '../../base/clock.ts';
 import {
   describedProcedure,
   type ProcedureDescription,
@@ -34,7 +35,8 @@ export class DocumentFetch {
     this.#subject = subject;
     this.#onProcedures = onProcedures;
     this.#inbox = `_INBOX.${connection.nuid()}`;
-    this.#subscription = connection.subscribe(this.#inbox, (message) => this.#onPart(message));
+    const answers = `${this.#inbox}.*`;
+    this.#subscription = connection.subscribe(answers, (message) => this.#onPart(message));
   }
 
   /** To be called again and again, until the document is there. */
@@ -48,16 +50,19 @@ export class DocumentFetch {
 
   #ask(now: number): void {
     const from = JSON.stringify({ from: this.#from });
-    if (this.#connection.publish(this.#subject, from, { reply: this.#inbox })) this.#askedAt = now;
+    // What was asked for twice may come twice: each answer says for which part it is.
+    const reply = `${this.#inbox}.${this.#from}`;
+    if (this.#connection.publish(this.#subject, from, { reply })) this.#askedAt = now;
   }
 
   #onPart(message: NatsMessage): void {
     const total = Number(message.header('Tandem-Total'));
     if (message.status !== 0 || !(total > 0 && total <= longest)) return;
+    if (message.subject !== `${this.#inbox}.${this.#from}`) return;
     this.#parts.push(new Uint8Array(message.data));
     this.#from += message.data.byteLength;
     if (this.#from < total) {
-      this.#ask(this.#askedAt);
+      this.#ask(clockMs());
       return;
     }
     this.close();

@@ -7,7 +7,7 @@ import { type Heartbeat, parseHeartbeat } from '../heartbeat.ts';
 import type { SessionStart } from '../session/gateway-session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
 import { mergedProcedures, type ServedContract } from './catalog.ts';
-import { DocumentFetch } from './document-fetch.ts';
+import { Contracts } from './contracts.ts';
 import { RemoteMember } from './remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
 
@@ -43,9 +43,7 @@ export class Gateway {
   readonly #events: GatewayEvents;
   readonly #subjects: Subjects;
   readonly #members = new Map<string, RemoteMember>();
-  /** Contracts that are known, and those that are on their way. */
-  readonly #contracts = new Map<string, ReadonlyMap<string, Procedure>>();
-  readonly #fetches = new Map<string, DocumentFetch>();
+  readonly #contracts: Contracts;
   /** Where sessions start with members that were given up and may come back. */
   readonly #starts = new Map<string, SessionStart>();
   readonly #subscriptions: NatsSubscription[];
@@ -65,6 +63,7 @@ export class Gateway {
     this.#options = options;
     this.#events = events;
     this.#subjects = new Subjects(name);
+    this.#contracts = new Contracts(connection, this.#subjects, () => this.#renew());
     this.executor = new RemotePool(options, () => this.#members.values(), observer);
     this.#subscriptions = [
       connection.subscribe(this.#subjects.allToGateway(id), (message) => this.#onMessage(message)),
@@ -123,7 +122,7 @@ export class Gateway {
     clearInterval(this.#looking);
     this.#stopListening();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
-    for (const fetch of this.#fetches.values()) fetch.close();
+    this.#contracts.close();
     for (const { link } of this.#members.values()) link.leave();
   }
 
@@ -194,7 +193,7 @@ export class Gateway {
     this.#lookedAt = now;
     if (wasLate) this.#listensSince = now;
     if (!this.#options.connection.connected) return;
-    for (const fetch of this.#fetches.values()) fetch.look(now);
+    this.#contracts.look(now);
     for (const member of this.#members.values()) this.#lookAt(member, now);
   }
 
@@ -265,14 +264,15 @@ export class Gateway {
     const live: ServedContract[] = [];
     for (const member of this.#members.values()) {
       const { contract: id, version, started, state } = member.heartbeat;
-      const procedures = this.#contracts.get(id);
+      const procedures = this.#contracts.proceduresOf(id);
       member.procedures = procedures;
-      if (procedures === undefined) this.#fetch(id);
-      else if (member.condition === 'up' && state === 'ready') {
+      if (procedures !== undefined && member.condition === 'up' && state === 'ready') {
         live.push({ id, version, started, procedures });
       }
     }
-    this.#forgetContracts();
+    this.#contracts.keep(
+      new Set(Array.from(this.#members.values(), ({ heartbeat }) => heartbeat.contract)),
+    );
     // Without any member the procedures stay: their calls wait for one.
     if (live.length === 0) return;
     const served = live.map(({ id, version, started }) => `${id} ${version} ${started}`).join();
@@ -284,28 +284,5 @@ export class Gateway {
     this.onProcedures();
     for (const tell of this.#whenServed.splice(0)) tell();
     this.executor.onCapacity();
-  }
-
-  /** Those that no member serves any more. */
-  #forgetContracts(): void {
-    const used = new Set(Array.from(this.#members.values(), ({ heartbeat }) => heartbeat.contract));
-    for (const id of this.#contracts.keys()) if (!used.has(id)) this.#contracts.delete(id);
-    for (const [id, fetch] of this.#fetches) {
-      if (used.has(id)) continue;
-      fetch.close();
-      this.#fetches.delete(id);
-    }
-  }
-
-  #fetch(contract: string): void {
-    if (this.#fetches.has(contract)) return;
-    const subject = this.#subjects.document(contract);
-    const fetch = new DocumentFetch(this.#options.connection, subject, (procedures) => {
-      this.#fetches.delete(contract);
-      this.#contracts.set(contract, procedures);
-      this.#renew();
-    });
-    this.#fetches.set(contract, fetch);
-    fetch.look(clockMs());
   }
 }

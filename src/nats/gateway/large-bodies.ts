@@ -1,6 +1,6 @@
 import type { NatsConnection } from '../connection/connection.ts';
 import { sizesFor, unflushedBytes } from '../pace.ts';
-import type { CallHead } from '../wire.ts';
+import type { CallHead } from '../wire/to-member.ts';
 
 /** A call whose body crosses as bytes. */
 export interface LargeCall {

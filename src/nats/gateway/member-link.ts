@@ -3,17 +3,16 @@ import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
 import { type MessageSizes, sizesFor } from '../pace.ts';
 import { type FrameMark, GatewaySession, type SessionStart } from '../session/gateway-session.ts';
 import type { Subjects } from '../subjects.ts';
+import { numbersLength } from '../wire/message.ts';
+import { readToGateway, type WireReply } from '../wire/to-gateway.ts';
 import {
-  ackText,
   bodyPart,
   type CallHead,
   FrameText,
   largeFrame,
-  numbersLength,
-  readToGateway,
   syncText,
-  type WireReply,
-} from '../wire.ts';
+  wordText,
+} from '../wire/to-member.ts';
 import { LargeBodies, type LargeCall, type LargeOutlet } from './large-bodies.ts';
 
 /** While a session is closed, its sync is repeated so often, milliseconds. */
@@ -46,6 +45,8 @@ export interface LinkOwner {
   readonly isBusy: boolean;
   /** What its streams may give, all in all: ticket, values and characters of each. */
   readonly granted: readonly number[];
+  /** Tickets of streams that are to end at their next yield. */
+  readonly drained: readonly number[];
 }
 
 /** The messages between this gateway and one member: frames and replies in a session that survives losses. */
@@ -273,8 +274,9 @@ export class MemberLink implements LargeOutlet {
     const cancelled = this.#cancelled;
     this.#cancelled = [];
     this.#wordAt = clockMs();
-    const { granted } = this.#owner;
-    this.#publish(ackText(this.#gateway, this.#session.ack(), cancelled, granted), 0);
+    const { granted, drained } = this.#owner;
+    const word = { ack: this.#session.ack(), cancelled, granted, drained };
+    this.#publish(wordText(this.#gateway, word), 0);
   }
 
   #publish(data: Uint8Array | string, n: number): boolean {

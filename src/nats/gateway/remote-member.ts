@@ -10,13 +10,11 @@ import type { NatsConnection } from '../connection/connection.ts';
 import type { Heartbeat } from '../heartbeat.ts';
 import type { SessionStart } from '../session/gateway-session.ts';
 import type { Subjects } from '../subjects.ts';
-import { ReplyKind, type WireReply } from '../wire.ts';
+import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
 import { FactsOf, requestOf } from './call-text.ts';
 import { type LinkOwner, MemberLink, type Passage } from './member-link.ts';
 import { RemoteStreams } from './remote-streams.ts';
-
-/** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
-const graceMs = 500;
+import { type SentCall, SentCalls } from './sent-calls.ts';
 
 /** Whom a member tells of its calls. */
 export interface RemoteOwner {
@@ -31,13 +29,6 @@ export interface RemoteOwner {
   mayGoElsewhere(item: GroupCall, code: number, member: RemoteMember): boolean;
   onCompleted(): void;
   onLost(calls: number): void;
-}
-
-interface Sent {
-  readonly item: GroupCall;
-  /** Its frame; 0: it has not left. */
-  n: number;
-  readonly sentAt: number;
 }
 
 /** `up`: it is heard of; `silent`: it gets no new calls; `hung`: its calls were given up. */
@@ -56,10 +47,9 @@ export class RemoteMember implements LinkOwner {
   /** Calls that it has of others, as it has told last. */
   othersLoad = 0;
   readonly #owner: RemoteOwner;
-  readonly #sent = new Map<number, Sent>();
+  readonly #sent = new SentCalls();
   readonly streams: RemoteStreams;
   readonly #facts: FactsOf;
-  #tickets = 0;
 
   constructor(
     connection: NatsConnection,
@@ -89,6 +79,11 @@ export class RemoteMember implements LinkOwner {
   /** See {@link LinkOwner}. */
   get granted(): readonly number[] {
     return this.streams.granted;
+  }
+
+  /** See {@link LinkOwner}. */
+  get drained(): readonly number[] {
+    return this.streams.drained;
   }
 
   /** Whether it may get calls. */
@@ -134,7 +129,7 @@ export class RemoteMember implements LinkOwner {
 
   /** The caller of a group has gone. */
   cancel(group: CallGroup): void {
-    const tickets = this.#ticketsOf(group, 0);
+    const tickets = this.#sent.ticketsOf(group);
     if (tickets.length === 0) return;
     this.link.cancel(tickets);
     this.link.flush();
@@ -143,9 +138,7 @@ export class RemoteMember implements LinkOwner {
   /** Answers the calls of a group that are here, and those that are not: no more of it may run. */
   stop(group: CallGroup, refusal: Refusal): void {
     this.cancel(group);
-    for (const ticket of this.#ticketsOf(group, 0)) {
-      this.#release(ticket)?.item.refuse(refusal, neverRan);
-    }
+    this.#sent.refuse(group, refusal);
   }
 
   /** Answers what is here with -32002: nobody will know what became of it. */
@@ -156,34 +149,21 @@ export class RemoteMember implements LinkOwner {
 
   /** Ends calls whose member has not answered them at their deadlines. */
   expire(now: number): void {
-    const late: number[] = [];
-    for (const [ticket, { item }] of this.#sent) {
-      if (now > item.call.scope.expiresAt + graceMs) late.push(ticket);
-    }
+    const late = this.#sent.late(now);
     if (late.length === 0) return;
     this.link.cancel(late);
-    for (const ticket of late) {
-      const sent = this.#sent.get(ticket);
-      this.#sent.delete(ticket);
-      if (sent === undefined) continue;
-      const { timeoutMs } = sent.item.call.scope;
-      const refusal = { code: ErrorCode.DeadlineExceeded, data: { timeoutMs } };
-      sent.item.refuse(refusal, (now - sent.sentAt) * 1000);
-    }
+    for (const ticket of late) this.#sent.expire(ticket, now);
     this.#owner.onCapacity();
   }
 
   /** See {@link LinkOwner}. */
   onSent(tickets: readonly number[], n: number): void {
-    for (const ticket of tickets) {
-      const sent = this.#sent.get(ticket);
-      if (sent !== undefined) sent.n = n;
-    }
+    this.#sent.note(tickets, n);
   }
 
   /** See {@link LinkOwner}. */
   onUndelivered(tickets: readonly number[]): void {
-    this.#giveBack(tickets.flatMap((ticket) => this.#release(ticket) ?? []));
+    this.#giveBack(this.#sent.takeAll(tickets));
   }
 
   /** See {@link LinkOwner}. */
@@ -200,15 +180,15 @@ export class RemoteMember implements LinkOwner {
   /** See {@link LinkOwner}. */
   onReplies(replies: readonly WireReply[], load: number): void {
     this.othersLoad = load;
-    const unstarted: Sent[] = [];
+    const unstarted: SentCall[] = [];
     for (const reply of replies) this.#onReply(reply, unstarted);
     this.#giveBack(unstarted);
     this.#owner.onCapacity();
   }
 
-  #onReply(reply: WireReply, unstarted: Sent[]): void {
+  #onReply(reply: WireReply, unstarted: SentCall[]): void {
     const { ticket, kind, code, body } = reply;
-    const sent = this.#release(ticket);
+    const sent = this.#sent.take(ticket);
     if (sent === undefined) {
       // Of a call that has its answer: one that streams, or one that was given up.
       if (kind !== ReplyKind.final && kind !== ReplyKind.notRun) this.streams.take(reply);
@@ -230,8 +210,8 @@ export class RemoteMember implements LinkOwner {
     } else if (kind === ReplyKind.notRun && this.#owner.mayGoElsewhere(item, code, this)) {
       unstarted.push(sent);
       // What follows a call that has not run has not run either.
-      const following = this.#ticketsOf(item.group, item.index);
-      unstarted.push(...following.flatMap((each) => this.#release(each) ?? []));
+      const following = this.#sent.ticketsOf(item.group, item.index);
+      unstarted.push(...this.#sent.takeAll(following));
     } else {
       this.#owner.onCompleted();
       if (runUs >= 0) item.cost.record(runUs);
@@ -263,7 +243,7 @@ export class RemoteMember implements LinkOwner {
     const isEndless = isRead || !Number.isFinite(expiresAt);
     const timeoutMs = isEndless ? -1 : Math.max(0, Math.ceil(expiresAt - now));
     const runMs = call.procedure.timeoutMs ?? -1;
-    const ticket = this.#tickets + 1;
+    const ticket = this.#sent.nextTicket;
     const head = { ticket, follows, isRead, timeoutMs, runMs, facts: this.#facts.of(call) };
     const body = requestOf(call);
     const passage = this.link.passageOf(head, body);
@@ -271,31 +251,13 @@ export class RemoteMember implements LinkOwner {
       const limit = this.link.factsLimit;
       item.refuse({ code: ErrorCode.LimitExceeded, data: { limit } }, neverRan);
     } else if (passage !== 'later') {
-      this.#tickets = ticket;
-      item.ticket = ticket;
-      this.#sent.set(ticket, { item, n: 0, sentAt: now });
+      this.#sent.add(item, now);
       this.link.add(head, body, passage);
     }
     return passage;
   }
 
-  /** @returns the call; undefined: it is here no more */
-  #release(ticket: number): Sent | undefined {
-    const sent = this.#sent.get(ticket);
-    this.#sent.delete(ticket);
-    return sent;
-  }
-
-  /** The calls of a group that are here, behind the one at `index`, and that one where it is. */
-  #ticketsOf(group: CallGroup, index: number): number[] {
-    const tickets: number[] = [];
-    for (const item of group.calls.slice(index)) {
-      if (this.#sent.get(item.ticket)?.item === item) tickets.push(item.ticket);
-    }
-    return tickets;
-  }
-
-  #giveBack(calls: readonly Sent[]): void {
+  #giveBack(calls: readonly SentCall[]): void {
     const now = clockMs();
     const groups = new Set<CallGroup>();
     for (const { item, sentAt } of calls) {
@@ -310,15 +272,8 @@ export class RemoteMember implements LinkOwner {
     if (groups.size > 0) this.#owner.onUnstarted([...groups], this);
   }
 
-  #lose(reason: LossReason, isMeant: (sent: Sent) => boolean): void {
-    const now = clockMs();
-    let calls = 0;
-    for (const [ticket, sent] of this.#sent) {
-      if (!isMeant(sent)) continue;
-      calls++;
-      this.#sent.delete(ticket);
-      sent.item.refuse(lostCall(sent.item.call, reason), (now - sent.sentAt) * 1000);
-    }
+  #lose(reason: LossReason, isMeant: (sent: SentCall) => boolean): void {
+    const calls = this.#sent.lose(reason, clockMs(), isMeant);
     if (calls > 0) this.#owner.onLost(calls);
   }
 }

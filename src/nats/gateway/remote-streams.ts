@@ -5,8 +5,8 @@ import type { StreamProducer, StreamSink } from '../../dispatch/streams/contract
 import type { OpenStream } from '../../dispatch/streams/open-stream.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
 import type { ErrorCode, LossReason, RpcError } from '../../jsonrpc/errors.ts';
-import { errorOutcome } from '../../jsonrpc/reply.ts';
-import { ReplyKind, type WireReply } from '../wire.ts';
+import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
+import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
 
 /** What streams need of the way to their member. */
 export interface StreamLink {
@@ -24,6 +24,8 @@ class RemoteStream implements StreamProducer {
   /** What was granted, all in all. */
   values = 0;
   characters = 0;
+  /** Why it was told to end; undefined: it was not. */
+  drained: RpcError | undefined;
 
   constructor(ticket: number, n: number, stream: OpenStream, home: RemoteStreams) {
     this.ticket = ticket;
@@ -35,17 +37,24 @@ class RemoteStream implements StreamProducer {
   grant(values: number, characters: number): void {
     this.values += values;
     this.characters += characters;
-    this.#home.onGranted();
+    this.#home.onWord();
   }
 
   cancel(): void {
     this.#home.cancel(this.ticket);
   }
 
-  /** Who drains a gateway does not wait for the next yield on another machine. */
-  drain({ code, data }: RpcError): void {
-    this.#home.cancel(this.ticket);
-    this.stream.end(errorOutcome(code as ErrorCode, data));
+  /** Its member ends it at its next yield, as a stream of its own. */
+  drain(reason: RpcError): void {
+    this.drained = reason;
+    this.#home.onWord();
+  }
+
+  /** It has ended there. One that was told to end may do so in any way: what counts is that it was told. */
+  end(outcome: Outcome): void {
+    const { drained } = this;
+    const told = drained && errorOutcome(drained.code as ErrorCode, drained.data);
+    this.stream.end(told ?? outcome);
   }
 }
 
@@ -71,6 +80,12 @@ export class RemoteStreams {
       if (values > 0) numbers.push(ticket, values, characters);
     }
     return numbers;
+  }
+
+  /** See `LinkOwner.drained`. */
+  get drained(): readonly number[] {
+    const all = [...this.#streams.values()].filter(({ drained }) => drained !== undefined);
+    return all.map(({ ticket }) => ticket);
   }
 
   /** The handler of a call has given an iterator: the call is answered with what its reader says. */
@@ -101,7 +116,7 @@ export class RemoteStreams {
     } else {
       this.#streams.delete(ticket);
       if (kind === ReplyKind.lost) remote?.stream.lose('connection');
-      else remote?.stream.end({ ok: kind === ReplyKind.ended, code, text });
+      else remote?.end({ ok: kind === ReplyKind.ended, code, text });
     }
   }
 
@@ -110,7 +125,8 @@ export class RemoteStreams {
     if (this.#streams.delete(ticket)) this.#tell(ticket);
   }
 
-  onGranted(): void {
+  /** There is something to tell the member. */
+  onWord(): void {
     this.#link().sendWordSoon();
   }
 

@@ -7,7 +7,8 @@ import type { Service } from '../../dispatch/service.ts';
 import type { StreamFlow, StreamHost, StreamSink } from '../../dispatch/streams/contract.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { Outcome, Reply } from '../../jsonrpc/reply.ts';
-import { ReplyKind, type WireCall, type WireFacts, type WireReply } from '../wire.ts';
+import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
+import type { WireCall, WireFacts } from '../wire/to-member.ts';
 
 /** Codes of calls that were refused before they ran, of which another member may think otherwise. */
 const elsewhere: readonly number[] = [
@@ -112,6 +113,11 @@ export class Errand implements ReplySink, CallWatcher, StreamHost, StreamSink {
     this.#values = values;
     this.#characters = characters;
     this.#flow?.grant(more, longer);
+  }
+
+  /** Its gateway ends: the stream is to end as one of a service that ends. */
+  drain(): void {
+    this.#flow?.drain('shutdown');
   }
 
   onReply(reply: Reply): void {

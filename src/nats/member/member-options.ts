@@ -11,6 +11,22 @@ export interface ServedContract {
   readonly document: () => Uint8Array;
 }
 
+/** What a member keeps for gateways that it does not hear. */
+export interface Keeping {
+  /** A gateway that is silent for so long has gone, milliseconds: its calls are cancelled. */
+  readonly goneMs: number;
+  /** After so long what is kept for it is dropped, milliseconds. */
+  readonly forgottenMs: number;
+  /** Most bytes of replies that are kept for one gateway. */
+  readonly bytes: number;
+}
+
+export const usualKeeping: Keeping = {
+  goneMs: 3000,
+  forgottenMs: 30_000,
+  bytes: 32 * 1024 ** 2,
+};
+
 export interface MemberOptions {
   readonly connection: NatsConnection;
   /** What answers the calls. */
@@ -30,6 +46,7 @@ export interface MemberOptions {
   readonly trustsAuth: boolean;
   /** Asked where it does not; undefined: nobody is known. */
   readonly authenticate: Authenticator<NatsFacts> | undefined;
+  readonly keeping: Keeping;
   /** What serves now. */
   readonly contract: () => ServedContract;
 }

@@ -4,17 +4,14 @@ import type { NatsMessage, NatsSubscription } from '../connection/connection.ts'
 import { heartbeatText, type MemberState } from '../heartbeat.ts';
 import { mayAnswer } from '../micro/names.ts';
 import { isNuid, Subjects } from '../subjects.ts';
-import { gapText, readToMember } from '../wire.ts';
+import { gapText } from '../wire/to-gateway.ts';
+import { readToMember } from '../wire/to-member.ts';
 import { documentParts } from './document-parts.ts';
 import type { MemberOptions, ServedContract } from './member-options.ts';
 import { type Host, Visitor } from './visitor.ts';
 
 /** How often gateways that have something here are looked at. */
 const lookMs = 50;
-
-/** A gateway that is silent for so long has gone, milliseconds: its calls are cancelled, and what is kept for it is dropped. */
-const gatewayGoneMs = 3000;
-const forgottenMs = 30_000;
 
 /** A drain lasts so long at least: gateways hear of it, and what they have sent comes. */
 const shortestDrainMs = 500;
@@ -31,6 +28,7 @@ export class Member implements Host {
   #served: ServedContract;
   #state: MemberState = 'ready';
   #sessions = 0;
+  #calls = 0;
   #beating: NodeJS.Timeout | undefined;
   #beatAt = clockMs();
   #isStale = false;
@@ -75,6 +73,12 @@ export class Member implements Host {
   }
 
   /** See {@link Host}. */
+  onCalls(count: number): void {
+    this.#calls += count;
+    this.#sweep.wake();
+  }
+
+  /** See {@link Host}. */
   wake(): void {
     this.#sweep.wake();
   }
@@ -90,13 +94,14 @@ export class Member implements Host {
 
   async #drain(graceMs: number): Promise<void> {
     const began = clockMs();
+    const { goneMs } = this.options.keeping;
     this.#state = 'draining';
     this.#beat();
     await new Promise<void>((resolve) => {
       const check = setInterval(() => {
         const passedMs = clockMs() - began;
         const isDone = [...this.#visitors.values()].every(
-          (visitor) => visitor.isDone || this.#silenceOf(visitor, clockMs()) > gatewayGoneMs,
+          (visitor) => visitor.isDone || this.#silenceOf(visitor, clockMs()) > goneMs,
         );
         if (passedMs < graceMs && !(isDone && passedMs >= shortestDrainMs)) return;
         clearInterval(check);
@@ -144,9 +149,8 @@ export class Member implements Host {
     }
     visitor.heardAt = clockMs();
     if (message.kind === 'sync') visitor.onSync(message.request);
-    else if (message.kind === 'ack') {
-      visitor.onAck(message.ack, message.cancelled, message.granted);
-    } else if (message.kind === 'part') {
+    else if (message.kind === 'word') visitor.onWord(message.word);
+    else if (message.kind === 'part') {
       visitor.onPart(message.mark, message.ticket, message.total, message.bytes);
     } else visitor.onFrame(message.mark, message.calls);
     this.wake();
@@ -164,6 +168,8 @@ export class Member implements Host {
       version,
       started,
       load: this.inFlight,
+      gateways: this.#visitors.size,
+      calls: this.#calls,
       returns: connection.reconnects,
     });
     connection.publish(this.#subjects.heartbeat, text);
@@ -204,8 +210,9 @@ export class Member implements Host {
   }
 
   #lookForSilence(now: number): void {
+    const { goneMs, forgottenMs } = this.options.keeping;
     for (const visitor of this.#visitors.values()) {
-      const limitMs = visitor.isDone ? forgottenMs : gatewayGoneMs;
+      const limitMs = visitor.isDone ? forgottenMs : goneMs;
       if (this.#silenceOf(visitor, now) > limitMs) this.#confirmSilence();
     }
   }
@@ -222,9 +229,10 @@ export class Member implements Host {
       this.#isConfirming = false;
       if (!isHeard) return;
       const now = clockMs();
+      const { goneMs, forgottenMs } = this.options.keeping;
       for (const [gateway, visitor] of this.#visitors) {
         const silence = this.#silenceOf(visitor, now);
-        if (silence > gatewayGoneMs) visitor.cancelAll();
+        if (silence > goneMs) visitor.cancelAll();
         if (silence > forgottenMs) this.#visitors.delete(gateway);
       }
     };

@@ -1,10 +1,8 @@
 import type { NatsConnection } from '../connection/connection.ts';
 import { sizesFor, unflushedBytes } from '../pace.ts';
 import type { MemberSession } from '../session/member-session.ts';
-import { numbersLength, ReplyKind, repliesMessage, replyPart, type WireReply } from '../wire.ts';
-
-/** Most bytes of replies that are kept for one gateway. */
-const keptLimit = 32 * 1024 ** 2;
+import { numbersLength } from '../wire/message.ts';
+import { ReplyKind, repliesMessage, replyPart, type WireReply } from '../wire/to-gateway.ts';
 
 /**
  * The way of replies to one gateway: gathered for a turn of the event loop, numbered, kept until they are acknowledged, and sent in
@@ -15,6 +13,7 @@ export class ReplyLine {
   readonly #session: MemberSession<Uint8Array>;
   readonly #subject: string;
   readonly #load: () => number;
+  readonly #keptLimit: number;
   #gathered: WireReply[] = [];
   #gatheredLength = 0;
   #isPlanned = false;
@@ -25,17 +24,22 @@ export class ReplyLine {
   /** The last frame that the gateway was told of. */
   told = 0;
 
-  /** @param load calls that this member has of others */
+  /**
+   * @param load calls that this member has of others
+   * @param keptLimit most bytes of replies that are kept
+   */
   constructor(
     connection: NatsConnection,
     session: MemberSession<Uint8Array>,
     subject: string,
     load: () => number,
+    keptLimit: number,
   ) {
     this.#connection = connection;
     this.#session = session;
     this.#subject = subject;
     this.#load = load;
+    this.#keptLimit = keptLimit;
   }
 
   /** Whether nothing is left here that its gateway has not got. */
@@ -121,8 +125,8 @@ export class ReplyLine {
   #keep(tickets: readonly number[], make: (n: number) => Uint8Array): void {
     const sized = (payload: Uint8Array) => ({ payload, bytes: payload.byteLength });
     this.#session.keep(tickets, (n) => sized(make(n)));
-    if (this.#session.keptBytes <= keptLimit) return;
-    this.#session.shrink(keptLimit, (n, lost) => {
+    if (this.#session.keptBytes <= this.#keptLimit) return;
+    this.#session.shrink(this.#keptLimit, (n, lost) => {
       const code = 0;
       const body = '';
       const replies = lost.map((ticket) => ({

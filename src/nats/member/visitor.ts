@@ -2,9 +2,10 @@ import { clockMs } from '../../base/clock.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { largeBody } from '../../jsonrpc/body.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import type { Ack, FrameMark, SyncRequest } from '../session/gateway-session.ts';
+import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
 import { MemberSession } from '../session/member-session.ts';
-import { gapText, gotText, ReplyKind, syncedText, type WireCall, type WireReply } from '../wire.ts';
+import { gapText, gotText, ReplyKind, syncedText, type WireReply } from '../wire/to-gateway.ts';
+import type { WireCall, Word } from '../wire/to-member.ts';
 import { Errand, type ErrandOwner } from './errand.ts';
 import type { MemberOptions } from './member-options.ts';
 import { ReplyLine } from './reply-line.ts';
@@ -24,6 +25,8 @@ export interface Host {
   readonly isStale: boolean;
   /** A name for a session that no other has. */
   nextSession(): number;
+  /** Calls of a gateway have come. */
+  onCalls(count: number): void;
   /** There is something to look at. */
   wake(): void;
 }
@@ -45,11 +48,12 @@ export class Visitor implements ErrandOwner {
   #unackedSince: number | undefined;
 
   constructor(gateway: string, request: SyncRequest, host: Host) {
-    const { connection, name, id } = host.options;
+    const { connection, name, id, keeping } = host.options;
     this.#host = host;
     this.#subject = `${name}.g.${gateway}.${id}`;
     this.#session = new MemberSession(host.nextSession(), request);
-    this.#line = new ReplyLine(connection, this.#session, this.#subject, () => this.#othersLoad);
+    const load = (): number => this.#othersLoad;
+    this.#line = new ReplyLine(connection, this.#session, this.#subject, load, keeping.bytes);
   }
 
   get inFlight(): number {
@@ -75,8 +79,7 @@ export class Visitor implements ErrandOwner {
     this.#line.sendAgain();
   }
 
-  /** @param granted ticket, values and characters of each stream */
-  onAck(ack: Ack, cancelled: readonly number[], granted: readonly number[]): void {
+  onWord({ ack, cancelled, granted, drained }: Word): void {
     if (!this.#session.onAck(ack)) {
       this.askForSync();
       return;
@@ -86,6 +89,7 @@ export class Visitor implements ErrandOwner {
       const [ticket, values, characters] = granted.slice(at) as [number, number, number];
       this.#errands.get(ticket)?.grant(values, characters);
     }
+    for (const ticket of drained) this.#errands.get(ticket)?.drain();
   }
 
   onPart(mark: FrameMark, ticket: number, total: number, bytes: Uint8Array): void {
@@ -117,7 +121,7 @@ export class Visitor implements ErrandOwner {
       last = errand;
     }
     this.#run(first);
-    this.#host.wake();
+    this.#host.onCalls(calls.length);
   }
 
   onErrandOpen(errand: Errand, reply: WireReply): void {

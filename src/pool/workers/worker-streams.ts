@@ -2,8 +2,8 @@ import { clockMs } from '../../base/clock.ts';
 import type { Place } from '../../base/place.ts';
 import { cancelled, type Refusal } from '../../dispatch/limit.ts';
 import type { GroupCall } from '../../dispatch/queue/call-group.ts';
-import type { StreamSink } from '../../dispatch/streams/contract.ts';
-import type { DrainReason, OpenStream } from '../../dispatch/streams/open-stream.ts';
+import type { DrainReason, StreamSink } from '../../dispatch/streams/contract.ts';
+import type { OpenStream } from '../../dispatch/streams/open-stream.ts';
 import {
   drainWithin,
   mayFinish,

@@ -69,6 +69,7 @@ export const brokenStreams: readonly Broken[] = [
         sink.opened({
           grant: (values, characters) => flow.grant(values * 2, characters * 2),
           cancel: () => flow.cancel(),
+          drain: (reason) => flow.drain(reason),
         }),
     })),
   },
@@ -84,6 +85,7 @@ export const brokenStreams: readonly Broken[] = [
             flow.cancel();
             setImmediate(() => sink.value('1'));
           },
+          drain: (reason) => flow.drain(reason),
         }),
     })),
   },

@@ -8,6 +8,7 @@ import { RemoteMember } from '../../../src/nats/gateway/remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from '../../../src/nats/gateway/remote-pool.ts';
 import type { Heartbeat } from '../../../src/nats/heartbeat.ts';
 import { Member } from '../../../src/nats/member/member.ts';
+import { usualKeeping } from '../../../src/nats/member/member-options.ts';
 import { Subjects } from '../../../src/nats/subjects.ts';
 import { describedProcedure, describeProcedure } from '../../../src/router/document/description.ts';
 import { Router, tableOf } from '../../../src/router/router.ts';
@@ -144,6 +145,8 @@ export class Rig {
       version: '1.0.0',
       started: 0,
       load: 0,
+      gateways: 0,
+      calls: 0,
       returns: 0,
     };
     const member = new Member({
@@ -155,6 +158,7 @@ export class Rig {
       silentMs: timeoutMs,
       maxBodyBytes: 2 ** 24,
       trustsAuth: true,
+      keeping: usualKeeping,
       authenticate: undefined,
       contract: () => ({ id: heartbeat.contract, document: () => Buffer.from('[]') }),
     });

@@ -8,13 +8,21 @@ export interface Member extends Heartbeat {
   readonly standing: Standing;
   /** Milliseconds since its last heartbeat. */
   readonly silentMs: number;
+  /** Calls that it took in a second; undefined: it was not heard for long enough. */
+  readonly callsPerSecond: number | undefined;
 }
 
 interface Heard {
   readonly service: string;
   readonly heartbeat: Heartbeat;
   readonly at: number;
+  /** Since when its calls are counted, and what it had taken then. */
+  readonly from: { readonly at: number; readonly calls: number };
+  readonly callsPerSecond: number | undefined;
 }
+
+/** Calls are counted over so long at least, milliseconds: heartbeats may come one upon another. */
+const countedMs = 900;
 
 /** How long a member that is lost is still shown, milliseconds. */
 const shownMs = 60_000;
@@ -36,7 +44,14 @@ export class Members {
   }
 
   hear(service: string, heartbeat: Heartbeat, now: number): void {
-    this.#heard.set(heartbeat.id, { service, heartbeat, at: now - this.#away(now) });
+    const at = now - this.#away(now);
+    const { calls } = heartbeat;
+    let { from = { at, calls }, callsPerSecond } = this.#heard.get(heartbeat.id) ?? {};
+    if (at - from.at >= countedMs) {
+      callsPerSecond = ((calls - from.calls) * 1000) / (at - from.at);
+      from = { at, calls };
+    }
+    this.#heard.set(heartbeat.id, { service, heartbeat, at, from, callsPerSecond });
     this.#lost.delete(heartbeat.id);
   }
 
@@ -59,7 +74,7 @@ export class Members {
   list(now: number): Member[] {
     const time = now - this.#away(now);
     const members: Member[] = [];
-    for (const [id, { service, heartbeat, at }] of this.#heard) {
+    for (const [id, { service, heartbeat, at, callsPerSecond }] of this.#heard) {
       const silentMs = time - at;
       const isLate = silentMs > this.#silentMs;
       if (silentMs > shownMs || (isLate && heartbeat.state === 'draining')) {
@@ -68,7 +83,7 @@ export class Members {
       }
       if (silentMs > this.#lostMs) this.#lost.add(id);
       const standing = silentMs > this.#lostMs ? 'lost' : isLate ? 'silent' : heartbeat.state;
-      members.push({ ...heartbeat, service, standing, silentMs });
+      members.push({ ...heartbeat, service, standing, silentMs, callsPerSecond });
     }
     return members.sort((a, b) => compare(a.service, b.service) || a.started - b.started);
   }

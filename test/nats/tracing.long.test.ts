@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { trace } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { call, gateway, member, until, untilReady } from './apps.ts';
+import { describeNats, NatsServer } from './server.ts';
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const parentId = 'b7ad6b7169203331';
+
+describeNats('spans of calls over NATS', () => {
+  let server: NatsServer;
+  const exporter = new InMemorySpanExporter();
+  before(async () => {
+    server = await NatsServer.start();
+    const spanProcessors = [new SimpleSpanProcessor(exporter)];
+    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
+  });
+  after(async () => {
+    trace.disable();
+    await server.close();
+  });
+
+  test('the span of a call at its gateway has the place remote, and that of its member is below it', async (t) => {
+    const tracing = true;
+    const options = { tracing };
+    await member(t, server.url, { options });
+    const front = await gateway(t, server.url, { tracing });
+    await untilReady(front.url);
+    const traceparent = `00-${traceId}-${parentId}-01`;
+    const { result } = await call(front.url, 'who', { text: 'a' }, { traceparent });
+    assert.equal((result as { text: string }).text, 'a');
+    const calls = (): ReadableSpan[] =>
+      exporter.getFinishedSpans().filter(({ name }) => name === 'who');
+    await until(() => calls().length === 2);
+    const at = (place: string) =>
+      calls().find(({ attributes }) => attributes['tandem.place'] === place);
+    const [remote, inline] = [at('remote'), at('inline')];
+    assert.ok(remote !== undefined && inline !== undefined);
+    for (const span of [remote, inline]) assert.equal(span.spanContext().traceId, traceId);
+    assert.equal(inline.parentSpanContext?.spanId, remote.spanContext().spanId);
+    assert.equal(typeof remote.attributes['tandem.run_ms'], 'number');
+    const refused = await call(front.url, 'who', { text: 1 }, { traceparent });
+    assert.equal(refused.error?.code, -32602);
+    await until(() => calls().length === 4);
+    const failed = calls().filter(({ attributes }) => attributes['error.type'] === '-32602');
+    assert.deepEqual(failed.map(({ attributes }) => attributes['tandem.place']).sort(), [
+      'inline',
+      'remote',
+    ]);
+  });
+});

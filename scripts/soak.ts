@@ -4,12 +4,15 @@
  * given up, reloads of bad edits, and steps of the server's clock. Counts every answer and every execution, and prints a
  * table at the end. FAULT_SEED repeats a run. Exits with 1 if an answer was lost or went to another caller, if a call ran
  * twice, or if memory, threads or descriptors grew.
+ *
+ * `npm run soak -- --nats`: each fault of a cluster over NATS in its turn (test/nats/soak), counted and printed in the same way.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { findFaketime } from '../test/faults/soak/clock.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
+import { runNatsSoak } from '../test/nats/soak/run.ts';
 
 function fail(message: string): never {
   console.error(message);
@@ -25,8 +28,10 @@ const { values } = parseArgs({
     bursts: { type: 'string', default: '50' },
     clock: { type: 'boolean', default: true },
     'clock-steps': { type: 'string', default: '16' },
+    nats: { type: 'boolean', default: false },
   },
 });
+if (values.nats) process.exit(await runNatsSoak());
 const library = findFaketime();
 if (values.clock && library === undefined) {
   fail(

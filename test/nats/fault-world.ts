@@ -2,29 +2,19 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { performance } from 'node:perf_hooks';
 import { fixture, type Running, startCli } from '../cli/process.ts';
-import { call, gateway, type Served, until } from './apps.ts';
-import { NatsServer } from './server.ts';
-
-/** Milliseconds that a call of the load takes: so some are with members at any time. */
-const callMs = 20;
-
-const callers = 16;
-
-interface Ended {
-  readonly key: string;
-  /** Of its error; 0: a result. */
-  readonly code: number;
-  readonly reason: string | undefined;
-  /** The process that ran it. */
-  readonly by: number | undefined;
-}
+import { gateway, type Lifetime, type Served, until } from './apps.ts';
+import { Callers } from './callers.ts';
+import { type Counts, countsOf, type Ended } from './counts.ts';
+import { NatsServer } from './nats-server.ts';
 
 /** A member as a process of its own. */
 export interface MemberProcess {
   readonly running: Running;
   readonly pid: number;
+  /** When it said that it serves, milliseconds of this process. */
+  readonly readyAt: number;
 }
 
 /** A NATS, members in processes of their own that write a journal of what they run, a gateway, and callers. */
@@ -32,54 +22,69 @@ export class FaultWorld {
   readonly server: NatsServer;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tandem-faults-'));
   readonly #journal = join(this.#folder, 'journal');
-  readonly #t: TestContext;
-  readonly ended: Ended[] = [];
+  readonly #lifetime: Lifetime;
   front!: Served;
+  callers!: Callers;
   #members = 0;
   #keys = 0;
-  #isOver = false;
-  #load: Promise<unknown> = Promise.resolve();
 
-  private constructor(t: TestContext, server: NatsServer) {
-    this.#t = t;
+  private constructor(lifetime: Lifetime, server: NatsServer) {
+    this.#lifetime = lifetime;
     this.server = server;
     writeFileSync(this.#journal, '');
   }
 
   /** @param options of the gateway */
   static async open(
-    t: TestContext,
+    lifetime: Lifetime,
     members: number,
     options: Parameters<typeof gateway>[2] = {},
   ): Promise<{ readonly world: FaultWorld; readonly members: readonly MemberProcess[] }> {
     const server = await NatsServer.start();
-    const world = new FaultWorld(t, server);
-    t.after(async () => {
+    const world = new FaultWorld(lifetime, server);
+    lifetime.after(async () => {
       await server.close();
       rmSync(world.#folder, { recursive: true, force: true });
     });
-    world.front = await gateway(t, server.url, options);
+    world.front = await gateway(lifetime, server.url, options);
+    world.callers = world.callersOf(world.front.url);
     const started = Array.from({ length: members }, () => world.startMember());
     return { world, members: await Promise.all(started) };
   }
 
+  /** What callers of the gateway have seen. */
+  get ended(): readonly Ended[] {
+    return this.callers.ended;
+  }
+
   /** Resolves when the gateway knows it. */
-  async startMember(): Promise<MemberProcess> {
+  async startMember(env: NodeJS.ProcessEnv = {}): Promise<MemberProcess> {
     const wanted = ++this.#members;
     const args = ['serve', fixture('cluster/journal.ts'), '--nats', this.server.url, '--port', '0'];
     const running = startCli(
       [...args, '--no-supervisor', '--workers', '1', '--spare-workers', '0'],
-      {
-        JOURNAL: this.#journal,
-      },
+      { JOURNAL: this.#journal, TANDEM_MAX_INLINE_PARAMS_BYTES: '10mb', ...env },
     );
-    this.#t.after(async () => {
+    this.#lifetime.after(async () => {
       running.child.kill('SIGKILL');
       await running.exit;
     });
     await running.seen('stdout', /Ready/);
+    const readyAt = performance.now();
     await until(() => this.members >= Math.min(wanted, this.#members));
-    return { running, pid: running.child.pid ?? assert.fail('it does not run') };
+    return { running, pid: running.child.pid ?? assert.fail('it does not run'), readyAt };
+  }
+
+  /** A gateway as a process of its own. Resolves when it has found a member. */
+  async startGateway(): Promise<{ readonly running: Running; readonly url: string }> {
+    const args = ['gateway', '--nats', this.server.url, '--port', '0', '--no-supervisor'];
+    const running = startCli(args);
+    this.#lifetime.after(async () => {
+      running.child.kill('SIGKILL');
+      await running.exit;
+    });
+    const [, url = ''] = await running.seen('stdout', /(http:\S+\/rpc)/);
+    return { running, url };
   }
 
   /** Members that the gateway counts. */
@@ -92,52 +97,26 @@ export class FaultWorld {
     this.#members--;
   }
 
-  /** Callers that call one after another, until `stop`. */
-  start(): void {
-    const one = async (): Promise<void> => {
-      while (!this.#isOver) await this.#call();
-    };
-    this.#load = Promise.all(Array.from({ length: callers }, one));
+  /** Callers of a gateway. @param named how the keys of their calls begin */
+  callersOf(url: string, named = 'k'): Callers {
+    return new Callers(url, () => this.nextKey(named));
   }
 
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await this.#load;
-  }
-
-  /** Resolves when so many more calls have ended, of those that hold `like`. */
-  async more(count: number, like: (ended: Ended) => boolean = () => true): Promise<void> {
-    const from = this.ended.length;
-    await until(() => this.ended.slice(from).filter(like).length >= count);
-  }
-
-  /** Calls that ended with a code. */
-  with(code: number): readonly Ended[] {
-    return this.ended.filter((one) => one.code === code);
+  nextKey(named: string): string {
+    return `${named}${this.#keys++}`;
   }
 
   journal(): readonly string[] {
     return readFileSync(this.#journal, 'utf8').split('\n').filter(Boolean);
   }
 
-  /** Nothing ran twice, what has a result ran, and only these codes came. */
-  check(...codes: readonly number[]): void {
-    const runs = new Map<string, number>();
-    for (const line of this.journal()) runs.set(line, (runs.get(line) ?? 0) + 1);
-    for (const [line, count] of runs) assert.equal(count, 1, `${line}: ${count} times`);
-    for (const { key, code } of this.ended) {
-      assert.ok(code === 0 || codes.includes(code), `${key} ended with ${code}`);
-      if (code === 0) assert.ok(runs.has(`ran ${key}`), `${key} has a result and never ran`);
-      if (code === -32000) assert.ok(!runs.has(`ran ${key}`), `${key} was refused and ran`);
-    }
+  /** @param allowed errors that callers may see */
+  counts(...allowed: readonly string[]): Counts {
+    return countsOf(this.ended, this.journal(), allowed);
   }
 
-  async #call(): Promise<void> {
-    const key = `k${this.#keys++}`;
-    const { result, error } = await call(this.front.url, 'run', { key, ms: callMs });
-    const reason = (error?.data as { reason?: string } | undefined)?.reason;
-    this.ended.push({ key, code: error?.code ?? 0, reason, by: result as number | undefined });
-    // A refusal comes at once: who asks again at once asks for nothing else.
-    if (error !== undefined) await new Promise((resolve) => setTimeout(resolve, callMs));
+  /** Nothing ran more often than its answer says, what has a result ran, and only these errors came. */
+  check(...allowed: readonly string[]): void {
+    assert.deepEqual(this.counts(...allowed).violations, []);
   }
 }

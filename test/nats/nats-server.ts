@@ -36,7 +36,11 @@ export function findNatsServer(env: NodeJS.ProcessEnv = process.env): string | u
   return folders.map((folder) => join(folder, 'nats-server')).find(isProgram);
 }
 
-/** The signal is taken by each thread by itself, some time after it was sent. */
+/** Resolves when all threads of a process that was sent SIGSTOP stand still: each takes the signal by itself. */
+export async function untilHalted(pid: number): Promise<void> {
+  while (!isHalted(pid)) await nextTurn();
+}
+
 function isHalted(pid: number): boolean {
   const tasks = `/proc/${pid}/task`;
   try {
@@ -120,7 +124,7 @@ export class NatsServer {
   /** Halts it: its connections stay, and nobody answers. Resolves when all of its threads stand still. */
   async pause(): Promise<void> {
     process.kill(this.pid, 'SIGSTOP');
-    while (!isHalted(this.pid)) await nextTurn();
+    await untilHalted(this.pid);
   }
 
   resume(): void {

@@ -9,7 +9,7 @@ export function EventList({ events }: Pick<Figures, 'events'>) {
       <h2 id="events-title">Events</h2>
       {events.length === 0 ? (
         <p class="hint">
-          Nothing has happened yet: placements, deaths, kills and reloads are told here.
+          Nothing has happened yet: placements, deaths, kills, restarts and reloads are told here.
         </p>
       ) : (
         <ol class="events" reversed tabIndex={0} aria-label="Events, the newest first">
@@ -18,7 +18,7 @@ export function EventList({ events }: Pick<Figures, 'events'>) {
               <time dateTime={new Date(event.at).toISOString()}>
                 {timeText(new Date(event.at))}
               </time>
-              {hasProcesses && <span class="tag">process {event.process}</span>}
+              {hasProcesses && <span class="tag">{processText(event.process)}</span>}
               <span class={`tag ${isBad(event.event) ? 'warn' : ''}`}>{event.event}</span>
               <span class="event-text">{event.text}</span>
             </li>
@@ -29,6 +29,14 @@ export function EventList({ events }: Pick<Figures, 'events'>) {
   );
 }
 
+function processText(process: string): string {
+  if (process === 'ended') return 'an ended process';
+  return /^\d+$/.test(process) ? `process ${process}` : process;
+}
+
 function isBad(event: string): boolean {
-  return /lost|killed|failed|blocked|error|garbled|begins$/.test(event) && event !== 'drain-begins';
+  if (event === 'drain-begins') return false;
+  return /lost|killed|failed|blocked|error|garbled|stuck|fault|denied|silent|gone|disconnected|begins$/.test(
+    event,
+  );
 }

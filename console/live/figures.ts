@@ -1,5 +1,11 @@
 import type { RecentEvent } from '../../src/observe/recent-events.ts';
-import type { CallTotals, MetricsSnapshot, WorkerFigures } from '../../src/observe/snapshot.ts';
+import type {
+  CallTotals,
+  MemberFigures,
+  MetricsSnapshot,
+  WorkerFigures,
+} from '../../src/observe/snapshot.ts';
+import type { ThrottledCaller } from '../../src/observe/throttled-callers.ts';
 
 /** What the server answers each second. */
 export interface Figures {
@@ -8,10 +14,15 @@ export interface Figures {
   readonly snapshots: readonly Snapshot[];
   readonly placement: Readonly<Record<string, { readonly place: string; readonly reason: string }>>;
   readonly workers: readonly (WorkerFigures & { readonly process: string })[];
+  readonly members: readonly (MemberFigures & { readonly process: string })[];
+  readonly callers: readonly ThrottledCaller[];
   readonly events: readonly (RecentEvent & { readonly process: string })[];
 }
 
-export type Snapshot = Omit<MetricsSnapshot, 'workers' | 'events' | 'places'>;
+export type Snapshot = Omit<
+  MetricsSnapshot,
+  'workers' | 'events' | 'places' | 'callers' | 'members'
+>;
 
 /** Upper bounds of the buckets of a histogram, seconds: those of src/observe/histogram.ts. */
 const bounds = [

@@ -2,9 +2,11 @@ import { useEffect } from 'preact/hooks';
 import { bytesText, msText, numberText } from '../parts/figures-text.ts';
 import { headers } from '../state/headers.ts';
 import { Refused } from '../views/refused.tsx';
+import { CallerTable } from './caller-table.tsx';
 import { Chart, type Line } from './chart.tsx';
 import { EventList } from './event-list.tsx';
 import { type Figures, sumCounter, sumGauge } from './figures.ts';
+import { MemberTable } from './member-table.tsx';
 import { live, poll } from './poll.ts';
 import { ProcedureTable } from './procedure-table.tsx';
 import { ProcessTable } from './process-table.tsx';
@@ -67,6 +69,8 @@ export function LiveView() {
       </div>
       <WorkerTable workers={figures.workers} />
       <ProcedureTable rows={samples.rows} placement={figures.placement} />
+      <CallerTable callers={figures.callers} />
+      <MemberTable {...figures} />
       <ProcessTable figures={figures} />
       <EventList events={figures.events} />
     </div>
@@ -104,6 +108,9 @@ function Tiles({
     ['members', numberText(sumGauge(figures, 'remoteMembers'))],
     ['with members', numberText(sumGauge(figures, 'remoteInFlight'))],
     ['wait for members', numberText(sumGauge(figures, 'remoteQueued'))],
+    ['sent again', numberText(sumCounter(figures, 'remoteRequeued'))],
+    ['lost with members', numberText(sumCounter(figures, 'remoteLost'))],
+    ['returns to NATS', numberText(sumCounter(figures, 'natsReconnects'))],
   ];
   return (
     <dl class="tiles">

@@ -29,7 +29,7 @@ async function ask(): Promise<void> {
       return;
     }
     const message = messageOf(body as never) ?? `the server answered ${response.status}`;
-    live.value = { state: 'failed', message, isRefusal: response.status === 403 };
+    live.value = { state: 'failed', message, isRefusal: [401, 403].includes(response.status) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     live.value = { state: 'failed', message, isRefusal: false };

@@ -18,7 +18,7 @@ export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Prom
   );
   reloadOnHangUp(() => void supervisor.reload());
   process.on('SIGUSR2', () => void supervisor.replace());
-  surviveOwnFaults(service.log);
+  surviveOwnFaults(supervisor.log);
   try {
     const report = await supervisor.start();
     if (report !== undefined) printBanner(report.banner);

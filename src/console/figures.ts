@@ -1,6 +1,7 @@
 import { inTurns } from '../base/turns.ts';
 import { mostEvents } from '../observe/recent-events.ts';
 import { addTotals, type CallTotals, type MetricsSnapshot } from '../observe/snapshot.ts';
+import { joinThrottled } from '../observe/throttled-callers.ts';
 import { ShownProcedures } from './shown-procedures.ts';
 
 /** Where the figures come from. */
@@ -19,6 +20,9 @@ const keptMs = 1000;
 
 /** Rows that are written in one turn of the event loop: less than a millisecond. */
 const perTurn = 50;
+
+/** Most members that are listed: their number is among the gauges. */
+const mostMembers = 200;
 
 /** The name of the row that sums up the procedures which are not shown. No procedure's name has parentheses. */
 const restProcedures = '(rest)';
@@ -68,7 +72,11 @@ export class Figures {
       .flatMap(({ process, events: own }) => own.map((event) => ({ process, ...event })))
       .sort((a, b) => a.at - b.at)
       .slice(-mostEvents);
-    const rest = JSON.stringify({ workers, events }).slice(1);
+    const callers = joinThrottled(snapshots.map(({ callers: own }) => own));
+    const members = snapshots
+      .flatMap(({ process, members: own }) => own.map((member) => ({ process, ...member })))
+      .slice(0, mostMembers);
+    const rest = JSON.stringify({ workers, members, callers, events }).slice(1);
     const head = JSON.stringify({ at: Date.now(), state: this.#source.state }).slice(0, -1);
     return `${head},"snapshots":[${texts.join()}],"placement":{${placement.join()}},${rest}`;
   }
@@ -76,9 +84,18 @@ export class Figures {
 
 /** One snapshot with the rows of `shown` and one row for all others, so that its sums stay what they are. */
 async function snapshotText(
-  { calls, workers: _workers, events: _events, places: _places, ...others }: MetricsSnapshot,
+  snapshot: MetricsSnapshot,
   shown: ReadonlySet<string>,
 ): Promise<string> {
+  const {
+    calls,
+    workers: _w,
+    events: _e,
+    places: _p,
+    callers: _c,
+    members: _m,
+    ...others
+  } = snapshot;
   const rows: string[] = [];
   let rest: CallTotals | undefined;
   await inTurns(calls, perTurn, (row) => {

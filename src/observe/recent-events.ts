@@ -42,10 +42,47 @@ const kept: ReadonlySet<string> = new Set<LogEvent>([
   'connection-limit-begins',
   'connection-limit-ends',
   'drain-begins',
+  'process-lost',
+  'process-stuck',
+  'process-start-retried',
+  'process-replacing',
+  'process-replaced',
+  'process-replace-failed',
+  'process-stop-failed',
+  'process-message-ignored',
+  'reload-superseded',
+  'reload-incomplete',
+  'supervisor-fault',
+  'nats-disconnected',
+  'nats-reconnected',
+  'nats-denied',
+  'nats-fault',
+  'member-joined',
+  'member-silent',
+  'member-back',
+  'member-left',
+  'member-gone',
+  'contracts-differ',
+  'procedure-shadowed',
 ]);
 
 /** The fields that are shown. Others may hold a stack, a path or what a handler said. */
-const shown = ['method', 'place', 'reason', 'group', 'count', 'times', 'calls', 'ms'] as const;
+const shown = [
+  'process',
+  'method',
+  'place',
+  'reason',
+  'group',
+  'member',
+  'version',
+  'code',
+  'signal',
+  'retryMs',
+  'count',
+  'times',
+  'calls',
+  'ms',
+] as const;
 
 /** The last events of one process: a tee on its log. */
 export class RecentEvents {

@@ -1,6 +1,7 @@
 import { addHistograms, type HistogramTotals } from './histogram.ts';
 import type { CounterName, GaugeName } from './metric-table.ts';
 import type { RecentEvent } from './recent-events.ts';
+import type { ThrottledCaller } from './throttled-callers.ts';
 
 /** The calls of one procedure in one place, since the process started. */
 export interface CallTotals {
@@ -63,6 +64,25 @@ export interface WorkerFigures {
   readonly running: { readonly procedure: string; readonly ms: number } | null;
 }
 
+/** One member of a service on another machine, as a gateway sees it now. */
+export interface MemberFigures {
+  readonly service: string;
+  readonly id: string;
+  readonly version: string;
+  /** `ready`, `draining`, `silent`, `hung`, or `new`: what it serves is not known yet. */
+  readonly state: string;
+  /** Procedures that it serves. */
+  readonly procedures: number;
+  /** Calls and streams of this gateway that are with it, and calls of other gateways as it has told last. */
+  readonly inFlight: number;
+  readonly streams: number;
+  readonly othersLoad: number;
+  /** Calls that were with it of which nobody knows whether they ran. */
+  readonly lost: number;
+  /** When it started, Unix milliseconds. */
+  readonly started: number;
+}
+
 /** The figures of one process at one moment. A JSON value: it is sent to the process that renders it. */
 export interface MetricsSnapshot {
   /** The name of the process within its service: the label `process` of its gauges. */
@@ -80,6 +100,10 @@ export interface MetricsSnapshot {
   readonly workers: readonly WorkerFigures[];
   /** The last events of its log, the oldest first; kept where the option `console` is on. */
   readonly events: readonly RecentEvent[];
+  /** Who was refused of late because of too much; kept where the option `console` is on. */
+  readonly callers: readonly ThrottledCaller[];
+  /** Of a gateway. None where the process has ended. */
+  readonly members: readonly MemberFigures[];
 }
 
 /** The counters and call totals of several processes, summed. */

@@ -17,6 +17,8 @@ export interface AdmissionOptions {
   readonly deadlines: DeadlineSweep;
   /** undefined: callers are not told apart. */
   readonly gate: CallerGate | undefined;
+  /** Told of each request that is refused for what all callers have in flight. */
+  readonly onThrottled: (scope: RequestScope, cause: 'full') => void;
 }
 
 /** Decides for each request whether it runs, and counts the requests in flight. */
@@ -31,9 +33,12 @@ export class Admission {
    * Runs the request, or refuses it: where too many are in flight, or where the verdict on its caller is a refusal.
    */
   enter(request: ServiceRequest): Reply | Promise<Reply> {
-    const { gate } = this.#options;
-    if (this.#isFull) return this.#refuse(request, tooManyInFlight());
+    const { gate, onThrottled } = this.#options;
     const { scope } = request;
+    if (this.#isFull) {
+      onThrottled(scope, 'full');
+      return this.#refuse(request, tooManyInFlight());
+    }
     const verdict = gate === undefined ? scope.verdict : gate.verdictOf(scope);
     if (verdict === undefined) return this.#run(request);
     const reply = this.#runBehind(verdict, request);

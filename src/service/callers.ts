@@ -8,12 +8,13 @@ import {
   weightBy,
 } from '../dispatch/caller-key.ts';
 import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
-import { CallerGate } from '../dispatch/quota/caller-gate.ts';
+import { CallerGate, type CallerGateOptions } from '../dispatch/quota/caller-gate.ts';
 import { isLimited, type RateLimit, type RateLimitStore } from '../dispatch/quota/rate-limit.ts';
 import { TokenBuckets } from '../dispatch/quota/token-buckets.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
+import type { ThrottleCause } from '../observe/throttled-callers.ts';
 
 /** The options that tell callers apart. Code may give a function or a store where the table of options takes text. */
 export interface CallerOptions {
@@ -54,14 +55,18 @@ export interface Callers {
   readonly gate: CallerGate | undefined;
 }
 
-/** @throws StartupError where `weightOf` is no function */
+/**
+ * @param onThrottled told of each request that a caller's own limit refuses
+ * @throws StartupError where `weightOf` is no function
+ */
 export function createCallers(
   config: Config,
   { fairBy = config.fairBy, rateLimit, weightOf }: CallerOptions,
   log: Log,
+  onThrottled: (scope: RequestScope, cause: ThrottleCause) => void,
 ): Callers {
   const keys = new CallerKeys(fairBy, faultOf('fairBy', log));
-  const gate = createGate(config, keys, rateLimit, log);
+  const gate = createGate(config, keys, rateLimit, log, onThrottled);
   return { shares: createShares(keys, weightOf, log), gate };
 }
 
@@ -84,6 +89,7 @@ function createGate(
   keys: CallerKeys,
   rateLimit: CallerOptions['rateLimit'],
   log: Log,
+  onRefused: CallerGateOptions['onRefused'],
 ): CallerGate | undefined {
   const isRated = isLimited(config.rateLimit);
   if (!isRated && config.maxInFlightPerCaller === 0) return undefined;
@@ -94,6 +100,7 @@ function createGate(
     limit: config.rateLimit,
     store: isRated ? (store ?? new TokenBuckets(config.rateLimit)) : undefined,
     onFault: faultOf('rateLimit.store', log),
+    onRefused,
   });
 }
 

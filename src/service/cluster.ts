@@ -8,6 +8,7 @@ import type { NatsConnection } from '../nats/connection/connection.ts';
 import { lessLoadedOfTwo } from '../nats/gateway/choose.ts';
 import { Gateway, type GatewayState } from '../nats/gateway/gateway.ts';
 import type { Log } from '../observe/log.ts';
+import type { MemberFigures } from '../observe/snapshot.ts';
 import { Router, replaceTable, sourcesOf, tableOf, versionOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
 import type { Procedure } from '../router/types.ts';
@@ -108,6 +109,13 @@ export class Cluster {
       requeued: sum(({ executor }) => executor.counters.requeued),
       lost: sum(({ executor }) => executor.counters.lost),
     };
+  }
+
+  /** Each member of each service, those that are silent or go among them. */
+  members(): readonly MemberFigures[] {
+    return this.#gateways.flatMap((gateway, at) =>
+      gateway.figures().map((one) => ({ service: this.#options.config.service[at] ?? '', ...one })),
+    );
   }
 
   /** Where calls of a procedure that members serve go; undefined: this process serves it. */

@@ -20,6 +20,8 @@ export interface ObservationOptions {
   readonly log: Log;
   /** Called with how long each call was in its handler, microseconds. */
   readonly onRun?: ((scope: RequestScope, us: number) => void) | undefined;
+  /** Told of each call that found no room. */
+  readonly onThrottled?: ((scope: RequestScope, cause: 'queue') => void) | undefined;
 }
 
 /** Labels of calls that have no procedure. No procedure's name has parentheses. */
@@ -45,11 +47,14 @@ export class Observation implements CallObserver {
   failedReloads = 0;
   readonly #tell: ((event: CallEvent) => void) | undefined;
   readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
+  readonly #onThrottled: ObservationOptions['onThrottled'];
   readonly #shedding: Episode;
   readonly #logStream: CallObserver['onStreamEnd'];
 
-  constructor({ metrics, accessLog: logsCalls, tracing, onCall, log, onRun }: ObservationOptions) {
+  constructor(options: ObservationOptions) {
+    const { metrics, accessLog: logsCalls, tracing, onCall, log, onRun } = options;
     this.#onRun = onRun;
+    this.#onThrottled = options.onThrottled;
     this.counters = metrics ? new CallCounters() : undefined;
     const logStream = logsCalls ? streamLog(log) : undefined;
     this.#logStream =
@@ -88,7 +93,10 @@ export class Observation implements CallObserver {
     this.counters?.record(call.procedure.name, code, place, waitUs, runUs);
     call.scope.watcher?.onCallEnd(code, runUs);
     // Only a call that never ran was refused: a procedure may throw the same code itself.
-    if (code === ErrorCode.Overloaded && runUs === neverRan) this.#noteShed();
+    if (code === ErrorCode.Overloaded && runUs === neverRan) {
+      this.#onThrottled?.(call.scope, 'queue');
+      this.#noteShed();
+    }
     // A call that has opened a stream goes on: its span ends with the stream.
     if (call.sink !== undefined && code === 0) call.trace?.opened(place, waitUs, runUs);
     else call.trace?.end(code, place, waitUs, runUs);

@@ -9,6 +9,7 @@ import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { toObservers } from '../observe/call-event.ts';
 import { createLog, type LazyLog, type Log } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
+import { type ThrottleCause, ThrottledCallers } from '../observe/throttled-callers.ts';
 import { CountersByGroup } from '../pool/stats.ts';
 import { Admission } from './admission.ts';
 import { configOfCallers, createCallers } from './callers.ts';
@@ -67,12 +68,15 @@ export function createParts(options: DispatcherOptions): Parts {
   const untold = givenLog ?? (ownLog as Log);
   const log = config.console ? recent.tee(untold) : untold;
   const observers = toObservers(onCall, 'option onCall');
-  const { shares, gate } = createCallers(config, { fairBy, rateLimit, weightOf }, log);
+  const throttled = config.console ? new ThrottledCallers() : undefined;
+  const onThrottled = (scope: RequestScope, cause: ThrottleCause): void =>
+    throttled?.note(shares.keyOf(scope), cause);
+  const { shares, gate } = createCallers(config, { fairBy, rateLimit, weightOf }, log, onThrottled);
   const onRun =
     config.rateLimit.costMs === 0
       ? undefined
       : (scope: RequestScope, us: number) => gate?.noteRun(scope, us);
-  const observation = new Observation({ ...config, log, onCall: observers, onRun });
+  const observation = new Observation({ ...config, log, onCall: observers, onRun, onThrottled });
   const deadlines = new DeadlineSweep();
   const streamCount = { open: 0 };
   const streams = new OpenStreams(config, deadlines, streamCount, observation);
@@ -99,9 +103,16 @@ export function createParts(options: DispatcherOptions): Parts {
     ...shared,
     ownLog,
     serving,
-    admission: new Admission({ maxInFlight, serving, observer: observation, deadlines, gate }),
+    admission: new Admission({
+      maxInFlight,
+      serving,
+      observer: observation,
+      deadlines,
+      gate,
+      onThrottled,
+    }),
     metrics: config.metrics
-      ? new Metrics({ ...shared, serving, recentEvents: recent.list })
+      ? new Metrics({ ...shared, serving, recentEvents: recent.list, throttled })
       : undefined,
     tracing: config.tracing ? loadTracing() : undefined,
     onBatch: gate && ((scope, calls) => gate.noteBatch(scope, calls)),

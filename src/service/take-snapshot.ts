@@ -14,6 +14,7 @@ import type {
   PlacedProcedure,
   WorkerFigures,
 } from '../observe/snapshot.ts';
+import type { ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { CountersByGroup, PoolCounters, WorkerStats } from '../pool/stats.ts';
 import type { Cluster } from './cluster.ts';
 import type { FrontEndBlockers } from './front-end-blockers.ts';
@@ -39,6 +40,8 @@ export interface SnapshotSource {
   readonly cluster: Cluster | undefined;
   readonly processGauges: ProcessGauges;
   readonly recentEvents: readonly RecentEvent[];
+  /** undefined: nobody looks at who is refused. */
+  readonly throttled: ThrottledCallers | undefined;
   /** undefined: no server listens. */
   readonly connections: ConnectionFigures | undefined;
 }
@@ -82,6 +85,8 @@ function assemble(
     places,
     workers: workersOf(source),
     events: source.recentEvents,
+    callers: source.throttled?.list() ?? [],
+    members: source.cluster?.members() ?? [],
     groups: poolCounters.groups.map((group) => ({
       group,
       counters: poolCountersOf(poolCounters.of(group)),

@@ -6,10 +6,12 @@ import type {
   Counters,
   Gauges,
   GroupFigures,
+  MemberFigures,
   MetricsSnapshot,
   PlacedProcedure,
   WorkerFigures,
 } from '../observe/snapshot.ts';
+import { type ThrottledCaller, throttleCauses } from '../observe/throttled-callers.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,7 +30,8 @@ export function isAmount(value: unknown): value is number {
  */
 export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   if (!isFields(value)) return undefined;
-  const { process, calls, counters, blocked, gauges, places, groups, workers, events } = value;
+  const { process, calls, counters, blocked, gauges, places } = value;
+  const { groups, workers, events, callers, members } = value;
   if (typeof process !== 'string' || !isFields(counters)) return undefined;
   if (!Array.isArray(calls) || !calls.every(isCallTotals)) return undefined;
   if (gauges !== undefined && !isFields(gauges)) return undefined;
@@ -44,6 +47,8 @@ export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
     groups: Array.isArray(groups) ? groups.filter(isFields).flatMap(groupOf) : [],
     workers: Array.isArray(workers) ? workers.filter(isWorker) : [],
     events: Array.isArray(events) ? events.filter(isEvent) : [],
+    callers: Array.isArray(callers) ? callers.filter(isThrottled) : [],
+    members: Array.isArray(members) ? members.filter(isMember) : [],
   };
 }
 
@@ -112,6 +117,23 @@ function isEvent(value: unknown): value is RecentEvent {
   if (!isFields(value)) return false;
   const { at, event, text } = value;
   return isAmount(at) && typeof event === 'string' && typeof text === 'string';
+}
+
+function isThrottled(value: unknown): value is ThrottledCaller {
+  if (!isFields(value) || !isFields(value.refused)) return false;
+  const { key, refused, since, last } = value;
+  const counts = throttleCauses.map((cause) => refused[cause]);
+  return typeof key === 'string' && [since, last, ...counts].every(isAmount);
+}
+
+function isMember(value: unknown): value is MemberFigures {
+  if (!isFields(value)) return false;
+  const { service, id, version, state, procedures, inFlight, streams, othersLoad, lost, started } =
+    value;
+  return (
+    [service, id, version, state].every((text) => typeof text === 'string') &&
+    [procedures, inFlight, streams, othersLoad, lost, started].every(isAmount)
+  );
 }
 
 function isHistogram(value: unknown): value is HistogramTotals {

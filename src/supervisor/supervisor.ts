@@ -1,6 +1,7 @@
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
+import { RecentEvents } from '../observe/recent-events.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 import { endingMs } from './ending.ts';
 import { freePorts } from './free-ports.ts';
@@ -24,7 +25,8 @@ export interface SupervisorOptions {
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #tally = new Tally();
+  readonly #recent = new RecentEvents();
+  readonly #tally = new Tally(() => this.#recent.list);
   #slots: readonly Slot[] = [];
   /** Reloads and replacements, one at a time: the other processes serve meanwhile. */
   #rolling: Promise<void> = Promise.resolve();
@@ -33,7 +35,14 @@ export class Supervisor {
   #isStopping = false;
 
   constructor(options: SupervisorOptions) {
-    this.#options = options;
+    const { config, log } = options;
+    // The console of every process tells of them.
+    this.#options = config.console ? { ...options, log: this.#recent.tee(log) } : options;
+  }
+
+  /** Where the supervisor tells what happens. */
+  get log(): Log {
+    return this.#options.log;
   }
 
   /**

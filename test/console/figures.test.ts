@@ -29,6 +29,8 @@ function snapshot(calls: readonly CallTotals[], process = '0'): MetricsSnapshot 
       },
     ],
     events: [{ at: 2, event: 'ready', text: `of ${process}` }],
+    callers: [],
+    members: [],
   };
 }
 

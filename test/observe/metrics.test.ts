@@ -17,7 +17,14 @@ import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
 import { Exposition } from './exposition.ts';
 
 /** What a process that has ended has not. */
-const noFigures = { gauges: undefined, places: [], workers: [], events: [] } as const;
+const noFigures = {
+  gauges: undefined,
+  places: [],
+  workers: [],
+  events: [],
+  callers: [],
+  members: [],
+} as const;
 
 function countersOf(value: number): Counters {
   return Object.fromEntries(Object.keys(counterTable).map((name) => [name, value])) as Counters;
@@ -36,6 +43,8 @@ function snapshot(process: string, fill: (counters: CallCounters) => void): Metr
     groups: [],
     workers: [],
     events: [],
+    callers: [],
+    members: [],
   };
 }
 

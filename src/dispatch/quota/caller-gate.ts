@@ -15,6 +15,8 @@ export interface CallerGateOptions {
   readonly store: RateLimitStore | undefined;
   /** Told of what a store throws. */
   readonly onFault: (error: unknown) => void;
+  /** Told of each request that is refused here, and which of the two limits it was. */
+  readonly onRefused: (scope: RequestScope, cause: 'rate' | 'inFlight') => void;
 }
 
 /**
@@ -74,6 +76,7 @@ export class CallerGate {
     const { keys, maxInFlight, store } = this.#options;
     const key = keys.keyOf(scope);
     if (maxInFlight > 0 && (this.#inFlight.get(key) ?? 0) >= maxInFlight) {
+      this.#options.onRefused(scope, 'inFlight');
       return { refusal: tooManyInFlight() };
     }
     // Before the store is asked, which may take a while: many at once must not all find room.
@@ -98,9 +101,9 @@ export class CallerGate {
       const quota = calls * burstSeconds;
       scope.rateNotice = { quota, windowSeconds: burstSeconds, left, resetMs };
     }
-    return retryAfterMs > 0
-      ? { refusal: errorOutcome(ErrorCode.Overloaded, { retryAfterMs }) }
-      : { refusal: undefined, authText: scope.authText };
+    if (retryAfterMs <= 0) return { refusal: undefined, authText: scope.authText };
+    this.#options.onRefused(scope, 'rate');
+    return { refusal: errorOutcome(ErrorCode.Overloaded, { retryAfterMs }) };
   }
 
   /** A store that fails must not take the service with it. */

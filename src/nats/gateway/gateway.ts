@@ -8,7 +8,7 @@ import type { SessionStart } from '../session/gateway-session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
 import { mergedProcedures, type ServedContract } from './catalog.ts';
 import { Contracts } from './contracts.ts';
-import { RemoteMember } from './remote-member.ts';
+import { type MemberStats, RemoteMember } from './remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
 
 export interface GatewayOptions extends RemotePoolOptions {
@@ -102,6 +102,11 @@ export class Gateway {
       if (condition === 'up' && heartbeat.state === 'ready' && procedures !== undefined) count++;
     }
     return count;
+  }
+
+  /** How each member is, and what is with it. */
+  figures(): readonly MemberStats[] {
+    return Array.from(this.#members.values(), (member) => member.stats());
   }
 
   /** Resolves when the first members have told what they serve, or after `ms`. */

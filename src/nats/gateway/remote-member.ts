@@ -31,6 +31,24 @@ export interface RemoteOwner {
   onLost(calls: number): void;
 }
 
+/** One member as a gateway sees it. */
+export interface MemberStats {
+  readonly id: string;
+  readonly version: string;
+  /** `new`: what it serves is not known yet. */
+  readonly state: 'ready' | 'draining' | 'silent' | 'hung' | 'new';
+  /** Procedures that it serves. */
+  readonly procedures: number;
+  /** Calls and streams of this gateway that are with it; calls of others, as it has told last. */
+  readonly inFlight: number;
+  readonly streams: number;
+  readonly othersLoad: number;
+  /** Calls of which nobody knows whether they ran. */
+  readonly lost: number;
+  /** When it started, Unix milliseconds. */
+  readonly started: number;
+}
+
 /** `up`: it is heard of; `silent`: it gets no new calls; `hung`: its calls were given up. */
 export type MemberCondition = 'up' | 'silent' | 'hung';
 
@@ -46,6 +64,7 @@ export class RemoteMember implements LinkOwner {
   procedures: ReadonlyMap<string, Procedure> | undefined;
   /** Calls that it has of others, as it has told last. */
   othersLoad = 0;
+  #lost = 0;
   readonly #owner: RemoteOwner;
   readonly #sent = new SentCalls();
   readonly streams: RemoteStreams;
@@ -74,6 +93,22 @@ export class RemoteMember implements LinkOwner {
 
   get isBusy(): boolean {
     return this.#sent.size > 0 || this.streams.size > 0;
+  }
+
+  stats(): MemberStats {
+    const { condition, heartbeat, procedures } = this;
+    const known = procedures === undefined ? 'new' : heartbeat.state;
+    return {
+      id: this.id,
+      version: heartbeat.version,
+      state: condition === 'up' ? known : condition,
+      procedures: procedures?.size ?? 0,
+      inFlight: this.inFlight,
+      streams: this.streams.size,
+      othersLoad: this.othersLoad,
+      lost: this.#lost,
+      started: heartbeat.started,
+    };
   }
 
   /** See {@link LinkOwner}. */
@@ -205,7 +240,7 @@ export class RemoteMember implements LinkOwner {
       return;
     }
     if (kind === ReplyKind.lost) {
-      this.#owner.onLost(1);
+      this.#noteLost(1);
       item.refuse(lostCall(item.call, 'connection'), (clockMs() - sent.sentAt) * 1000);
     } else if (kind === ReplyKind.notRun && this.#owner.mayGoElsewhere(item, code, this)) {
       unstarted.push(sent);
@@ -274,7 +309,12 @@ export class RemoteMember implements LinkOwner {
 
   #lose(reason: LossReason, isMeant: (sent: SentCall) => boolean): void {
     const calls = this.#sent.lose(reason, clockMs(), isMeant);
-    if (calls > 0) this.#owner.onLost(calls);
+    if (calls > 0) this.#noteLost(calls);
+  }
+
+  #noteLost(calls: number): void {
+    this.#lost += calls;
+    this.#owner.onLost(calls);
   }
 }
 

@@ -9,6 +9,17 @@ import { ask, call, failuresOf, Load, where, wrongAnswer } from './load.ts';
 const cli = CompiledCli.suite();
 const { folder } = cli;
 
+/** What the console tells of the supervisor, the oldest first. */
+async function told(url: string): Promise<readonly (readonly [string, string])[]> {
+  const response = await fetch(new URL('/console/figures', url));
+  const { events } = (await response.json()) as {
+    events: readonly { process: string; event: string; text: string }[];
+  };
+  return events
+    .filter(({ process }) => process === 'supervisor')
+    .map(({ event, text }) => [event, text]);
+}
+
 describe('the supervisor', () => {
   test('keeps one process, too: what no call may end, the next process ends', async (t) => {
     const { server, url } = await cli.serveFor(t, [service]);
@@ -41,6 +52,15 @@ describe('the supervisor', () => {
     assert.match(String(end?.detail), /its main thread was stuck for 2000 ms/);
     assert.ok(!isAlive(first));
     assert.notEqual(await where(url), first);
+    // The console tells of it, too.
+    assert.deepEqual(await told(url), [
+      ['process-stuck', 'a server process does not answer: it is killed'],
+      [
+        'process-lost',
+        'a server process ended: another takes its place · signal: SIGKILL · retryMs: 0',
+      ],
+      ['process-replaced', 'a server process has taken over'],
+    ]);
   });
 
   test('waits longer and longer where a process can not be started again, and goes on trying', async (t) => {
@@ -58,6 +78,9 @@ describe('the supervisor', () => {
     rmSync(BROKEN);
     await logged(server, /has taken over/);
     assert.notEqual(await where(url), first);
+    const crashes = (await told(url)).filter(([event]) => event === 'process-lost');
+    assert.match(crashes[0]?.[1] ?? '', /· signal: SIGKILL · retryMs: 0$/);
+    assert.match(crashes[4]?.[1] ?? '', /· code: 1 · retryMs: 200$/);
   });
 
   test('replaces a process with stuck threads: the next is ready before the old one ends', async (t) => {

@@ -1,11 +1,19 @@
 import { useContext } from 'preact/hooks';
 import type { Draft } from '../schema/draft.ts';
 import { emptyDraft, toPointerPart } from '../schema/draft.ts';
-import { type JsonSchema, kindOf, type Placed, resolve } from '../schema/resolve.ts';
+import { type JsonSchema, type Kind, kindOf, type Placed, resolve } from '../schema/resolve.ts';
 import { FaultsOfForm, type FieldProps, fieldId } from './contract.ts';
 import { ChoiceInput, JsonInput, NumberInput, SwitchInput, TextInput } from './inputs.tsx';
 import { ListField, TupleField } from './list-field.tsx';
 import { VariantField } from './variant-field.tsx';
+
+/** Fields below this are written as JSON: a schema that requires itself has no last one. */
+const deepestField = 16;
+const inJson: Kind = { kind: 'json' };
+
+function depthOf(path: string): number {
+  return path.split('/').length;
+}
 
 /** A value of any schema, with its label, what it must be and what is wrong with it. */
 function Field(props: FieldProps) {
@@ -13,7 +21,7 @@ function Field(props: FieldProps) {
   const fault = useContext(FaultsOfForm).get(path);
   const { schema, root } = resolve(placed);
   const own = { ...schema, ...placed.schema };
-  const kind = kindOf(schema);
+  const kind = depthOf(path) > deepestField ? inJson : kindOf(schema);
   const id = fieldId(path);
   const hint = hintOf(own);
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');

@@ -1,4 +1,6 @@
-import { type Draft, Unparsed } from '../schema/draft.ts';
+import { useMemo } from 'preact/hooks';
+import { isMoreThanNumber } from '../json/raw.ts';
+import { type Draft, textOfDraft, Unparsed } from '../schema/draft.ts';
 import type { JsonSchema } from '../schema/resolve.ts';
 
 export interface InputProps {
@@ -51,9 +53,11 @@ export function TextInput(props: InputProps) {
 export function NumberInput(props: InputProps) {
   const { value, onChange, schema } = props;
   const take = (text: string): void => {
-    if (text.trim() === '') onChange(undefined);
+    const typed = text.trim();
+    if (typed === '') onChange(undefined);
     // What is no number stays as it was typed: the check says so.
-    else onChange(/^\s*-?\d+(\.\d+)?([eE][+-]?\d+)?\s*$/.test(text) ? Number(text) : text);
+    else if (!/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(typed)) onChange(text);
+    else onChange(isMoreThanNumber(typed) ? new Unparsed(typed) : Number(typed));
   };
   return (
     <input
@@ -62,10 +66,15 @@ export function NumberInput(props: InputProps) {
       inputMode={schema.type === 'integer' ? 'numeric' : 'decimal'}
       autocomplete="off"
       placeholder={exampleOf(schema)}
-      defaultValue={typeof value === 'string' || typeof value === 'number' ? String(value) : ''}
+      defaultValue={numberText(value)}
       onInput={(event) => take(event.currentTarget.value)}
     />
   );
+}
+
+function numberText(value: Draft): string {
+  if (value instanceof Unparsed) return value.text;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
 export function SwitchInput(props: InputProps) {
@@ -83,8 +92,19 @@ export function SwitchInput(props: InputProps) {
 }
 
 export function ChoiceInput(props: InputProps & { readonly values: readonly unknown[] }) {
-  const { value, values, onChange } = props;
-  const at = values.findIndex((one) => JSON.stringify(one) === JSON.stringify(value));
+  const { value, values, onChange, schema } = props;
+  const text = JSON.stringify(value);
+  const at = values.findIndex((one) => one === value || JSON.stringify(one) === text);
+  // There may be thousands, which stay while other fields change.
+  const options = useMemo(
+    () =>
+      values.map((one, index) => (
+        <option key={index} value={String(index)}>
+          {typeof one === 'string' ? one : JSON.stringify(one)}
+        </option>
+      )),
+    [schema.enum, schema.anyOf, schema.oneOf, schema.const],
+  );
   return (
     <select
       {...stateOf(props)}
@@ -92,11 +112,7 @@ export function ChoiceInput(props: InputProps & { readonly values: readonly unkn
       onChange={(event) => onChange(values[Number(event.currentTarget.value)])}
     >
       {at === -1 && <option value="-1">choose</option>}
-      {values.map((one, index) => (
-        <option key={JSON.stringify(one)} value={String(index)}>
-          {typeof one === 'string' ? one : JSON.stringify(one)}
-        </option>
-      ))}
+      {options}
     </select>
   );
 }
@@ -104,8 +120,7 @@ export function ChoiceInput(props: InputProps & { readonly values: readonly unkn
 /** A value of which the schema says too little for a form. */
 export function JsonInput(props: InputProps) {
   const { value, onChange } = props;
-  const text =
-    value instanceof Unparsed ? value.text : value === undefined ? '' : JSON.stringify(value);
+  const text = value instanceof Unparsed ? value.text : textOfDraft(value);
   const take = (typed: string): void =>
     onChange(typed.trim() === '' ? undefined : new Unparsed(typed));
   return (

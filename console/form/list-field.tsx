@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import { type Draft, emptyDraft } from '../schema/draft.ts';
 import type { JsonSchema, Placed } from '../schema/resolve.ts';
 import type { HoldsFields } from './contract.ts';
@@ -14,11 +15,12 @@ interface ListProps extends HoldsFields {
 export function ListField({ Field, label, path, placed, value, items, onChange }: ListProps) {
   const list = Array.isArray(value) ? (value as Draft[]) : [];
   const itemPlaced = { schema: items, root: placed.root };
+  const keys = useKeys(list.length);
   return (
     <>
       {list.map((item, index) => (
         <Field
-          key={index}
+          key={keys[index]}
           label={`${index}`}
           path={`${path}/${index}`}
           placed={itemPlaced}
@@ -29,7 +31,10 @@ export function ListField({ Field, label, path, placed, value, items, onChange }
             <button
               type="button"
               class="quiet"
-              onClick={() => onChange(list.filter((_, at) => at !== index))}
+              onClick={() => {
+                keys.splice(index, 1);
+                onChange(list.filter((_, at) => at !== index));
+              }}
             >
               Remove
               <span class="unseen">
@@ -51,6 +56,15 @@ export function ListField({ Field, label, path, placed, value, items, onChange }
       </div>
     </>
   );
+}
+
+/** A key for each item that stays its own where an item before it goes: some controls know what was typed into them. */
+function useKeys(length: number): number[] {
+  const last = useRef(0);
+  const keys = useRef<number[]>([]).current;
+  while (keys.length < length) keys.push(++last.current);
+  keys.length = length;
+  return keys;
 }
 
 interface TupleProps extends Omit<ListProps, 'items' | 'label'> {

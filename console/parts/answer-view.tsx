@@ -1,3 +1,5 @@
+import { useMemo } from 'preact/hooks';
+import { type Reply, repliesIn } from '../json/replies.ts';
 import type { Answer, Exchange } from '../state/exchanges.ts';
 import { CopyButton } from './copy-button.tsx';
 import { DataTable } from './data-table.tsx';
@@ -7,7 +9,7 @@ import { StreamView } from './stream-view.tsx';
 
 /** What a request came to. */
 export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
-  const { answer, state, failure, stop, kind } = exchange;
+  const { answer, state, failure, stop, kind, values } = exchange;
   return (
     <section class="answer" aria-label="Answer" data-state={state}>
       <div class="answer-head">
@@ -25,12 +27,12 @@ export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
       </div>
       {failure !== undefined && (
         <p class="fault" role="alert">
-          No answer: {failure}
+          {kind === 'stream' && values.length > 0 ? failure : `No answer: ${failure}`}
         </p>
       )}
       {kind === 'stream' && <StreamView exchange={exchange} />}
       {answer !== undefined && answer.text !== '' && <Body answer={answer} />}
-      {answer !== undefined && answer.text === '' && state === 'done' && (
+      {kind === 'notification' && answer?.text === '' && (answer.status ?? 0) < 300 && (
         <p class="hint">There is no reply to a notification. 204 says that it has ended.</p>
       )}
       {answer !== undefined && <Headers answer={answer} />}
@@ -41,7 +43,10 @@ export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
 function Facts({ answer }: { readonly answer: Answer }) {
   const { status = 0, statusText, ms, bytes, text } = answer;
   // By HTTP an error is a 200 like any other reply: green would say too much.
-  const hasError = repliesIn(text)?.some(({ error }) => error !== undefined) === true;
+  const hasError = useMemo(
+    () => repliesIn(text)?.some(({ error }) => error !== undefined) === true,
+    [text],
+  );
   const mood = status >= 400 ? 'bad' : hasError ? '' : 'good';
   return (
     <>
@@ -55,19 +60,14 @@ function Facts({ answer }: { readonly answer: Answer }) {
 }
 
 function Body({ answer }: { readonly answer: Answer }) {
-  const replies = repliesIn(answer.text);
+  const replies = useMemo(() => repliesIn(answer.text), [answer.text]);
   if (replies === undefined) {
     return <pre class="json">{answer.text}</pre>;
   }
   return (
     <>
       {replies.map((reply, index) => (
-        <Reply
-          key={index}
-          reply={reply}
-          isOne={replies.length === 1}
-          result={rawResult(answer.text) ?? JSON.stringify(reply.result) ?? 'null'}
-        />
+        <ReplyView key={index} reply={reply} isOne={replies.length === 1} />
       ))}
       <details>
         <summary>As it came</summary>
@@ -80,26 +80,18 @@ function Body({ answer }: { readonly answer: Answer }) {
   );
 }
 
-interface ReplyValue {
-  readonly id?: unknown;
-  readonly result?: unknown;
-  readonly error?: { readonly code?: number; readonly message?: string; readonly data?: unknown };
-}
-
 interface ReplyProps {
-  readonly reply: ReplyValue;
+  readonly reply: Reply;
   readonly isOne: boolean;
-  /** JSON text. */
-  readonly result: string;
 }
 
-function Reply({ reply, isOne, result }: ReplyProps) {
-  const { id, error } = reply;
+function ReplyView({ reply, isOne }: ReplyProps) {
+  const { id, result, error } = reply;
   return (
     <div class="reply">
       {!isOne && (
         <h3>
-          id <code>{JSON.stringify(id)}</code>
+          id <code>{id}</code>
         </h3>
       )}
       {error === undefined ? (
@@ -137,23 +129,4 @@ function Headers({ answer }: { readonly answer: Answer }) {
       </table>
     </details>
   );
-}
-
-const ofOneReply = /^\{"jsonrpc":"2\.0","id":(?:"(?:[^"\\]|\\.)*"|[^",]*),"result":([\s\S]*)\}$/;
-
-/** The result of a single reply to the letter: JSON.parse would round its numbers. */
-function rawResult(text: string): string | undefined {
-  return ofOneReply.exec(text)?.[1];
-}
-
-/** The replies of a body; undefined: it is no JSON-RPC. */
-export function repliesIn(text: string): readonly ReplyValue[] | undefined {
-  try {
-    const value = JSON.parse(text) as unknown;
-    const list = Array.isArray(value) ? (value as unknown[]) : [value];
-    const isReply = (one: unknown): one is ReplyValue => typeof one === 'object' && one !== null;
-    return list.every(isReply) ? list : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,19 +1,21 @@
+import { compactJson, itemsOf, membersOf } from '../json/raw.ts';
 import { JsonView } from './json-view.tsx';
 
-function cell(value: unknown): string {
-  if (value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+/** A value in a cell: a string as itself, anything else as JSON. */
+function cell(text: string | undefined): string {
+  if (text === undefined) return '';
+  return text.startsWith('"') ? (JSON.parse(text) as string) : compactJson(text);
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The data of an error: a list of objects as rows, an object as pairs, anything else as JSON. */
-export function DataTable({ data, label }: { readonly data: unknown; readonly label: string }) {
-  if (Array.isArray(data) && data.length > 0 && data.every(isRecord)) {
-    const rows: readonly Readonly<Record<string, unknown>>[] = data;
-    const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+/**
+ * The data of an error: a list of objects as rows, an object as pairs, anything else as JSON.
+ *
+ * @param data JSON text
+ */
+export function DataTable({ data, label }: { readonly data: string; readonly label: string }) {
+  const rows = itemsOf(data)?.map(membersOf) ?? [];
+  if (rows.length > 0 && rows.every((row) => row !== undefined)) {
+    const columns = [...new Set(rows.flatMap((row) => [...row.keys()]))];
     return (
       <Scroll label={label}>
         <table>
@@ -31,7 +33,7 @@ export function DataTable({ data, label }: { readonly data: unknown; readonly la
               <tr key={index}>
                 {columns.map((name) => (
                   <td key={name}>
-                    <code>{cell(row[name])}</code>
+                    <code>{cell(row.get(name))}</code>
                   </td>
                 ))}
               </tr>
@@ -41,12 +43,13 @@ export function DataTable({ data, label }: { readonly data: unknown; readonly la
       </Scroll>
     );
   }
-  if (isRecord(data)) {
+  const pairs = membersOf(data);
+  if (pairs !== undefined && pairs.size > 0) {
     return (
       <Scroll label={label}>
         <table class="pairs">
           <tbody>
-            {Object.entries(data).map(([name, value]) => (
+            {Array.from(pairs, ([name, value]) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
                 <td>
@@ -59,7 +62,7 @@ export function DataTable({ data, label }: { readonly data: unknown; readonly la
       </Scroll>
     );
   }
-  return <JsonView text={JSON.stringify(data)} label={label} />;
+  return <JsonView text={data} label={label} />;
 }
 
 /** What may be wider than the page, and is then moved by keyboard too. */

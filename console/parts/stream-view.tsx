@@ -24,10 +24,10 @@ export function StreamView({ exchange }: { readonly exchange: Exchange }) {
           tabIndex={0}
           aria-label="Values of the stream, the newest first"
         >
-          {values.toReversed().map(({ number, ms, value }) => (
+          {values.toReversed().map(({ number, ms, text }) => (
             <li key={number}>
               <span class="value-number">{number}</span>
-              <code>{JSON.stringify(value)}</code>
+              <code>{text}</code>
               <span class="value-time">{msText(ms)}</span>
             </li>
           ))}

@@ -1,6 +1,7 @@
+import { isMoreThanNumber, itemsOf, membersOf } from '../json/raw.ts';
 import { asObject, kindOf, type Placed, resolve } from './resolve.ts';
 
-/** Text that is not JSON yet, in the place of a value. */
+/** Text that is not JSON yet, or that JavaScript would round, in the place of a value. */
 export class Unparsed {
   readonly text: string;
   constructor(text: string) {
@@ -11,8 +12,12 @@ export class Unparsed {
 /** A value as the form holds it: `undefined` is left out, and text that is no value yet is `Unparsed`. */
 export type Draft = unknown;
 
+/** Members below this are empty at first: a schema may hold itself. */
+const deepestDraft = 8;
+
 /** What a field begins with: what the schema leaves no choice in, and empty members where they are required. */
 export function emptyDraft(placed: Placed, depth = 0): Draft {
+  if (depth > deepestDraft) return undefined;
   const { schema, root } = resolve(placed);
   const kind = kindOf(schema);
   switch (kind.kind) {
@@ -21,7 +26,6 @@ export function emptyDraft(placed: Placed, depth = 0): Draft {
     case 'variants':
       return undefined;
     case 'object': {
-      if (depth > 8) return undefined;
       const members = kind.members
         .filter(([name]) => kind.required.has(name))
         .map(([name, member]) => [name, emptyDraft({ schema: member, root }, depth + 1)] as const);
@@ -40,19 +44,37 @@ export function emptyDraft(placed: Placed, depth = 0): Draft {
   }
 }
 
-/** The text of a draft, with what is left out left out; a field whose text is no JSON throws. */
-export function textOfDraft(draft: Draft, indent?: number): string {
-  const given = parsed(draft);
-  return given === undefined ? '' : JSON.stringify(given, undefined, indent);
+/** The JSON text of a draft, with what is left out left out; a field whose text is no JSON throws. */
+export function textOfDraft(draft: Draft): string {
+  return written(draft) ?? '';
 }
 
 /** @throws SyntaxError for text that is no JSON */
-function parsed(draft: Draft): unknown {
-  if (draft instanceof Unparsed) return JSON.parse(draft.text);
-  if (Array.isArray(draft)) return draft.map((one) => parsed(one) ?? null);
-  if (typeof draft !== 'object' || draft === null) return draft;
-  const members = Object.entries(draft).map(([name, one]) => [name, parsed(one)] as const);
-  return Object.fromEntries(members.filter(([, value]) => value !== undefined));
+function written(draft: Draft): string | undefined {
+  if (draft instanceof Unparsed) {
+    JSON.parse(draft.text);
+    return draft.text.trim();
+  }
+  if (Array.isArray(draft)) return `[${draft.map((one) => written(one) ?? 'null').join(',')}]`;
+  if (typeof draft !== 'object' || draft === null) return JSON.stringify(draft);
+  const members = Object.entries(draft).flatMap(([name, one]) => {
+    const text = written(one);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${members.join(',')}}`;
+}
+
+/**
+ * What a form holds of a JSON text: numbers that JavaScript would round stay as they were written.
+ *
+ * @param text known to be JSON
+ */
+export function draftOfText(text: string): Draft {
+  const items = itemsOf(text);
+  if (items !== undefined) return items.map(draftOfText);
+  const members = membersOf(text);
+  if (members === undefined) return isMoreThanNumber(text) ? new Unparsed(text) : JSON.parse(text);
+  return Object.fromEntries(Array.from(members, ([name, one]) => [name, draftOfText(one)]));
 }
 
 /** The paths of text that is no JSON, each with what is wrong. */
@@ -81,6 +103,7 @@ export function fitsForm(placed: Placed, value: unknown): boolean {
   const { schema, root } = resolve(placed);
   const kind = kindOf(schema);
   if (kind.kind !== 'object' || value === undefined) return true;
+  if (value instanceof Unparsed) return false;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const known = asObject(schema.properties);
   return Object.entries(value).every(

@@ -23,11 +23,28 @@ function targetOf(ref: string, root: JsonSchema): JsonSchema | undefined {
   if (ref === '#' || ref === root.$id) return root;
   const definitions = { ...asObject(root.definitions), ...asObject(root.$defs) };
   const name = ref.replace(/^#\/(\$defs|definitions)\//, '');
-  const named = definitions[name];
-  if (named !== undefined) return asObject(named);
-  return Object.values(definitions)
-    .map(asObject)
-    .find(({ $id }) => $id === ref);
+  if (Object.hasOwn(definitions, name)) return asObject(definitions[name]);
+  return namedIn(root).get(ref);
+}
+
+const known = new WeakMap<JsonSchema, ReadonlyMap<string, JsonSchema>>();
+
+/** The parts of a schema that have an id, by it: what refers to them may stand anywhere. */
+function namedIn(root: JsonSchema): ReadonlyMap<string, JsonSchema> {
+  let named = known.get(root);
+  if (named === undefined) {
+    named = gather(root, new Map());
+    known.set(root, named);
+  }
+  return named;
+}
+
+function gather(value: unknown, named: Map<string, JsonSchema>): Map<string, JsonSchema> {
+  if (typeof value !== 'object' || value === null) return named;
+  const { $id } = value as JsonSchema;
+  if (typeof $id === 'string' && !named.has($id)) named.set($id, value as JsonSchema);
+  for (const part of Object.values(value)) gather(part, named);
+  return named;
 }
 
 export function asObject(value: unknown): JsonSchema {

@@ -1,4 +1,5 @@
-import type { Draft } from '../schema/draft.ts';
+import { prettyJson } from '../json/raw.ts';
+import { type Draft, draftOfText } from '../schema/draft.ts';
 
 /** What was filled in for a procedure, as long as the page is open. */
 export interface ProcedureDraft {
@@ -23,7 +24,7 @@ export function keepDraft(name: string, draft: ProcedureDraft): void {
 /** Puts params into the fields of a procedure, from the history say. @param params JSON text; empty: none */
 export function putParams(name: string, params: string): void {
   const version = (drafts.get(name)?.version ?? 0) + 1;
-  const draft: Draft = params === '' ? {} : (JSON.parse(params) as unknown);
-  const json = params === '' ? '' : JSON.stringify(draft, undefined, 2);
+  const draft: Draft = params === '' ? {} : draftOfText(params);
+  const json = prettyJson(params);
   drafts.set(name, { mode: 'form', draft, json, version });
 }

@@ -4,7 +4,8 @@ import { signal } from '@preact/signals';
 export interface StreamValue {
   readonly number: number;
   readonly ms: number;
-  readonly value: unknown;
+  /** JSON, as it came. */
+  readonly text: string;
 }
 
 /** What came back, as far as it is there. */

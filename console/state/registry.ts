@@ -32,6 +32,9 @@ export async function loadRegistry(): Promise<void> {
   if (callsUrl === undefined || !facts.introspection) return;
   try {
     const response = await fetch(callsUrl, { headers: requestHeaders(), cache: 'no-cache' });
+    // The page keeps what it shows: the service may be full, or may be ending.
+    const isRefusal = response.status === 403 || response.status === 401;
+    if (!response.ok && !isRefusal && registry.value.state === 'ready') return;
     const isNew = response.headers.get('etag') !== etag || registry.value.state !== 'ready';
     if (response.ok && !isNew) return;
     const body = (await response.json()) as RegistrySchema & Refusal;
@@ -41,7 +44,7 @@ export async function loadRegistry(): Promise<void> {
       : {
           state: 'failed',
           message: messageOf(body) ?? `the server answered ${response.status}`,
-          isRefusal: response.status === 403,
+          isRefusal,
         };
   } catch (error) {
     // The page keeps what it shows: the service may be restarting.

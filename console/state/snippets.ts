@@ -1,4 +1,5 @@
 import { callsUrl } from '../facts.ts';
+import { itemsOf, membersOf } from '../json/raw.ts';
 import { headers } from './headers.ts';
 
 /** A text as one word of a POSIX shell's command line. */
@@ -22,7 +23,7 @@ export function curlText(body: string, isStream: boolean): string {
 /** Typed code that does the same. */
 export function codeText(method: string, params: string, isStream: boolean): string {
   const isPath = /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/.test(method);
-  const args = params === '' ? '' : literal(JSON.parse(params));
+  const args = params === '' ? '' : literal(params);
   const call = isPath
     ? `client.${method}(${args})`
     : `client.call(${JSON.stringify(method)}${args === '' ? '' : `, ${args}`})`;
@@ -48,11 +49,14 @@ export function codeText(method: string, params: string, isStream: boolean): str
   ].join('\n');
 }
 
-/** JSON as it is written in code: names without quotes where they need none. */
-function literal(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(
+/** JSON as it is written in code: names without quotes where they need none. Numbers stay as they are. */
+function literal(text: string): string {
+  const items = itemsOf(text);
+  if (items !== undefined) return `[${items.map(literal).join(', ')}]`;
+  const given = membersOf(text);
+  if (given === undefined) return text;
+  const members = Array.from(
+    given,
     ([name, one]) =>
       `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: ${literal(one)}`,
   );

@@ -1,6 +1,6 @@
-import { createClient, RpcError, RpcTransportError } from '../../src/client/index.ts';
-import { sse } from '../../src/client/sse.ts';
+import { type Bytes, eventsOf } from '../../src/client/event-lines.ts';
 import { callsUrl } from '../facts.ts';
+import { membersOf } from '../json/raw.ts';
 import { type Answer, addExchange, changeExchange, type StreamValue } from './exchanges.ts';
 import { requestHeaders } from './headers.ts';
 import { failureOf, requestText, toAnswer } from './send.ts';
@@ -12,7 +12,7 @@ const keptValues = 200;
 const showEveryMs = 50;
 
 /**
- * Calls a procedure that streams, by the package's own client.
+ * Calls a procedure that streams. Its values are kept as they came, to the letter, which the package's own client would parse.
  *
  * @param params JSON text; empty: none
  * @returns the number of the exchange, which goes on
@@ -27,67 +27,58 @@ export function openStream(method: string, params: string): number {
     body,
     stop: () => abort.abort(),
   });
-  const given: unknown = params === '' ? undefined : JSON.parse(params);
-  void read(method, given, abort.signal, number);
+  void read(body, abort.signal, number);
   return number;
 }
 
-async function read(
-  method: string,
-  params: unknown,
-  signal: AbortSignal,
-  number: number,
-): Promise<void> {
+async function read(body: string, signal: AbortSignal, number: number): Promise<void> {
   const began = performance.now();
   let values: readonly StreamValue[] = [];
   let answer: Answer | undefined;
   const shown = new Throttle(showEveryMs, () => changeExchange(number, { values, answer }));
-  const client = createClient({
-    url: callsUrl as string,
-    headers: requestHeaders(),
-    retries: 0,
-    streams: sse(),
-    fetch: async (input, init) => {
-      const response = await fetch(input, init as RequestInit);
-      answer = toAnswer(response, '', performance.now() - began);
-      return response;
-    },
-  });
-  const finish = (state: 'done' | 'failed' | 'stopped', last: unknown, failure?: string): void => {
+  const finish = (state: 'done' | 'failed' | 'stopped', reply: string, failure?: string): void => {
     shown.stop();
     const ms = performance.now() - began;
-    const text = last === undefined ? '' : JSON.stringify(last);
-    const ended = answer && { ...answer, ms, text, bytes: new TextEncoder().encode(text).length };
+    const bytes = new TextEncoder().encode(reply).length;
+    const ended = answer && { ...answer, ms, text: reply, bytes };
     changeExchange(number, { state, values, answer: ended, failure, stop: undefined });
   };
   try {
-    // Iterated by hand: the value behind the last one is what the procedure returns.
-    const iterator = client
-      .call(method, params as Record<string, unknown>, { signal })
-      [Symbol.asyncIterator]();
-    for (;;) {
-      const { done, value } = await iterator.next();
-      if (done === true) {
-        finish('done', { jsonrpc: '2.0', id: 1, result: value ?? null });
+    const response = await fetch(callsUrl as string, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'text/event-stream, application/json',
+        ...requestHeaders(),
+      },
+      body,
+      signal,
+    });
+    answer = toAnswer(response, '', performance.now() - began);
+    const { body: bytes } = response;
+    const isOpen = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+    if (!isOpen || bytes === null) {
+      finish('done', await response.text());
+      return;
+    }
+    for await (const text of eventsOf(bytes as Bytes)) {
+      const given = membersOf(membersOf(text)?.get('params') ?? '');
+      if (given === undefined) {
+        finish('done', text);
         return;
       }
       const next = {
         number: (values.at(-1)?.number ?? 0) + 1,
         ms: performance.now() - began,
-        value,
+        text: given.get('result') ?? 'null',
       };
       values = [...values.slice(1 - keptValues), next];
       shown.ask();
     }
+    finish('failed', '', 'the stream broke off: the connection was lost');
   } catch (error) {
-    if (signal.aborted) finish('stopped', undefined);
-    else if (error instanceof RpcError) {
-      const { code, message, data } = error;
-      finish('done', { jsonrpc: '2.0', id: 1, error: { code, message, data } });
-    } else {
-      const why = error instanceof RpcTransportError ? error.message : failureOf(error);
-      finish('failed', undefined, why);
-    }
+    if (signal.aborted) finish('stopped', '');
+    else finish('failed', '', failureOf(error));
   }
 }
 

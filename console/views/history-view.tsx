@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks';
-import { AnswerView, repliesIn } from '../parts/answer-view.tsx';
+import { membersOf } from '../json/raw.ts';
+import { repliesIn } from '../json/replies.ts';
+import { AnswerView } from '../parts/answer-view.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { msText, timeText } from '../parts/figures-text.ts';
 import { putParams } from '../state/drafts.ts';
@@ -93,12 +95,12 @@ function replay({ kind, method, body, title }: Exchange): void {
 /** The params of a single request as JSON text; empty: none; undefined: the body is no single request. */
 function paramsIn(body: string): string | undefined {
   try {
-    const request = JSON.parse(body) as { params?: unknown };
-    if (Array.isArray(request)) return undefined;
-    return request.params === undefined ? '' : JSON.stringify(request.params);
+    JSON.parse(body);
   } catch {
     return undefined;
   }
+  const request = membersOf(body);
+  return request && (request.get('params') ?? '');
 }
 
 function errorsIn({ answer }: Exchange): number {

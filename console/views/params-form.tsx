@@ -1,7 +1,9 @@
-import { FaultsOfForm } from '../form/contract.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { FaultsOfForm, fieldId } from '../form/contract.ts';
 import { Members } from '../form/field.tsx';
+import { prettyJson } from '../json/raw.ts';
 import { lazyPart } from '../parts/lazy-part.tsx';
-import { textOfDraft } from '../schema/draft.ts';
+import { draftOfText, textOfDraft } from '../schema/draft.ts';
 import type { JsonSchema } from '../schema/resolve.ts';
 import type { Faults } from '../schema/validate.ts';
 import type { ProcedureDraft } from '../state/drafts.ts';
@@ -29,7 +31,7 @@ export function ParamsForm(props: ParamsProps) {
     (fromJson !== undefined && canShowForm(fromJson.value));
   const toJson = (): void => {
     try {
-      onChange({ mode: 'json', json: textOfDraft(own.draft, 2) });
+      onChange({ mode: 'json', json: prettyJson(textOfDraft(own.draft)) });
     } catch {
       onChange({ mode: 'json' });
     }
@@ -38,7 +40,7 @@ export function ParamsForm(props: ParamsProps) {
     if (!mayShowForm) return;
     onChange({ mode: 'form', draft: fromJson?.value ?? {}, version: own.version + 1 });
   };
-  const whole = faults.get('');
+  const elsewhere = useFaultsElsewhere(faults);
   return (
     <section class="params" aria-label="Params">
       <div class="params-head">
@@ -74,9 +76,7 @@ export function ParamsForm(props: ParamsProps) {
         <>
           <JsonEditor value={own.json} schema={schema} onChange={(json) => onChange({ json })} />
           {[...faults].map(([path, fault]) => (
-            <p key={path} class="fault">
-              {path === '' ? '' : <code>{path}</code>} {fault}
-            </p>
+            <Fault key={path} path={path} fault={fault} />
           ))}
           {!mayShowForm && (
             <p class="hint">
@@ -85,14 +85,35 @@ export function ParamsForm(props: ParamsProps) {
           )}
         </>
       )}
-      {own.mode === 'form' && whole !== undefined && <p class="fault">{whole}</p>}
+      {own.mode === 'form' &&
+        elsewhere.map(([path, fault]) => <Fault key={path} path={path} fault={fault} />)}
     </section>
   );
 }
 
+function Fault({ path, fault }: { readonly path: string; readonly fault: string }) {
+  return (
+    <p class="fault">
+      {path === '' ? '' : <code>{path}</code>} {fault}
+    </p>
+  );
+}
+
+/** What is wrong with something that has no field in the form: a member that the schema does not name, say. */
+function useFaultsElsewhere(faults: Faults): readonly (readonly [string, string])[] {
+  const [elsewhere, setElsewhere] = useState<readonly (readonly [string, string])[]>([]);
+  useEffect(() => {
+    const hasField = (path: string): boolean =>
+      [fieldId(path), `${fieldId(path)}-form`].some((id) => document.getElementById(id) !== null);
+    setElsewhere([...faults].filter(([path]) => path === '' || !hasField(path)));
+  }, [faults]);
+  return elsewhere;
+}
+
 function parse(text: string): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) as unknown };
+    JSON.parse(text);
+    return { value: draftOfText(text) };
   } catch {
     return undefined;
   }

@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { fieldId } from '../form/contract.ts';
-import { AnswerView, repliesIn } from '../parts/answer-view.tsx';
+import { compactJson, prettyJson } from '../json/raw.ts';
+import { repliesIn } from '../json/replies.ts';
+import { AnswerView } from '../parts/answer-view.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { emptyDraft, fitsForm, textOfDraft, unparsedIn } from '../schema/draft.ts';
 import { paramsSchema } from '../schema/params.ts';
@@ -55,6 +57,12 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
     setOwn(next);
   };
   const isStream = procedure.stream !== undefined;
+  // A reload may bring a schema that does not name what was filled in: it must not be sent unseen.
+  useEffect(() => {
+    if (own.mode !== 'form' || fitsForm({ schema, root: schema }, own.draft)) return;
+    if (unparsedIn(own.draft).length > 0) return;
+    change({ mode: 'json', json: prettyJson(textOfDraft(own.draft)) });
+  }, [schema]);
 
   /** The params as JSON text; undefined: something is wrong with them, and the first of it is focused. */
   const checked = (): string | undefined => {
@@ -113,7 +121,7 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
   useEffect(() => {
     const error = refusal === undefined ? undefined : repliesIn(refusal)?.[0]?.error;
     if (error?.code !== invalidParams) return;
-    const found = faultsOf(error.data);
+    const found = faultsOf(error.data === undefined ? undefined : JSON.parse(error.data));
     setFaults(found);
     focusFirst(found);
   }, [refusal]);
@@ -179,8 +187,11 @@ function Known({ procedure }: { readonly procedure: (typeof procedures.value)[nu
   );
 }
 
+/** @throws SyntaxError for text that is no JSON */
 function textOf(json: string): string {
-  return json.trim() === '' ? '' : JSON.stringify(JSON.parse(json));
+  if (json.trim() === '') return '';
+  JSON.parse(json);
+  return compactJson(json);
 }
 
 /** Text that is no JSON yet has no place in a snippet. */

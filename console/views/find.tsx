@@ -1,9 +1,12 @@
 import { signal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type ProcedureSchema, procedures } from '../state/registry.ts';
 import { procedureHash } from '../state/route.ts';
 
 const query = signal('');
+
+/** Links that are shown until somebody asks for the rest: ten thousand hold the browser for a second. */
+const shownAtFirst = 500;
 
 /** The procedures of a namespace. */
 interface Group {
@@ -16,11 +19,14 @@ function matches({ name, doc }: ProcedureSchema, words: readonly string[]): bool
   return words.every((word) => text.includes(word));
 }
 
-function toGroups(all: readonly ProcedureSchema[], asked: string): readonly Group[] {
+function find(all: readonly ProcedureSchema[], asked: string): readonly ProcedureSchema[] {
   const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
+  return all.filter((one) => matches(one, words));
+}
+
+function toGroups(all: readonly ProcedureSchema[]): readonly Group[] {
   const groups = new Map<string, ProcedureSchema[]>();
   for (const one of all) {
-    if (!matches(one, words)) continue;
     const members = groups.get(one.namespace ?? '');
     if (members === undefined) groups.set(one.namespace ?? '', [one]);
     else members.push(one);
@@ -32,11 +38,13 @@ function toGroups(all: readonly ProcedureSchema[], asked: string): readonly Grou
 export function Find({ current }: { readonly current: string | undefined }) {
   const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLElement>(null);
+  const [isWhole, setWhole] = useState(false);
+  const all = useMemo(() => find(procedures.value, query.value), [procedures.value, query.value]);
   const groups = useMemo(
-    () => toGroups(procedures.value, query.value),
-    [procedures.value, query.value],
+    () => toGroups(isWhole ? all : all.slice(0, shownAtFirst)),
+    [all, isWhole],
   );
-  const found = groups.reduce((sum, { members }) => sum + members.length, 0);
+  const found = all.length;
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== '/' || event.ctrlKey || event.metaKey || isTyping(event)) return;
@@ -51,17 +59,17 @@ export function Find({ current }: { readonly current: string | undefined }) {
     ...(list.current?.querySelectorAll<HTMLAnchorElement>('li a') ?? []),
   ];
   const onKeyDown = (event: KeyboardEvent): void => {
-    const all = links();
-    const at = all.indexOf(document.activeElement as HTMLAnchorElement);
+    const shown = links();
+    const at = shown.indexOf(document.activeElement as HTMLAnchorElement);
     if (event.key === 'Enter' && at === -1) {
-      all[0]?.click();
+      shown[0]?.click();
       return;
     }
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
     event.preventDefault();
     const next = event.key === 'ArrowDown' ? at + 1 : at - 1;
     if (next < 0) box.current?.focus();
-    else all[next]?.focus();
+    else shown[next]?.focus();
   };
   return (
     <nav class="find" ref={list} aria-label="Procedures" onKeyDown={onKeyDown}>
@@ -85,8 +93,8 @@ export function Find({ current }: { readonly current: string | undefined }) {
       </div>
       <p class="found" aria-live="polite">
         {found === procedures.value.length
-          ? `${found} procedures`
-          : `${found} of ${procedures.value.length}`}
+          ? `${found.toLocaleString('en')} ${found === 1 ? 'procedure' : 'procedures'}`
+          : `${found.toLocaleString('en')} of ${procedures.value.length.toLocaleString('en')}`}
       </p>
       <div class="groups">
         {groups.map(({ namespace, members }) => (
@@ -114,6 +122,11 @@ export function Find({ current }: { readonly current: string | undefined }) {
           </section>
         ))}
       </div>
+      {!isWhole && found > shownAtFirst && (
+        <button type="button" class="quiet" onClick={() => setWhole(true)}>
+          Show all {found.toLocaleString('en')}
+        </button>
+      )}
     </nav>
   );
 }

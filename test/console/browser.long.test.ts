@@ -264,9 +264,9 @@ describe('the console in a browser', { skip: noBrowser }, () => {
       options: { router },
     });
     const { page } = shown;
-    await page.getByText('1000 procedures').waitFor();
+    await page.getByText('1,000 procedures').waitFor();
     await page.getByLabel('Find a procedure').fill('procedure777');
-    await page.locator('.found', { hasText: '1 of 1000' }).waitFor();
+    await page.locator('.found', { hasText: '1 of 1,000' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'space17.procedure777' }).waitFor();
     await assertQuiet(shown);

@@ -1,3 +1,5 @@
+import { clockMs, wallTimeOf } from '../base/clock.ts';
+
 /**
  * Why something of a caller was refused with -32000.
  *
@@ -21,6 +23,7 @@ export interface ThrottledCaller {
   readonly last: number;
 }
 
+/** The times are readings of the clock that nobody sets. */
 interface Entry extends ThrottledCaller {
   readonly refused: Record<ThrottleCause, number>;
   last: number;
@@ -40,10 +43,15 @@ export class ThrottledCallers {
   /** Who was refused last stands last. */
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;
+  readonly #toWall: (at: number) => number;
 
-  /** @param now Unix milliseconds */
-  constructor(now: () => number = Date.now) {
+  /**
+   * @param now milliseconds of a clock that nobody sets
+   * @param toWall Unix milliseconds for a reading of that clock
+   */
+  constructor(now: () => number = clockMs, toWall: (at: number) => number = wallTimeOf) {
     this.#now = now;
+    this.#toWall = toWall;
   }
 
   /** The keys are of a bounded length already. */
@@ -66,7 +74,10 @@ export class ThrottledCallers {
   /** Those of the last five minutes. Who was refused last stands last. */
   list(): readonly ThrottledCaller[] {
     const now = this.#now();
-    return [...this.#entries.values()].filter(({ last }) => now - last <= keptMs);
+    const recent = [...this.#entries.values()].filter(({ last }) => now - last <= keptMs);
+    return recent.map(({ key, refused, since, last }) => {
+      return { key, refused, since: this.#toWall(since), last: this.#toWall(last) };
+    });
   }
 }
 

@@ -21,7 +21,10 @@ function kept(list: readonly ThrottledCaller[]): (readonly [string, number])[] {
 describe('throttled callers', () => {
   test('are counted from the first refusal of a spell on, and forgotten after five minutes', () => {
     let now = 1_000_000;
-    const callers = new ThrottledCallers(() => now);
+    const callers = new ThrottledCallers(
+      () => now,
+      (at) => at,
+    );
     callers.note('sann', 'rate');
     now += 59_000;
     callers.note('sann', 'rate');
@@ -39,7 +42,10 @@ describe('throttled callers', () => {
   });
 
   test('are the last hundred, whoever comes', () => {
-    const callers = new ThrottledCallers(() => 1);
+    const callers = new ThrottledCallers(
+      () => 1,
+      (at) => at,
+    );
     callers.note('steady', 'rate');
     for (let i = 0; i < 10 * mostThrottled; i++) {
       callers.note(`a10.0.${i >> 8}.${i & 255}`, 'rate');
@@ -159,7 +165,7 @@ describe('the figures of a service', () => {
     assert.deepEqual(others, []);
     assert.deepEqual([bob?.key, bob?.refused], ['sbob', { ...none, inFlight: 1 }]);
     assert.deepEqual([ann?.key, ann?.refused], ['sann', { ...none, rate: 2 }]);
-    assert.ok(ann !== undefined && ann.since <= ann.last && ann.last <= Date.now());
+    assert.ok(ann !== undefined && ann.since <= ann.last);
     const metrics = (await get(at('/metrics'))).body.toString();
     assert.ok(!metrics.includes('ann') && !metrics.includes('bob'));
   });

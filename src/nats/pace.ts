@@ -4,6 +4,9 @@ export const unflushedBytes = 512 * 1024;
 /** Most bytes of a message beside texts, bodies and facts: its mark, its subject, its headers. */
 const headBytes = 1024;
 
+/** A server that takes less is refused at the start, bytes: heads, and what is known of requests, must fit. */
+export const leastPayload = 8 * 1024;
+
 /** Most bytes that one UTF-16 unit takes. */
 const unitBytes = 3;
 

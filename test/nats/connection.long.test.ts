@@ -90,14 +90,14 @@ describeNats('a connection to NATS', () => {
   });
 
   test('sends nothing that is larger than the server takes', async (t) => {
-    const server = await serverOf(t, { config: 'max_payload: 1024' });
+    const server = await serverOf(t, { config: 'max_payload: 8192' });
     const { connection } = await connected(t, server.url);
-    assert.equal(connection.maxPayload, 1024);
+    assert.equal(connection.maxPayload, 8192);
     const got = next(connection, 'x');
-    assert.equal(connection.publish('x', 'x'.repeat(1025)), false);
-    assert.equal(connection.publish('x', 'x'.repeat(1020), { headers: [['a', 'b']] }), false);
-    assert.equal(connection.publish('x', 'x'.repeat(1024)), true);
-    assert.equal((await got).data.length, 1024);
+    assert.equal(connection.publish('x', 'x'.repeat(8193)), false);
+    assert.equal(connection.publish('x', 'x'.repeat(8188), { headers: [['a', 'b']] }), false);
+    assert.equal(connection.publish('x', 'x'.repeat(8192)), true);
+    assert.equal((await got).data.length, 8192);
   });
 
   test('refuses subjects that would cost it the connection', async (t) => {

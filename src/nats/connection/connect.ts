@@ -4,6 +4,7 @@ import { clockMs } from '../../base/clock.ts';
 import { messageOf } from '../../base/message-of.ts';
 import { StartupError } from '../../base/startup-error.ts';
 import type { NatsEvents } from '../events.ts';
+import { leastPayload } from '../pace.ts';
 import { ClientConnection } from './client-connection.ts';
 import type { NatsConnection } from './connection.ts';
 import { noAnswer, whyHopeless } from './failure.ts';
@@ -57,14 +58,26 @@ export async function connectNats(
   const until = clockMs() + options.startTimeoutMs;
   for (;;) {
     try {
-      return new ClientConnection(client, await client.connect(given), events);
+      const connected = await client.connect(given);
+      await assertPayload(connected);
+      return new ClientConnection(client, connected, events);
     } catch (error) {
+      if (error instanceof StartupError) throw error;
       const hopeless = whyHopeless(error, hosts);
       if (hopeless !== undefined) throw hopeless;
       if (clockMs() >= until) throw noAnswer(error, hosts, options.startTimeoutMs);
     }
     await delay(100);
   }
+}
+
+async function assertPayload(connected: Client.NatsConnection): Promise<void> {
+  const taken = connected.info?.max_payload ?? 0;
+  if (taken >= leastPayload) return;
+  await connected.close();
+  throw new StartupError(
+    `nats: the server takes messages of ${taken} bytes at most: set max_payload in its configuration to ${leastPayload} or more`,
+  );
 }
 
 function toAuthenticators(

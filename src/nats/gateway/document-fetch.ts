@@ -22,7 +22,7 @@ export class DocumentFetch {
   readonly #onProcedures: (procedures: ReadonlyMap<string, Procedure>) => void;
   readonly #inbox: string;
   readonly #subscription: { unsubscribe(): void };
-  readonly #parts: Uint8Array[] = [];
+  #parts: Uint8Array[] = [];
   #from = 0;
   #askedAt = 0;
 
@@ -65,8 +65,13 @@ export class DocumentFetch {
       this.#ask(clockMs());
       return;
     }
+    const text = Buffer.concat(this.#parts).toString();
+    // Where this throws, it is fetched anew.
+    this.#parts = [];
+    this.#from = 0;
+    const procedures = proceduresOf(text);
     this.close();
-    this.#onProcedures(proceduresOf(Buffer.concat(this.#parts).toString()));
+    this.#onProcedures(procedures);
   }
 }
 

@@ -3,10 +3,11 @@ import { Sweep } from '../../dispatch/queue/sweep.ts';
 import type { NatsMessage, NatsSubscription } from '../connection/connection.ts';
 import { heartbeatText, type MemberState } from '../heartbeat.ts';
 import { mayAnswer } from '../micro/names.ts';
+import { sizesFor } from '../pace.ts';
 import { isNuid, Subjects } from '../subjects.ts';
 import { gapText } from '../wire/to-gateway.ts';
 import { readToMember } from '../wire/to-member.ts';
-import { documentParts } from './document-parts.ts';
+import { documentPart } from './document-part.ts';
 import type { MemberOptions, ServedContract } from './member-options.ts';
 import { type Host, Visitor } from './visitor.ts';
 
@@ -250,8 +251,10 @@ export class Member implements Host {
       this.#subjects.document(id),
       ({ reply, data }) => {
         if (!mayAnswer(reply)) return;
-        const { part, total } = documentParts(document(), data);
-        connection.publish(reply, part, { headers: [['Tandem-Total', String(total)]] });
+        const whole = document();
+        const { documentBytes } = sizesFor(connection.maxPayload);
+        const part = documentPart(whole, data, documentBytes);
+        connection.publish(reply, part, { headers: [['Tandem-Total', String(whole.byteLength)]] });
       },
       { queue: 'q' },
     );

@@ -12,6 +12,8 @@ interface Listener {
 }
 
 function matches(pattern: string, subject: string): boolean {
+  if (pattern.endsWith('.*'))
+    return subject.slice(0, subject.lastIndexOf('.')) === pattern.slice(0, -2);
   if (pattern.endsWith('.>')) return subject.startsWith(pattern.slice(0, -1));
   return pattern === subject;
 }
@@ -22,6 +24,8 @@ function matches(pattern: string, subject: string): boolean {
  */
 export class Bus {
   readonly maxPayload: number;
+  /** What callbacks threw. */
+  readonly failures: unknown[] = [];
   readonly #listeners = new Set<Listener>();
   #queue: (() => void)[] = [];
   #isPlanned = false;
@@ -73,7 +77,13 @@ export class Bus {
     const { reply, data, headers, status } = message;
     const header = (name: string) => headers.find(([each]) => each === name)?.[1] ?? '';
     const all = () => Object.fromEntries(headers);
-    for (const { on } of listeners) on({ subject, reply, data, status, header, headers: all });
+    for (const { on } of listeners) {
+      try {
+        on({ subject, reply, data, status, header, headers: all });
+      } catch (error) {
+        this.failures.push(error);
+      }
+    }
     return listeners.length > 0;
   }
 }

@@ -26,6 +26,8 @@ export interface MessageSizes {
   readonly factsBytes: number;
   /** Bytes of one part of a document. */
   readonly documentBytes: number;
+  /** Numbers of each list of an acknowledgement: threes, as of streams. */
+  readonly listed: number;
 }
 
 let known: MessageSizes | undefined;
@@ -48,5 +50,7 @@ function madeFor(maxPayload: number): MessageSizes {
     wholeBytes: Math.min(256 * 1024, room),
     factsBytes: half,
     documentBytes: Math.min(512 * 1024, room),
+    // Three lists, of numbers of 17 digits with their commas.
+    listed: 3 * Math.floor(room / (3 * 3 * 18)),
   };
 }

@@ -1,9 +1,13 @@
 import { clockMs } from '../../base/clock.ts';
 import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
 import { type MessageSizes, sizesFor } from '../pace.ts';
-import { type FrameMark, GatewaySession, type SessionStart } from '../session/gateway-session.ts';
+import {
+  type FrameMark,
+  GatewaySession,
+  type SessionStart,
+  type Synced,
+} from '../session/gateway-session.ts';
 import type { Subjects } from '../subjects.ts';
-import { numbersLength } from '../wire/message.ts';
 import { readToGateway, type WireReply } from '../wire/to-gateway.ts';
 import {
   bodyPart,
@@ -13,44 +17,20 @@ import {
   syncText,
   wordText,
 } from '../wire/to-member.ts';
+import { AckLine, type AckOutlet, type Told } from './ack-line.ts';
 import { LargeBodies, type LargeCall, type LargeOutlet } from './large-bodies.ts';
+import type { LinkOwner } from './link-owner.ts';
+import { type Passage, passageOf } from './passage.ts';
+import { ReplyParts } from './reply-parts.ts';
 
 /** While a session is closed, its sync is repeated so often, milliseconds. */
 const syncMs = 200;
 
-/** The member hears of this gateway so often at least, milliseconds: while it has calls, and while it has none. */
-const [busyWordMs, idleWordMs] = [1000, 10_000];
-
 /** Frames that are not acknowledged for so long are taken for lost, milliseconds. */
 const unackedMs = 1000;
 
-/**
- * How a call goes: `shared`, in the frame that is being filled; `alone`, in frames of its own; `later`, since it follows a call whose
- * frame has no room for it; `never`, since what is known of its request is larger than the server takes.
- */
-export type Passage = 'shared' | 'alone' | 'later' | 'never';
-
-/** Whom a link tells of what becomes of its calls, by their tickets. */
-export interface LinkOwner {
-  /** Calls have left, in the frame `n`. */
-  onSent(tickets: readonly number[], n: number): void;
-  /** Calls never came to the member, and never will. Told in a microtask, never while a call is added. */
-  onUndelivered(tickets: readonly number[]): void;
-  onReplies(replies: readonly WireReply[], load: number): void;
-  /** The member does not know any more what became of calls in frames before `n`. */
-  onForgotten(before: number): void;
-  /** Calls may be sent again. */
-  onOpen(): void;
-  /** Whether calls are with the member, or streams. */
-  readonly isBusy: boolean;
-  /** What its streams may give, all in all: ticket, values and characters of each. */
-  readonly granted: readonly number[];
-  /** Tickets of streams that are to end at their next yield. */
-  readonly drained: readonly number[];
-}
-
 /** The messages between this gateway and one member: frames and replies in a session that survives losses. */
-export class MemberLink implements LargeOutlet {
+export class MemberLink implements LargeOutlet, AckOutlet {
   readonly #connection: NatsConnection;
   readonly #gateway: string;
   readonly #member: string;
@@ -59,14 +39,12 @@ export class MemberLink implements LargeOutlet {
   readonly #session: GatewaySession;
   readonly #large: LargeBodies;
   #frame = new FrameText();
-  readonly #parts = new Map<number, Uint8Array[]>();
+  readonly parts = new ReplyParts();
   /** Calls that never came to the member, of which the owner has still to be told. */
   readonly #returned: number[] = [];
-  #cancelled: number[] = [];
-  #isWordPlanned = false;
+  readonly #acks: AckLine;
   closings = 0;
   #syncedAt = Number.NEGATIVE_INFINITY;
-  #wordAt = 0;
   /** Since when the server has said that nobody takes what is sent there, by `clockMs`; undefined: somebody does. */
   nobodySince: number | undefined;
 
@@ -85,6 +63,7 @@ export class MemberLink implements LargeOutlet {
     this.#owner = owner;
     this.#session = new GatewaySession(start);
     this.#large = new LargeBodies(connection, this);
+    this.#acks = new AckLine(this, owner);
   }
 
   /** Whether calls may be sent. */
@@ -109,15 +88,7 @@ export class MemberLink implements LargeOutlet {
 
   /** How a call goes that is given to `add` next. */
   passageOf(call: CallHead, body: string | Uint8Array): Passage {
-    const { sharedLength, frameLength, factsBytes } = this.#sizes;
-    const { facts, follows } = call;
-    const isSmall = body.length + facts.length + numbersLength <= sharedLength;
-    if (isSmall && typeof body === 'string') {
-      const fits = !follows || this.#frame.lengthWith(call, body) <= frameLength;
-      return fits ? 'shared' : 'later';
-    }
-    if (follows) return 'later';
-    return Buffer.byteLength(facts) > factsBytes ? 'never' : 'alone';
+    return passageOf(call, body, this.#frame, this.#sizes);
   }
 
   /** Puts a call into the next frame, or into frames of its own. Only while open. */
@@ -133,38 +104,27 @@ export class MemberLink implements LargeOutlet {
     this.#frame.add(call, body);
   }
 
-  /** Sends the frame that `add` has filled, and what was cancelled before. */
+  /** Sends the frame that `add` has filled, and what was cancelled. */
   flush(): void {
-    if (this.#cancelled.length > 0) this.#sendWord();
-    const frame = this.#frame;
-    const { tickets } = frame;
-    if (tickets.length === 0) return;
-    this.#frame = new FrameText();
-    if (this.isOpen) {
-      this.#send(tickets, frame.length, (mark) => frame.toMessage(this.#gateway, mark));
-    } else this.#giveBack(tickets);
+    this.#sendFrame();
+    if (this.#acks.cancelled.hasUntold && this.isOpen) this.#acks.send();
   }
 
   /** Nobody waits for these calls any more. */
   cancel(tickets: readonly number[]): void {
-    this.#cancelled.push(...tickets);
+    this.#acks.cancelled.add(tickets);
+    for (const ticket of tickets) this.parts.drop(ticket);
   }
 
-  /** Sends word of what was cancelled or granted, at the end of this turn. */
-  sendWordSoon(): void {
-    if (this.#isWordPlanned) return;
-    this.#isWordPlanned = true;
-    setImmediate(() => {
-      this.#isWordPlanned = false;
-      // Told again when the session is open.
-      if (this.isOpen) this.#sendWord();
-    });
+  /** Tells the member what was cancelled or granted, at the end of this turn. */
+  sendAckSoon(): void {
+    this.#acks.sendSoon();
   }
 
-  /** The last word: what has come, and what nobody waits for any more. */
+  /** The last message: what has come, and what nobody waits for any more. */
   leave(): void {
     this.flush();
-    if (this.#session.owesAck) this.#sendWord();
+    if (this.owesAck) this.#acks.send();
   }
 
   /** What was on its way may be lost. */
@@ -197,12 +157,7 @@ export class MemberLink implements LargeOutlet {
       this.sync();
     } else if (read.kind === 'synced') {
       const synced = this.#session.onSynced(read.answer);
-      if (synced === undefined) return;
-      this.#owner.onForgotten(synced.forgottenBefore);
-      this.#giveBack(synced.undelivered);
-      // Words have no numbers: those of before may be lost.
-      if (this.#owner.isBusy) this.#sendWord();
-      this.#owner.onOpen();
+      if (synced !== undefined) this.#onSynced(synced);
     } else if (read.kind === 'got') {
       this.#session.onGot(read.session, read.got);
       this.#afterReplies();
@@ -212,8 +167,8 @@ export class MemberLink implements LargeOutlet {
       const isNext = this.#session.onReplies(session, n, got);
       this.#afterReplies();
       if (!isNext) return;
-      if (read.kind === 'replies') this.#owner.onReplies(this.#whole(read.replies), load);
-      else this.#addPart(read.ticket, read.bytes);
+      if (read.kind === 'replies') this.#onReplies(read.replies, load);
+      else if (this.#owner.awaits(read.ticket)) this.parts.add(read.ticket, read.bytes);
     }
   }
 
@@ -226,9 +181,22 @@ export class MemberLink implements LargeOutlet {
       this.sync();
       return;
     }
-    const wordMs = this.#owner.isBusy ? busyWordMs : idleWordMs;
-    const owes = this.#session.owesAck || this.#cancelled.length > 0;
-    if (owes || now - this.#wordAt > wordMs) this.#sendWord();
+    this.#acks.look(now);
+  }
+
+  /** See {@link AckOutlet}. */
+  get owesAck(): boolean {
+    return this.#session.owesAck;
+  }
+
+  /** See {@link AckOutlet}. */
+  get listed(): number {
+    return this.#sizes.listed;
+  }
+
+  /** See {@link AckOutlet}. */
+  sendAck(told: Told): boolean {
+    return this.#publish(wordText(this.#gateway, { ack: this.#session.ack(), ...told }), 0);
   }
 
   /** See {@link LargeOutlet}. */
@@ -262,7 +230,7 @@ export class MemberLink implements LargeOutlet {
 
   #send(tickets: readonly number[], bytes: number, make: (mark: FrameMark) => Uint8Array): boolean {
     const now = clockMs();
-    this.#wordAt = now;
+    this.#acks.noteSent(now);
     const mark = this.#session.send(tickets, bytes, now);
     this.#owner.onSent(tickets, mark.n);
     if (this.#publish(make(mark), mark.n)) return true;
@@ -270,13 +238,30 @@ export class MemberLink implements LargeOutlet {
     return false;
   }
 
-  #sendWord(): void {
-    const cancelled = this.#cancelled;
-    this.#cancelled = [];
-    this.#wordAt = clockMs();
-    const { granted, drained } = this.#owner;
-    const word = { ack: this.#session.ack(), cancelled, granted, drained };
-    this.#publish(wordText(this.#gateway, word), 0);
+  #sendFrame(): void {
+    const frame = this.#frame;
+    const { tickets } = frame;
+    if (tickets.length === 0) return;
+    this.#frame = new FrameText();
+    if (this.isOpen) {
+      this.#send(tickets, frame.length, (mark) => frame.toMessage(this.#gateway, mark));
+    } else this.#giveBack(tickets);
+  }
+
+  #onSynced({ isNew, forgottenBefore, undelivered }: Synced): void {
+    if (isNew) {
+      this.parts.clear();
+      this.#acks.cancelled.clear();
+    }
+    this.#owner.onForgotten(forgottenBefore);
+    this.#giveBack(undelivered);
+    this.#acks.sendAgain();
+    this.#owner.onOpen();
+  }
+
+  #onReplies(replies: readonly WireReply[], load: number): void {
+    this.#acks.cancelled.onReplies(replies);
+    this.#owner.onReplies(this.parts.whole(replies), load);
   }
 
   #publish(data: Uint8Array | string, n: number): boolean {
@@ -292,6 +277,7 @@ export class MemberLink implements LargeOutlet {
   /** Tells the owner when it has done what it does: it may be just about to send calls of the same groups. */
   #giveBack(tickets: readonly number[]): void {
     if (tickets.length === 0) return;
+    this.#acks.cancelled.drop(tickets);
     if (this.#returned.length === 0) {
       queueMicrotask(() => this.#owner.onUndelivered(this.#returned.splice(0)));
     }
@@ -308,21 +294,5 @@ export class MemberLink implements LargeOutlet {
   #onClosed(): void {
     this.closings++;
     this.#large.dropAll();
-  }
-
-  #addPart(ticket: number, bytes: Uint8Array): void {
-    const parts = this.#parts.get(ticket) ?? [];
-    // A view of what the socket has read.
-    parts.push(new Uint8Array(bytes));
-    this.#parts.set(ticket, parts);
-  }
-
-  #whole(replies: readonly WireReply[]): readonly WireReply[] {
-    return replies.map((reply) => {
-      const parts = this.#parts.get(reply.ticket) ?? [];
-      this.#parts.delete(reply.ticket);
-      if (typeof reply.body === 'string') return reply;
-      return { ...reply, body: new Uint8Array(Buffer.concat([...parts, reply.body])) };
-    });
   }
 }

@@ -12,7 +12,9 @@ import type { SessionStart } from '../session/gateway-session.ts';
 import type { Subjects } from '../subjects.ts';
 import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
 import { FactsOf, requestOf } from './call-text.ts';
-import { type LinkOwner, MemberLink, type Passage } from './member-link.ts';
+import type { LinkOwner } from './link-owner.ts';
+import { MemberLink } from './member-link.ts';
+import type { Passage } from './passage.ts';
 import { RemoteStreams } from './remote-streams.ts';
 import { type SentCall, SentCalls } from './sent-calls.ts';
 
@@ -112,8 +114,13 @@ export class RemoteMember implements LinkOwner {
   }
 
   /** See {@link LinkOwner}. */
-  get granted(): readonly number[] {
-    return this.streams.granted;
+  granted(all: boolean): readonly number[] {
+    return this.streams.granted(all);
+  }
+
+  /** See {@link LinkOwner}. */
+  awaits(ticket: number): boolean {
+    return this.#sent.has(ticket) || this.streams.has(ticket);
   }
 
   /** See {@link LinkOwner}. */
@@ -180,6 +187,7 @@ export class RemoteMember implements LinkOwner {
   lose(reason: LossReason): void {
     this.#lose(reason, () => true);
     this.streams.lose(reason);
+    this.link.parts.clear();
   }
 
   /** Ends calls whose member has not answered them at their deadlines. */

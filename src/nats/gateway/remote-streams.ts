@@ -11,7 +11,7 @@ import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
 /** What streams need of the way to their member. */
 export interface StreamLink {
   cancel(tickets: readonly number[]): void;
-  sendWordSoon(): void;
+  sendAckSoon(): void;
 }
 
 /** The gateway's side of a stream whose generator runs on a member. */
@@ -37,7 +37,7 @@ class RemoteStream implements StreamProducer {
   grant(values: number, characters: number): void {
     this.values += values;
     this.characters += characters;
-    this.#home.onWord();
+    this.#home.onGranted(this);
   }
 
   cancel(): void {
@@ -47,7 +47,7 @@ class RemoteStream implements StreamProducer {
   /** Its member ends it at its next yield, as a stream of its own. */
   drain(reason: RpcError): void {
     this.drained = reason;
-    this.#home.onWord();
+    this.#home.onDrained(this);
   }
 
   /** It has ended there. One that was told to end may do so in any way: what counts is that it was told. */
@@ -63,6 +63,10 @@ export class RemoteStreams {
   readonly #open: OpenStreams;
   readonly #link: () => StreamLink;
   readonly #streams = new Map<number, RemoteStream>();
+  /** Those that were granted more since the member was told last. */
+  readonly #changed = new Set<RemoteStream>();
+  /** Tickets of those that are to end. */
+  readonly #drained = new Set<number>();
 
   constructor(open: OpenStreams, link: () => StreamLink) {
     this.#open = open;
@@ -73,19 +77,23 @@ export class RemoteStreams {
     return this.#streams.size;
   }
 
+  has(ticket: number): boolean {
+    return this.#streams.has(ticket);
+  }
+
   /** See `LinkOwner.granted`. */
-  get granted(): readonly number[] {
+  granted(all: boolean): readonly number[] {
     const numbers: number[] = [];
-    for (const { ticket, values, characters } of this.#streams.values()) {
+    for (const { ticket, values, characters } of all ? this.#streams.values() : this.#changed) {
       if (values > 0) numbers.push(ticket, values, characters);
     }
+    this.#changed.clear();
     return numbers;
   }
 
   /** See `LinkOwner.drained`. */
   get drained(): readonly number[] {
-    const all = [...this.#streams.values()].filter(({ drained }) => drained !== undefined);
-    return all.map(({ ticket }) => ticket);
+    return [...this.#drained];
   }
 
   /** The handler of a call has given an iterator: the call is answered with what its reader says. */
@@ -114,7 +122,7 @@ export class RemoteStreams {
       if (remote === undefined) this.#tell(ticket);
       else remote.stream.value(text);
     } else {
-      this.#streams.delete(ticket);
+      this.#remove(ticket);
       if (kind === ReplyKind.lost) remote?.stream.lose('connection');
       else remote?.end({ ok: kind === ReplyKind.ended, code, text });
     }
@@ -122,26 +130,39 @@ export class RemoteStreams {
 
   /** Nobody reads it any more. */
   cancel(ticket: number): void {
-    if (this.#streams.delete(ticket)) this.#tell(ticket);
+    if (this.#remove(ticket)) this.#tell(ticket);
   }
 
-  /** There is something to tell the member. */
-  onWord(): void {
-    this.#link().sendWordSoon();
+  onGranted(stream: RemoteStream): void {
+    this.#changed.add(stream);
+    this.#link().sendAckSoon();
+  }
+
+  onDrained({ ticket }: RemoteStream): void {
+    this.#drained.add(ticket);
+    this.#link().sendAckSoon();
   }
 
   /** @param before only those whose calls went in earlier frames */
   lose(reason: LossReason, before = Number.POSITIVE_INFINITY): void {
     for (const [ticket, { n, stream }] of this.#streams) {
       if (n >= before) continue;
-      this.#streams.delete(ticket);
+      this.#remove(ticket);
       stream.lose(reason);
     }
+  }
+
+  #remove(ticket: number): boolean {
+    const stream = this.#streams.get(ticket);
+    if (stream === undefined) return false;
+    this.#changed.delete(stream);
+    this.#drained.delete(ticket);
+    return this.#streams.delete(ticket);
   }
 
   #tell(ticket: number): void {
     const link = this.#link();
     link.cancel([ticket]);
-    link.sendWordSoon();
+    link.sendAckSoon();
   }
 }

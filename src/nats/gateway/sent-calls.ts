@@ -23,6 +23,10 @@ export class SentCalls {
     return this.#sent.size;
   }
 
+  has(ticket: number): boolean {
+    return this.#sent.has(ticket);
+  }
+
   /** The ticket of the call that is added next. */
   get nextTicket(): number {
     return this.#tickets + 1;

@@ -86,8 +86,8 @@ export class Visitor implements ErrandOwner {
     }
     for (const ticket of cancelled) this.#errands.get(ticket)?.cancel();
     for (let at = 0; at + 3 <= granted.length; at += 3) {
-      const [ticket, values, characters] = granted.slice(at) as [number, number, number];
-      this.#errands.get(ticket)?.grant(values, characters);
+      const errand = this.#errands.get(granted[at] as number);
+      errand?.grant(granted[at + 1] as number, granted[at + 2] as number);
     }
     for (const ticket of drained) this.#errands.get(ticket)?.drain();
   }

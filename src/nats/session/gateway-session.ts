@@ -50,6 +50,8 @@ export interface Synced {
   readonly undelivered: readonly number[];
   /** Of the calls in frames before this one the member has forgotten what became of them. */
   readonly forgottenBefore: number;
+  /** The member has forgotten the session before, or there was none. */
+  readonly isNew: boolean;
 }
 
 /**
@@ -175,14 +177,15 @@ export class GatewaySession {
   onSynced({ epoch, session, got, from }: SyncAnswer): Synced | undefined {
     if (this.#isOpen || epoch !== this.#epoch || session < this.#session) return undefined;
     this.#isOpen = true;
-    if (session > this.#session) {
+    const isNew = session > this.#session;
+    if (isNew) {
       this.#session = session;
       this.#have = 0;
       this.#acked = 0;
     }
     this.#noteGot(Math.max(got, from - 1));
     const undelivered = this.#forget(this.#unacked.splice(0));
-    return { undelivered, forgottenBefore: from };
+    return { undelivered, forgottenBefore: from, isNew };
   }
 
   #noteGot(got: number): void {

@@ -22,6 +22,11 @@ export const ReplyKind = {
 } as const;
 export type ReplyKind = (typeof ReplyKind)[keyof typeof ReplyKind];
 
+/** Whether nothing more comes of a call, nor of its stream. */
+export function isEnd(kind: ReplyKind): boolean {
+  return kind !== ReplyKind.value && kind !== ReplyKind.opened;
+}
+
 export interface WireReply {
   readonly ticket: number;
   readonly kind: ReplyKind;

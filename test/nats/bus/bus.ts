@@ -24,6 +24,8 @@ function matches(pattern: string, subject: string): boolean {
  */
 export class Bus {
   readonly maxPayload: number;
+  /** Whether a message that was sent comes. */
+  mayDeliver: (subject: string, data: Uint8Array) => boolean = () => true;
   /** What callbacks threw. */
   readonly failures: unknown[] = [];
   readonly #listeners = new Set<Listener>();
@@ -53,6 +55,7 @@ export class Bus {
 
   send(subject: string, reply: string, data: Uint8Array, headers: NatsHeaders): void {
     this.plan(() => {
+      if (!this.mayDeliver(subject, data)) return;
       if (this.#deliver(subject, { reply, data, headers, status: 0 })) return;
       if (reply !== '') this.#deliver(reply, { reply: '', data, headers: [], status: 503 });
     });

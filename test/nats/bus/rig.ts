@@ -28,11 +28,12 @@ export interface RigOptions {
 }
 
 /** What a member does with a call. */
-export type Handle = (key: string, member: number) => Promise<unknown>;
+export type Handle = (key: string, member: number, signal: AbortSignal) => Promise<unknown>;
 
 /** A gateway's executor and the members behind it, over a bus: no clock is asked, and syncs are sent when the test says so. */
 export class Rig {
   readonly bus: Bus;
+  readonly members: Member[] = [];
   readonly pool: RemotePool;
   readonly toMembers: BusConnection;
   readonly toGateway: BusConnection;
@@ -75,6 +76,9 @@ export class Rig {
       () => this.remotes,
       undefined,
     );
+    this.toMembers.onState(() => {
+      for (const { link } of this.remotes) link.interrupt();
+    });
     this.toMembers.subscribe('s.g.gw.>', (message) => {
       const id = message.subject.split('.')[3];
       this.remotes.find((remote) => remote.id === id)?.link.onMessage(message);
@@ -121,9 +125,9 @@ export class Rig {
     const router = new Router();
     const params = Type.Object({ key: Type.String(), text: Type.String() });
     for (const name of names) {
-      router.rpc({ name, params }, async ({ key }) => {
+      router.rpc({ name, params }, async ({ key }, { signal }) => {
         this.runs.push(key);
-        return this.handle(key, place);
+        return this.handle(key, place, signal);
       });
     }
     const service = new Dispatcher({
@@ -162,6 +166,7 @@ export class Rig {
       authenticate: undefined,
       contract: () => ({ id: heartbeat.contract, document: () => Buffer.from('[]') }),
     });
+    this.members.push(member);
     this.#closers.push(async () => {
       member.close();
       await service.close(0);

@@ -64,6 +64,10 @@ export function App() {
             Headers{headers.value.length > 0 && <span class="count">{headers.value.length}</span>}
           </button>
           <button type="button" class="quiet" onClick={nextScheme}>
+            <svg class="half" viewBox="0 0 16 16" aria-hidden="true">
+              <circle cx="8" cy="8" r="6.5" />
+              <path d="M8 1.5 a6.5 6.5 0 0 1 0 13 z" />
+            </svg>
             <span class="unseen">Colours: </span>
             {scheme.value}
           </button>

@@ -8,5 +8,6 @@ const root = document.getElementById('app');
 if (root !== null) {
   followRoute();
   keepCurrent();
+  root.replaceChildren();
   render(<App />, root);
 }

@@ -42,7 +42,7 @@ const views: readonly View[] = [
   {
     name: 'call',
     hash: '#/p/orders.place',
-    height: 1120,
+    height: 1260,
     prepare: async (page) => {
       await control(page, 'name').fill('Ada Lovelace');
       await control(page, 'street').fill('12 St James Square');

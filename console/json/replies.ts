@@ -25,6 +25,17 @@ export function repliesIn(text: string): readonly Reply[] | undefined {
   return replies.every((reply) => reply !== undefined) ? replies : undefined;
 }
 
+/** The methods of the calls in a body, by the text of their id. */
+export function methodsIn(body: string): ReadonlyMap<string, string> {
+  const methods = new Map<string, string>();
+  for (const request of itemsOf(body) ?? []) {
+    const members = membersOf(request);
+    const [id, method] = [members?.get('id'), members?.get('method')];
+    if (id !== undefined && method !== undefined) methods.set(id, stringOf(method));
+  }
+  return methods;
+}
+
 function toReply(text: string): Reply | undefined {
   const members = membersOf(text);
   if (members === undefined) return undefined;

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { Scroll } from '../parts/data-table.tsx';
-import { bytesText, timeText } from '../parts/figures-text.ts';
+import { bytesText, msText, roundMsText, timeText } from '../parts/figures-text.ts';
 import { scheme } from '../state/scheme.ts';
 import type { Sample } from './samples.ts';
 
@@ -137,6 +137,7 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
   return {
     width: Math.max(120, host.clientWidth),
     height,
+    padding: [10, 8, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: {
@@ -165,7 +166,7 @@ function optionsOf(lines: readonly Line[], host: HTMLElement): uPlot.Options {
       })),
     ],
     axes: [
-      { ...axis, space: 70, size: 26, values: (_plot, ticks) => ticks.map(minuteText) },
+      { ...axis, space: 70, size: 28, gap: 8, values: (_plot, ticks) => ticks.map(minuteText) },
       ...scales.map((scale, index) => ({
         ...axis,
         scale,
@@ -208,7 +209,8 @@ function textOn(scale: string, lines: readonly Line[], value: number | null): st
   // Of a decade only some are written.
   if (value === null) return '';
   if (value === 0) return '0';
-  return lines.find((line) => (line.scale ?? 'y') === scale)?.text(value) ?? '';
+  const text = lines.find((line) => (line.scale ?? 'y') === scale)?.text;
+  return text === msText ? roundMsText(value) : (text?.(value) ?? '');
 }
 
 function minuteText(seconds: number): string {

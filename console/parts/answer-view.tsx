@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { type Reply, repliesIn } from '../json/replies.ts';
+import { methodsIn, type Reply, repliesIn } from '../json/replies.ts';
 import type { Answer, Exchange } from '../state/exchanges.ts';
 import { CopyButton } from './copy-button.tsx';
 import { DataTable } from './data-table.tsx';
@@ -31,7 +31,7 @@ export function AnswerView({ exchange }: { readonly exchange: Exchange }) {
         </p>
       )}
       {kind === 'stream' && <StreamView exchange={exchange} />}
-      {answer !== undefined && answer.text !== '' && <Body answer={answer} />}
+      {answer !== undefined && answer.text !== '' && <Body answer={answer} sent={exchange.body} />}
       {kind === 'notification' && answer?.text === '' && (answer.status ?? 0) < 300 && (
         <p class="hint">There is no reply to a notification. 204 says that it has ended.</p>
       )}
@@ -59,7 +59,14 @@ function Facts({ answer }: { readonly answer: Answer }) {
   );
 }
 
-function Body({ answer }: { readonly answer: Answer }) {
+interface BodyProps {
+  readonly answer: Answer;
+  /** The body that was sent. */
+  readonly sent: string;
+}
+
+function Body({ answer, sent }: BodyProps) {
+  const methods = useMemo(() => methodsIn(sent), [sent]);
   const replies = useMemo(() => repliesIn(answer.text), [answer.text]);
   if (replies === undefined) {
     return <pre class="json">{answer.text}</pre>;
@@ -67,7 +74,7 @@ function Body({ answer }: { readonly answer: Answer }) {
   return (
     <>
       {replies.map((reply, index) => (
-        <ReplyView key={index} reply={reply} isOne={replies.length === 1} />
+        <ReplyView key={index} reply={reply} method={methods.get(reply.id)} />
       ))}
       <details>
         <summary>As it came</summary>
@@ -82,16 +89,17 @@ function Body({ answer }: { readonly answer: Answer }) {
 
 interface ReplyProps {
   readonly reply: Reply;
-  readonly isOne: boolean;
+  /** Of a batch; undefined: it is no batch, or nobody knows which call it answers. */
+  readonly method: string | undefined;
 }
 
-function ReplyView({ reply, isOne }: ReplyProps) {
+function ReplyView({ reply, method }: ReplyProps) {
   const { id, result, error } = reply;
   return (
     <div class="reply">
-      {!isOne && (
+      {method !== undefined && (
         <h3>
-          id <code>{id}</code>
+          <code>{method}</code> · id {id}
         </h3>
       )}
       {error === undefined ? (

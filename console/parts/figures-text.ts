@@ -10,6 +10,12 @@ export function msText(ms: number): string {
       : `${ms.toFixed(2)} ms`;
 }
 
+/** A round number of milliseconds, as it stands at an axis. */
+export function roundMsText(ms: number): string {
+  const [value, unit] = ms >= 1000 ? [ms / 1000, 's'] : ms >= 1 ? [ms, 'ms'] : [ms * 1000, 'µs'];
+  return `${Number(value.toPrecision(3))} ${unit}`;
+}
+
 export function bytesText(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   const units = ['KB', 'MB', 'GB'];

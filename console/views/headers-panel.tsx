@@ -22,8 +22,8 @@ export function HeadersForm({ action }: { readonly action: string }) {
       }}
     >
       <p class="hint">
-        They go with each request. Their values stay in the memory of this page, and are gone when
-        it is closed.
+        Headers go with each request. Their values stay in the memory of this page, and are gone
+        when it is closed.
       </p>
       {headers.value.map(({ id, name, value }) => (
         <div class="header-row" key={id}>
@@ -50,14 +50,14 @@ export function HeadersForm({ action }: { readonly action: string }) {
         </div>
       ))}
       <div class="actions">
+        <button type="submit" class="primary">
+          {action}
+        </button>
         <button
           type="button"
           onClick={() => addHeader(headers.value.length === 0 ? 'authorization' : '')}
         >
           Add a header
-        </button>
-        <button type="submit" class="primary">
-          {action}
         </button>
       </div>
     </form>

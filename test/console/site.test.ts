@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { before, describe, type TestContext, test } from 'node:test';
-import { brotliDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
+import { tree } from '../files.ts';
 import { recorder } from '../service/harness.ts';
 import { ensureBuilt, get } from './get.ts';
 
@@ -40,6 +43,21 @@ function factsIn(html: string): Record<string, unknown> {
 }
 
 before(ensureBuilt);
+
+test('the page is small: 50 KB to begin with, 150 KB of the package', () => {
+  const folder = join(tree, 'dist/console');
+  const packed = new Map(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))] as const),
+  );
+  let whole = 0;
+  for (const { length } of packed.values()) whole += length;
+  assert.ok(whole <= 150 * 1024, `${whole} bytes in the package`);
+  const page = brotliDecompressSync(packed.get('index.html.br') ?? assert.fail());
+  const parts = partsOf(page.toString()).map((name) => packed.get(`${name}.br`) ?? assert.fail());
+  const first = [page, ...parts.map((part) => brotliDecompressSync(part))];
+  const sent = first.reduce((sum, part) => sum + gzipSync(part, { level: 9 }).length, 0);
+  assert.ok(sent <= 50 * 1024, `${sent} bytes by gzip`);
+});
 
 for (const transport of ['uws', 'node'] as const) {
   describe(`the console on ${transport}`, () => {

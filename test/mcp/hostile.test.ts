@@ -1,0 +1,139 @@
+/** docs/protocol.md, "Tools for agents (MCP)": bytes, bodies and moments that nobody wished for, over both servers. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { Router, Type } from '../../src/index.ts';
+import { post } from '../http/raw-client.ts';
+import { headersOf, legacy, meta, modern, replied, Stage, textOf } from './stage.ts';
+
+function deep(levels: number): string {
+  return `${'['.repeat(levels)}${']'.repeat(levels)}`;
+}
+
+for (const transport of ['uws', 'node'] as const) {
+  describe(`MCP treated badly on ${transport}`, () => {
+    let stage: Stage;
+    before(async () => {
+      stage = await Stage.start({ transport, maxDepth: 20 });
+    });
+    after(() => stage.close());
+
+    test('text that is no UTF-8, small or large, in arguments or around them, is no JSON', async () => {
+      for (const size of [1, 400_000]) {
+        const body = Buffer.from(
+          modern('tools/call', { name: 'text_length', arguments: { text: 'x'.repeat(size) } }),
+        );
+        for (const at of [body.indexOf('tools/call'), body.lastIndexOf('x'), body.length - 3]) {
+          const bad = Buffer.from(body);
+          bad[at] = 0xff;
+          const response = await stage.send(bad, headersOf(body.toString()));
+          assert.equal(response.status, 400, `${size} at ${at}`);
+          assert.equal(replied(response).error?.code, -32700);
+        }
+      }
+      assert.equal(stage.app.dispatcher.stats().bodies.inUse, 0);
+    });
+
+    test('what is nested too deep is refused, and what is not reaches its procedure', async () => {
+      const call = (levels: number): string =>
+        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"anything","arguments":{"a":${deep(levels)}}}}`;
+      const within = replied(await stage.send(call(10)));
+      assert.equal(textOf(within.result ?? assert.fail()), `{"a":${deep(10)}}`);
+      for (const levels of [21, 1000, 50_000]) {
+        const response = await stage.send(call(levels));
+        const { error, result } = replied(response);
+        // Told as a fault of the message, or as what the call came to: never run.
+        assert.ok(error !== undefined || result?.isError === true, `${levels} levels`);
+      }
+      assert.equal(textOf(await stage.call('math_add', { a: 1, b: 1 })), '2');
+    });
+
+    test('arguments by position, and of every other kind, are refused by name', async () => {
+      for (const given of [[1, 2], 'a', 1, true, null]) {
+        const response = await stage.ask('tools/call', {
+          name: 'math_add',
+          arguments: given as never,
+        });
+        const { error } = replied(response);
+        assert.deepEqual([error?.code, error?.message], [-32602, 'arguments must be an object']);
+      }
+      for (const name of ['__proto__', 'constructor', 'toString', '', 'x'.repeat(100_000)]) {
+        const { error } = replied(await stage.send(legacy('tools/call', { name, arguments: {} })));
+        assert.equal(error?.code, -32602, name.slice(0, 20));
+      }
+    });
+
+    test('a cancellation over HTTP is taken, and cancels nothing: ids of several clients may be equal', async (t) => {
+      const router = new Router();
+      let answer = (): void => {};
+      const begun = new Promise<void>((begin) => {
+        router.rpc({ name: 'wait', placement: 'inline', async: true }, (_params, { signal }) => {
+          begin();
+          return new Promise((resolve) => {
+            answer = () => resolve(signal.aborted);
+          });
+        });
+      });
+      const own = await Stage.start({ transport, router, modules: undefined });
+      t.after(() => own.close());
+      const waits = own.send(legacy('tools/call', { name: 'wait' }, 7));
+      await begun;
+      const other = own.connect();
+      const body = JSON.stringify({
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId: 7 },
+      });
+      const taken = await other.ask(post(body, { host: 'localhost' }, '/mcp'));
+      assert.equal(taken.status, 202);
+      answer();
+      assert.equal(textOf(replied(await waits).result ?? assert.fail()), 'false');
+    });
+
+    test('the list follows the procedures; a call that comes while many names are made is answered', async (t) => {
+      const router = new Router();
+      const params = { a: Type.Integer() };
+      for (let n = 0; n < 1000; n++) router.rpc({ name: `p${n}`, placement: 'inline' }, () => n);
+      const own = await Stage.start({ transport, router, modules: undefined });
+      t.after(() => own.close());
+      const unknown = replied(await own.ask('tools/call', { name: 'late' }));
+      assert.match(unknown.error?.message ?? '', /^Unknown tool: late/);
+      router.rpc({ name: 'late', params, placement: 'inline' }, ({ a }) => a + 1);
+      // All of these come before the new names are made.
+      const clients = Array.from({ length: 8 }, () => own.connect());
+      const body = modern('tools/call', { name: 'late', arguments: { a: 1 } });
+      const replies = await Promise.all(
+        clients.map((client) =>
+          client.ask(post(body, { host: 'localhost', ...headersOf(body) }, '/mcp')),
+        ),
+      );
+      for (const reply of replies) assert.equal(textOf(replied(reply).result as never), '2');
+      const names: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const { result } = replied(
+          await own.ask('tools/list', cursor === undefined ? {} : { cursor }),
+        );
+        const page = result as unknown as { tools: { name: string }[]; nextCursor?: string };
+        names.push(...page.tools.map(({ name }) => name));
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      assert.deepEqual([names.length, names.at(-1)], [1001, 'late']);
+    });
+  });
+}
+
+test('a list may be kept for a minute, for no time at all where the modules are watched, and by its caller alone behind a hook', async (t) => {
+  const cases = [
+    [{}, 60_000, 'public'],
+    [{ watch: true }, 0, 'public'],
+    [{ authenticate: () => 'me' }, 60_000, 'private'],
+  ] as const;
+  for (const [options, ttlMs, cacheScope] of cases) {
+    const stage = await Stage.start(options);
+    t.after(() => stage.close());
+    for (const method of ['tools/list', 'server/discover']) {
+      const { result } = replied(await stage.ask(method, { _meta: meta }));
+      assert.deepEqual([result?.ttlMs, result?.cacheScope], [ttlMs, cacheScope], method);
+    }
+  }
+});

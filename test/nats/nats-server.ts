@@ -1,39 +1,22 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  accessSync,
-  constants,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { findProgram, isProgram } from '../programs.ts';
 
 export const needs = 'needs nats-server: apt-get install nats-server, or set NATS_SERVER';
 
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The program, or undefined where this machine has none. Debian installs it where only root's PATH looks. */
+/** The program, or undefined where this machine has none. */
 export function findNatsServer(env: NodeJS.ProcessEnv = process.env): string | undefined {
   if (env.NATS_SERVER !== undefined && env.NATS_SERVER !== '') {
     assert.ok(isProgram(env.NATS_SERVER), `NATS_SERVER is no program: ${env.NATS_SERVER}`);
     return env.NATS_SERVER;
   }
-  const folders = [...(env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin'];
-  return folders.map((folder) => join(folder, 'nats-server')).find(isProgram);
+  return findProgram('nats-server', env);
 }
 
 /** Resolves when all threads of a process that was sent SIGSTOP stand still: each takes the signal by itself. */

@@ -1,0 +1,203 @@
+/** The configuration of docs/recipes/nginx.md in a real nginx, with a service behind it as the page starts it. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { WebSocket } from 'ws';
+import { Running, startCli } from '../cli/process.ts';
+import { describeWith } from '../describe-with.ts';
+import { moduleUrl } from '../files.ts';
+import { findProgram } from '../programs.ts';
+import { parseStory } from './guide/story.ts';
+import { read } from './pages.ts';
+
+const needs = 'needs nginx: apt-get install --no-install-recommends nginx-light';
+const host = 'api.example.com';
+/** Another address of this machine than that of the proxy. */
+const callersAddress = '127.0.0.2';
+
+const steps = parseStory(read('docs/recipes/nginx.md'));
+const config = steps.find((step) => step.kind === 'file' && step.name === 'rpc.conf');
+const [command = ''] = steps.flatMap((step) =>
+  step.kind === 'command' && step.line.includes('tandem serve') ? step.line : [],
+);
+/** The options of the page. */
+const options = command.split(' ').slice(command.split(' ').indexOf('service.ts') + 1);
+
+const service = `
+import { Router, Type } from '${moduleUrl('src/index.ts')}';
+
+const router = new Router();
+let release = () => {};
+const released = new Promise((resolve) => { release = resolve; });
+router.rpc({ name: 'whereFrom', placement: 'inline' }, (_params, { remoteAddress }) => remoteAddress);
+router.rpc({ name: 'size', params: { text: Type.String() } }, ({ text }) => text.length);
+router.rpc({ name: 'release', placement: 'inline' }, () => release());
+router.rpc({ name: 'two', yields: Type.Integer() }, async function* () {
+  yield 1;
+  await released;
+  yield 2;
+});
+export default router;
+`;
+
+/** A folder that the processes of nginx, which are another user's, may enter. */
+function openFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-nginx-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+let nextPort = 20_000 + ((process.pid * 37) % 12_000);
+
+describeWith(findProgram('nginx'), needs, 'nginx as the recipe sets it up', (nginx) => {
+  /** @returns the port at which it listens */
+  async function startNginx(t: TestContext, folder: string, upstream: string): Promise<number> {
+    assert.ok(config?.kind === 'file' && config.text.includes('server 127.0.0.1:8000;'));
+    assert.ok(config.text.includes('listen 80;'));
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      .map((name) => `${name}_temp_path ${folder}/${name};`)
+      .join(' ');
+    // As root, nginx would become a user that may not connect to a socket of this one.
+    const user = process.getuid?.() === 0 ? 'user root;' : '';
+    writeFileSync(
+      join(folder, 'nginx.conf'),
+      `${user} daemon off; pid ${folder}/pid; error_log stderr notice; events {}\nhttp { access_log off; ${temporary}\ninclude ${folder}/rpc.conf; }\n`,
+    );
+    const args = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'];
+    for (let tries = 0; ; tries++) {
+      const port = nextPort++;
+      const text = config.text
+        .replace('server 127.0.0.1:8000;', `server ${upstream};`)
+        .replace('listen 80;', `listen 127.0.0.1:${port};`);
+      writeFileSync(join(folder, 'rpc.conf'), text);
+      const checked = spawnSync(nginx, ['-t', ...args], { encoding: 'utf8' });
+      assert.equal(checked.status, 0, checked.stderr);
+      assert.doesNotMatch(checked.stderr, /\[(?:warn|error|emerg)\]/);
+      const running = new Running(spawn(nginx, args));
+      t.after(async () => {
+        running.child.kill('SIGTERM');
+        await running.exit;
+      });
+      const [line] = await running.seen('stderr', /start worker process \d|Address already in use/);
+      if (line.startsWith('start')) return port;
+      assert.ok(tries < 20, running.stderr);
+      await running.exit;
+    }
+  }
+
+  async function startService(t: TestContext, folder: string, args: readonly string[]) {
+    const module = join(folder, 'service.mjs');
+    writeFileSync(module, service);
+    const few = ['--workers', '1', '--spare-workers', '0', '--no-supervisor'];
+    const running = startCli(['serve', module, ...few, ...args]);
+    t.after(async () => {
+      running.child.kill('SIGTERM');
+      await running.exit;
+    });
+    return running;
+  }
+
+  const ask = async (
+    port: number,
+    call: object,
+    headers: Readonly<Record<string, string>> = {},
+    path = '/rpc',
+  ): Promise<IncomingMessage> => {
+    const sent = request({
+      port,
+      path,
+      host: '127.0.0.1',
+      localAddress: callersAddress,
+      method: 'POST',
+      agent: false,
+      headers: { host, 'content-type': 'application/json', ...headers },
+    });
+    sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }));
+    const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+    return reply.setEncoding('utf8');
+  };
+
+  const resultOf = async (reply: Promise<IncomingMessage>): Promise<unknown> => {
+    let text = '';
+    for await (const part of await reply) text += part;
+    return JSON.parse(text).result;
+  };
+
+  async function assertServes(port: number): Promise<void> {
+    const where = { method: 'whereFrom' };
+    assert.equal(await resultOf(ask(port, where)), callersAddress);
+    // What a caller says of itself is not passed on.
+    const forged = { 'x-forwarded-for': '203.0.113.9' };
+    assert.equal(await resultOf(ask(port, where, forged)), callersAddress);
+
+    const text = 'x'.repeat(5_000_000);
+    assert.equal(await resultOf(ask(port, { method: 'size', params: { text } })), text.length);
+    const foreign = await ask(port, where, { host: 'evil.example' });
+    assert.equal(foreign.resume().statusCode, 403);
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      const hidden = await ask(port, where, {}, path);
+      assert.equal(hidden.resume().statusCode, 404);
+    }
+  }
+
+  /** The second value comes only when the first one was read and answered by a call. */
+  async function assertStreams(port: number): Promise<void> {
+    const reply = await ask(port, { method: 'two' }, { accept: 'text/event-stream' });
+    let text = '';
+    for await (const part of reply) {
+      text += part;
+      if (text.includes('"result":1}')) await resultOf(ask(port, { method: 'release' }));
+    }
+    assert.match(text, /"result":1\}.*"result":2\}/s);
+  }
+
+  async function assertSockets(port: number): Promise<void> {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/rpc`, {
+      headers: { host },
+      localAddress: callersAddress,
+    });
+    await once(socket, 'open');
+    socket.send('{"jsonrpc":"2.0","id":7,"method":"whereFrom"}');
+    const [message] = (await once(socket, 'message')) as [Buffer];
+    assert.equal(message.toString(), `{"jsonrpc":"2.0","id":7,"result":"${callersAddress}"}`);
+    socket.close();
+    await once(socket, 'close');
+  }
+
+  test('calls, large bodies, event streams and WebSockets pass, with the address of the caller', async (t) => {
+    const folder = openFolder(t);
+    const running = await startService(t, folder, [...options, '--port', '0']);
+    const [, port = ''] = await running.seen('stdout', /listens on http:\/\/127\.0\.0\.1:(\d+)/);
+    const front = await startNginx(t, folder, `127.0.0.1:${port}`);
+    await assertServes(front);
+    await assertStreams(front);
+    await assertSockets(front);
+  });
+
+  test('the same with a Unix socket between them', async (t) => {
+    const folder = openFolder(t);
+    const socket = join(folder, 'rpc.sock');
+    const args = [
+      '--socket',
+      socket,
+      '--socket-mode',
+      '660',
+      '--trusted-proxies',
+      'unix',
+      '--allowed-hosts',
+      host,
+    ];
+    const running = await startService(t, folder, args);
+    await running.seen('stdout', /listens on http\+unix:/);
+    const front = await startNginx(t, folder, `unix:${socket}`);
+    await assertServes(front);
+    await assertStreams(front);
+    await assertSockets(front);
+  });
+});

@@ -12,12 +12,13 @@ function run(command: string, args: readonly string[], cwd: string): string {
 }
 
 /**
- * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies.
+ * Builds and packs the package.
  *
+ * @param folder where the tarball goes
  * @param withTypes its declarations too, which take the compiler some seconds
- * @returns the command line's main file
+ * @returns the path of the tarball
  */
-export async function installPacked(folder: string, withTypes = false): Promise<string> {
+export async function packWhole(folder: string, withTypes = false): Promise<string> {
   const staging = join(folder, 'staging');
   await bundleInto(root, join(staging, 'dist'));
   if (withTypes) writeTypes(root, join(staging, 'dist'));
@@ -29,8 +30,17 @@ export async function installPacked(folder: string, withTypes = false): Promise<
     if (name === 'dist' || name.includes('*')) continue;
     cpSync(join(root, name), join(staging, name), { recursive: true });
   }
+  return pack(staging, folder);
+}
+
+/**
+ * Builds and packs the package, and unpacks it into `folder/node_modules`, beside its dependencies.
+ *
+ * @returns the command line's main file
+ */
+export async function installPacked(folder: string, withTypes = false): Promise<string> {
   const installed = join(folder, 'node_modules');
-  const own = unpack(folder, staging, join(installed, 'tandem-rpc'));
+  const own = unpack(await packWhole(folder, withTypes), join(installed, 'tandem-rpc'));
   const packed = ['.bin', 'tandem-rpc', 'tandem-rpc-client'];
   for (const name of readdirSync(modules)) {
     if (!packed.includes(name)) symlinkSync(join(modules, name), join(installed, name));
@@ -54,14 +64,17 @@ export async function installPackedClient(folder: string, withTypes = false): Pr
     cpSync(join(root, 'packages/client', name), join(staging, name), { recursive: true });
   }
   await buildClient(root, staging, withTypes);
-  return unpack(folder, staging, join(folder, 'node_modules/tandem-rpc-client'));
+  return unpack(pack(staging, folder), join(folder, 'node_modules/tandem-rpc-client'));
 }
 
-/** Packs a folder as npm does, and unpacks it. */
-function unpack(folder: string, staging: string, to: string): string {
-  const pack = ['pack', '--ignore-scripts', '--offline', '--silent', '--pack-destination', folder];
-  const tarball = run('npm', pack, staging).trim();
+/** Packs a folder as npm does. */
+function pack(staging: string, to: string): string {
+  const args = ['pack', '--ignore-scripts', '--offline', '--silent', '--pack-destination', to];
+  return join(to, run('npm', args, staging).trim());
+}
+
+function unpack(tarball: string, to: string): string {
   mkdirSync(to, { recursive: true });
-  run('tar', ['-xzf', join(folder, tarball), '-C', to, '--strip-components=1'], folder);
+  run('tar', ['-xzf', tarball, '-C', to, '--strip-components=1'], to);
   return to;
 }

@@ -8,6 +8,7 @@ import { misspeltVariables, resolveConfig } from '../../src/config/config.ts';
 import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
 import { table } from '../../src/config/table.ts';
 import { root } from '../files.ts';
+import { environmentOf, readCompose } from './compose.ts';
 import { readDockerfile } from './dockerfile.ts';
 
 const folder = join(root, 'examples/deployment');
@@ -15,30 +16,12 @@ const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
 const { env, exposed, health, command } = readDockerfile(read('Dockerfile'));
 const options = Object.entries(table) as [string, Option<unknown>][];
 
-interface Compose {
-  readonly services: Readonly<
-    Record<
-      string,
-      {
-        readonly command?: readonly string[];
-        readonly environment?: Readonly<Record<string, string>> | readonly string[];
-        readonly ports?: readonly string[];
-        readonly stop_grace_period?: string;
-        readonly volumes?: readonly string[];
-      }
-    >
-  >;
-}
-const { services } = parse(read('compose.yaml'), { merge: true }) as Compose;
+const services = readCompose(read('compose.yaml'));
+const passwords = { GATEWAY_PASSWORD: 'secret', MEMBER_PASSWORD: 'secret' };
 
-/** What a service of the compose file gives the process beside the image's own environment. */
-function environmentOf(name: string): Record<string, string> {
-  const own = Object.entries(services[name]?.environment ?? {});
-  return { ...env, ...Object.fromEntries(own.map(([key, value]) => [key, filled(value)])) };
-}
-
-function filled(value: string): string {
-  return value.replace(/\$\{\w+\}/g, 'secret');
+/** What a process of a service gets: the image's own environment, and that of the compose file. */
+function wholeEnvironment(name: string): Record<string, string> {
+  return { ...env, ...environmentOf(services[name], passwords) };
 }
 
 /** The `--flags` of a command line of this package. */
@@ -49,7 +32,7 @@ function flagsOf(line: readonly string[]): string[] {
 describe('the files for containers', () => {
   test('name variables that there are, with values that are allowed', () => {
     const known = options.flatMap(([name, option]) => variablesOf(name, option));
-    for (const given of [env, environmentOf('gateway'), environmentOf('member')]) {
+    for (const given of [env, wholeEnvironment('gateway'), wholeEnvironment('member')]) {
       const own = Object.keys(given).filter((name) => name.startsWith('TANDEM_'));
       assert.deepEqual(
         own.filter((name) => !known.includes(name)),
@@ -58,7 +41,7 @@ describe('the files for containers', () => {
       assert.deepEqual(misspeltVariables(given), []);
       assert.equal(resolveConfig({}, given).host, '0.0.0.0');
     }
-    assert.deepEqual(resolveConfig({}, environmentOf('member')).nats.length, 1);
+    assert.deepEqual(resolveConfig({}, wholeEnvironment('member')).nats.length, 1);
   });
 
   test('have flags that there are, and commands of this package', () => {

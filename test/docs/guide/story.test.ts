@@ -12,12 +12,14 @@ describe('the story of a page', () => {
       fence('console', "$ curl -d '[1,\n2]' \\\n  host   # a remark\n[]\n$ true"),
       fence('text', 'a picture'),
       fence('dockerfile', '# Dockerfile\nFROM node'),
+      fence('json', '// a.json\n{}'),
     ].join('\n');
     assert.deepEqual(parseStory(page), [
       { kind: 'file', name: 'a.ts', text: '// a.ts\nexport {};\n' },
       { kind: 'command', line: "curl -d '[1,\n2]' \\\n  host", printed: '[]\n' },
       { kind: 'command', line: 'true', printed: '' },
       { kind: 'file', name: 'Dockerfile', text: '# Dockerfile\nFROM node\n' },
+      { kind: 'file', name: 'a.json', text: '{}\n' },
     ]);
   });
 

@@ -31,11 +31,12 @@ export function parseStory(page: string): Step[] {
   return [...page.matchAll(block)].flatMap(([, language = '', text = '']): Step[] => {
     if (language === 'text') return [];
     if (language === 'console') return parseCommands(text);
-    const name = nameLine.exec(text)?.[1];
+    const [line = '', name] = nameLine.exec(text) ?? [];
     if (name === undefined || !languages.includes(language)) {
       throw new Error(`a block of ${language || 'no language'} that nothing runs:\n${text}`);
     }
-    return [{ kind: 'file', name, text }];
+    // JSON has no comments: the name is for the reader.
+    return [{ kind: 'file', name, text: language === 'json' ? text.slice(line.length) : text }];
   });
 }
 

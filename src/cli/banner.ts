@@ -23,6 +23,8 @@ export interface BannerFacts {
   /** What it is called over NATS. */
   readonly service: readonly string[];
   readonly version: string;
+  /** false: a gateway, which runs nothing itself and has no workers. */
+  readonly hasModules: boolean;
   readonly processes: number;
   /** Workers of each process. */
   readonly workers: number;
@@ -133,16 +135,22 @@ function groupRow([name, crew]: [string, Crew]): string {
   return `  group ${name}: ${workersText(crew)}${memory}`;
 }
 
+/** The threads of all processes. */
+function crewText(facts: BannerFacts, groups: Record<string, Crew>): string {
+  const { processes } = facts;
+  const each = facts.hasModules ? workersText(facts) : 'no workers';
+  const workers = processes === 1 ? each : `${processes} processes with ${each} each`;
+  if (!facts.hasModules) return workers;
+  const threads = processes * threadsOf({ ...facts, groups });
+  return `${workers}, ${threads === 1 ? '1 thread' : `${threads} threads`} in all`;
+}
+
 /** The text that `tandem serve` prints when it is ready: the address, the procedures, a line to paste. */
 export function banner(app: Served, facts: BannerFacts): string {
-  const { url, consoleUrl, version, processes, cores, authenticates } = facts;
+  const { url, consoleUrl, version, cores, authenticates } = facts;
   const groups = servedGroups(app, facts);
   const call = exampleCall(app.router);
-  const each = workersText(facts);
-  const workers = processes === 1 ? each : `${processes} processes with ${each} each`;
-  const threads = processes * threadsOf({ ...facts, groups });
-  const all = threads === 1 ? '1 thread' : `${threads} threads`;
-  const crew = `${workers}, ${all} in all, on ${coresText(cores)}`;
+  const crew = `${crewText(facts, groups)}, on ${coresText(cores)}`;
   const head =
     url === ''
       ? `tandem ${version} serves ${facts.service.join(', ')} over NATS (no HTTP, ${crew})`
@@ -154,7 +162,9 @@ export function banner(app: Served, facts: BannerFacts): string {
     ...agents,
     ...Object.entries(groups).map(groupRow),
     '',
-    ...procedureRows(app),
+    ...(facts.hasModules
+      ? procedureRows(app)
+      : [`  calls go to the members of ${facts.service.join(', ')}`]),
     '',
   ];
   if (url === '') return [...served, ''].join('\n');

@@ -75,7 +75,16 @@ async function start(order: StartOrder): Promise<void> {
   const { url, mcpUrl, consoleUrl } = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const authenticates = hooks.authenticate !== undefined;
-  const facts = { ...config, url, mcpUrl, consoleUrl, version, cores: coresHere(), authenticates };
+  const facts = {
+    ...config,
+    url,
+    mcpUrl,
+    consoleUrl,
+    version,
+    hasModules: modules.length > 0,
+    cores: coresHere(),
+    authenticates,
+  };
   const text = banner(app, facts);
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();

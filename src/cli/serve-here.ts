@@ -42,6 +42,7 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
       mcpUrl,
       consoleUrl,
       version,
+      hasModules: modules.length > 0,
       cores: coresHere(),
       authenticates,
     };

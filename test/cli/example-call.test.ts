@@ -90,6 +90,7 @@ describe('the banner', () => {
     consoleUrl: undefined,
     mcpUrl: undefined,
     version: '1',
+    hasModules: true,
     processes: 1,
     workers: 1,
     cores: { count: 2, quota: undefined },
@@ -109,6 +110,13 @@ describe('the banner', () => {
     () => 1,
   );
   const curl = /^ {2}curl http:\S+ -H 'content-type: application\/json' -d '\{.*\}'$/;
+
+  it('of a gateway names no workers, since it has none, and says where calls go', () => {
+    const app: Served = { router: new Router(), transport: 'node', placementOf: () => 'inline' };
+    const text = banner(app, { ...facts, hasModules: false, authenticates: false });
+    assert.match(text, /^tandem 1 listens on \S+ \(node:http, no workers, on 2 cores\)$/m);
+    assert.match(text, /^ {2}calls go to the members of tandem$/m);
+  });
 
   it('says nothing of hooks where there are none', () => {
     const [command = '', ...rest] = linesOf(open, false);

@@ -31,7 +31,10 @@ describe('the guide, played with the packed package', () => {
     it(page, async () => {
       const steps = parseStory(read(page));
       assert.ok(steps.some(({ kind }) => kind === 'command'));
-      const terminal = new Terminal(project, basename(page, '.md'));
+      const makesProject = steps.some(
+        (step) => step.kind === 'command' && step.line === 'npm init -y',
+      );
+      const terminal = new Terminal(project, basename(page, '.md'), !makesProject);
       try {
         for (const step of steps) await terminal.play(step);
       } finally {

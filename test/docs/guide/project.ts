@@ -20,17 +20,17 @@ const tsconfig = {
   include: ['*/*.ts'],
 };
 
-/** A folder with the package as npm installs it, in which each page has a folder. */
+/** A folder in which each page has a folder. */
 export interface Project {
   readonly folder: string;
-  /** A folder for the PATH: `npx` and `npm install` without the network. */
-  readonly commands: string;
+  /** What its commands get beside the environment of this process. */
+  readonly env: Readonly<Record<string, string>>;
   remove(): void;
 }
 
 /**
- * `npx NAME` starts the installed command without npm's own half second, `npm install` finds everything installed.
- * Whatever else `npm` and `npx` are asked for is an error: the pages must not need it.
+ * `npx NAME` starts the installed command without npm's own half second, `npm install` finds everything installed, and
+ * `npm init` and `npm pkg` are npm's own. Whatever else `npm` and `npx` are asked for is an error: the pages must not need it.
  */
 function writeCommands(folder: string, main: string): void {
   mkdirSync(folder);
@@ -46,6 +46,7 @@ esac
   const npm = `#!/bin/sh
 case $1 in
   install) exit 0;;
+  init|pkg) PATH=\${PATH#*:} exec npm "$@";;
   *) echo "npm: no $1 here" >&2; exit 127;;
 esac
 `;
@@ -55,12 +56,31 @@ esac
   }
 }
 
+/** Debian has nats-server where only root looks. */
+const path = `${process.env.PATH}:/usr/sbin`;
+
+/** A project that has the package as npm installs it, and commands that need no network. */
 export async function createProject(): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), 'tandem-guide-'));
   const main = await installPacked(folder, true);
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
   const commands = join(folder, 'commands');
   writeCommands(commands, main);
-  return { folder, commands, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  const env = { PATH: `${commands}:${path}` };
+  return { folder, env, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** An empty folder, npm as it is, and a registry. */
+export function createEmptyProject(registry: string): Project {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-newcomer-'));
+  const env = {
+    PATH: path,
+    npm_config_registry: registry,
+    npm_config_audit: 'false',
+    // The answer of a reader whom npx asks whether it may install the package.
+    npm_config_yes: 'true',
+    // What npm warns of beside the output, its own newer version say, is another one each month.
+    npm_config_loglevel: 'error',
+  };
+  return { folder, env, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

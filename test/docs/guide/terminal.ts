@@ -29,10 +29,12 @@ export class Terminal {
   /** The ports of the page, and those that serve in their place. */
   readonly #ports = new Map<string, string>();
 
-  constructor(project: Project, page: string) {
+  /** @param isMade whether the folder is a project already; else the page makes it one */
+  constructor(project: Project, page: string, isMade: boolean) {
     this.#project = project;
     this.#folder = join(project.folder, page);
     mkdirSync(this.#folder);
+    if (isMade) this.#write('package.json', '{"type":"module"}');
   }
 
   async play(step: Step): Promise<void> {
@@ -47,7 +49,7 @@ export class Terminal {
   }
 
   async close(): Promise<void> {
-    for (const { running } of this.#servers) running.child.kill('SIGKILL');
+    for (const { running } of this.#servers) signalGroup(running, 'SIGKILL');
     await Promise.all(this.#servers.map(({ running }) => running.exit));
   }
 
@@ -75,10 +77,11 @@ export class Terminal {
     const child = spawn('sh', ['-c', `exec 2>&1; ${line}`], {
       cwd: this.#folder,
       stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own: npx passes no signal on to what it starts.
+      detached: true,
       env: {
         ...env,
-        // Debian has nats-server where only root looks.
-        PATH: `${this.#project.commands}:${process.env.PATH}:/usr/sbin`,
+        ...this.#project.env,
         PORT: '0',
         TANDEM_PORT: '0',
         TANDEM_WORKERS: '1',
@@ -129,8 +132,17 @@ export class Terminal {
   }
 
   async #stop(server: Server, signal: NodeJS.Signals): Promise<void> {
-    server.running.child.kill(signal);
+    signalGroup(server.running, signal);
     await server.running.exit;
     this.#servers.splice(this.#servers.indexOf(server), 1);
+  }
+}
+
+/** As Ctrl+C does: a command and all that it has started get the signal. */
+function signalGroup({ child }: Running, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid as number), signal);
+  } catch {
+    // It has ended by itself.
   }
 }

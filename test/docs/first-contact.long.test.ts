@@ -1,0 +1,48 @@
+/** What a newcomer types first, with npm as it is: the package comes from a registry that has it, all else from npm's own. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { packWhole } from '../cli/packed.ts';
+import { describeWith } from '../describe-with.ts';
+import { isReachable, Registry } from '../examples/registry.ts';
+import { createEmptyProject, type Project } from './guide/project.ts';
+import { parseStory } from './guide/story.ts';
+import { Terminal } from './guide/terminal.ts';
+import { read } from './pages.ts';
+
+const npm = (await isReachable()) ? 'npm' : undefined;
+
+describeWith(npm, "needs npm's registry", 'first contact', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tandem-packed-'));
+  let registry: Registry;
+  let project: Project;
+  before(async () => {
+    registry = await Registry.start(await packWhole(folder, true));
+    project = createEmptyProject(registry.url);
+  });
+  after(async () => {
+    project.remove();
+    await registry.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('the first chapter of the guide, from an empty folder', async () => {
+    const terminal = new Terminal(project, 'first-service', false);
+    try {
+      for (const step of parseStory(read('docs/guide/first-service.md'))) await terminal.play(step);
+    } finally {
+      await terminal.close();
+    }
+  });
+
+  test("the README's first command makes a project whose tests and checks pass", async () => {
+    const [, line = ''] = /^ {4}(npx .*tandem init .*)$/m.exec(read('README.md')) ?? [];
+    const terminal = new Terminal(project, 'init', false);
+    for (const typed of [line, 'cd my-service', 'npm install', 'npm test', 'npm run check']) {
+      assert.notEqual(typed, '');
+      await terminal.play({ kind: 'command', line: typed, printed: '' });
+    }
+  });
+});

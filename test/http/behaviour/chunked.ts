@@ -228,6 +228,7 @@ export function chunked(start: Start, transport: 'uws' | 'node'): void {
     ['a trailer', `2\r\n{}\r\n0\r\nX:${smuggled.toString()}`],
     ['a trailer that is a request', `2\r\n{}\r\n0\r\n${smuggled.toString()}`],
     ['marks in place of the last line break', `2\r\n{}\r\n0\r\nXX${smuggled.toString()}`],
+    ['line feeds alone', `2\n{}\n0\n\n${smuggled.toString()}`],
     ['an empty size', `\r\n${smuggled.toString()}`],
     ['a blank before the size', ` 5\r\n${smuggled.toString()}`],
   ] as const) {

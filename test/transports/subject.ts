@@ -9,6 +9,8 @@ import type { Dispatcher } from '../../src/index.ts';
  * - `counts-bodies`: its bodies count in the service's memory
  * - `keeps-order`: answers of one connection come in the order of their requests
  * - `reads-on`: it answers a message over its limit, and reads on behind it
+ * - `pieces`: its messages come in pieces, or not whole
+ * - `sees-leaving`: it knows when a caller has gone
  */
 export type Ability =
   | 'metadata'
@@ -16,7 +18,9 @@ export type Ability =
   | 'says-nothing'
   | 'counts-bodies'
   | 'keeps-order'
-  | 'reads-on';
+  | 'reads-on'
+  | 'pieces'
+  | 'sees-leaving';
 
 /** What a caller says beside a message. */
 export interface SentFacts {

@@ -34,6 +34,7 @@ export const answers: readonly TransportCase[] = [
   exactly('errors of procedures are answers', errors),
   {
     name: 'a message that comes in pieces is one message',
+    needs: ['pieces'],
     async run(stage) {
       const connection = await stage.connect();
       for (const length of [0, 10, 1000, 200_000]) {

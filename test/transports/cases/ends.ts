@@ -32,6 +32,7 @@ export const ends: readonly TransportCase[] = [
   },
   {
     name: 'calls stop when their caller leaves, and those of others go on',
+    needs: ['sees-leaving'],
     async run(stage) {
       const [leaving, staying] = [await stage.connect(), await stage.connect()];
       await staying.send(call('hold', {}));
@@ -47,6 +48,7 @@ export const ends: readonly TransportCase[] = [
   },
   {
     name: 'a caller that leaves within its message leaves nothing behind',
+    needs: ['pieces', 'sees-leaving'],
     async run(stage) {
       const connection = await stage.connect();
       await connection.sendPart(call('echo', { value: 'x'.repeat(200_000) }));

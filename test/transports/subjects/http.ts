@@ -85,7 +85,16 @@ class HttpConnection implements Connection {
 function subject(name: string, put: Put): Subject {
   return {
     name,
-    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'keeps-order', 'reads-on'],
+    can: [
+      'metadata',
+      'authenticates',
+      'says-nothing',
+      'counts-bodies',
+      'keeps-order',
+      'reads-on',
+      'pieces',
+      'sees-leaving',
+    ],
     carries: () => true,
     async serve(service, options): Promise<Server> {
       const listening = await put(service, optionsOf(options));

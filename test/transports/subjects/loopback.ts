@@ -194,7 +194,15 @@ export function loopbackSubject(
 ): Subject {
   return {
     name,
-    can: ['metadata', 'authenticates', 'says-nothing', 'counts-bodies', 'reads-on'],
+    can: [
+      'metadata',
+      'authenticates',
+      'says-nothing',
+      'counts-bodies',
+      'reads-on',
+      'pieces',
+      'sees-leaving',
+    ],
     carries: () => true,
     serve: async (service, options) => create(service, options),
   };

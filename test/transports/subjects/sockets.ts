@@ -91,7 +91,7 @@ class SocketCaller implements Connection {
 function subject(name: string, put: Put): Subject {
   return {
     name,
-    can: ['metadata', 'counts-bodies'],
+    can: ['metadata', 'counts-bodies', 'pieces', 'sees-leaving'],
     carries: () => true,
     async serve(service, options) {
       const listening = await put(service, optionsOf(options));

@@ -122,7 +122,13 @@ for (const transport of ['uws', 'node'] as const) {
 
     test('viem, webSocket: calls, errors, watchBlocks, transport.subscribe', async () => {
       const client = createPublicClient({
-        transport: webSocket(url, { retryCount: 0, reconnect: false, keepAlive: false }),
+        // It gives up a request after 10 s, and tells nobody of blocks that it did not get.
+        transport: webSocket(url, {
+          retryCount: 0,
+          reconnect: false,
+          keepAlive: false,
+          timeout: 600_000,
+        }),
       });
       assert.equal(await client.getChainId(), 1);
       const request = client.request as (call: object) => Promise<unknown>;

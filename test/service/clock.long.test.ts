@@ -39,7 +39,7 @@ for (const [name, byMs] of [
       const [thread] = running.threads;
       const loop = running.call('spinLater', 'loop');
       assert.equal(await running.begunOn('loop', 'spins'), thread);
-      assert.equal(await loop, expired('loop', 100));
+      assert.equal(await loop, expired('loop', 200));
       // Its thread does not answer for half a second, by the clock that nobody sets.
       await until(() => running.dispatcher.stats().pool?.kills === 1);
     });

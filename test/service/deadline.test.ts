@@ -4,7 +4,7 @@ import { expired, lost, ok, Running, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
 /** The limit of the procedures that have one of their own. */
-const shortly = 100;
+const shortly = 200;
 
 describe('inline', () => {
   const running = Running.suite();

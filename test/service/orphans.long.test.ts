@@ -117,7 +117,7 @@ test('a worker with as many that outlive their deadline is replaced, and others 
   const [thread] = running.threads;
   const hanging = Array.from({ length: 10 }, (_, i) => running.call('out.hang', `${i}`));
   for (const [i, reply] of (await Promise.all(hanging)).entries()) {
-    assert.equal(reply, expired(`${i}`, 100));
+    assert.equal(reply, expired(`${i}`, 200));
   }
   await until(() => !running.threads.includes(thread as number) && running.threads.length === 1);
   assert.equal(await running.call('out.count', 'next'), ok('next', 'next'));

@@ -37,7 +37,8 @@ interface Planned {
   readonly joins: boolean;
 }
 
-const overdueMs = 5;
+/** Milliseconds. A thread is stopped that is held up for longer in synchronous code: where there is one, it gets more. */
+const overdueMs = { onThread: 60, here: 5 } as const;
 
 /** Of one that is never run: it can only be refused. */
 const alone: ReadonlySet<KindName> = new Set(['gone', 'leaves', 'expired', 'overdue', 'dies']);
@@ -72,6 +73,7 @@ interface Made {
 /** Calls that are handed over together: one, or several of one request. */
 function makeRequests(bench: Bench, planned: readonly Planned[]): Made[][] {
   const takesSeveral = bench.opened.executor.executeInOrder !== undefined;
+  const overdue = bench.subject.abilities.stopsThreads ? overdueMs.onThread : overdueMs.here;
   const requests: Made[][] = [];
   let last: KindName | undefined;
   for (const { kind: name, isNotification, joins } of planned) {
@@ -83,7 +85,7 @@ function makeRequests(bench: Bench, planned: readonly Planned[]): Made[][] {
       isJoined && before?.[0] !== undefined
         ? before[0].sent.scope
         : new RequestScope(kind.fate === 'expired' ? { timeoutMs: 0 } : {});
-    const timeoutMs = kind.fate === 'overdue' ? { timeoutMs: overdueMs } : {};
+    const timeoutMs = kind.fate === 'overdue' ? { timeoutMs: overdue } : {};
     const made = { sent: bench.make(kind.method, { isNotification, scope, ...timeoutMs }), kind };
     if (isJoined && before !== undefined) before.push(made);
     else requests.push([made]);

@@ -142,6 +142,7 @@ function routerOf(stage: Stage): Router {
     }
   });
   router.rpc({ name: 'waits', stream: { collect: true } }, async function* waits(_, { signal }) {
+    stage.given++;
     yield 1;
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     stage.closed.push('waits');

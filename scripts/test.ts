@@ -137,10 +137,10 @@ const runner = [
   ...counting,
   '--test',
   '--test-reporter=spec',
-  // Twice as many files as there are cores: the tests start threads and processes, and wait for them.
-  `--test-concurrency=${availableParallelism() * 2}`,
-  // For each test and each file: a test that hangs must fail instead of blocking CI.
-  '--test-timeout=600000',
+  // Three times as many files as there are cores: the tests start threads and processes, and wait for them.
+  `--test-concurrency=${availableParallelism() * 3}`,
+  // For each test and each file: what hangs must fail instead of blocking CI, and a long file on a busy machine must not.
+  `--test-timeout=${files.some(isLong) ? 1_800_000 : 600_000}`,
 ];
 
 /** What scripts/count-cpu.ts writes of a file: its path, and its figures in the order of `figures`. */

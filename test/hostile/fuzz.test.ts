@@ -10,9 +10,9 @@ import { ToolSchemaFuzzer } from './fuzz/tool-schemas.ts';
 
 /** A fixed number of cases. fresh-seeds.long.test.ts has ten times as many, `npm run fuzz` goes on for as long as it is told. */
 const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
-  ['bodies have the answer of the reference by every way', 12, () => BodyFuzzer.start()],
-  ['bytes on a socket: no crash, no hang, no second answer', 25, () => HttpFuzzer.start()],
-  ['frames on a WebSocket: every answer once, every value in order', 25, () => FrameFuzzer.start()],
+  ['bodies have the answer of the reference by every way', 8, () => BodyFuzzer.start()],
+  ['bytes on a socket: no crash, no hang, no second answer', 15, () => HttpFuzzer.start()],
+  ['frames on a WebSocket: every answer once, every value in order', 15, () => FrameFuzzer.start()],
   ['what validates comes back, what does not is refused', 25, () => SchemaFuzzer.start()],
   [
     'types that refer to each other: right verdicts, in a time in proportion to the value',
@@ -21,7 +21,7 @@ const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
   ],
   [
     'tools are told by schemas that both dialects can read, and that hold',
-    15,
+    8,
     async () => new ToolSchemaFuzzer(),
   ],
   ['in a worker too', 1, () => PooledSchemaFuzzer.start()],

@@ -156,4 +156,8 @@ export const waysIn: readonly { readonly name: string; readonly put: Put }[] = [
   },
 ];
 
-export const httpSubjects: readonly Subject[] = waysIn.map(({ name, put }) => subject(name, put));
+const subjects: readonly Subject[] = waysIn.map(({ name, put }) => subject(name, put));
+/** The handler in the frameworks of others, which differ from node:http by what they do before it. */
+export const frameworkSubjects: readonly Subject[] = subjects.slice(3);
+/** The others. */
+export const httpSubjects: readonly Subject[] = subjects.slice(0, 3);

@@ -75,13 +75,11 @@ for (const carrier of carriers) {
       const one = client();
       const codes: unknown[] = [];
       for (const name of ['ann', 'bob']) {
-        for (let i = 0; i < 3; i++) {
+        // 396 more than there are, paid back in as many seconds: no delay of this test makes room before.
+        for (let i = 0; i < 4; i++) {
           const batch = JSON.stringify(Array(999).fill({ jsonrpc: '2.0', method: 'now' }));
           await one.ask(post(batch, as(name)));
         }
-        await one.ask(
-          post(JSON.stringify(Array(603).fill({ jsonrpc: '2.0', method: 'now' })), as(name)),
-        );
         codes.push(json(await one.ask(post(rpc('now'), as(name)))).error?.code);
       }
       assert.deepEqual(codes, [-32000, -32000]);

@@ -23,7 +23,13 @@ import {
 const cheap = ['act', 'long', 'heavy'];
 
 describe('one worker: what a killed thread leaves behind', () => {
-  const service = Service.suite({ workers: 1, spareWorkers: 1, timeoutMs: 20_000 });
+  const service = Service.suite({
+    workers: 1,
+    spareWorkers: 1,
+    timeoutMs: 20_000,
+    // Thousands of calls that take their time one after another, on a busy machine, are one request each.
+    maxRequestMs: 600_000,
+  });
 
   for (const kind of ['loop', 'spinLater'] as const) {
     test(`${kind}: what had ended is delivered, what had not started runs on another thread exactly once, what waited is a lost neighbour`, async () => {

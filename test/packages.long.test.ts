@@ -1,6 +1,6 @@
 /** Both packages as npm packs them, each in an empty folder. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,6 +90,41 @@ describe('the packages, packed', () => {
     const [, told] =
       /loads of it is ([\d.]+) KB/.exec(readFileSync(join(root, 'docs/client.md'), 'utf8')) ?? [];
     assert.ok(Math.abs(Number(told) - kilobytes) < 0.15, `${kilobytes} KB, and ${told} are told`);
+  });
+
+  test('without the client of NATS all goes as before, and --nats is one line that says what to install', async () => {
+    const folder = emptyFolder();
+    const main = await installPacked(folder);
+    rmSync(join(folder, 'node_modules/@nats-io'));
+    writeFileSync(
+      join(folder, 'shop.js'),
+      `import { Router } from 'tandem-rpc';
+       const router = new Router();
+       router.rpc({ name: 'open' }, () => true);
+       export default router;`,
+    );
+    const tandem = (...args: readonly string[]) =>
+      spawnSync(process.execPath, [main, ...args], {
+        cwd: folder,
+        env: userEnvironment(),
+        encoding: 'utf8',
+      });
+    assert.equal(tandem('list', 'shop.js').status, 0);
+    const nats = 'nats://127.0.0.1:4222';
+    const line =
+      'tandem: option nats: it needs the package @nats-io/transport-node, which cannot be loaded: npm install @nats-io/transport-node@3.3.1';
+    for (const args of [
+      ['serve', 'shop.js', '--port', '0', '--nats', nats],
+      ['serve', 'shop.js', '--port', '0', '--nats', nats, '--no-supervisor'],
+      ['gateway', '--port', '0', '--nats', nats],
+      ['top', nats],
+    ]) {
+      const { status, stdout, stderr } = tandem(...args);
+      const said = stderr.split('\n').filter((text) => text !== '' && !text.startsWith('{'));
+      assert.deepEqual(said, [line], args.join(' '));
+      assert.equal(stdout, '');
+      assert.equal(status, 1, args.join(' '));
+    }
   });
 
   test("the server's package alone has the client too, with its types", async () => {

@@ -37,6 +37,12 @@ function isResult({ code }: Ended): boolean {
   return code === 0;
 }
 
+/** Some calls are with members at any time, and others come meanwhile. */
+function load(callers: Callers, method?: string): void {
+  callers.start(method);
+  callers.startPaced(perSecond, method);
+}
+
 /** Milliseconds from a moment to the first result after it, of those that are `like` it. */
 async function firstAfter(
   callers: Callers,
@@ -52,7 +58,7 @@ function fault(name: string, members: number, allowed: readonly string[], act: A
   return async (lifetime: Lifetime): Promise<readonly SoakRow[]> => {
     const opened = await FaultWorld.open(lifetime, members, { maxQueueMs });
     const { world } = opened;
-    world.callers.startPaced(perSecond);
+    load(world.callers);
     await world.callers.more(callsBefore);
     const recoveryMs = await act(world, opened.members);
     await world.callers.more(resultsAfter, isResult);
@@ -110,8 +116,8 @@ async function procedureGone(lifetime: Lifetime): Promise<readonly SoakRow[]> {
   const { world } = await FaultWorld.open(lifetime, 1, { maxQueueMs });
   const last = await world.startMember({ EXTRA: 'yes' });
   const extra = world.callersOf(world.front.url);
-  world.callers.startPaced(perSecond);
-  extra.startPaced(perSecond, 'extra');
+  load(world.callers);
+  load(extra, 'extra');
   await extra.more(callsBefore, isResult);
   const at = performance.now();
   last.running.child.kill('SIGTERM');
@@ -137,8 +143,8 @@ async function gatewayDies(lifetime: Lifetime): Promise<readonly SoakRow[]> {
   const theirs = world.callersOf(url);
   // Calls that run until nobody waits for them any more.
   const waiting = world.callersOf(url, 'wait');
-  world.callers.startPaced(perSecond);
-  theirs.startPaced(perSecond);
+  load(world.callers);
+  load(theirs);
   waiting.start('wait');
   const lines = (start: string): number =>
     world.journal().filter((line) => line.startsWith(start)).length;

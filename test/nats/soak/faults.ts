@@ -16,7 +16,7 @@ export interface SoakRow {
 }
 
 /** Calls of one crowd of callers in a second. */
-const perSecond = 100;
+const perSecond = 40;
 
 /** Calls that end before a fault begins, and results that come when it is over. */
 const [callsBefore, resultsAfter] = [200, 300];

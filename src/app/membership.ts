@@ -27,7 +27,12 @@ export class Membership {
     authenticate: Authenticator<NatsFacts> | undefined,
   ): Promise<Membership> {
     const membership = new Membership(dispatcher, connection, authenticate);
-    await connection.confirm();
+    try {
+      await connection.confirm();
+    } catch (error) {
+      await membership.#close();
+      throw error;
+    }
     return membership;
   }
 
@@ -83,6 +88,12 @@ export class Membership {
     const members = this.#members.map((member) => member.drain(graceMs));
     await Promise.all(members);
     await endpoints;
+  }
+
+  /** Listens no longer: nothing was served. */
+  async #close(): Promise<void> {
+    for (const member of this.#members) member.close();
+    await Promise.all(this.#endpoints.map((one) => one.drain()));
   }
 
   /** What this process serves itself: made anew when its procedures have changed. */

@@ -149,7 +149,7 @@ export class Cluster {
   }
 
   async #connect(): Promise<NatsConnection> {
-    const { config, log, observer, shares, streams } = this.#options;
+    const { config, log } = this.#options;
     const { nats, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsRole, service } = config;
     const connection = await connectNats(
       {
@@ -165,22 +165,28 @@ export class Cluster {
       natsLog(log),
     );
     this.#connection = connection;
-    if (this.isGateway) {
-      const events = gatewayLog(log);
-      const id = connection.nuid();
-      const choose = lessLoadedOfTwo;
-      this.#gateways = service.map(
-        (name) =>
-          new Gateway(
-            { ...config, connection, name, id, shares, choose, streams },
-            observer,
-            events,
-          ),
-      );
-      for (const gateway of this.#gateways) gateway.onProcedures = () => this.#merge();
-      await connection.confirm();
-    }
+    if (this.isGateway) await this.#openGateways(connection);
     return connection;
+  }
+
+  async #openGateways(connection: NatsConnection): Promise<void> {
+    const { config, log, observer, shares, streams } = this.#options;
+    const events = gatewayLog(log);
+    const id = connection.nuid();
+    const choose = lessLoadedOfTwo;
+    this.#gateways = config.service.map(
+      (name) =>
+        new Gateway({ ...config, connection, name, id, shares, choose, streams }, observer, events),
+    );
+    for (const gateway of this.#gateways) gateway.onProcedures = () => this.#merge();
+    try {
+      await connection.confirm();
+    } catch (error) {
+      // Nobody will ever hold the connection, and it would come back for as long as the process lives.
+      await Promise.all(this.#gateways.map((gateway) => gateway.close(0)));
+      await connection.close();
+      throw error;
+    }
   }
 
   /** Of a name that several services have, the first service has it. */

@@ -94,7 +94,9 @@ export function natsSubject(server: () => NatsServer): Subject {
           contractsDiffer: nothing,
         },
       );
-      await gateway.served(timeoutMs);
+      await new Promise<void>((resolve) => {
+        gateway.onProcedures = resolve;
+      });
       return {
         executor: gateway.executor,
         streams,

@@ -3,7 +3,7 @@ import type { Procedure } from '../../router/types.ts';
 type Procedures = ReadonlyMap<string, Procedure>;
 
 /** A contract that members serve, as the choice between contracts needs it. */
-export interface ServedContract {
+export interface KnownContract {
   readonly id: string;
   readonly version: string;
   readonly started: number;
@@ -14,7 +14,7 @@ export interface ServedContract {
  * The procedures that members serve together. Of a name that several contracts have, the newest one describes it: that of the
  * highest version, of equal ones that which was started last.
  */
-export function mergedProcedures(contracts: readonly ServedContract[]): Procedures {
+export function mergedProcedures(contracts: readonly KnownContract[]): Procedures {
   const newestFirst = contracts.toSorted(
     (a, b) => compareVersions(b.version, a.version) || b.started - a.started,
   );

@@ -6,7 +6,7 @@ import type { GatewayEvents } from '../events.ts';
 import { type Heartbeat, parseHeartbeat } from '../heartbeat.ts';
 import type { SessionStart } from '../session/gateway-session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
-import { mergedProcedures, type ServedContract } from './catalog.ts';
+import { type KnownContract, mergedProcedures } from './catalog.ts';
 import { Contracts } from './contracts.ts';
 import { type MemberStats, RemoteMember } from './remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
@@ -56,7 +56,6 @@ export class Gateway {
   #served = '';
   /** Called when `procedures` is another map. */
   onProcedures: () => void = () => {};
-  #whenServed: (() => void)[] = [];
 
   constructor(options: GatewayOptions, observer: CallObserver | undefined, events: GatewayEvents) {
     const { connection, name, id } = options;
@@ -107,18 +106,6 @@ export class Gateway {
   /** How each member is, and what is with it. */
   figures(): readonly MemberStats[] {
     return Array.from(this.#members.values(), (member) => member.stats());
-  }
-
-  /** Resolves when the first members have told what they serve, or after `ms`. */
-  async served(ms: number): Promise<void> {
-    if (this.#served !== '') return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#whenServed.push(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
   }
 
   /** Finishes the calls for `graceMs` at most, and listens no longer. */
@@ -266,7 +253,7 @@ export class Gateway {
 
   /** Finds out anew who serves what. */
   #renew(): void {
-    const live: ServedContract[] = [];
+    const live: KnownContract[] = [];
     for (const member of this.#members.values()) {
       const { contract: id, version, started, state } = member.heartbeat;
       const procedures = this.#contracts.proceduresOf(id);
@@ -287,7 +274,6 @@ export class Gateway {
     if (ids.size > 1) this.#events.contractsDiffer([...ids]);
     this.#procedures = mergedProcedures(live);
     this.onProcedures();
-    for (const tell of this.#whenServed.splice(0)) tell();
     this.executor.onCapacity();
   }
 }

@@ -20,7 +20,8 @@ const shortestDrainMs = 500;
 /** The member's side: a transport that takes calls from gateways over NATS, and gives them to the service. */
 export class Member implements Host {
   readonly options: MemberOptions;
-  readonly #subjects: Subjects;
+  /** See {@link Host}. */
+  readonly subjects: Subjects;
   readonly #visitors = new Map<string, Visitor>();
   readonly #subscriptions: NatsSubscription[] = [];
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
@@ -40,12 +41,12 @@ export class Member implements Host {
 
   constructor(options: MemberOptions) {
     this.options = options;
-    this.#subjects = new Subjects(options.name);
+    this.subjects = new Subjects(options.name);
     this.#served = options.contract();
     const { connection, id } = options;
     this.#subscriptions.push(
-      connection.subscribe(this.#subjects.toMember(id), (message) => this.#onMessage(message)),
-      connection.subscribe(this.#subjects.hello, () => this.#beat()),
+      connection.subscribe(this.subjects.toMember(id), (message) => this.#onMessage(message)),
+      connection.subscribe(this.subjects.hello, () => this.#beat()),
     );
     this.#serveDocument();
     this.#stopListening = connection.onState((state) => {
@@ -139,10 +140,7 @@ export class Member implements Host {
     }
     if (visitor === undefined) {
       if (message.kind !== 'sync') {
-        this.options.connection.publish(
-          this.#subjects.toGateway(gateway, this.options.id),
-          gapText,
-        );
+        this.options.connection.publish(this.subjects.toGateway(gateway, this.options.id), gapText);
         return;
       }
       visitor = new Visitor(gateway, message.request, this);
@@ -173,7 +171,7 @@ export class Member implements Host {
       calls: this.#calls,
       returns: connection.reconnects,
     });
-    connection.publish(this.#subjects.heartbeat, text);
+    connection.publish(this.subjects.heartbeat, text);
     this.#lookForSilence(clockMs());
   }
 
@@ -248,7 +246,7 @@ export class Member implements Host {
     const { connection } = this.options;
     this.#documents?.unsubscribe();
     this.#documents = connection.subscribe(
-      this.#subjects.document(id),
+      this.subjects.document(id),
       ({ reply, data }) => {
         if (!mayAnswer(reply)) return;
         const whole = document();

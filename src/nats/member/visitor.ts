@@ -4,6 +4,7 @@ import { largeBody } from '../../jsonrpc/body.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
 import { MemberSession } from '../session/member-session.ts';
+import type { Subjects } from '../subjects.ts';
 import { gapText, gotText, ReplyKind, syncedText, type WireReply } from '../wire/to-gateway.ts';
 import type { WireCall, Word } from '../wire/to-member.ts';
 import { Errand, type ErrandOwner } from './errand.ts';
@@ -19,6 +20,7 @@ const unackedMs = 1000;
 /** What a visitor needs of the member that it visits. */
 export interface Host {
   readonly options: MemberOptions;
+  readonly subjects: Subjects;
   /** Calls of all gateways that are here. */
   readonly inFlight: number;
   /** This member was held up for so long that gateways have given it up, and does not know yet what came meanwhile. */
@@ -48,9 +50,9 @@ export class Visitor implements ErrandOwner {
   #unackedSince: number | undefined;
 
   constructor(gateway: string, request: SyncRequest, host: Host) {
-    const { connection, name, id, keeping } = host.options;
+    const { connection, id, keeping } = host.options;
     this.#host = host;
-    this.#subject = `${name}.g.${gateway}.${id}`;
+    this.#subject = host.subjects.toGateway(gateway, id);
     this.#session = new MemberSession(host.nextSession(), request);
     const load = (): number => this.#othersLoad;
     this.#line = new ReplyLine(connection, this.#session, this.#subject, load, keeping.bytes);
@@ -192,13 +194,13 @@ export class Visitor implements ErrandOwner {
 
   /** Says who calls: as the gateway says, or as this member's own hook does. */
   #admit({ scope }: Errand, { facts }: WireCall): void {
-    const { trustsAuth, authenticate, name, id } = this.#host.options;
+    const { trustsAuth, authenticate, id } = this.#host.options;
     if (trustsAuth) {
       scope.callerKey = facts?.key;
       scope.admit(facts?.auth);
     } else if (authenticate !== undefined) {
       const { headers } = scope;
-      const path = `${name}.m.${id}`;
+      const path = this.#host.subjects.toMember(id);
       scope.verdict = authenticate({ headers, remoteAddress: undefined, method: 'NATS', path });
     }
   }

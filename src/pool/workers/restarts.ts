@@ -42,10 +42,11 @@ export class Restarts {
   /**
    * Replaces a replica that could not start.
    *
+   * @param isChange other files are in its way: who writes them gets a moment each time
    * @returns the delay, milliseconds
    */
-  afterFailure(): number {
-    const delayMs = this.#delay.next(clockMs());
+  afterFailure(isChange: boolean): number {
+    const delayMs = Math.max(this.#delay.next(clockMs()), isChange ? policy.firstMs : 0);
     this.#after(delayMs);
     return delayMs;
   }

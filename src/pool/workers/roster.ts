@@ -61,6 +61,8 @@ export class Roster implements Places {
         this.probation.onLoaded(loaded);
       },
       onFailed: (worker, error) => this.#dismiss(worker, error),
+      onRefused: (error) => this.#failed(error),
+      onChanged: (error, end) => this.#giveUpLoading(error, end),
       onLate: (doing, end) => this.#onLate(doing, end),
       onNotice: (worker, notice) => this.#notice(worker, notice),
       onResult: (worker, ticket, code, micros, elapsedUs, reply) => {
@@ -176,15 +178,21 @@ export class Roster implements Places {
   }
 
   #onLate(doing: string, end: () => void): void {
-    this.probation.beforeEnd();
-    end();
     const { workers, startTimeoutMs } = this.#options;
     const ready = this.probation.isReady
       ? ''
       : `only ${this.active.length} of ${workers} workers were ready, `;
-    this.#failed(
+    this.#giveUpLoading(
       new Error(`after ${startTimeoutMs} ms ${ready}${doing} had not ended: ${hangHint}`),
+      end,
     );
+  }
+
+  /** Ends a replica that is loading. @param end ends its thread */
+  #giveUpLoading(error: Error, end: () => void): void {
+    this.probation.beforeEnd();
+    end();
+    this.#failed(error);
   }
 
   /** Ends a worker that can't be worked with, and answers the calls that had started there. */
@@ -234,8 +242,9 @@ export class Roster implements Places {
       this.probation.doom(error);
       return;
     }
-    this.#events.onRestartFailed(error.message, this.#restarts.afterFailure());
-    if (error instanceof ChangedFileError && this.active.length === 0) this.#events.onOutdated();
+    const isChange = error instanceof ChangedFileError;
+    this.#events.onRestartFailed(error.message, this.#restarts.afterFailure(isChange));
+    if (isChange && this.active.length === 0) this.#events.onOutdated();
   }
 
   #gone(worker: WorkerState, exit: ThreadExit, doing: string | undefined): void {

@@ -2,7 +2,8 @@ import type { RunObserver } from '../../dispatch/executor.ts';
 import { SourceFiles } from '../../modules/source-files.ts';
 import type { LoadedReplica, Notice } from '../wire/messages.ts';
 import type { WorkerEvents } from '../worker-events.ts';
-import { type Expected, Loading } from './loading.ts';
+import { LoadWatch } from './load-watch.ts';
+import { type ChangedFileError, type Expected, Loading } from './loading.ts';
 import { isNiced } from './niceness.ts';
 import type { ReplicaThreads, ThreadExit, ThreadListener } from './threads.ts';
 import { Timers } from './timers.ts';
@@ -24,6 +25,10 @@ export interface StarterEvents {
   onReady(worker: WorkerState, loaded: LoadedReplica): void;
   /** A replica has failed to load. Its thread has not ended yet. */
   onFailed(worker: WorkerState, error: Error): void;
+  /** No replica was started: the modules are not what replicas must load. */
+  onRefused(error: ChangedFileError): void;
+  /** The modules have changed under a replica that loads them. Call `end` to end its thread. */
+  onChanged(error: ChangedFileError, end: () => void): void;
   /** A replica has not loaded within `startTimeoutMs`: the step `doing` has not ended. Call `end` to end its thread. */
   onLate(doing: string, end: () => void): void;
   onNotice(worker: WorkerState, notice: ServingNotice): void;
@@ -103,20 +108,25 @@ export class Starter {
   }
 
   #startOne(): void {
-    let worker: WorkerState | undefined;
-    let ended: () => void = () => {};
-    const end = new Promise<void>((resolve) => {
-      ended = resolve;
-    });
-    this.#ended.add(end);
     const loading = new Loading(this.expected);
-    // Without this timer a module that waits for ever would keep its place, and nobody would hear of it.
-    const limit = this.#timers.set(this.#options.startTimeoutMs, () => {
-      const late = worker;
-      if (late === undefined || loading.isUnwanted) return;
-      this.#events.onLate(loading.doing, () => this.#end(late, loading));
+    const changed = loading.verify();
+    if (changed !== undefined) {
+      this.#events.onRefused(changed);
+      return;
+    }
+    let worker: WorkerState | undefined;
+    let onGone: () => void = () => {};
+    const gone = new Promise<void>((resolve) => {
+      onGone = resolve;
     });
-    limit.unref();
+    this.#ended.add(gone);
+    const giveUp = (): void => {
+      if (worker !== undefined) this.#end(worker, loading);
+    };
+    const watch = new LoadWatch(this.#timers, this.#options.startTimeoutMs, loading, {
+      onLate: () => this.#events.onLate(loading.doing, giveUp),
+      onChanged: (error) => this.#events.onChanged(error, giveUp),
+    });
     const listener: ThreadListener = {
       onGarbled: (detail) => worker?.noteGarbled(detail),
       onUnreadable: () => {
@@ -127,16 +137,18 @@ export class Starter {
         this.#events.onResult(worker, ticket, code, micros, elapsedUs, reply);
       },
       onNotice: (notice) => {
-        if (notice.type === 'ready' || notice.type === 'failed') this.#timers.clear(limit);
+        if (notice.type === 'ready' || notice.type === 'failed') watch.stop();
         if (worker !== undefined) this.#onNotice(worker, notice);
       },
       onEnd: (exit) => {
-        this.#timers.clear(limit);
-        this.#ended.delete(end);
-        ended();
+        watch.stop();
+        this.#ended.delete(gone);
+        onGone();
         if (worker === undefined) return;
         const doing = this.#loading.delete(worker) ? loading.doing : undefined;
-        this.#events.onEnd(worker, exit, doing);
+        // One that was given up has its replacement already, however its thread came to its end.
+        const end = loading.isUnwanted ? 'killed' : exit.end;
+        this.#events.onEnd(worker, { ...exit, end }, doing);
       },
       onGone: () => worker?.onGone(),
     };
@@ -170,10 +182,10 @@ export class Starter {
       case 'failed':
         if (loading === undefined) return;
         this.#loading.delete(worker);
+        // It never ends by itself, and nobody else would end it.
+        if (loading.isUnwanted) worker.thread.kill();
         // Other files may be all that is wrong.
-        if (!loading.isUnwanted) {
-          this.#events.onFailed(worker, loading.verify(notice.message) ?? toError(notice));
-        }
+        else this.#events.onFailed(worker, loading.verify(notice.message) ?? toError(notice));
         break;
       default:
         this.#events.onNotice(worker, notice);

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { BodyFuzzer } from './fuzz/bodies.ts';
 import { FrameFuzzer } from './fuzz/frames.ts';
 import { HttpFuzzer } from './fuzz/http.ts';
+import { McpFuzzer } from './fuzz/mcp.ts';
 import { type Fuzzer, seed } from './fuzz/run.ts';
 import { SchemaWorkFuzzer } from './fuzz/schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
@@ -13,6 +14,11 @@ const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
   ['bodies have the answer of the reference by every way', 8, () => BodyFuzzer.start()],
   ['bytes on a socket: no crash, no hang, no second answer', 15, () => HttpFuzzer.start()],
   ['frames on a WebSocket: every answer once, every value in order', 15, () => FrameFuzzer.start()],
+  [
+    'messages of MCP have the answer of the model, over both servers and as lines',
+    15,
+    () => McpFuzzer.start(),
+  ],
   ['what validates comes back, what does not is refused', 25, () => SchemaFuzzer.start()],
   [
     'types that refer to each other: right verdicts, in a time in proportion to the value',

@@ -102,7 +102,7 @@ function escaped(text: string): fc.Arbitrary<string> {
   });
 }
 
-const value: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
+export const value: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     fc.constantFrom(

@@ -98,7 +98,7 @@ export class Visitor implements ErrandOwner {
     if (!this.#takes(mark, bytes.byteLength)) return;
     const { maxBodyBytes, service } = this.#host.options;
     if (!this.#bodies.has(ticket)) {
-      const fits = total <= maxBodyBytes;
+      const fits = Number.isInteger(total) && total >= 0 && total <= maxBodyBytes;
       const body = fits ? RequestBody.reserve(service.bodyMemory, total) : undefined;
       this.#bodies.set(ticket, body);
     }

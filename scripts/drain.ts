@@ -1,6 +1,6 @@
 /**
- * `npm run soak:drain -- --rounds 200 --replacements 20 --kills 20 --processes 2`: SIGTERMs under load,
- * each to a server of its own; then rolling replacements (SIGUSR2) of one server under load; then kills of the only
+ * `npm run soak:drain -- --rounds 200 --replacements 20 --kills 20 --processes 2 [--minutes 30]`: SIGTERMs under load,
+ * each to a server of its own, as many as come in so many minutes; then rolling replacements (SIGUSR2) of one server under load; then kills of the only
  * process of a server. Compares the calls that handlers accepted with the answers that callers got. Counts connections
  * that were reset before the server accepted them. Measures the time until a killed process is back. Exits with 1 if an
  * accepted call was lost.
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     replacements: { type: 'string', default: '20' },
     kills: { type: 'string', default: '20' },
     processes: { type: 'string', default: '2' },
+    minutes: { type: 'string', default: 'Infinity' },
   },
 });
 const { processes } = values;
@@ -29,7 +30,9 @@ const args = ['--port', '0', '--processes', processes];
 
 try {
   const report = emptyReport();
-  for (let round = 0; round < rounds; round++) {
+  const until = performance.now() + Number(values.minutes) * 60_000;
+  let round = 0;
+  for (; round < rounds && performance.now() < until; round++) {
     // The delay varies, so that the signal meets a cold and a warm server, and connections in any state.
     const before = 20 + ((round * 37) % 400);
     await drainRound((env) => cli.serve(args, env), before, report);
@@ -37,7 +40,7 @@ try {
   }
   const { violations, ...counts } = report;
   if (rounds > 0) {
-    console.log(`${rounds} SIGTERMs, ${processes} processes, ${availableParallelism()} cores\n`);
+    console.log(`${round} SIGTERMs, ${processes} processes, ${availableParallelism()} cores\n`);
     console.log('| accepted | answered | after the signal | answered -32003 | never accepted |');
     console.log('|--:|--:|--:|--:|--:|');
     console.log(`| ${Object.values(counts).join(' | ')} |`);

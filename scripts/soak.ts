@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- --calls 200000 --hostile 1 [--reloads 12] [--bursts 50] [--clock-steps 16 | --no-clock]`: calls over
+ * `npm run soak -- --calls 200000 --hostile 1 [--minutes 60] [--reloads 12] [--bursts 50] [--clock-steps 16 | --no-clock]`: calls over
  * HTTP against a server process. Some per cent of the calls are hostile. Beside them come uploads that are large, held or
  * given up, reloads of bad edits, and steps of the server's clock. Counts every answer and every execution, and prints a
  * table at the end. FAULT_SEED repeats a run. Exits with 1 if an answer was lost or went to another caller, if a call ran
@@ -24,6 +24,7 @@ const { values } = parseArgs({
   options: {
     calls: { type: 'string', default: '200000' },
     hostile: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '0' },
     reloads: { type: 'string', default: '12' },
     bursts: { type: 'string', default: '50' },
     clock: { type: 'boolean', default: true },
@@ -42,17 +43,22 @@ const steps = Number(values['clock-steps']);
 /** Each run has another seed, unless FAULT_SEED gives one. */
 const seed = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));
 console.error(`FAULT_SEED=${seed}${values.clock ? '' : ', the clock is left alone'}`);
+/** Ctrl-C ends the load early: what was sent is counted. A second one ends the soak. */
+const stopping = new AbortController();
+process.once('SIGINT', () => stopping.abort());
 let shown = 0;
 const report = await soak({
   seed,
   calls: Number(values.calls),
   hostile: Number(values.hostile),
+  minutes: Number(values.minutes),
   reloads: Number(values.reloads),
   bursts: Number(values.bursts),
   // Long enough for a busy machine. A bad edit may hang for so long while calls are served.
   startTimeoutMs: 30_000,
   clock: values.clock && library !== undefined ? { library, steps } : undefined,
   recoveryRounds: 10,
+  signal: stopping.signal,
   onProgress: (sent) => {
     if (sent < shown + 20_000) return;
     shown = sent;

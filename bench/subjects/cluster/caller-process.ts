@@ -3,6 +3,7 @@
  * gateway's (routes.ts), or `requests`: each call is a request of the NATS client to the queue group of the members.
  */
 import { createHistogram } from 'node:perf_hooks';
+import { setTimeout as after } from 'node:timers/promises';
 import { connect } from '@nats-io/transport-node';
 import { resolveConfig } from '../../../src/config/config.ts';
 import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
@@ -69,7 +70,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
       contractsDiffer: nothing,
     },
   );
-  await gateway.served(timeoutMs);
+  while (gateway.members === 0) await after(20);
   const kernel = new Kernel(config, () => ({
     table: gateway.procedures,
     placesByLength: false,

@@ -9,14 +9,18 @@ interface Answer {
   readonly text: string;
 }
 
-/** Whether it refuses a body for want of memory: docs/protocol.md, 503 with -32000. */
+/**
+ * Whether it refuses a whole request: a body for want of memory (503), a batch of a caller who has taken enough (200), both as
+ * one object with the id null (docs/protocol.md).
+ */
 export function isRefusal({ status, text }: Answer): boolean {
-  if (status !== 503) return false;
-  const { id, error } = JSON.parse(text) as {
-    id: unknown;
+  if (!(status === 503 || status === 200) || !text.startsWith('{"jsonrpc":"2.0","id":null,')) {
+    return false;
+  }
+  const { error } = JSON.parse(text) as {
     error: { code: number; data: { retryAfterMs: number } };
   };
-  return id === null && error.code === -32_000 && error.data.retryAfterMs > 0;
+  return error.code === -32_000 && error.data.retryAfterMs > 0;
 }
 
 /** Clients with connections that they keep. */
@@ -36,26 +40,29 @@ export class Caller {
    *
    * @param rowOf the row of each call
    * @param isAllowed whether a call may come to that
+   * @param as who calls: the server shares out its workers by it
+   * @returns what each call came to; nothing where that is not known
    */
   async send(
     some: readonly Plan[],
     rowOf: (plan: Plan) => SoakRow,
     isAllowed: (plan: Plan, outcome: string) => boolean,
-  ): Promise<void> {
+    as = 'anybody',
+  ): Promise<readonly string[]> {
     const tally = this.#tally;
     for (const one of some) tally.begin(one, rowOf(one));
     const sent = some.length > 1 ? some : (some[0] as Plan);
     const body = JSON.stringify(some.length > 1 ? some.map(toRequest) : toRequest(sent as Plan));
     let answer: Answer;
     try {
-      answer = await orHang('a call', this.#post(body));
+      answer = await orHang('a call', this.#post(body, as));
     } catch (error) {
       for (const one of some) tally.lost(one, String(error));
-      return;
+      return [];
     }
     if (isRefusal(answer)) {
       for (const one of some) tally.answered(one, '-32000', true);
-      return;
+      return some.map(() => '-32000');
     }
     let ended: Ended[];
     try {
@@ -64,16 +71,17 @@ export class Caller {
     } catch (error) {
       const what = `${String(error)}: ${answer.text.slice(0, 300)}`;
       for (const one of some) tally.crossed(one, what);
-      return;
+      return [];
     }
     for (const { plan, outcome } of ended) tally.answered(plan, outcome, isAllowed(plan, outcome));
+    return ended.map(({ outcome }) => outcome);
   }
 
   /** Calls, and goes before the answer comes. */
   async sendAndGo(one: Plan, row: SoakRow): Promise<void> {
     this.#tally.begin(one, row);
     const caller = new AbortController();
-    const answer = this.#post(JSON.stringify(toRequest(one)), caller.signal);
+    const answer = this.#post(JSON.stringify(toRequest(one)), 'anybody', caller.signal);
     setTimeout(() => caller.abort(), 2);
     await answer.then(
       () => {
@@ -83,11 +91,12 @@ export class Caller {
     );
   }
 
-  #post(body: string, signal?: AbortSignal): Promise<Answer> {
+  #post(body: string, as: string, signal?: AbortSignal): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers = {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
+        authorization: as,
       };
       const agent = signal === undefined ? this.#agent : false;
       const sent = request(

@@ -1,14 +1,17 @@
-import type { Usage } from '../../fixtures/faults/soak-server.ts';
+import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
 import type { Trend } from '../memory-trend.ts';
+import { greedyCalls } from './greedy.ts';
 import type { SoakRow } from './tally.ts';
 
 export interface SoakReport {
   readonly rows: readonly SoakRow[];
   readonly seconds: number;
-  /** Calls that were answered -32000. */
-  readonly refused: number;
-  /** Recoveries of the threads that were lost in the storm, several at a time. */
-  readonly stormRecoveries: readonly number[];
+  /** Of the threads that were lost in the storm, several at a time. */
+  readonly stormRecoveries: readonly Recovery[];
+  /** What a polite caller waited beside a greedy one, and the greedy one itself, milliseconds. */
+  readonly waits: { readonly polite: readonly number[]; readonly greedy: readonly number[] };
+  /** Lines of the server's log above `info`, by their event. */
+  readonly logged: Readonly<Record<string, number>>;
   /** Threads that were ended at a deadline or died. */
   readonly losses: number;
   readonly reloads: number;
@@ -52,6 +55,8 @@ const titles: Readonly<Record<string, string>> = {
   socket: 'stream over WebSocket',
   'stream left': 'stream left by its reader (no end due)',
   'over socket': 'good calls over WebSocket',
+  greedy: 'a greedy caller, 96 calls at once',
+  polite: 'a polite caller beside it',
   beside: 'good calls beside the measured recoveries',
   close: 'close with a full queue',
 };
@@ -66,12 +71,14 @@ function spread(times: readonly number[]): string {
 
 /** The closing table, in Markdown. */
 export function tableOf({ rows }: SoakReport): string {
-  const lines = rows.map(({ fault, calls, answered, lost, crossed, doubled, recovery }) => {
-    return `| ${titles[fault] ?? fault} | ${calls} | ${answered} | ${lost} | ${crossed} | ${doubled} | ${spread(recovery)} |`;
-  });
+  const lines = rows.map(
+    ({ fault, calls, answered, lost, crossed, doubled, recovery, refused }) => {
+      return `| ${titles[fault] ?? fault} | ${calls} | ${answered} | ${refused} | ${lost} | ${crossed} | ${doubled} | ${spread(recovery)} |`;
+    },
+  );
   return [
-    '| fault | calls | answered | lost | crossed | doubled | recovery, ms (median / max) |',
-    '|---|--:|--:|--:|--:|--:|--:|',
+    '| fault | calls | answered | refused | lost | crossed | doubled | recovery, ms (median / max) |',
+    '|---|--:|--:|--:|--:|--:|--:|--:|',
     ...lines,
   ].join('\n');
 }
@@ -81,11 +88,18 @@ const perMinute = ({ slope, error }: Trend): string =>
 
 /** What the table does not hold, in a few lines. */
 export function notesOf(report: SoakReport): string {
-  const { seconds, losses, reloads, badEdits, clockSteps, refused, memory, held } = report;
+  const { rows, seconds, losses, reloads, badEdits, clockSteps, memory, held, waits } = report;
   const { before, after } = held;
+  const refused = rows.reduce((sum, row) => sum + row.refused, 0);
+  const times = (isEdited: boolean): number[] =>
+    report.stormRecoveries.filter((one) => one.isEdited === isEdited).map(({ ms }) => ms);
   const lines = [
-    `${Math.round(seconds)} s, ${losses} threads lost, ${reloads} reloads, ${badEdits} bad edits refused, ${clockSteps} steps of the clock, ${refused} calls refused as overload`,
-    `recovery when several threads were lost at a time: ${spread(report.stormRecoveries)} ms (median / max)`,
+    `${Math.round(seconds)} s, ${losses} threads lost, ${reloads} reloads, ${badEdits} bad edits refused, ${clockSteps} steps of the clock, ${refused} calls refused (-32000)`,
+    `recovery when several threads were lost at a time: ${spread(times(false))} ms (median / max); while an edit lay on the disk: ${spread(times(true))} ms`,
+    `waits beside ${greedyCalls} calls of one caller at once: a polite caller ${spread(waits.polite)} ms (median / max), the greedy one ${spread(waits.greedy)} ms`,
+    `log: ${Object.entries(report.logged)
+      .map(([event, count]) => `${event} ${count}`)
+      .join(', ')}`,
     `peak RSS ${Math.round(after.peakRssMb)} MB, at most ${Math.round(report.rssBoundMb)} MB allowed`,
     `at rest, before and after: ${before.threads} and ${after.threads} threads, ${before.descriptors} and ${after.descriptors} descriptors, RSS ${Math.round(before.rssMb)} and ${Math.round(after.rssMb)} MB`,
   ];

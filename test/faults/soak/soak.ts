@@ -8,6 +8,7 @@ import { Bodies } from './bodies.ts';
 import { Caller } from './caller.ts';
 import { SteppedClock } from './clock.ts';
 import { Bag, faultPlan, faults, goodPlan, isAllowed, isHostile } from './faults.ts';
+import { Greedy } from './greedy.ts';
 import { Reloader } from './reloader.ts';
 import type { SoakReport } from './report.ts';
 import { pause, Server } from './server.ts';
@@ -30,6 +31,10 @@ export interface SoakOptions {
   readonly clock: { readonly library: string; readonly steps: number } | undefined;
   /** How often the recovery from each fault is measured. */
   readonly recoveryRounds: number;
+  /** The calls are spread over so many minutes at least. */
+  readonly minutes?: number;
+  /** Aborted: no further call is sent, and what was is counted. */
+  readonly signal?: AbortSignal;
   readonly onProgress?: (done: number) => void;
 }
 
@@ -40,6 +45,9 @@ const framesEvery = 2000;
 
 /** One burst of so many holds back more bodies than the server may keep. */
 const floodEvery = 5;
+
+/** One burst of the greedy caller for so many calls. */
+const greedyEvery = 500;
 
 /** A held body stays so for as many calls of the others. */
 const heldCalls = 300;
@@ -84,10 +92,12 @@ class Soak {
   readonly #reloader: Reloader;
   readonly #bodies: Bodies;
   readonly #streams: Streams;
+  readonly #greedy: Greedy;
   readonly #random: () => number;
   readonly #bag: Bag;
   #sent = 0;
   #frames = 0;
+  #began = performance.now();
   /** The row of good calls now. */
   #phase = '(good calls)';
 
@@ -101,20 +111,22 @@ class Soak {
     this.#reloader = new Reloader(url, server, this.#tally.violations);
     this.#bodies = new Bodies(url, this.#tally, randomFrom(options.seed + 1));
     this.#streams = new Streams(url, this.#tally, randomFrom(options.seed + 2));
+    this.#greedy = new Greedy(url, this.#tally);
     this.#nameRows();
   }
 
   async run(): Promise<SoakReport> {
     const server = this.#server;
     const tally = this.#tally;
-    const began = performance.now();
     await server.whole();
     const before = await server.usage();
+    this.#began = performance.now();
     const trend = new MemoryTrend(() => server.usage());
     await this.#load();
     const memory = await trend.end();
-    const seconds = (performance.now() - began) / 1000;
-    const stormRecoveries = ((await server.tell('recoveries')) as Recovery[]).map(({ ms }) => ms);
+    const seconds = (performance.now() - this.#began) / 1000;
+    const stormRecoveries = (await server.tell('recoveries')) as Recovery[];
+    this.#greedy.end();
     await this.#measureRecoveries();
     this.#caller.end();
     await server.whole();
@@ -125,12 +137,15 @@ class Soak {
     if (after.peakRssMb > rssBoundMb)
       tally.violations.push(`RSS ${after.peakRssMb} MB, above ${rssBoundMb} MB`);
     const losses = Number(await server.tell('losses'));
+    const logged = (await server.tell('logged')) as Readonly<Record<string, number>>;
+    tally.violations.push(...((await server.tell('surprises')) as string[]));
     await this.#close();
     return {
       rows: tally.rows,
       seconds,
-      refused: tally.refused,
       stormRecoveries,
+      waits: this.#greedy.waits,
+      logged,
       losses,
       reloads: this.#reloader.done,
       badEdits: this.#reloader.refused,
@@ -142,13 +157,17 @@ class Soak {
     };
   }
 
+  get #isOver(): boolean {
+    return this.#server.hasEnded || this.#options.signal?.aborted === true;
+  }
+
   /** In the order of the table. */
   #nameRows(): void {
     const kinds = faults.map(({ kind }) => kind);
     const bodies = ['upload given up', 'large', 'large inline', 'held'];
     const clock = this.#clock === undefined ? [] : ['clock'];
     const names = ['(good calls)', ...kinds, 'one of each', 'reload', 'edit', ...clock];
-    const streams = ['events', 'socket', 'stream left', 'over socket'];
+    const streams = ['events', 'socket', 'stream left', 'over socket', 'greedy', 'polite'];
     for (const name of [...names, 'caller gone', ...bodies, ...streams]) this.#tally.row(name);
   }
 
@@ -157,22 +176,22 @@ class Soak {
 
   /** All that disturbs, at once. */
   async #load(): Promise<void> {
-    const clients = Array.from({ length: connections }, () => this.#client());
+    const clients = Array.from({ length: connections }, (_, i) => this.#client(`client ${i}`));
     let isOver = false;
-    const streams = this.#streams.run(() => isOver || this.#server.hasEnded);
+    const streams = this.#streams.run(() => isOver || this.#isOver);
     try {
-      await Promise.all([...clients, this.#disturb(), this.#burst()]);
+      await Promise.all([...clients, this.#disturb(), this.#burst(), this.#askForTooMuch()]);
     } finally {
       isOver = true;
     }
     await streams;
   }
 
-  async #client(): Promise<void> {
+  async #client(name: string): Promise<void> {
     const { calls, hostile, onProgress } = this.#options;
     const random = this.#random;
     const share = hostile / 100;
-    while (this.#sent < calls && !this.#server.hasEnded) {
+    while (this.#sent < calls && !this.#isOver) {
       const isBatch = random() < 0.3;
       const some = Array.from({ length: isBatch ? 2 + Math.floor(random() * 7) : 1 }, () =>
         random() >= share ? goodPlan(random) : this.#bag.next(),
@@ -184,8 +203,25 @@ class Soak {
         const left = plan(pick(random, ['wait', 'echo']), { method: 'long' });
         await this.#caller.sendAndGo(left, this.#tally.row('caller gone'));
       }
-      await this.#caller.send(some, this.#rowOf, isAllowed);
+      await this.#caller.send(some, this.#rowOf, isAllowed, name);
       onProgress?.(this.#sent);
+      await this.#pace();
+    }
+  }
+
+  /** Waits while more was sent than is due by now. */
+  async #pace(): Promise<void> {
+    const { calls, minutes = 0 } = this.#options;
+    if (minutes === 0) return;
+    const dueMs = (this.#sent / calls) * minutes * 60_000;
+    while (performance.now() - this.#began < dueMs && !this.#isOver) await pause(20);
+  }
+
+  async #askForTooMuch(): Promise<void> {
+    for (let at = greedyEvery; at <= this.#options.calls; at += greedyEvery) {
+      await this.#untilSent(at);
+      if (this.#isOver) return;
+      await this.#greedy.burst();
     }
   }
 
@@ -194,7 +230,7 @@ class Soak {
     const each = faults.flatMap(({ kind }) => [faultPlan(kind), plan('echo', { method: 'long' })]);
     this.#sent += each.length;
     const row = this.#tally.row('one of each');
-    await this.#caller.send(each, () => row, isAllowed);
+    await this.#caller.send(each, () => row, isAllowed, `frame ${this.#frames}`);
   }
 
   /** Reloads and steps of the clock in turn, spread over the calls. */
@@ -211,6 +247,7 @@ class Soak {
     const random = randomFrom(this.#options.seed + 2);
     for (const { at, isStep } of order) {
       await this.#untilSent(at * this.#options.calls);
+      if (this.#isOver) return;
       if (isStep) {
         const hours = (random() < 0.5 ? -1 : 1) * (1 + random() * (longestStepHours - 1));
         const step = this.#clock?.step(Math.round(hours * 3600), this.#server);
@@ -226,13 +263,14 @@ class Soak {
     const { bursts, calls } = this.#options;
     for (let i = 0; i < bursts; i++) {
       await this.#untilSent((calls * (i + 0.5)) / bursts);
+      if (this.#isOver) return;
       const until = Math.min(this.#sent + heldCalls, calls);
       await this.#bodies.burst(() => this.#untilSent(until), i % floodEvery === floodEvery - 1);
     }
   }
 
   async #untilSent(count: number): Promise<void> {
-    while (this.#sent < count && !this.#server.hasEnded) await pause(5);
+    while (this.#sent < count && !this.#isOver) await pause(5);
   }
 
   /** Counts the good calls that are sent meanwhile in a row of their own. */
@@ -248,10 +286,13 @@ class Soak {
     const server = this.#server;
     const beside = this.#tally.row('beside');
     let light = true;
+    let sent = 0;
     const lightClients = Array.from({ length: 4 }, async () => {
       while (light && !server.hasEnded) {
         const one = plan('echo', { method: 'long' });
-        await this.#caller.send([one], () => beside, isAllowed);
+        // More of them than one caller may send.
+        const name = `light ${sent++ % connections}`;
+        await this.#caller.send([one], () => beside, isAllowed, name);
         await pause(1);
       }
     });
@@ -260,7 +301,8 @@ class Soak {
         if (cause === undefined) continue;
         await server.whole();
         await server.tell('forget');
-        await this.#caller.send([faultPlan(kind)], this.#rowOf, isAllowed);
+        const name = `${kind} ${round}`;
+        await this.#caller.send([faultPlan(kind)], this.#rowOf, isAllowed, name);
         for (let found: Recovery[] = []; found.length === 0; ) {
           await pause(5);
           found = (await server.tell('recoveries')) as Recovery[];

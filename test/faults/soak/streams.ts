@@ -31,7 +31,7 @@ export class Streams {
 
   async run(isOver: () => boolean): Promise<void> {
     const lanes = Array.from({ length: eventReaders }, () => this.#readEvents(isOver));
-    const open = Array.from({ length: sockets }, () => this.#readSocket(isOver));
+    const open = Array.from({ length: sockets }, (_, i) => this.#readSocket(`socket ${i}`, isOver));
     await Promise.all([...lanes, ...open]);
   }
 
@@ -43,8 +43,8 @@ export class Streams {
     }
   }
 
-  async #readSocket(isOver: () => boolean): Promise<void> {
-    const socket = await SoakSocket.open(this.#url, this.#tally.violations);
+  async #readSocket(name: string, isOver: () => boolean): Promise<void> {
+    const socket = await SoakSocket.open(this.#url, this.#tally.violations, name);
     const readers = Array.from({ length: readersOfSocket }, async () => {
       while (!isOver()) {
         const leaveAfter = this.#leaveAfter();
@@ -95,6 +95,7 @@ export class Streams {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       accept: 'text/event-stream, application/json',
+      authorization: 'a reader of events',
     };
     const over = new Promise<void>((resolve) => {
       const sent = request(this.#url, { method: 'POST', agent: false, headers }, (response) => {

@@ -4,6 +4,8 @@ export interface SoakRow {
   readonly fault: string;
   calls: number;
   answered: number;
+  /** Answered -32000: they have not run. */
+  refused: number;
   /** Calls with an id that got no answer, or one that may not be. */
   lost: number;
   /** Answers with the id or the nonce of another call, or a second answer. */
@@ -30,8 +32,6 @@ const neverRan = new Set(['-32000', '-32003', '-32004']);
 export class Tally {
   /** What may not be, each in a line. */
   readonly violations: string[] = [];
-  /** Answered -32000. */
-  refused = 0;
   readonly #rows = new Map<string, SoakRow>();
   readonly #entries = new Map<number, Entry>();
 
@@ -42,7 +42,8 @@ export class Tally {
   row(fault: string): SoakRow {
     let row = this.#rows.get(fault);
     if (row === undefined) {
-      row = { fault, calls: 0, answered: 0, lost: 0, crossed: 0, doubled: 0, recovery: [] };
+      const counts = { calls: 0, answered: 0, refused: 0, lost: 0, crossed: 0, doubled: 0 };
+      row = { fault, ...counts, recovery: [] };
       this.#rows.set(fault, row);
     }
     return row;
@@ -68,7 +69,7 @@ export class Tally {
     const entry = this.#entry(plan.params.n);
     entry.outcome = outcome;
     entry.row.answered++;
-    if (outcome === '-32000') this.refused++;
+    if (outcome === '-32000') entry.row.refused++;
     else if (!isAllowed) {
       entry.row.lost++;
       this.violations.push(`${plan.method} ${plan.params.kind}: ${outcome}`);

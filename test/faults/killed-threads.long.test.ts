@@ -1,0 +1,70 @@
+/** What a killed thread leaves behind in the front end: counted by object, since resident memory goes up and down by itself. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
+import { MessagePort, Worker } from 'node:worker_threads';
+import { CallGroup, GroupCall } from '../../src/dispatch/queue/call-group.ts';
+import { RequestScope } from '../../src/dispatch/scope.ts';
+import { Ledger } from '../../src/pool/wire/ledger.ts';
+import { Outbox } from '../../src/pool/wire/outbox.ts';
+import { LoadWatch } from '../../src/pool/workers/load-watch.ts';
+import { Loading } from '../../src/pool/workers/loading.ts';
+import { WorkerState } from '../../src/pool/workers/worker-state.ts';
+import { isCompiled } from '../files.ts';
+import { outcomes, plan, plans, Service, until } from './harness.ts';
+
+const kinds = [
+  WorkerState,
+  Loading,
+  LoadWatch,
+  Ledger,
+  Outbox,
+  CallGroup,
+  GroupCall,
+  RequestScope,
+  Worker,
+  AbortController,
+];
+
+/** Where tsx loads the threads it keeps a port of each. */
+const counted = isCompiled ? [...kinds, MessagePort] : kinds;
+
+/** Objects that are still reachable, by their kind. */
+function counts(): Map<string, number> {
+  return new Map(counted.map((kind) => [kind.name, queryObjects(kind, { format: 'count' })]));
+}
+
+function more(now: ReadonlyMap<string, number>, before: ReadonlyMap<string, number>): string[] {
+  return [...now].flatMap(([name, count]) => {
+    const earlier = before.get(name) ?? 0;
+    return count > earlier ? [`${name}: ${count} after ${earlier}`] : [];
+  });
+}
+
+test('a killed thread leaves no object behind in the front end', async (t) => {
+  const service = await Service.start(t, { workers: 1, spareWorkers: 1 });
+  const kill = async (kind: string): Promise<void> => {
+    const [lost] = service.threads;
+    await Promise.all([service.send(plan(kind)), service.sendAll(plans(5, 'later'))]);
+    await until(() => service.threads.length === 1 && service.threads[0] !== lost);
+  };
+  const settle = async (): Promise<void> => {
+    await until(() => service.pool.spares === 1);
+    await service.assertIdle();
+  };
+  const ends = ['loop', 'spinLater', 'reallyExit'];
+  for (const kind of ends) await kill(kind);
+  await settle();
+  const before = counts();
+  for (const kind of [...ends, ...ends]) await kill(kind);
+  await settle();
+  // The last threads may be on their way out.
+  let left = more(counts(), before);
+  for (let tries = 0; left.length > 0 && tries < 100; tries++) {
+    await setTimeout(50);
+    left = more(counts(), before);
+  }
+  assert.deepEqual(left, []);
+  assert.deepEqual(outcomes(await service.sendAll(plans(3))), ['ok', 'ok', 'ok']);
+});

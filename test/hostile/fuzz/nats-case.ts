@@ -143,6 +143,7 @@ const heads: Readonly<Record<'member' | 'gateway', readonly Members[]>> = {
       ['a', number],
       ['x', numbers],
       ['w', numbers],
+      ['d', numbers],
     ],
     [
       ['g', sender],

@@ -21,7 +21,8 @@ import { joinModules } from './join-modules.ts';
 
 /** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
 const buildFolder = '.build';
-const folders = ['src', 'workers', 'test', 'examples', 'scripts', 'bench'];
+/** `console/` without its components, which are no part of the tests. */
+const folders = ['src', 'workers', 'test', 'examples', 'scripts', 'bench', 'console/**/*.ts'];
 /** Files that are copied and not compiled: the tests are about their mistakes. */
 const broken = 'test/fixtures/broken';
 

@@ -112,4 +112,16 @@ describe('members of two versions', () => {
     assert.deepEqual(ofBatch, ['k0 0', 'k1 1', 'k2 0', 'k3 0', 'k4 0', 'k5 1']);
     assert.deepEqual((await rig.until(Promise.all(singles))).map(saidBy), ['new', 'old']);
   });
+
+  test('a member that refused a call of a batch gets those that only it serves', async (t) => {
+    const rig = await Rig.open(t, { members: [['old'], ['run']] });
+    const [one, other] = rig.remotes;
+    assert.ok(one?.procedures !== undefined && other?.procedures !== undefined);
+    // It has been replaced by a version without the procedure, and has not told so yet.
+    one.procedures = new Map([...one.procedures, ...other.procedures]);
+    const calls = ['run', 'old', 'run'].map((name, i) => rig.call(`k${i}`, { name }));
+    const replies = await rig.until(rig.pool.executeInOrder(calls));
+    assert.deepEqual(replies.map(saidBy), ['k0', 'k1', 'k2']);
+    assert.deepEqual(rig.runs, ['k0', 'k1', 'k2']);
+  });
 });

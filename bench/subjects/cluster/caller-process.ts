@@ -3,7 +3,6 @@
  * gateway's (routes.ts), or `requests`: each call is a request of the NATS client to the queue group of the members.
  */
 import { createHistogram } from 'node:perf_hooks';
-import { setTimeout as after } from 'node:timers/promises';
 import { connect } from '@nats-io/transport-node';
 import { resolveConfig } from '../../../src/config/config.ts';
 import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
@@ -70,7 +69,9 @@ async function byGateway(route: RouteName): Promise<Ask> {
       contractsDiffer: nothing,
     },
   );
-  while (gateway.members === 0) await after(20);
+  await new Promise<void>((resolve) => {
+    gateway.onProcedures = resolve;
+  });
   const kernel = new Kernel(config, () => ({
     table: gateway.procedures,
     placesByLength: false,

@@ -8,7 +8,8 @@ import type { SessionStart } from '../session/gateway-session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
 import { type KnownContract, mergedProcedures } from './catalog.ts';
 import { Contracts } from './contracts.ts';
-import { type MemberStats, RemoteMember } from './remote-member.ts';
+import type { MemberStats } from './member-stats.ts';
+import { RemoteMember } from './remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
 
 export interface GatewayOptions extends RemotePoolOptions {

@@ -11,9 +11,11 @@ import type { Heartbeat } from '../heartbeat.ts';
 import type { SessionStart } from '../session/gateway-session.ts';
 import type { Subjects } from '../subjects.ts';
 import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
+import { answerWith } from './answer.ts';
 import { FactsOf, requestOf } from './call-text.ts';
 import type { LinkOwner } from './link-owner.ts';
 import { MemberLink } from './member-link.ts';
+import type { MemberCondition, MemberStats } from './member-stats.ts';
 import type { Passage } from './passage.ts';
 import { RemoteStreams } from './remote-streams.ts';
 import { type SentCall, SentCalls } from './sent-calls.ts';
@@ -32,27 +34,6 @@ export interface RemoteOwner {
   onCompleted(): void;
   onLost(calls: number): void;
 }
-
-/** One member as a gateway sees it. */
-export interface MemberStats {
-  readonly id: string;
-  readonly version: string;
-  /** `new`: what it serves is not known yet. */
-  readonly state: 'ready' | 'draining' | 'silent' | 'hung' | 'new';
-  /** Procedures that it serves. */
-  readonly procedures: number;
-  /** Calls and streams of this gateway that are with it; calls of others, as it has told last. */
-  readonly inFlight: number;
-  readonly streams: number;
-  readonly othersLoad: number;
-  /** Calls of which nobody knows whether they ran. */
-  readonly lost: number;
-  /** When it started, Unix milliseconds. */
-  readonly started: number;
-}
-
-/** `up`: it is heard of; `silent`: it gets no new calls; `hung`: its calls were given up. */
-export type MemberCondition = 'up' | 'silent' | 'hung';
 
 /** The gateway's side of one member: what it serves, how it is, what is with it. */
 export class RemoteMember implements LinkOwner {
@@ -258,19 +239,8 @@ export class RemoteMember implements LinkOwner {
     } else {
       this.#owner.onCompleted();
       if (runUs >= 0) item.cost.record(runUs);
-      this.#answer(item, code, runUs, body);
+      answerWith(item, code, runUs, body);
     }
-  }
-
-  #answer(item: GroupCall, code: number, runUs: number, body: string | Uint8Array): void {
-    const { ending } = item.group;
-    const { id } = item.call;
-    const limit = ending.maxReplyBytes;
-    if (body.length > 0 && exceeds(body, limit)) {
-      item.refuse({ code: ErrorCode.LimitExceeded, data: { limit } }, runUs);
-    } else if (body.length === 0 && id !== undefined) {
-      item.refuse({ code: code as ErrorCode }, runUs);
-    } else item.answer(body.length === 0 ? undefined : body, code, runUs);
   }
 
   #mayFollow(item: GroupCall, sumUs: number): boolean {
@@ -324,10 +294,4 @@ export class RemoteMember implements LinkOwner {
     this.#lost += calls;
     this.#owner.onLost(calls);
   }
-}
-
-function exceeds(body: string | Uint8Array, limit: number): boolean {
-  // A UTF-16 unit takes three bytes at most.
-  if (typeof body === 'string' && body.length * 3 <= limit) return false;
-  return Buffer.byteLength(body) > limit;
 }

@@ -47,8 +47,8 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
   readonly #members: () => Iterable<RemoteMember>;
   protected readonly waiting: WaitingGroups;
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
-  /** The members that have refused a group: another one is asked once. */
-  readonly #avoided = new WeakMap<CallGroup, RemoteMember>();
+  /** The members that have refused calls: another one is asked once. */
+  readonly #avoided = new WeakMap<GroupCall, RemoteMember>();
   readonly #pace = new AnsweringPace();
 
   constructor(
@@ -64,7 +64,7 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
       options,
       members,
       options.choose,
-      (group) => this.#avoided.get(group),
+      (item) => this.#avoided.get(item),
       () => this.#pace.perSecond,
       () => this.waiting.size,
       () => this.#sweep.wake(),
@@ -118,12 +118,12 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
   }
 
   /** See {@link RemoteOwner}. */
-  mayGoElsewhere({ group, call }: GroupCall, code: number, member: RemoteMember): boolean {
+  mayGoElsewhere(item: GroupCall, code: number, member: RemoteMember): boolean {
     if (code !== ErrorCode.Overloaded && code !== ErrorCode.MethodNotFound) return true;
-    if (this.#avoided.has(group)) return false;
+    if (this.#avoided.has(item)) return false;
     for (const other of this.#members()) {
-      if (other === member || !other.isTaking || !other.serves(call.procedure.name)) continue;
-      this.#avoided.set(group, member);
+      if (other === member || !other.isTaking || !other.serves(item.call.procedure.name)) continue;
+      this.#avoided.set(item, member);
       return true;
     }
     return false;

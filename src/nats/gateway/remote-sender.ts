@@ -1,6 +1,6 @@
 import type { Refusal } from '../../dispatch/limit.ts';
 import { passUs } from '../../dispatch/queue/ageing.ts';
-import type { CallGroup } from '../../dispatch/queue/call-group.ts';
+import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { Intake } from '../../dispatch/queue/intake.ts';
 import type { Sender } from '../../dispatch/queue/waiting-groups.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
@@ -22,20 +22,20 @@ export class RemoteSender implements Sender {
   readonly #limits: SenderLimits;
   readonly #members: () => Iterable<RemoteMember>;
   readonly #choose: ChooseMember;
-  readonly #avoided: (group: CallGroup) => RemoteMember | undefined;
+  readonly #avoided: (item: GroupCall) => RemoteMember | undefined;
   readonly #answeredPerSecond: () => number;
   readonly #waiting: () => number;
   readonly onSent: () => void;
 
   /**
-   * @param avoided the member that has refused a group
+   * @param avoided the member that has refused a call
    * @param waiting calls that wait
    */
   constructor(
     limits: SenderLimits,
     members: () => Iterable<RemoteMember>,
     choose: ChooseMember,
-    avoided: (group: CallGroup) => RemoteMember | undefined,
+    avoided: (item: GroupCall) => RemoteMember | undefined,
     answeredPerSecond: () => number,
     waiting: () => number,
     onSent: () => void,
@@ -94,12 +94,17 @@ export class RemoteSender implements Sender {
   }
 
   #memberFor(group: CallGroup, members: readonly RemoteMember[]): RemoteMember | undefined {
-    const avoided = this.#avoided(group);
     const name = keyOf(group);
-    const able = members.filter(
-      (member) => member !== avoided && this.#hasRoom(member) && member.serves(name),
+    const able = members.filter((member) => this.#hasRoom(member) && member.serves(name));
+    const item = group.nextCall;
+    const avoided = item && this.#avoided(item);
+    if (avoided === undefined) return able.length === 0 ? undefined : this.#choose(able);
+    const others = able.filter((member) => member !== avoided);
+    if (others.length > 0) return this.#choose(others);
+    const isOnlyOne = !members.some(
+      (member) => member !== avoided && member.isTaking && member.serves(name),
     );
-    return able.length === 0 ? undefined : this.#choose(able);
+    return isOnlyOne ? able[0] : undefined;
   }
 
   /** A member may have been lost since this turn of sending began. */

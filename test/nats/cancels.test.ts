@@ -23,7 +23,7 @@ async function running(rig: Rig) {
     });
   };
   const scope = new RequestScope({});
-  const ended = Promise.resolve(rig.pool.execute(rig.call('k', { scope })));
+  const ended = rig.execute(rig.call('k', { scope }));
   await rig.until(beginning);
   return { scope, ended, aborting };
 }
@@ -65,7 +65,7 @@ describe('calls that nobody waits for any more', () => {
     rig.handle = async (key) => key;
     rig.toMembers.become('disconnected');
     rig.toMembers.become('reconnected');
-    assert.equal(saidBy(await rig.until(rig.pool.execute(rig.call('next')))), 'next');
+    assert.equal(saidBy(await rig.until(rig.execute(rig.call('next')))), 'next');
     assert.equal(told, 0);
   });
 });

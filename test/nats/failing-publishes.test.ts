@@ -66,7 +66,7 @@ describe('messages that do not leave', () => {
     // Two frames leave: the third finds the way closed.
     rig.toMembers.mayPublish = () => ++left <= 2;
     const calls = Array.from({ length: 20 }, (_, i) =>
-      rig.pool.execute(rig.call(`k${i}`, { text: 'x'.repeat(60_000) })),
+      rig.execute(rig.call(`k${i}`, { text: 'x'.repeat(60_000) })),
     );
     while (left < 3) await new Promise((resolve) => setImmediate(resolve));
     rig.toMembers.mayPublish = () => true;
@@ -80,7 +80,7 @@ describe('messages that do not leave', () => {
     const rig = await Rig.open(t, { pool: { maxQueueMs: 200 } });
     rig.toMembers.mayPublish = (subject) =>
       !subject.startsWith('s.m.') || rig.remotes[0]?.isTaking === false;
-    const reply = await rig.until(rig.pool.execute(rig.call('k')));
+    const reply = await rig.until(rig.execute(rig.call('k')));
     assert.equal(saidBy(reply), -32000);
     assert.ok(rig.pool.counters.requeued > 0, 'it was sent once only');
     assert.deepEqual(rig.runs, []);
@@ -102,7 +102,7 @@ describe('members of two versions', () => {
     };
     const names = ['old', 'new', 'old', 'old', 'run', 'new'];
     const calls = names.map((name, i) => rig.call(`k${i}`, { name }));
-    const singles = ['new', 'old'].map((name) => rig.pool.execute(rig.call(name, { name })));
+    const singles = ['new', 'old'].map((name) => rig.execute(rig.call(name, { name })));
     const replies = await rig.until(rig.pool.executeInOrder(calls));
     assert.deepEqual(
       replies.map(saidBy),

@@ -35,7 +35,7 @@ describe('calls on their way to a member', () => {
     const rig = await Rig.open(t);
     const single = rig.call('single', { text: 'x'.repeat(128 * 1024 - 400) });
     const calls = Array.from({ length: 8 }, (_, i) => rig.call(`k${i}`, { text: 'y'.repeat(100) }));
-    const before = rig.pool.execute(single);
+    const before = rig.execute(single);
     const handle = oneByOne();
     rig.handle = async (key) => (key === 'single' ? key : handle(key));
     const replies = await rig.until(rig.pool.executeInOrder(calls));
@@ -90,7 +90,7 @@ describe('calls on their way to a member', () => {
       scope.admit(JSON.stringify({ sub: 'a'.repeat(1000) + i }));
       return rig.call(`a${i}`, { scope });
     });
-    const all = [...calls, ...auth].map((call) => rig.pool.execute(call));
+    const all = [...calls, ...auth].map((call) => rig.execute(call));
     const replies = await rig.until(Promise.all(all));
     for (const [i, reply] of replies.entries()) {
       assert.equal(saidBy(reply), i < 70 ? `k${i}` : `a${i - 70}`);
@@ -105,8 +105,8 @@ describe('calls on their way to a member', () => {
     const [refused, ...others] = await rig.until(
       Promise.all([
         rig.pool.executeInOrder(large),
-        rig.pool.execute(rig.call('small')),
-        rig.pool.execute(rig.call('body', { text: 'é'.repeat(200_000) })),
+        rig.execute(rig.call('small')),
+        rig.execute(rig.call('body', { text: 'é'.repeat(200_000) })),
       ]),
     );
     assert.deepEqual(refused.map(saidBy), [-32004, -32004]);
@@ -118,8 +118,8 @@ describe('calls on their way to a member', () => {
   test('a reply of any size comes, whatever the server takes', async (t) => {
     const rig = await Rig.open(t, { maxPayload: 128 * 1024 });
     rig.handle = async (key) => key.repeat(100_000);
-    const calls = ['a', 'éé', 'ü', 'bcde'].map((key) => rig.pool.execute(rig.call(key)));
-    const many = Array.from({ length: 3000 }, () => rig.pool.execute(rig.call('')));
+    const calls = ['a', 'éé', 'ü', 'bcde'].map((key) => rig.execute(rig.call(key)));
+    const many = Array.from({ length: 3000 }, () => rig.execute(rig.call('')));
     for (const [i, reply] of (await rig.until(Promise.all(calls))).entries()) {
       assert.equal(saidBy(reply), ['a', 'éé', 'ü', 'bcde'][i]?.repeat(100_000));
     }

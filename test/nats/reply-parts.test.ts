@@ -11,7 +11,7 @@ async function halfway(rig: Rig) {
   let parts = 0;
   rig.bus.mayDeliver = (subject) => !subject.startsWith('s.g.') || ++parts <= 3;
   const scope = new RequestScope({});
-  const ended = Promise.resolve(rig.pool.execute(rig.call('k', { scope })));
+  const ended = rig.execute(rig.call('k', { scope }));
   const parted = rig.remotes[0]?.link.parts ?? assert.fail('there is no member');
   while (parted.size === 0) await rig.turn();
   return { scope, ended, parted };

@@ -93,6 +93,11 @@ export class Rig {
     return { procedure, id: '1', params, source: undefined, start: -1, end: -1, scope };
   }
 
+  /** Begins a call at once. */
+  async execute(call: Call): Promise<Reply> {
+    return this.pool.execute(call);
+  }
+
   /** Lets messages come and go, and syncs, until `ended` has ended. */
   async until<T>(ended: Promise<T> | T): Promise<T> {
     let isOver = false;

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { packWhole } from '../cli/packed.ts';
 import { describeWith } from '../describe-with.ts';
 import { isReachable, Registry } from '../examples/registry.ts';
+import { findNatsServer } from '../nats/nats-server.ts';
 import { createEmptyProject, type Project } from './guide/project.ts';
 import { parseStory } from './guide/story.ts';
 import { Terminal } from './guide/terminal.ts';
@@ -28,10 +29,14 @@ describeWith(npm, "needs npm's registry", 'first contact', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('the first chapter of the guide, from an empty folder', async () => {
-    const terminal = new Terminal(project, 'first-service', false);
+  test('the guide, one chapter after another in one folder that was empty', async () => {
+    const terminal = new Terminal(project, 'guide', false);
+    const chapters = ['first-service', 'auth', 'streams', 'tests', 'deploy'];
+    if (findNatsServer() !== undefined) chapters.push('many-machines');
     try {
-      for (const step of parseStory(read('docs/guide/first-service.md'))) await terminal.play(step);
+      for (const name of chapters) {
+        for (const step of parseStory(read(`docs/guide/${name}.md`))) await terminal.play(step);
+      }
     } finally {
       await terminal.close();
     }

@@ -13,6 +13,13 @@ const lastOfBanner = /\nTry it:\n {2}curl .*\n/;
 /** Ctrl+C, as a terminal shows it. */
 const interrupt = /^\^C\n?/m;
 
+/** Commands of all terminals that run. A group of its own outlives this process unless it is told: the runner ends a file that hangs. */
+const alive = new Set<Running>();
+process.once('exit', () => {
+  for (const server of alive) signalGroup(server, 'SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 interface Server {
   readonly running: Running;
   /** The port of the page. */
@@ -92,7 +99,10 @@ export class Terminal {
         ...this.#env,
       },
     });
-    return new Running(child);
+    const started = new Running(child);
+    alive.add(started);
+    void started.exit.then(() => alive.delete(started));
+    return started;
   }
 
   /** Runs a command that ends. Where nothing is printed on the page, it must succeed. */

@@ -146,7 +146,7 @@ describe('pooled', () => {
     const params = JSON.stringify({ file, text: 'a' });
     const loop = JSON.stringify({ file, text: 'a', spin: true });
     const reply = (id: string) =>
-      `{"jsonrpc":"2.0","id":${id},"error":{"code":-32001,"message":"Deadline exceeded","data":{"timeoutMs":100}}}`;
+      `{"jsonrpc":"2.0","id":${id},"error":{"code":-32001,"message":"Deadline exceeded","data":{"timeoutMs":${shortly}}}}`;
     const large = JSON.stringify({ file, text: 'a'.repeat(100_000) });
     for (const [method, given, tail, id] of [
       ['out.hang', params, '"id":1.0', '1.0'],

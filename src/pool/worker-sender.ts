@@ -48,6 +48,10 @@ export class WorkerSender implements Sender {
     lane?.flush();
   }
 
+  defer(act: () => void): void {
+    setImmediate(act);
+  }
+
   overload(queuedUs: number): Refusal {
     return refusalOfBusy(this.#places.active, queuedUs, this.#workers);
   }

@@ -15,6 +15,8 @@ export interface Sender {
    * @param refuse answers a group that may neither go nor wait
    */
   send(waiting: Intake, refuse: (group: CallGroup, refusal: Refusal) => void): void;
+  /** Has `act` called when the groups that come at the same time have come: at the end of a turn of the event loop. */
+  defer(act: () => void): void;
   /** Groups have left, or were looked at and stay. */
   onSent(): void;
   /** @param queuedUs of what waits, what comes before a call of this caller */
@@ -131,7 +133,7 @@ export class WaitingGroups {
     if (this.#flushPlanned) return;
     this.#flushPlanned = true;
     if (this.#sender.isIdle) queueMicrotask(this.#send);
-    else setImmediate(this.#send);
+    else this.#sender.defer(this.#send);
   }
 
   readonly #send = (): void => {

@@ -27,6 +27,10 @@ export class FactsOf {
   readonly #keyOf: (scope: RequestScope) => string;
   #scope: RequestScope | undefined;
   #facts: string | undefined;
+  /** The text for requests of which no more is known than these two: neighbours often have the same. */
+  #ip: string | undefined;
+  #key: string | undefined;
+  #plain = '{}';
 
   constructor(keyOf: (scope: RequestScope) => string) {
     this.#keyOf = keyOf;
@@ -50,14 +54,15 @@ export class FactsOf {
   #make(scope: RequestScope, tp: string | undefined, ts: string | undefined): string {
     const headers = scope.headersText === undefined ? undefined : scope.headers;
     const key = this.#keyOf(scope);
-    const facts: WireFacts = {
-      auth: scope.authText,
-      headers,
-      ip: scope.remoteAddress,
-      tp,
-      ts,
-      key,
-    };
-    return JSON.stringify(facts);
+    const { authText: auth, remoteAddress: ip } = scope;
+    if (auth ?? headers ?? tp ?? ts) {
+      return JSON.stringify({ auth, headers, ip, tp, ts, key } satisfies WireFacts);
+    }
+    if (ip !== this.#ip || key !== this.#key) {
+      this.#ip = ip;
+      this.#key = key;
+      this.#plain = JSON.stringify({ ip, key } satisfies WireFacts);
+    }
+    return this.#plain;
   }
 }

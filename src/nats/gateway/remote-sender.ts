@@ -4,6 +4,7 @@ import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { Intake } from '../../dispatch/queue/intake.ts';
 import type { Sender } from '../../dispatch/queue/waiting-groups.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { afterNextLook } from '../pace.ts';
 import type { ChooseMember } from './choose.ts';
 import type { RemoteMember } from './remote-member.ts';
 
@@ -70,6 +71,10 @@ export class RemoteSender implements Sender {
       }
     }
     for (const member of members) member.flush();
+  }
+
+  defer(act: () => void): void {
+    afterNextLook(act);
   }
 
   overload(): Refusal {

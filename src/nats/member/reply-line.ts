@@ -1,5 +1,5 @@
 import type { NatsConnection } from '../connection/connection.ts';
-import { sizesFor, unflushedBytes } from '../pace.ts';
+import { afterNextLook, sizesFor, unflushedBytes } from '../pace.ts';
 import type { MemberSession } from '../session/member-session.ts';
 import { numbersLength } from '../wire/message.ts';
 import { ReplyKind, repliesMessage, replyPart, type WireReply } from '../wire/to-gateway.ts';
@@ -61,7 +61,7 @@ export class ReplyLine {
     }
     if (this.#isPlanned) return;
     this.#isPlanned = true;
-    setImmediate(() => {
+    afterNextLook(() => {
       this.#isPlanned = false;
       this.#gather();
       this.send();

@@ -147,8 +147,8 @@ describeNats('replies that wait for a gateway', () => {
     // In the order in which they ended, whichever that was.
     const order = parted.held.map(([text]) => text.repeat(100));
     assert.deepEqual(
-      kept.map(({ result }) => result).sort(),
-      order.slice(count - kept.length).sort(),
+      new Set(kept.map(({ result }) => result)),
+      new Set(order.slice(count - kept.length)),
     );
     assert.ok(kept.length <= bytes / 700, `${kept.length} of ${count} kept`);
     assert.equal(parted.front.app.dispatcher.stats().remote?.lost, count - kept.length);

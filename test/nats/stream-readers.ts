@@ -79,7 +79,7 @@ export class StreamReaders {
       }
     } catch (error) {
       const isError = error instanceof RpcError;
-      const { reason = undefined } = (isError ? (error.data ?? {}) : {}) as { reason?: string };
+      const { reason } = (isError ? (error.data ?? {}) : {}) as { reason?: string };
       const code = isError ? error.code : undefined;
       add({
         code,

@@ -76,7 +76,7 @@ describeNats('ten thousand procedures', () => {
     for (const name of names) assert.ok(own.includes(`"${name}"`), name);
     // One behind the other. What takes long is asked for again.
     const places = [...new Set(parts)];
-    assert.ok(places.length > 2, `${places}`);
+    assert.ok(places.length > 2, places.join());
     assert.deepEqual(
       places,
       places.map((_, i) => i * 512 * 1024),

@@ -20,6 +20,9 @@ router.rpc({ name: 'hold', placement: 'worker' }, () => {
   return version;
 });`;
 
+/** What is held here is held for as long as the test takes, which is long on a busy machine. */
+const untimed = { timeoutMs: 600_000, maxRequestMs: 600_000 } as const;
+
 /** One worker and its lane; `short` and what else the tests send there is known. */
 class Lane {
   readonly running: Running;
@@ -31,7 +34,7 @@ class Lane {
 
   static async start(t: TestContext, options: DispatcherOptions = {}): Promise<Lane> {
     const modules = [fixture('procedures.ts'), fixture('lane.ts')];
-    const lane = new Lane(Running.make(t, { modules, spareWorkers: 1, ...options }));
+    const lane = new Lane(Running.make(t, { modules, spareWorkers: 1, ...untimed, ...options }));
     await lane.running.dispatcher.ready();
     if (options.spareWorkers !== 0) await lane.opened();
     // More than one: the machine may hold up the first ones for longer than short calls take.
@@ -296,7 +299,7 @@ test('without a spare there is no lane', async (t) => {
 });
 
 test('a reload while the lane runs calls: they end on the old spare, and the new workers have a lane of their own', async (t) => {
-  const served = new EditedModule(t, { spareWorkers: 1 }, laneProcedures);
+  const served = new EditedModule(t, { spareWorkers: 1, ...untimed }, laneProcedures);
   const { dispatcher, folder } = served;
   await dispatcher.ready();
   const lane = () => dispatcher.stats().pool?.lane;

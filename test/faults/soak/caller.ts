@@ -23,6 +23,9 @@ export function isRefusal({ status, text }: Answer): boolean {
   return error.code === -32_000 && error.data.retryAfterMs > 0;
 }
 
+/** Of a connection that was kept: nothing came back on it for this request. */
+class ClosedMeanwhile extends Error {}
+
 /** Clients with connections that they keep. */
 export class Caller {
   readonly #url: string;
@@ -57,7 +60,10 @@ export class Caller {
     try {
       answer = await orHang('a call', this.#post(body, as));
     } catch (error) {
-      for (const one of some) tally.lost(one, String(error));
+      for (const one of some) {
+        if (error instanceof ClosedMeanwhile) tally.notAccepted(one);
+        else tally.lost(one, String(error));
+      }
       return [];
     }
     if (isRefusal(answer)) {
@@ -111,7 +117,10 @@ export class Caller {
           response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
         },
       );
-      sent.on('error', reject);
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE';
+        reject(isClosed && sent.reusedSocket ? new ClosedMeanwhile(error.message) : error);
+      });
       sent.end(body);
     });
   }

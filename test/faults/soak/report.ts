@@ -91,10 +91,11 @@ export function notesOf(report: SoakReport): string {
   const { rows, seconds, losses, reloads, badEdits, clockSteps, memory, held, waits } = report;
   const { before, after } = held;
   const refused = rows.reduce((sum, row) => sum + row.refused, 0);
+  const notAccepted = rows.reduce((sum, row) => sum + row.notAccepted, 0);
   const times = (isEdited: boolean): number[] =>
     report.stormRecoveries.filter((one) => one.isEdited === isEdited).map(({ ms }) => ms);
   const lines = [
-    `${Math.round(seconds)} s, ${losses} threads lost, ${reloads} reloads, ${badEdits} bad edits refused, ${clockSteps} steps of the clock, ${refused} calls refused (-32000)`,
+    `${Math.round(seconds)} s, ${losses} threads lost, ${reloads} reloads, ${badEdits} bad edits refused, ${clockSteps} steps of the clock, ${refused} calls refused (-32000), ${notAccepted} sent on connections that were closed meanwhile`,
     `recovery when several threads were lost at a time: ${spread(times(false))} ms (median / max); while an edit lay on the disk: ${spread(times(true))} ms`,
     `waits beside ${greedyCalls} calls of one caller at once: a polite caller ${spread(waits.polite)} ms (median / max), the greedy one ${spread(waits.greedy)} ms`,
     `log: ${Object.entries(report.logged)

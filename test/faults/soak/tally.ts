@@ -6,6 +6,8 @@ export interface SoakRow {
   answered: number;
   /** Answered -32000: they have not run. */
   refused: number;
+  /** Sent on a connection that was closed meanwhile: they have not run either. */
+  notAccepted: number;
   /** Calls with an id that got no answer, or one that may not be. */
   lost: number;
   /** Answers with the id or the nonce of another call, or a second answer. */
@@ -26,7 +28,8 @@ interface Entry {
 }
 
 /** Codes of calls that have not run: refused, cancelled, too large. */
-const neverRan = new Set(['-32000', '-32003', '-32004']);
+const notAccepted = 'not accepted';
+const neverRan = new Set(['-32000', '-32003', '-32004', notAccepted]);
 
 /** Every call and what it came to. */
 export class Tally {
@@ -43,7 +46,7 @@ export class Tally {
     let row = this.#rows.get(fault);
     if (row === undefined) {
       const counts = { calls: 0, answered: 0, refused: 0, lost: 0, crossed: 0, doubled: 0 };
-      row = { fault, ...counts, recovery: [] };
+      row = { fault, ...counts, notAccepted: 0, recovery: [] };
       this.#rows.set(fault, row);
     }
     return row;
@@ -76,6 +79,16 @@ export class Tally {
     }
   }
 
+  /**
+   * Its connection, which had answered others before, was closed as the call was sent: servers close connections on which nobody asks
+   * for a while, and a client that is held up may ask just then. That it never ran is looked at in the end.
+   */
+  notAccepted({ params }: Plan): void {
+    const entry = this.#entry(params.n);
+    entry.outcome = notAccepted;
+    entry.row.notAccepted++;
+  }
+
   /** It has no answer, and should have one. */
   lost({ method, params }: Plan, why: string): void {
     this.#entry(params.n).row.lost++;
@@ -93,7 +106,8 @@ export class Tally {
       const count = runs[n] ?? 0;
       const most = isPartial || (outcome !== undefined && neverRan.has(outcome)) ? 0 : 1;
       const least = outcome === undefined || neverRan.has(outcome) ? 0 : 1;
-      if (count > most) row.doubled++;
+      if (count > most && outcome === notAccepted) row.lost++;
+      else if (count > most) row.doubled++;
       if (count < least) row.lost++;
       if (count > most || count < least)
         this.violations.push(`call ${n} (${row.fault}): ${outcome}, executions: ${count}`);

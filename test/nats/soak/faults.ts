@@ -128,7 +128,8 @@ async function procedureGone(lifetime: Lifetime): Promise<readonly SoakRow[]> {
   return [
     {
       fault: 'procedure gone from all live members',
-      counts: countsOf(extra.ended, journal, ['-32601']),
+      // Calls that waited for it when it went are refused like others that waited too long.
+      counts: countsOf(extra.ended, journal, ['-32601', overloaded]),
       recoveryMs: gone,
     },
     { fault: 'the same: calls of other procedures', counts: world.counts(), recoveryMs: undefined },

@@ -49,7 +49,10 @@ class World {
   }
 
   async next(): Promise<Request> {
-    while (this.asked.length === 0) await this.turn();
+    for (let i = 0; this.asked.length === 0; i++) {
+      assert.ok(i < 100, 'nothing is asked for');
+      await this.turn();
+    }
     return this.asked.shift() as Request;
   }
 
@@ -62,7 +65,8 @@ describe('the document of a contract', () => {
   test('a part that was asked for twice counts once', async () => {
     const world = new World();
     const document = documentOf();
-    while (world.got === undefined) {
+    for (let i = 0; world.got === undefined; i++) {
+      assert.ok(i < 100, 'the document does not come');
       const request = await world.next();
       world.lookLater();
       world.answer(request, document);
@@ -81,7 +85,8 @@ describe('the document of a contract', () => {
     await world.turn();
     assert.equal(world.bus.failures.length, 1);
     world.lookLater();
-    while (world.got === undefined) {
+    for (let i = 0; world.got === undefined; i++) {
+      assert.ok(i < 100, 'the document does not come');
       world.answer(await world.next(), document);
       await world.turn();
     }

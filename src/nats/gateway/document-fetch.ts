@@ -24,7 +24,8 @@ export class DocumentFetch {
   readonly #subscription: { unsubscribe(): void };
   #parts: Uint8Array[] = [];
   #from = 0;
-  #askedAt = 0;
+  /** Never: `clockMs` itself begins at 0. */
+  #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     connection: NatsConnection,

@@ -41,8 +41,11 @@ const charts: readonly Chart[] = [
   { suite: 'growth', name: 'growth-memory', draw: (suite) => drawGrowth(suite, 'memory', 'bytes') },
 ];
 
-export function chartNames(suite: string): string[] {
-  return charts.filter((one) => one.suite === suite).map(({ name }) => name);
+/** The charts of a suite. What was not measured has none. */
+export function chartNames(suite: SuiteResult): string[] {
+  return charts
+    .filter((one) => one.suite === suite.name && one.draw(suite) !== undefined)
+    .map(({ name }) => name);
 }
 
 /** Writes the charts of all measured suites into a folder. */

@@ -34,9 +34,7 @@ export function shortSection(results: Results): string {
 /** The section for the page on the benchmark: everything. */
 export function longSection(results: Results, folder: string): string {
   const suites = results.suites.map((suite) => {
-    const charts = chartNames(suite.name).map((name) =>
-      chart(folder, name, `${suite.name}: ${name}`),
-    );
+    const charts = chartNames(suite).map((name) => chart(folder, name, `${suite.name}: ${name}`));
     return [`### ${suite.name}`, suite.about, ...charts, suiteTables(suite)].join('\n\n');
   });
   const targets = `### Targets\n\n${targetsTable(results.targets)}`;

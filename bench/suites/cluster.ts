@@ -36,14 +36,13 @@ const warmUpMs = 200;
 /** More than half of what both members can do (1067 calls/s): half of it is more than the slow one can. */
 const perSecond = 600;
 
-function plan({ full, only, duration, rounds }: Options): Plan {
+function plan({ full, duration, rounds }: Options): Plan {
   // Without a server of NATS there is nothing to measure.
   if (findNatsServer() === undefined) return { subjects, cases: [], rounds: 0, openSeconds: 0 };
-  const isWanted = full || only.includes('cluster');
   const cases = [
     { name: fast, subjects: ['own', 'requests'], seconds: duration ?? (full ? 1.5 : 0.5) },
     { name: http, subjects: ['gateway', 'direct'], seconds: duration ?? (full ? 1.5 : 0.5) },
-    ...(isWanted ? [{ name: slow, subjects: ways, seconds: duration ?? 3 }] : []),
+    { name: slow, subjects: ways, seconds: duration ?? 3 },
   ];
   return { subjects, cases, rounds: rounds ?? (full ? 5 : 3), openSeconds: 5 };
 }

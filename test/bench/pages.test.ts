@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -48,6 +48,16 @@ describe('the pages of the benchmark', () => {
     ]).split('\n');
     assert.equal(rows[2], '| ratio \\| one | at least 2× | 2.75× (2.5 to 3) | yes | wrk |');
     assert.equal(rows[3], '| delay | at most 5 ms | 8 ms (7.12 to 9) | **no** | own client |');
+  });
+
+  it('show charts of what was measured, and no others', () => {
+    const results = resultsOf([seriesOf({})]);
+    const suites = results.suites.map((suite) => ({ ...suite, name: 'cluster' }));
+    assert.doesNotMatch(longSection({ ...results, suites }, 'charts'), /\.svg/);
+    const shown = readFileSync(join(root, 'docs/benchmark.md'), 'utf8').matchAll(
+      /\(([^()]+\.svg)\)/g,
+    );
+    for (const [, path = ''] of shown) assert.ok(existsSync(join(root, 'docs', path)), path);
   });
 
   it('put each series beside the floor of its rounds', () => {

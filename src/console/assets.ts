@@ -48,6 +48,8 @@ export class Assets {
     if (asset === undefined) {
       asset = read(name, type);
       this.#read.set(name, asset);
+      // Too many files may be open now: the next request reads it again.
+      asset.catch(() => this.#read.delete(name));
     }
     return asset;
   }

@@ -79,6 +79,7 @@ export class Pages {
     if (made === undefined) {
       made = createIndex(assets, text);
       this.#indexes.set(text, made);
+      made.catch(() => this.#indexes.delete(text));
     }
     const { bytes, etag } = await made;
     const headers = ['etag', etag, 'cache-control', 'no-cache', 'vary', 'accept-encoding'];

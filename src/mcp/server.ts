@@ -224,8 +224,13 @@ export class McpServer {
         replies.push(noRequest(message.id).text);
         continue;
       }
-      const { id } = message;
-      if (id === undefined) continue;
+      const { id, method, requestId } = message;
+      if (id === undefined) {
+        if (method === cancelled && requestId !== undefined) client.cancel?.(requestId);
+        continue;
+      }
+      // Each of its calls counts for what the caller has in flight, as long as it runs.
+      scope.place = undefined;
       const asked = { ...base, message, id };
       const reply = await this.#ofBatch(asked, left > 0);
       left -= Buffer.byteLength(reply);

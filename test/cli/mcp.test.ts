@@ -153,14 +153,18 @@ describe('tandem mcp', () => {
     const waits = legacy('tools/call', { name: 'waits' }, 'w');
     host.send(waits);
     assert.equal((await counts()).waiting, 1);
-    for (const requestId of ['other', 'w']) {
+    const cancel = (requestId: string) => {
       const params = { requestId, reason: 'enough' };
-      host.send(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
-    }
+      return JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+    };
+    host.send(cancel('other'), cancel('w'));
     assert.equal((await counts()).aborted, 1);
-    assert.equal(
-      host.lines.some(({ id }) => id === 'w'),
-      false,
+    // It may stand in a batch, too.
+    host.send(legacy('tools/call', { name: 'waits' }, 'v'), `[${cancel('v')}]`);
+    assert.equal((await counts()).aborted, 2);
+    assert.deepEqual(
+      host.lines.filter(({ id }) => id === 'w' || id === 'v'),
+      [],
     );
   });
 

@@ -141,4 +141,25 @@ for (const transport of ['uws', 'node'] as const) {
     const refused = 'Server overloaded (-32000)\n{"retryAfterMs":5}';
     assert.deepEqual(texts, ['2', refused, refused]);
   });
+
+  test(`each call of a batch is in flight for its caller while it runs (${transport})`, async (t) => {
+    const stage = await Stage.start({ transport, maxInFlightPerCaller: 1 });
+    t.after(() => stage.close());
+    const waiting = async () => {
+      const result = await stage.call('counts');
+      return result.isError
+        ? undefined
+        : (JSON.parse(textOf(result)) as { waiting: number }).waiting;
+    };
+    const before = await waiting();
+    const calls = ['who', 'waits'].map((name, id) => legacy('tools/call', { name }, id));
+    const own = stage.connect();
+    await own.write(post(`[${calls.join()}]`, { host: 'localhost' }, '/mcp'));
+    // The second call of the batch may not have begun. Once it has, nothing else of this caller runs.
+    for (;;) {
+      const now = await waiting();
+      if (now === undefined) break;
+      assert.equal(now, before, 'it runs, and is not counted');
+    }
+  });
 }

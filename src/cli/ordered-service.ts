@@ -3,7 +3,6 @@ import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
 import { messageOf } from '../base/message-of.ts';
 import type { Config } from '../config/config.ts';
-import { coresHere } from '../config/cores.ts';
 import { loadUws } from '../http/uws/load.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { residentMemory } from '../observe/resident-memory.ts';
@@ -12,6 +11,7 @@ import { freePorts } from '../supervisor/free-ports.ts';
 import type { ReloadOutcome, StartOrder } from '../supervisor/messages.ts';
 import type { SupervisorLink } from '../supervisor/supervisor-channel.ts';
 import { banner } from './banner.ts';
+import { bannerFacts } from './banner-facts.ts';
 import { failureOf } from './failure.ts';
 import { surviveFaults } from './survive-faults.ts';
 
@@ -72,20 +72,9 @@ async function start(order: StartOrder): Promise<void> {
   // Ready comes before listening: the system must give connections only to a process that answers at once.
   await app.dispatcher.ready();
   if (isFirst && sharesPort) await freePorts(config);
-  const { url, mcpUrl, consoleUrl } = await app.listen({ sharedPort: sharesPort });
+  const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
-  const authenticates = hooks.authenticate !== undefined;
-  const facts = {
-    ...config,
-    url,
-    mcpUrl,
-    consoleUrl,
-    version,
-    hasModules: modules.length > 0,
-    cores: coresHere(),
-    authenticates,
-  };
-  const text = banner(app, facts);
+  const text = banner(app, bannerFacts(address, { modules, config, version }, hooks));
   link.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

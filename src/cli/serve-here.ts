@@ -4,9 +4,9 @@ import { openFilesAdvice } from '../app/open-files.ts';
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
-import { coresHere } from '../config/cores.ts';
 import type { Log } from '../observe/log.ts';
 import { banner } from './banner.ts';
+import { bannerFacts } from './banner-facts.ts';
 import { fail } from './failure.ts';
 import { printBanner } from './print-banner.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
@@ -32,21 +32,10 @@ export async function serveHere({ modules, config, version, log }: Service): Pro
   };
   const stopping = stopOnSignals({ stop, kill: () => {} }, log);
   try {
-    const { url, mcpUrl, consoleUrl } = await app.listen();
+    const address = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
-    const authenticates = hooks.authenticate !== undefined;
-    const facts = {
-      ...config,
-      url,
-      mcpUrl,
-      consoleUrl,
-      version,
-      hasModules: modules.length > 0,
-      cores: coresHere(),
-      authenticates,
-    };
-    printBanner(banner(app, facts));
+    printBanner(banner(app, bannerFacts(address, { modules, config, version }, hooks)));
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;

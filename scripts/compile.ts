@@ -28,10 +28,11 @@ const broken = 'test/fixtures/broken';
 
 /**
  * @param root the repository's folder
+ * @param keepsCode whether threads and processes find what they start with compiled already, which leaves it without a source map
  * @returns the folder of the copy, which has the same names as `root` in it. The caller removes it
  * @throws Error with the compiler's message for a syntax error. `npm run typecheck` checks the types
  */
-export function compileTree(root: string): string {
+export function compileTree(root: string, keepsCode = false): string {
   const builds = join(root, buildFolder);
   mkdirSync(builds, { recursive: true });
   removeForgotten(builds);
@@ -39,7 +40,7 @@ export function compileTree(root: string): string {
   try {
     compile(root, copy);
     bundleTypeBox(root, copy);
-    joinModules(copy);
+    joinModules(copy, keepsCode);
     copyConsole(root, builds, join(copy, 'dist/console'));
   } catch (error) {
     rmSync(copy, { recursive: true });

@@ -10,7 +10,8 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
+import { given, writeWithCode } from './compiled-code.ts';
 
 /** What the main thread and the worker threads of a server start with. */
 const entries = ['src/index.js', 'src/pool/replica/main.js'];
@@ -19,8 +20,11 @@ const hooks = 'src/modules/import-hooks.js';
 /** As deep as src/base/package-files.ts, which tells from its own place where the others lie. */
 const joined = 'src/base/joined.js';
 
-/** @param copy the folder with the compiled files; changes them */
-export function joinModules(copy: string): void {
+/**
+ * @param copy the folder with the compiled files; changes them
+ * @param keepsCode whether V8's compiled code of the joined file is written beside it, in place of its source map
+ */
+export function joinModules(copy: string, keepsCode: boolean): void {
   const { exportsOf, later } = findModules(copy);
   const modules = [...exportsOf.keys()];
   const name = (path: string, member: string): string => `m${modules.indexOf(path)}_${member}`;
@@ -28,14 +32,18 @@ export function joinModules(copy: string): void {
   const lines = [...exportsOf].map(([path, members]) =>
     exportLine(members, (member) => `${member} as ${name(path, member)}`, `./${path}`),
   );
-  buildSync({
+  const all: BuildOptions = {
     ...common(copy),
     stdin: { contents: lines.join('\n'), resolveDir: copy },
-    outfile: join(copy, joined),
-    sourcemap: true,
     // What is imported later stays where it is.
     external: [...later.map((path) => join(copy, path)), `*${onDemand}`],
-  });
+  };
+  if (keepsCode) {
+    const { outputFiles = [] } = buildSync({ ...all, define: given, write: false });
+    writeWithCode(join(copy, joined), outputFiles[0]?.text ?? '');
+  } else {
+    buildSync({ ...all, outfile: join(copy, joined), sourcemap: true });
+  }
   buildSync({
     ...common(copy),
     entryPoints: [hooks],

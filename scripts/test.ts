@@ -96,16 +96,16 @@ if (files.length === 0) fail(`no *${suffix} file in ${paths.join(', ') || 'test/
 /** With coverage, a later run removes the copy: c8 reads its source maps after this process has ended. */
 const isMeasured = process.env.NODE_V8_COVERAGE !== undefined;
 
+/** Not for all runs: a process or a worker thread that reads the maps takes twice the time to start. */
+const sourceMaps = '--enable-source-maps';
+
 function compile(): string {
   try {
-    return compileTree(root);
+    return compileTree(root, !isMeasured && !flags.includes(sourceMaps));
   } catch (error) {
     return fail(messageOf(error));
   }
 }
-
-/** Not for all runs: a process or a worker thread that reads the maps takes twice the time to start. */
-const sourceMaps = '--enable-source-maps';
 
 const copy = compile();
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
-import { type TestContext, test } from 'node:test';
+import { before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DispatcherOptions } from '../../src/index.ts';
 import { EditedModule } from '../faults/edited-module.ts';
@@ -23,6 +23,9 @@ router.rpc({ name: 'hold', placement: 'worker' }, () => {
 /** What is held here is held for as long as the test takes, which is long on a busy machine. */
 const untimed = { timeoutMs: 600_000, maxRequestMs: 600_000 } as const;
 
+const modules = [fixture('procedures.ts'), fixture('lane.ts')];
+const defaults = { modules, spareWorkers: 1, ...untimed };
+
 /** One worker and its lane; `short` and what else the tests send there is known. */
 class Lane {
   readonly running: Running;
@@ -33,16 +36,29 @@ class Lane {
   }
 
   static async start(t: TestContext, options: DispatcherOptions = {}): Promise<Lane> {
-    const modules = [fixture('procedures.ts'), fixture('lane.ts')];
-    const lane = new Lane(Running.make(t, { modules, spareWorkers: 1, ...untimed, ...options }));
+    const lane = new Lane(Running.make(t, { ...defaults, ...options }));
     await lane.running.dispatcher.ready();
     if (options.spareWorkers !== 0) await lane.opened();
+    await lane.#learn();
+    return lane;
+  }
+
+  /** One that the tests of a suite share: no short call of theirs takes long, and none ends a thread. */
+  static suite(): Lane {
+    const lane = new Lane(Running.suite(defaults));
+    before(async () => {
+      await lane.opened();
+      await lane.#learn();
+    });
+    return lane;
+  }
+
+  async #learn(): Promise<void> {
     // More than one: the machine may hold up the first ones for longer than short calls take.
     for (let i = 0; i < 30; i++) {
-      await lane.short();
-      await lane.short({ method: 'shortWithLimit' });
+      await this.short();
+      await this.short({ method: 'shortWithLimit' });
     }
-    return lane;
   }
 
   get #pool() {
@@ -89,64 +105,90 @@ class Lane {
   }
 }
 
-test('short calls are answered while a long one holds the only worker, and long ones wait', async (t) => {
-  const lane = await Lane.start(t);
-  const { running } = lane;
-  const [worker] = running.threads;
-  const spare = await lane.opened();
-  const { reply: long } = await lane.hold();
-  const second = running.call('hold', 'second');
-  const unknown = running.ask({ method: 'out.thread', id: 1 });
-  // On a busy machine the lane may have taken some of the first calls.
-  const [completed, laneCalls] = [lane.stats?.completed ?? 0, lane.calls];
-  const threads = await Promise.all(Array.from({ length: 100 }, () => lane.short()));
-  assert.deepEqual(new Set(threads), new Set([spare]));
-  assert.ok(spare !== worker);
-  // One after another, too.
-  for (let i = 0; i < 10; i++) assert.equal(await lane.short(), spare);
-  for (const waits of [long, second, unknown]) assert.equal(await isSettled(waits), false);
-  assert.equal(running.journal.lines().includes(`second begins on ${spare}`), false);
-  assert.equal(lane.stats?.completed, completed + 110);
-  assert.equal(lane.calls, laneCalls + 110);
-  assert.equal(lane.stats?.inFlight, 0);
-  running.release();
-  assert.deepEqual(await Promise.all([long, second]), [ok('long', 'long'), ok('second', 'second')]);
-  assert.equal(await running.begunOn('second'), worker);
-  assert.equal(resultOf(await unknown), worker);
-  // A worker that is free is asked first.
-  assert.equal(await lane.short(), worker);
-});
+describe('the lane', () => {
+  const lane = Lane.suite();
 
-test('a group of a batch goes to the lane as a whole and in order, if it is short as a whole', async (t) => {
-  const lane = await Lane.start(t);
-  const { running } = lane;
-  const { file } = running.journal;
-  const spare = await lane.opened();
-  const { reply } = await lane.hold();
-  const batch = (names: readonly string[]) =>
-    running.ask(
-      names.map((text) => ({ method: 'short', params: { file, text, hold: false }, id: text })),
+  test('short calls are answered while a long one holds the only worker, and long ones wait', async () => {
+    const { running } = lane;
+    const [worker] = running.threads;
+    const spare = await lane.opened();
+    const { reply: long } = await lane.hold();
+    const second = running.call('hold', 'second');
+    const unknown = running.ask({ method: 'out.thread', id: 1 });
+    // On a busy machine the lane may have taken some of the first calls.
+    const [completed, laneCalls] = [lane.stats?.completed ?? 0, lane.calls];
+    const threads = await Promise.all(Array.from({ length: 100 }, () => lane.short()));
+    assert.deepEqual(new Set(threads), new Set([spare]));
+    assert.ok(spare !== worker);
+    // One after another, too.
+    for (let i = 0; i < 10; i++) assert.equal(await lane.short(), spare);
+    for (const waits of [long, second, unknown]) assert.equal(await isSettled(waits), false);
+    assert.equal(running.journal.lines().includes(`second begins on ${spare}`), false);
+    assert.equal(lane.stats?.completed, completed + 110);
+    assert.equal(lane.calls, laneCalls + 110);
+    assert.equal(lane.stats?.inFlight, 0);
+    running.release();
+    assert.deepEqual(await Promise.all([long, second]), [
+      ok('long', 'long'),
+      ok('second', 'second'),
+    ]);
+    assert.equal(await running.begunOn('second'), worker);
+    assert.equal(resultOf(await unknown), worker);
+    // A worker that is free is asked first.
+    assert.equal(await lane.short(), worker);
+  });
+
+  test('a group of a batch goes to the lane as a whole and in order, if it is short as a whole', async () => {
+    const { running } = lane;
+    const { file } = running.journal;
+    const spare = await lane.opened();
+    const { reply } = await lane.hold();
+    const batch = (names: readonly string[]) =>
+      running.ask(
+        names.map((text) => ({ method: 'short', params: { file, text, hold: false }, id: text })),
+      );
+    const answers = JSON.parse((await batch(['a', 'b', 'c'])) ?? '') as { result: number }[];
+    assert.deepEqual(
+      answers.map(({ result }) => result),
+      [spare, spare, spare],
     );
-  const answers = JSON.parse((await batch(['a', 'b', 'c'])) ?? '') as { result: number }[];
-  assert.deepEqual(
-    answers.map(({ result }) => result),
-    [spare, spare, spare],
-  );
-  const ran = running.journal.lines().filter((line) => /^[abc] /.test(line));
-  assert.deepEqual(
-    ran,
-    ['a', 'b', 'c'].map((text) => `${text} begins on ${spare}`),
-  );
-  const mixed = running.ask([
-    { method: 'short', params: { file, text: 'd', hold: false }, id: 'd' },
-    { method: 'hold', params: { file, text: 'e' }, id: 'e' },
-  ]);
-  // What comes later is answered: the batch was looked at and waits.
-  assert.equal(await lane.short(), spare);
-  assert.equal(await isSettled(mixed), false);
-  running.release();
-  await Promise.all([reply, mixed]);
-  assert.equal(await running.begunOn('d'), running.threads[0]);
+    const ran = running.journal.lines().filter((line) => /^[abc] /.test(line));
+    assert.deepEqual(
+      ran,
+      ['a', 'b', 'c'].map((text) => `${text} begins on ${spare}`),
+    );
+    const mixed = running.ask([
+      { method: 'short', params: { file, text: 'd', hold: false }, id: 'd' },
+      { method: 'hold', params: { file, text: 'e' }, id: 'e' },
+    ]);
+    // What comes later is answered: the batch was looked at and waits.
+    assert.equal(await lane.short(), spare);
+    assert.equal(await isSettled(mixed), false);
+    running.release();
+    await Promise.all([reply, mixed]);
+    assert.equal(await running.begunOn('d'), running.threads[0]);
+  });
+
+  test('a caller that leaves is noticed on the lane', async () => {
+    const { running } = lane;
+    const spare = await lane.opened();
+    for (let n = 0; n < 30; n++) {
+      const gone = new AbortController();
+      const reply = running.call('out.untilAborted', `known ${n}`, { signal: gone.signal });
+      await running.begunOn(`known ${n}`);
+      gone.abort();
+      await reply;
+    }
+    const { reply: long } = await lane.hold();
+    const gone = new AbortController();
+    const waits = running.call('out.untilAborted', 'waits', { signal: gone.signal });
+    assert.equal(await running.begunOn('waits'), spare);
+    assert.equal(lane.stats?.inFlight, 1);
+    gone.abort();
+    assert.equal(await waits, ok('waits', -32003));
+    running.release();
+    await long;
+  });
 });
 
 test('a short call that turns out long closes the lane until it ends, and lets go of what waits behind it', async (t) => {
@@ -233,28 +275,6 @@ test('calls short and long beside kills are each answered once', async (t) => {
   const ran = lines.filter((line) => !line.startsWith('kill ')).map((line) => line.split(' ')[0]);
   assert.equal(ran.length, names.length);
   assert.deepEqual(new Set(ran), new Set(names));
-});
-
-test('a caller that leaves is noticed on the lane', async (t) => {
-  const lane = await Lane.start(t);
-  const { running } = lane;
-  const spare = await lane.opened();
-  for (let n = 0; n < 30; n++) {
-    const gone = new AbortController();
-    const reply = running.call('out.untilAborted', `known ${n}`, { signal: gone.signal });
-    await running.begunOn(`known ${n}`);
-    gone.abort();
-    await reply;
-  }
-  const { reply: long } = await lane.hold();
-  const gone = new AbortController();
-  const waits = running.call('out.untilAborted', 'waits', { signal: gone.signal });
-  assert.equal(await running.begunOn('waits'), spare);
-  assert.equal(lane.stats?.inFlight, 1);
-  gone.abort();
-  assert.equal(await waits, ok('waits', -32003));
-  running.release();
-  await long;
 });
 
 test('the end of a service answers what is on the lane', async (t) => {

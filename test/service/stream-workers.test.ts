@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { Dispatcher, type DispatcherOptions } from '../../src/index.ts';
 import { patience } from '../patience.ts';
 import { fixture, recorder } from './harness.ts';
@@ -19,11 +19,8 @@ interface Read {
 
 const call = (method: string, params?: object) => ({ jsonrpc: '2.0', id: 1, method, params });
 
-/** A service of test/fixtures/service/streaming.ts, closed at the end of the test. */
-async function start(
-  t: { after(end: () => Promise<void>): void },
-  options: DispatcherOptions = {},
-) {
+/** A service of test/fixtures/service/streaming.ts, not started. */
+function create(options: DispatcherOptions = {}) {
   const { log, lines } = recorder();
   const service = new Dispatcher({
     modules: [fixture('streaming.ts')],
@@ -34,8 +31,6 @@ async function start(
     log,
     ...options,
   });
-  t.after(() => service.close(0));
-  await service.ready();
   const result = async (method: string, params?: object): Promise<unknown> =>
     ((await service.dispatch(call(method, params))) as { result: unknown }).result;
   return {
@@ -44,12 +39,35 @@ async function start(
     result,
     open: (method: string, n?: number) =>
       service.stream(call(method, n === undefined ? undefined : { n })),
-    /** Resolves when so many generators of the one thread have ended. */
-    ended: async (count: number) => {
-      while ((await result('ended')) !== count);
+    /** Gives what resolves when so many more generators of the one thread have ended. */
+    countEnds: async () => {
+      const before = (await result('ended')) as number;
+      return async (count: number) => {
+        while ((await result('ended')) !== before + count);
+      };
     },
     streams: () => service.stats().pool?.workers.reduce((sum, { streams }) => sum + streams, 0),
+    kills: () => service.stats().pool?.kills ?? 0,
   };
+}
+
+/** One for a test of its own. */
+async function start(
+  t: { after(end: () => Promise<void>): void },
+  options: DispatcherOptions = {},
+) {
+  const created = create(options);
+  t.after(() => created.service.close(0));
+  await created.service.ready();
+  return created;
+}
+
+/** One that the tests of a suite share. */
+function suite() {
+  const created = create();
+  before(() => created.service.ready());
+  after(() => created.service.close(0));
+  return created;
 }
 
 /** Reads a stream to its end. */
@@ -79,8 +97,10 @@ function assertEnded(failure: Failure | undefined, reason: string): void {
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 describe('streams from a worker', () => {
-  test('give every value in order, then what was returned', async (t) => {
-    const { open, ended, streams } = await start(t);
+  const { service, open, result, countEnds, streams } = suite();
+
+  test('give every value in order, then what was returned', async () => {
+    const ended = await countEnds();
     const all = await Promise.all([1000, 0, 33, 500].map((n) => read(open('count', n))));
     assert.deepEqual(
       all,
@@ -91,8 +111,7 @@ describe('streams from a worker', () => {
     assert.equal(streams(), 0);
   });
 
-  test('keep the order of values that travel in different ways', async (t) => {
-    const { service } = await start(t);
+  test('keep the order of values that travel in different ways', async () => {
     const sizes = Array.from({ length: 300 }, (_, i) =>
       i % 7 === 3 ? 20_000 : i % 11 === 5 ? 100_000 : i,
     );
@@ -103,8 +122,8 @@ describe('streams from a worker', () => {
     }
   });
 
-  test('end when the loop is left: the generator runs its finally block', async (t) => {
-    const { open, ended, streams } = await start(t);
+  test('end when the loop is left: the generator runs its finally block', async () => {
+    const ended = await countEnds();
     for (const method of ['count', 'ticks'] as const) {
       for await (const value of open(method, 1e9)) if (value === 40) break;
     }
@@ -112,8 +131,7 @@ describe('streams from a worker', () => {
     assert.equal(streams(), 0);
   });
 
-  test('fail as their handlers do, and before they open as any call does', async (t) => {
-    const { open } = await start(t);
+  test('fail as their handlers do, and before they open as any call does', async () => {
     const failed = await read(open('fails', 3));
     assert.deepEqual(failed.values, [0, 1, 2]);
     assert.equal(failed.failure?.code, -32603);
@@ -125,8 +143,7 @@ describe('streams from a worker', () => {
     assert.deepEqual([wrong.values, wrong.failure?.code], [[], -32602]);
   });
 
-  test('are collected where their procedures say so, in a batch too', async (t) => {
-    const { service } = await start(t);
+  test('are collected where their procedures say so, in a batch too', async () => {
     const batch = [call('few'), call('thread'), call('few')];
     const replies = (await service.dispatch(batch)) as { result: unknown }[];
     assert.deepEqual(
@@ -136,19 +153,38 @@ describe('streams from a worker', () => {
   });
 
   test('a value above the bound ends the stream', async (t) => {
-    const { service } = await start(t, { maxReplyBytes: 5000 });
-    const { values, failure } = await read(service.stream(call('large', { sizes: [1, 6000, 1] })));
+    const bounded = await start(t, { maxReplyBytes: 5000 });
+    const { values, failure } = await read(
+      bounded.service.stream(call('large', { sizes: [1, 6000, 1] })),
+    );
     assert.deepEqual([values, failure], [['0 x'], { code: -32004, data: { limit: 5000 } }]);
+  });
+
+  test('one worker has 1024 generators at most', async () => {
+    const ended = await countEnds();
+    const all = Array.from({ length: 1024 }, () => open('until'));
+    await Promise.all(all.map((stream) => stream.next()));
+    const { failure } = await read(open('until'));
+    assert.deepEqual(failure, { code: -32000, data: { retryAfterMs: 1000 } });
+    assert.equal(typeof (await result('thread')), 'number');
+    await all[0]?.return(undefined);
+    await ended(1);
+    assert.deepEqual((await read(open('count', 3))).values, upTo(3));
+    assert.equal(streams(), 1023);
+    await Promise.all(all.map((stream) => stream.return(undefined)));
   });
 });
 
 describe('what ends a thread ends its streams', () => {
+  const shared = suite();
+  const { open, result, kills } = shared;
+
   test('one next() beyond timeoutMs: that stream -32001, the others -32002, calls go elsewhere', async (t) => {
-    const { open, result, service } = await start(t, { spareWorkers: 1 });
-    const neighbour = open('until');
+    const own = await start(t, { spareWorkers: 1 });
+    const neighbour = own.open('until');
     await neighbour.next();
-    const spinning = read(open('spin', 5));
-    const behind = result('thread');
+    const spinning = read(own.open('spin', 5));
+    const behind = own.result('thread');
     assert.deepEqual(await spinning, {
       values: upTo(5),
       failure: { code: -32001, data: { timeoutMs: 300 } },
@@ -156,27 +192,26 @@ describe('what ends a thread ends its streams', () => {
     const { failure } = await read(neighbour);
     assert.deepEqual(failure, { code: -32002, data: { reason: 'neighbour' } });
     assert.equal(typeof (await behind), 'number');
-    assert.equal(service.stats().pool?.kills, 1);
+    assert.equal(own.kills(), 1);
   });
 
   test('a generator that holds the thread behind its wait', async (t) => {
-    const { open, service } = await start(t, { timeoutMs: 300 });
-    assert.deepEqual((await read(open('spinLater'))).failure, {
+    const own = await start(t, { timeoutMs: 300 });
+    assert.deepEqual((await read(own.open('spinLater'))).failure, {
       code: -32002,
       data: { reason: 'neighbour' },
     });
-    assert.equal(service.stats().pool?.kills, 1);
+    assert.equal(own.kills(), 1);
   });
 
-  test('a stream whose reader has left holds the thread no longer than it may', async (t) => {
-    const { open, result, service } = await start(t);
+  test('a stream whose reader has left holds the thread no longer than it may', async () => {
+    const before = kills();
     for await (const value of open('spin', 3)) if (value === 2) break;
     assert.equal(typeof (await result('thread')), 'number');
-    assert.equal(service.stats().pool?.kills, 1);
+    assert.equal(kills(), before + 1);
   });
 
-  test('the thread ends by itself: no value that was yielded is lost', async (t) => {
-    const { open } = await start(t);
+  test('the thread ends by itself: no value that was yielded is lost', async () => {
     const neighbour = open('until');
     await neighbour.next();
     const lost = { code: -32002, data: { reason: 'exit' } };
@@ -185,23 +220,22 @@ describe('what ends a thread ends its streams', () => {
   });
 
   test('the memory of the thread is used up', async (t) => {
-    const { open } = await start(t, { workerMemoryMb: 40 });
-    assert.deepEqual(await read(open('fill')), {
+    const own = await start(t, { workerMemoryMb: 40 });
+    assert.deepEqual(await read(own.open('fill')), {
       values: ['begins'],
       failure: { code: -32002, data: { reason: 'memory' } },
     });
   });
 
-  test('a late throw is a line in the log, and process.exit an error of the stream', async (t) => {
-    const { open, lines } = await start(t);
+  test('a late throw is a line in the log, and process.exit an error of the stream', async () => {
+    const { lines } = shared;
     assert.deepEqual(await read(open('throwsBeside', 5)), { values: upTo(5), returned: null });
     await until(() => lines.some(({ fields }) => String(fields.detail).includes('thrown beside')));
     const { values, failure } = await read(open('exits', 5));
     assert.deepEqual([values, failure?.code], [upTo(5), -32603]);
   });
 
-  test('a call that does not return at its deadline', async (t) => {
-    const { open, service } = await start(t);
+  test('a call that does not return at its deadline', async () => {
     const stream = open('until');
     await stream.next();
     let failure: unknown;
@@ -210,7 +244,7 @@ describe('what ends a thread ends its streams', () => {
     });
     // On a busy machine the time may be over before the call has begun: then it holds nobody.
     while (failure === undefined) {
-      await service.dispatch(call('hold', { n: 1e9 }), { timeoutMs: 100 });
+      await shared.service.dispatch(call('hold', { n: 1e9 }), { timeoutMs: 100 });
       await new Promise(setImmediate);
     }
     await ended;
@@ -225,20 +259,6 @@ describe('streams over the workers', () => {
     for (const stream of streams) await stream.next();
     const counts = service.stats().pool?.workers.map(({ streams: open }) => open);
     assert.deepEqual(counts, [5, 5]);
-    await Promise.all(streams.map((stream) => stream.return(undefined)));
-  });
-
-  test('one worker has 1024 generators at most', async (t) => {
-    const { open, streams: count, result, ended } = await start(t);
-    const streams = Array.from({ length: 1024 }, () => open('until'));
-    await Promise.all(streams.map((stream) => stream.next()));
-    const { failure } = await read(open('until'));
-    assert.deepEqual(failure, { code: -32000, data: { retryAfterMs: 1000 } });
-    assert.equal(typeof (await result('thread')), 'number');
-    await streams[0]?.return(undefined);
-    await ended(1);
-    assert.deepEqual((await read(open('count', 3))).values, upTo(3));
-    assert.equal(count(), 1023);
     await Promise.all(streams.map((stream) => stream.return(undefined)));
   });
 });

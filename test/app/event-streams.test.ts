@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, beforeEach, describe, type TestContext, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
@@ -18,8 +18,8 @@ import { Exposition } from '../observe/exposition.ts';
 import { patience } from '../patience.ts';
 import { fixture, recorder } from '../service/harness.ts';
 
-/** An app whose procedures stream from a worker. */
-async function start(t: TestContext, options: AppOptions) {
+/** An app whose procedures stream from a worker, until a test or a suite ends. */
+async function start(t: { after(end: () => unknown): unknown }, options: AppOptions) {
   const { log, lines } = recorder();
   const own = { workers: 1, spareWorkers: 0, niceIncrement: 0, port: 0, ...patience, log };
   const app = new RpcApp({ ...own, ...options });
@@ -41,8 +41,18 @@ const modules = [fixture('streaming.ts')];
 
 for (const transport of ['uws', 'node'] as const) {
   describe(`event streams of workers on ${transport}`, () => {
-    test('come in order, through a window that is smaller', async (t) => {
-      const { client } = await start(t, { modules, transport });
+    const ends: (() => unknown)[] = [];
+    let app: RpcApp;
+    let client: () => EventClient;
+    before(async () => {
+      const suite = { after: (end: () => unknown) => ends.push(end) };
+      ({ app, client } = await start(suite, { modules, transport }));
+    });
+    after(async () => {
+      for (const end of ends) await end();
+    });
+
+    test('come in order, through a window that is smaller', async () => {
       const one = client();
       one.send(rpc('count', { n: 2000 }));
       const events = await one.events();
@@ -53,8 +63,7 @@ for (const transport of ['uws', 'node'] as const) {
       assert.equal(events.at(-1)?.result, 'all');
     });
 
-    test('end with why: the deadline of a stretch, the death of the thread', async (t) => {
-      const { client } = await start(t, { modules, transport });
+    test('end with why: the deadline of a stretch, the death of the thread', async () => {
       for (const [method, code, data] of [
         ['spin', -32001, { timeoutMs: 300 }],
         ['die', -32002, { reason: 'exit' }],
@@ -67,24 +76,6 @@ for (const transport of ['uws', 'node'] as const) {
           [0, 1, 2],
         );
         assert.deepEqual([events[3]?.error?.code, events[3]?.error?.data], [code, data]);
-      }
-    });
-
-    test('end when the app closes, each with its last event, and then their connections', async (t) => {
-      const { client, app } = await start(t, { modules, transport });
-      const bodies = [rpc('until'), rpc('ticks', { n: 1e6 }), rpc('count', { n: 1e9 })];
-      const clients = bodies.map((body) => {
-        const one = client();
-        one.send(body);
-        return one;
-      });
-      await Promise.all(clients.map((one) => one.event()));
-      await app.close();
-      for (const one of clients) {
-        const end = (await one.events()).at(-1);
-        assert.equal(end?.error?.code, -32003);
-        assert.match(JSON.stringify(end.error.data), /"reason":"shutdown"/);
-        await one.untilClosed();
       }
     });
 
@@ -106,17 +97,34 @@ export default router;
         );
       edit(1);
       const served = [join(folder.path, 'served.mjs')];
-      const { client, app } = await start(t, { modules: served, transport });
-      const [one, other] = [client(), client()];
+      const edited = await start(t, { modules: served, transport });
+      const [one, other] = [edited.client(), edited.client()];
       one.send(rpc('ticks'));
       assert.equal((await one.event()).params?.result, 1);
       edit(2);
-      assert.equal(await app.reload(), true);
+      assert.equal(await edited.app.reload(), true);
       other.send(rpc('ticks'));
       assert.equal((await other.event()).params?.result, 2);
       const end = (await one.events()).at(-1);
       assert.equal(end?.error?.code, -32003);
       assert.match(JSON.stringify(end.error.data), /"reason":"reload"/);
+    });
+
+    test('end when the app closes, each with its last event, and then their connections', async () => {
+      const bodies = [rpc('until'), rpc('ticks', { n: 1e6 }), rpc('count', { n: 1e9 })];
+      const clients = bodies.map((body) => {
+        const one = client();
+        one.send(body);
+        return one;
+      });
+      await Promise.all(clients.map((one) => one.event()));
+      await app.close();
+      for (const one of clients) {
+        const end = (await one.events()).at(-1);
+        assert.equal(end?.error?.code, -32003);
+        assert.match(JSON.stringify(end.error.data), /"reason":"shutdown"/);
+        await one.untilClosed();
+      }
     });
   });
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import express, { type Request } from 'express';
 import {
   type AppOptions,
@@ -21,21 +21,26 @@ interface SignedIn extends Request {
   user?: unknown;
 }
 
-/** An Express app with a JSON parser in front, whose callers are who the header `x-user` says. */
+function create(given: Partial<AppOptions> = {}) {
+  const { log, lines } = recorder();
+  const few = { workers: 1, spareWorkers: 0 };
+  return { app: new RpcApp({ modules: [procedures], ...few, ...patience, log, ...given }), lines };
+}
+
+const shared = create();
+
+/**
+ * An Express app with a JSON parser in front, whose callers are who the header `x-user` says.
+ *
+ * @param given options of a service of its own; undefined: the one that the tests of `auth` share
+ */
 async function mounted(
   t: TestContext,
   options: MountOptions<SignedIn>,
-  given: Partial<AppOptions> = {},
+  given?: Partial<AppOptions>,
 ) {
-  const { log, lines } = recorder();
-  const app = new RpcApp({
-    modules: [procedures],
-    workers: 1,
-    spareWorkers: 0,
-    ...patience,
-    log,
-    ...given,
-  });
+  const { app, lines } = given === undefined ? shared : create(given);
+  const first = lines.length;
   const web = express();
   web.use(express.json({ limit: '50mb' }), (incoming: SignedIn, _response, next) => {
     const user = incoming.get('x-user');
@@ -50,15 +55,18 @@ async function mounted(
   t.after(async () => {
     client.destroy();
     server.close();
-    await app.close();
+    if (app !== shared.app) await app.close();
   });
-  return { client, lines, app };
+  return { client, linesSince: () => lines.slice(first) };
 }
 
 const ann = { 'x-user': 'ann' };
 const places = ['inline', 'worker'] as const;
 
 describe('nodeHandler({ auth })', () => {
+  before(() => shared.app.dispatcher.ready());
+  after(() => shared.app.close());
+
   for (const [when, auth] of [
     ['at once', (incoming: SignedIn) => incoming.user],
     ['later', async (incoming: SignedIn) => incoming.user],
@@ -137,10 +145,10 @@ describe('nodeHandler({ auth })', () => {
     ],
   ] as const) {
     test(`${what} is -32603 with a ref that one line of the log has`, async (t) => {
-      const { client, lines } = await mounted(t, { auth });
+      const { client, linesSince } = await mounted(t, { auth });
       const { error } = json(await client.ask(post(rpc('who.worker'))));
       assert.equal(error.code, -32603);
-      const logged = lines.filter(({ fields }) => fields.event === 'hook-failed');
+      const logged = linesSince().filter(({ fields }) => fields.event === 'hook-failed');
       assert.equal(logged.length, 1);
       assert.equal(logged[0]?.fields.hook, 'auth');
       assert.equal(logged[0]?.fields.ref, (error.data as { ref: string }).ref);
@@ -149,29 +157,18 @@ describe('nodeHandler({ auth })', () => {
   }
 
   test('in node:http it gets the request of node:http', async (t) => {
-    const { log } = recorder();
-    const app = new RpcApp({
-      modules: [procedures],
-      workers: 1,
-      spareWorkers: 0,
-      ...patience,
-      log,
-    });
     const auth = (incoming: IncomingMessage) => ({ user: incoming.headers['x-user'] });
-    const server = createServer(app.nodeHandler({ auth }));
+    const server = createServer(shared.app.nodeHandler({ auth }));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const client = new RawClient((server.address() as AddressInfo).port);
-    t.after(async () => {
+    t.after(() => {
       client.destroy();
       server.close();
-      await app.close();
     });
     assert.deepEqual(json(await client.ask(post(rpc('who.worker'), ann))).result, { user: 'ann' });
   });
 
-  test('a mistake in the options is one line, and no handler', async (t) => {
-    const app = new RpcApp({ modules: [procedures], log: recorder().log });
-    t.after(() => app.close());
+  test('a mistake in the options is one line, and no handler', () => {
     for (const [options, message] of [
       [{ authenticate: () => 1 }, 'nodeHandler: unknown option authenticate, did you mean auth?'],
       [{ Auth: () => 1 }, 'nodeHandler: unknown option Auth, did you mean auth?'],
@@ -179,7 +176,10 @@ describe('nodeHandler({ auth })', () => {
       [{ auth: { user: 'ann' } }, 'nodeHandler: option auth: expected a function, got object'],
       [() => 1, 'nodeHandler: expected an object of options, such as { auth }'],
     ] as const) {
-      assert.throws(() => app.nodeHandler(options as MountOptions), new StartupError(message));
+      assert.throws(
+        () => shared.app.nodeHandler(options as MountOptions),
+        new StartupError(message),
+      );
     }
   });
 });
@@ -207,7 +207,7 @@ describe('a parsed body, in the whole service', () => {
   });
 
   test('ids come back as the parser has read them, params as they were sent', async (t) => {
-    const { client } = await mounted(t, { auth: ({ user }) => user });
+    const { client } = await mounted(t, { auth: ({ user }) => user }, {});
     const reply = await client.ask(
       post(
         '{"jsonrpc":"2.0","id":1e2,"method":"own.worker","params":{"owner":"x","owner":"ann"}}',

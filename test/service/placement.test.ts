@@ -5,7 +5,7 @@ import { patience } from '../patience.ts';
 import { startDispatcher } from '../protocol/subjects.ts';
 
 // A machine that is busy elsewhere starves threads of a lower priority.
-const patient = { niceIncrement: 0, ...patience };
+const patient = { workers: 1, niceIncrement: 0, ...patience };
 
 const calls = Array.from({ length: 1000 }, (_, id) => ({ method: 'thread', id }));
 

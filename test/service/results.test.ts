@@ -4,10 +4,12 @@ import { fixture, Running, resultOf } from './harness.ts';
 
 const modules = [fixture('results.ts')];
 
-for (const place of ['in', 'out']) {
-  describe(`results, ${place === 'in' ? 'inline' : 'from a worker'}`, () => {
-    const logging = Running.suite({ modules, checkResults: 'log' });
-    const refusing = Running.suite({ modules, checkResults: 'refuse' });
+describe('results', () => {
+  const logging = Running.suite({ modules, checkResults: 'log' });
+  const refusing = Running.suite({ modules, checkResults: 'refuse' });
+
+  for (const place of ['in', 'out']) {
+    const where = place === 'in' ? 'inline' : 'from a worker';
     const ask = (running: Running, name: string, params?: unknown): Promise<string | undefined> =>
       running.ask({
         method: `${place}.${name}`,
@@ -15,13 +17,14 @@ for (const place of ['in', 'out']) {
         ...(params === undefined ? {} : { params }),
       });
 
-    test('hold what is declared, and nothing else', async () => {
+    test(`hold what is declared, and nothing else: ${where}`, async () => {
       for (const running of [logging, refusing]) {
         assert.deepEqual(resultOf(await ask(running, 'leak')), { id: 1, name: 'Ann' });
       }
     });
 
-    test('that do not match are refused, or logged once and sent', async () => {
+    test(`that do not match are refused, or logged once and sent: ${where}`, async () => {
+      logging.lines.length = 0;
       assert.match(String(await ask(refusing, 'wrong')), /"code":-32603/);
       for (let call = 0; call < 20; call++) {
         assert.deepEqual(resultOf(await ask(logging, 'wrong')), { id: 'one', name: 'Ann' });
@@ -39,7 +42,7 @@ for (const place of ['in', 'out']) {
       );
     });
 
-    test('of which JSON keeps nothing are refused, and the log has the place', async () => {
+    test(`of which JSON keeps nothing are refused, and the log has the place: ${where}`, async () => {
       logging.lines.length = 0;
       const reply = String(await ask(logging, 'lost'));
       assert.match(reply, /"code":-32603,.*"data":\{"ref":"[0-9a-f-]+"\}/);
@@ -47,11 +50,11 @@ for (const place of ['in', 'out']) {
       assert.match(String(line?.fields.detail), /^the result at \/users is a Map, of which JSON/);
     });
 
-    test('may be bytes, as params may', async () => {
+    test(`may be bytes, as params may: ${where}`, async () => {
       const data = Buffer.from([0, 1, 254]).toString('base64');
       const expected = Buffer.from([255, 254, 1]).toString('base64');
       assert.deepEqual(resultOf(await ask(refusing, 'bytes', { data })), { data: expected });
       assert.match(String(await ask(refusing, 'bytes', { data: 'AA*=' })), /"code":-32602/);
     });
-  });
-}
+  }
+});

@@ -6,18 +6,26 @@ import type { CommandRequest } from './command-host.ts';
 import { cleanEnvironment, type Exit } from './process.ts';
 
 /**
- * Runs the commands of a test file one after another in one process. For those that read no stdin, start no server and
+ * Runs commands one after another in one process, which the suites of this process share. For those that read no stdin, start no server and
  * wait for no signal: runCli and startCli (process.ts) give each a process of its own.
  */
 export class CommandLine {
+  static #shared = new CommandLine();
+  /** Suites that have not ended. */
+  static #suites = 0;
   #host: ChildProcess | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Ends with the tests of the file. */
+  /** Its process ends with the last suite. */
   static suite(): CommandLine {
-    const made = new CommandLine();
-    after(() => made.#host?.disconnect());
-    return made;
+    const shared = CommandLine.#shared;
+    CommandLine.#suites++;
+    after(() => {
+      if (--CommandLine.#suites > 0) return;
+      shared.#host?.disconnect();
+      CommandLine.#shared = new CommandLine();
+    });
+    return shared;
   }
 
   run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Exit> {

@@ -37,7 +37,8 @@ async function serveDocument(t: TestContext, answer: (etag: string | undefined) 
 }
 
 let url = '';
-const app = new RpcApp({ modules: [module], workers: 1, port: 0, logLevel: 'silent', ...patience });
+const few = { workers: 1, spareWorkers: 0 };
+const app = new RpcApp({ modules: [module], ...few, port: 0, logLevel: 'silent', ...patience });
 before(async () => {
   ({ url } = await app.listen());
 });
@@ -48,7 +49,7 @@ describe('tandem schema', () => {
   it('prints what the server says, of a module and of a URL', async () => {
     const [fromModule, fromUrl, served] = await Promise.all([
       runCli(['schema', module]),
-      runCli(['schema', url]),
+      commands.run(['schema', url]),
       fetch(url).then((response) => response.json()),
     ]);
     assert.deepEqual([fromModule.code, fromModule.stderr], [0, '']);
@@ -159,13 +160,13 @@ describe('tandem codegen', () => {
 
   it('writes what is new, and says whether it did', async (t) => {
     const out = join(folderOf(t), 'deep', 'er', 'api.ts');
-    const first = await runCli(['codegen', petstore, '--out', out]);
+    const first = await commands.run(['codegen', petstore, '--out', out]);
     assert.equal(first.stdout, `wrote ${out}: 3 procedures\n`);
     // What a checkout on Windows makes of it.
     writeFileSync(out, readFileSync(out, 'utf8').replaceAll('\n', '\r\n'));
     const [again, checked] = await Promise.all([
-      runCli(['codegen', petstore, '--out', out]),
-      runCli(['codegen', petstore, '--out', out, '--check']),
+      commands.run(['codegen', petstore, '--out', out]),
+      commands.run(['codegen', petstore, '--out', out, '--check']),
     ]);
     assert.equal(again.stdout, `${out} is current: 3 procedures\n`);
     assert.deepEqual([checked.code, checked.stdout], [0, again.stdout]);

@@ -33,6 +33,7 @@ describe('tandem diff', () => {
   const app = new RpcApp({
     modules: [module],
     workers: 1,
+    spareWorkers: 0,
     port: 0,
     logLevel: 'silent',
     ...patience,

@@ -132,7 +132,8 @@ describe('a mistake is one line that says what to do', () => {
     try {
       const file = join(folder, 'lost.mjs');
       writeFileSync(file, "import './no-such-helper.mjs';\n");
-      const line = assertOneLine(await runCli(['serve', file, '--port', '0']));
+      const args = ['serve', file, '--port', '0', '--no-supervisor'];
+      const line = assertOneLine(await commands.run(args));
       assert.match(line, /lost\.mjs/);
       assert.match(line, /no-such-helper\.mjs/);
     } finally {
@@ -145,8 +146,9 @@ describe('a mistake is one line that says what to do', () => {
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     try {
+      const few = ['--workers', '1', '--spare-workers', '0'];
       for (const transport of ['uws', 'node']) {
-        const args = ['serve', good, '--port', `${port}`, '--transport', transport];
+        const args = ['serve', good, '--port', `${port}`, '--transport', transport, ...few];
         const line = assertOneLine(await runCli(args));
         assert.match(line, new RegExp(`${port}`));
         assert.match(line, /in use/);
@@ -157,8 +159,8 @@ describe('a mistake is one line that says what to do', () => {
   });
 
   it('shows the stack with TANDEM_DEBUG=1', async () => {
-    const args = ['serve', fixture('cli/throws.mjs'), '--port', '0'];
-    const { code, stderr } = await runCli(args, { TANDEM_DEBUG: '1' });
+    const args = ['serve', fixture('cli/throws.mjs'), '--port', '0', '--no-supervisor'];
+    const { code, stderr } = await commands.run(args, { TANDEM_DEBUG: '1' });
     assert.equal(code, 1);
     assert.match(stderr, /\n {4}at /);
   });

@@ -9,7 +9,8 @@ const slow = `data:text/javascript,Atomics.wait(new Int32Array(new SharedArrayBu
 for (const flags of [[], ['--no-supervisor']]) {
   test(`the banner counts from the start of the process: serve ${flags.join(' ')}`, async () => {
     const began = performance.now();
-    const running = startCli(['serve', fixture('cli/procedures.ts'), '--port', '0', ...flags], {
+    const few = ['--port', '0', '--workers', '1', '--spare-workers', '0'];
+    const running = startCli(['serve', fixture('cli/procedures.ts'), ...few, ...flags], {
       NODE_OPTIONS: `--import "${slow}"`,
     });
     const [, ms] = await running.seen('stdout', /^Ready in (\d+) ms\.\n/m);

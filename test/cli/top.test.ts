@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { quantile, readScrape, since } from '../../src/cli/tools/top/scrape.ts';
 import { view } from '../../src/cli/tools/top/view.ts';
+import { Router, RpcApp } from '../../src/index.ts';
 import { modulePath, nodeFlags } from '../files.ts';
 import { CommandLine } from './command-line.ts';
 import { fixture, Running, runCli, startServer } from './process.ts';
@@ -99,13 +100,12 @@ describe('tandem top', () => {
   }
 
   it('tells of a server without such metrics in one line', async () => {
-    const { server: other, url: address } = await startServer([
-      fixture('cli/procedures.ts'),
-      '--no-metrics',
-    ]);
+    const router = new Router();
+    router.rpc({ name: 'one', placement: 'inline' }, () => 1);
+    const other = new RpcApp({ router, port: 0, metrics: false, logLevel: 'silent' });
+    const { url: address } = await other.listen();
     const { code, stderr } = await commands.run(['top', address]);
-    other.child.kill('SIGTERM');
-    await other.exit;
+    await other.close();
     assert.equal(code, 1);
     assert.match(stderr, /^tandem: GET http:\S+\/metrics: the status 404\n$/);
   });

@@ -29,31 +29,66 @@ const longSuffix = `.long${suffix}`;
  * Their tests leave nothing behind in the process, and have no hooks outside `describe`.
  */
 const together = [
+  'test/app',
   'test/bench',
+  'test/cli',
   'test/client',
   'test/codegen',
   'test/config',
+  'test/console',
   'test/dispatch',
   'test/docs',
+  // Before the folder that it lies in.
+  'test/http/socket',
+  'test/http',
   'test/jsonrpc',
+  'test/mcp',
+  'test/nats',
   'test/observe',
   'test/pool',
+  'test/protocol',
   'test/router',
+  'test/service',
 ];
 /** Files in these folders that need a process of their own, or enough time for one. */
 const alone = new Set([
+  'test/app/event-streams.test.ts',
+  'test/cli/contract.test.ts',
+  'test/cli/mcp.test.ts',
+  'test/cli/mistakes.test.ts',
+  'test/cli/ready.test.ts',
+  'test/cli/serve.test.ts',
+  'test/cli/top.test.ts',
   'test/client/bundle.test.ts',
   'test/codegen/compatibility/generated.test.ts',
   'test/codegen/round-trip.test.ts',
   'test/config/config.test.ts',
   'test/dispatch/deadline.test.ts',
   'test/dispatch/executors/conformance.test.ts',
+  'test/http/event-stream/event-stream.test.ts',
+  'test/http/limits.test.ts',
+  'test/http/node.test.ts',
+  'test/http/spans.test.ts',
+  'test/http/tls.test.ts',
+  'test/http/uws.test.ts',
   'test/jsonrpc/read.test.ts',
   'test/observe/log.test.ts',
   'test/observe/metrics.test.ts',
   'test/observe/served.test.ts',
   'test/pool/replica/params.test.ts',
+  'test/protocol/protocol.test.ts',
   'test/router/schema/patterns.test.ts',
+  'test/service/blocked.test.ts',
+  'test/service/fairness.test.ts',
+  'test/service/frames.test.ts',
+  'test/service/groups.test.ts',
+  'test/service/lane.test.ts',
+  'test/service/lifecycle.test.ts',
+  'test/service/stalls.test.ts',
+  'test/service/startup.test.ts',
+  'test/service/stream-workers.test.ts',
+  'test/service/topics.test.ts',
+  'test/service/tracing.test.ts',
 ]);
 
 const own = new Set(['--all', '--long', '--times']);
@@ -120,8 +155,10 @@ function toRun(): string[] {
     const name = folder === undefined || isOwn(file) ? file : folder;
     groups.set(name, [...(groups.get(name) ?? []), file]);
   }
-  // From the end of the alphabet: the large suites lie there, and what runs last, beside idle cores, should be small.
-  return [...groups].reverse().flatMap(([name, members]) => {
+  // What runs last, beside idle cores, should be small. The large suites are those of many files, and then those at the end of
+  // the alphabet.
+  const bySize = [...groups].reverse().sort(([, a], [, b]) => b.length - a.length);
+  return bySize.flatMap(([name, members]) => {
     if (members.length === 1) return members.map(compiled);
     const entry = join(copy, `${name}.js`);
     const lines = members.map((file) => `import ${JSON.stringify(compiled(file))};`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { boundedEventsOf } from '../../src/cli/tools/bounded-events.ts';
 import { callSocket } from '../../src/cli/tools/call-socket.ts';
@@ -32,10 +32,7 @@ router.rpc({ name: 'plain' }, async () => 7);
 router.rpc({ name: 'hex' }, async () => '0x1f');
 
 const app = new RpcApp({ router, port: 0, logLevel: 'silent' });
-let url = '';
-before(async () => {
-  ({ url } = await app.listen());
-});
+const { url } = await app.listen();
 after(() => app.close());
 
 const commands = CommandLine.suite();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { compactJson, joinLines, narrowed, prettyJson, table } from '../../src/cli/output.ts';
 import { paramsOf } from '../../src/cli/tools/call.ts';
@@ -10,7 +10,6 @@ import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { CommandLine } from './command-line.ts';
 import { type Exit, runCli, startCli } from './process.ts';
 
-let url = '';
 const seen: unknown[] = [];
 let noticed: () => void = () => {};
 const router = new Router();
@@ -43,9 +42,7 @@ router.rpc({ name: 'wait', async: true }, () => new Promise(() => {}));
 router.rpc({ ...inline, name: 'headers' }, (_params, { headers }) => headers);
 
 const app = new RpcApp({ router, port: 0, logLevel: 'silent', forwardHeaders: ['x-one', 'x-two'] });
-before(async () => {
-  ({ url } = await app.listen());
-});
+const { url } = await app.listen();
 after(() => app.close());
 
 const commands = CommandLine.suite();

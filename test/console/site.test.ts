@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { before, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
@@ -42,7 +42,7 @@ function factsIn(html: string): Record<string, unknown> {
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-before(ensureBuilt);
+ensureBuilt();
 
 test('the page is small: 50 KB to begin with, 150 KB of the package', () => {
   const folder = join(tree, 'dist/console');

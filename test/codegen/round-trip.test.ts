@@ -62,6 +62,7 @@ describe('the contract goes round', () => {
     const app = new RpcApp({
       modules: [source],
       workers: 1,
+      spareWorkers: 0,
       port: 0,
       logLevel: 'silent',
       ...patience,

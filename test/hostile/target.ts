@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ConfigOptions, Dispatcher, RpcApp } from '../../src/index.ts';
 import { moduleUrl } from '../files.ts';
+import inlineRouter from '../fixtures/hostile/inline.ts';
 import { RawClient } from '../http/raw-client.ts';
 import { patience } from '../patience.ts';
 
@@ -21,7 +22,9 @@ export async function startDispatcher(
   name: Fixture,
   options: ConfigOptions = {},
 ): Promise<Dispatcher> {
-  const dispatcher = new Dispatcher({ modules: [moduleOf(name)], ...usual, ...options });
+  // A router starts no workers.
+  const source = name === 'inline' ? { router: inlineRouter } : { modules: [moduleOf(name)] };
+  const dispatcher = new Dispatcher({ ...source, ...usual, ...options });
   await dispatcher.ready();
   return dispatcher;
 }

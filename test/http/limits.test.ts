@@ -157,12 +157,12 @@ const limits: readonly Limit[] = [
       await until(() => replies().waiting === 0);
     },
   },
-  ...(['in', 'out'] as const).map(
-    (place): Limit => ({
-      of: 'maxDepth',
-      what: `-32700, ${place === 'in' ? 'inline' : 'in a worker'}`,
-      async run(start) {
-        const { client } = await start({ maxDepth: 8 });
+  {
+    of: 'maxDepth',
+    what: '-32700, inline and in a worker',
+    async run(start) {
+      const { client } = await start({ maxDepth: 8 });
+      for (const place of ['in', 'out']) {
         const body = (depth: number) =>
           `{"id":1,"method":"${place}.thread","params":{"a":${nested(depth - 2)}}}`;
         assert.equal(codeOf(await client().ask(post(body(8)))), undefined);
@@ -170,9 +170,9 @@ const limits: readonly Limit[] = [
         // In a batch its array is a level, too.
         assert.ok(Array.isArray(json(await client().ask(post(`[${body(7)}]`)))));
         assert.equal(codeOf(await client().ask(post(`[${body(8)}]`))), -32700);
-      },
-    }),
-  ),
+      }
+    },
+  },
   {
     of: 'maxInlineParamsBytes',
     what: '-32004 in place of an inline call, alone and in a batch; a worker takes more',
@@ -298,21 +298,21 @@ const limits: readonly Limit[] = [
       assert.equal((await ask(members(257, ',"y"'))).error.code, -32700);
     },
   },
-  ...(['in', 'out'] as const).map(
-    (place): Limit => ({
-      of: 'maxReplyBytes',
-      what: `-32004 in place of a reply, ${place === 'in' ? 'inline' : 'from a worker'}`,
-      async run(start) {
-        const { client } = await start({ maxReplyBytes: 500 });
+  {
+    of: 'maxReplyBytes',
+    what: '-32004 in place of a reply, inline and from a worker',
+    async run(start) {
+      const { client } = await start({ maxReplyBytes: 500 });
+      for (const place of ['in', 'out']) {
         const ask = async (bytes: number) => {
           const times = replyOf(bytes).length;
           return client().ask(post(rpc(`${place}.repeat`, { text: 'x', times })));
         };
         assert.equal((await ask(500)).body.length, 500);
         assert.deepEqual(json(await ask(501)).error, tooMuch(500));
-      },
-    }),
-  ),
+      }
+    },
+  },
   {
     of: 'maxReplyBytes',
     what: 'of a batch: -32004 in place of what breaks it, and the rest does not run',

@@ -45,7 +45,8 @@ export async function startDispatcher(
   options: ConfigOptions = {},
 ): Promise<Dispatcher> {
   const dispatcher = new Dispatcher({
-    modules: [moduleOf(name)],
+    // A router starts no workers.
+    ...(name === 'inline' ? { router: inlineRouter } : { modules: [moduleOf(name)] }),
     workers,
     spareWorkers: 0,
     ...patience,
@@ -60,7 +61,7 @@ export async function startDispatcher(
 
 function dispatcherSubject(name: string): Start {
   return async (options) => {
-    const dispatcher = await startDispatcher(name, options);
+    const dispatcher = await startDispatcher(name, { workers: 1, ...options });
     return {
       ways: [
         { name: 'text', asText: true, send: (body) => dispatcher.dispatchText(body) },
@@ -80,7 +81,7 @@ function httpSubject(transport: 'uws' | 'node'): Start {
   return async (options) => {
     const app = new RpcApp({
       modules: [moduleOf('auto')],
-      workers,
+      workers: 1,
       spareWorkers: 0,
       ...patience,
       logLevel: 'silent',

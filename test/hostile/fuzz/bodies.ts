@@ -70,6 +70,12 @@ export class BodyFuzzer implements Fuzzer {
     return new BodyFuzzer(ways, [inline, pooled, ...targets]);
   }
 
+  /** By one way alone. */
+  static async startInline(options: ConfigOptions): Promise<BodyFuzzer> {
+    const inline = await startDispatcher('inline', options);
+    return new BodyFuzzer([asText('inline', inline)], [inline]);
+  }
+
   async run(parameters: Parameters<Fuzzer['run']>[0]): Promise<void> {
     const property = fc.asyncProperty(body, fc.integer(), async (text, start) => {
       for (let n = 0; n <= changes; n++) {

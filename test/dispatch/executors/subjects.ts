@@ -58,9 +58,9 @@ function createStreams(deadlines: DeadlineSweep, observer: CallObserver): OpenSt
 
 const nothing = (): void => {};
 
-export const pool = poolSubject('pool', undefined, { mixes: 12, closes: 3 });
+export const pool = poolSubject('pool', undefined, { mixes: 12, closes: 2 });
 /** The workers of a group are a pool of their own, which tells of its calls under the group's place. */
-export const group = poolSubject('group', 'heavy', { mixes: 4, closes: 1 });
+export const group = poolSubject('group', 'heavy', { mixes: 60, closes: 10 });
 
 function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['cases']): Subject {
   return {

@@ -1,4 +1,4 @@
-/** The stack of a caught value, for the log, which begins with its message; its text where it has none. */
+/** The stack of a caught value, for the log: it begins with the message. A value without a stack gives its text. */
 export function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

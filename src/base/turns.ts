@@ -13,8 +13,8 @@ export async function inTurns<T>(
 }
 
 /**
- * Runs work to its end that says where it may pause: each stretch in a turn of the event loop of its own. Work that never
- * pauses has its result at once.
+ * Runs work to its end that yields wherever it may pause: what lies between two pauses runs in a turn of the event loop of its
+ * own. Work that never pauses gives its result at once.
  */
 export function stretched<T>(work: Iterator<void, T>): T | Promise<T> {
   const first = work.next();

@@ -1,4 +1,4 @@
-/** Wakes who waits until something is empty. */
+/** Lets others wait until something is empty. */
 export class Vacancy {
   readonly #waiting = new Set<() => void>();
 

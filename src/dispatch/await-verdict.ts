@@ -5,10 +5,10 @@ import type { Deadline, DeadlineSweep } from './deadline.ts';
 import type { CancelListener, RequestScope } from './scope.ts';
 
 /**
- * Where a request waits for the verdict on its caller: no longer than its deadline, than its caller, or
- * than the service.
+ * Waits for the verdict on the caller of a request: until the request's deadline, until the caller leaves, or until the
+ * service ends.
  *
- * @returns why nothing of it runs; undefined: it may, and its scope knows who calls. Synchronous where
+ * @returns why nothing of the request runs; undefined: it may run, and its scope knows who calls. Synchronous where
  *   the verdict is there. Never rejects.
  */
 export function passGate(

@@ -14,7 +14,7 @@ export interface Stopwatch {
   ended(owner: Blocker, from: number, lag: number, claimed: number): void;
 }
 
-/** Calls are followed so long at a stretch: one that waits longer must not slow every promise of the process for ever. */
+/** Longest time for which calls are followed without a break, milliseconds: the hooks must not slow every promise of the process for ever. */
 const longestMs = 10_000;
 
 /** Code that runs now, called by the event loop. */
@@ -107,10 +107,10 @@ export class CallTrail {
   }
 
   #ended(asyncId: number): void {
-    // Began before the hooks were in place.
+    // This code began before the hooks were in place.
     if (!this.#running.some((running) => running.asyncId === asyncId)) return;
     let ended = this.#running.pop();
-    // Others ended by a throw that nobody caught.
+    // Code above it in the list ended by a throw that nobody caught: no hook was called for its end.
     while (ended !== undefined && ended.asyncId !== asyncId) ended = this.#running.pop();
     this.#current = this.#running.at(-1)?.owner;
     if (ended?.owner === undefined) return;

@@ -13,15 +13,15 @@ export interface Caller {
 /** A function of the operator's in place of `fairBy`'s text; undefined: the caller's address. */
 export type CallerKeyOf = (caller: Caller) => string | undefined;
 
-/** A function of the operator's: the share that a caller gets of the workers while others wait too, where theirs is 1. */
+/** A function of the operator's: the share of the workers that a caller gets while others wait too. The usual share is 1. */
 export type CallerWeightOf = (caller: Caller) => number;
 
-/** Longer keys are told apart by a hash of theirs: what a caller sends must not decide how much is kept. */
+/** A longer key is replaced by its hash: what a caller sends must not decide how much is kept. */
 const longestKey = 128;
 
 /**
- * Who a request is of, as one text, for what is shared out among callers: the first letter says what the rest is, so that no
- * address is taken for a subject. Found out when it is first asked for, and once a request.
+ * The caller of a request as one text, for whatever is shared out among callers. The first letter says what the rest is, so that
+ * no address is taken for a subject. Computed when it is first asked for, once a request.
  */
 export class CallerKeys {
   readonly #keyOf: (scope: RequestScope) => string | undefined;

@@ -13,7 +13,7 @@ export const blockedMs = 25;
 /** The CPU time of this thread is known at most so long before a call begins, milliseconds. */
 const markEveryMs = 10;
 
-/** How often the sentinel fires while inline calls wait, and how late it comes where somebody must have held the loop. */
+/** How often the sentinel fires while inline calls wait, and how late it is where something has held the loop, milliseconds. */
 const tickMs = 10;
 const lateMs = 50;
 
@@ -23,11 +23,11 @@ const longPauseMs = 5;
 /** Pauses that are remembered: those of a stretch of code are judged in the turn after it. */
 const maxPauses = 64;
 
-/** After lateness that led to nobody the watch follows no further calls for so long: doubled each time, up to the second. */
+/** Where a late sentinel led to no owner, the watch follows no calls for the first time, milliseconds; it doubles each time, up to the second. */
 const firstRestMs = 1000;
 const longestRestMs = 60_000;
 
-/** A blocker whose calls go on after an `await`, where only their trail tells whose code runs. */
+/** A possible blocker whose calls go on after an `await`, where only the trail of a call tells whose code runs. */
 export interface Suspect extends Blocker {
   /** Calls that have begun and not ended. */
   readonly waiting: number;

@@ -202,7 +202,7 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
       const waiting = new WaitingCall(call, began, context, limit, this, resolve);
       this.#host.deadlines.add(waiting);
       call.scope.addListener(waiting);
-      // Its own synchronous part may have ended the caller's wait.
+      // The synchronous part of the handler may have ended its caller's wait, in a call within the process.
       if (call.scope.cancelled) waiting.onCancelled();
       // An outcome never rejects.
       void outcome.then((value) => {
@@ -226,7 +226,7 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
   /** See {@link WaitingOwner}. */
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
-    // One that is given up was no short one: no other stands for it.
+    // A call that is given up was not short: it is counted by itself, and stands for no other.
     const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
     const { call, began } = waiting;
     return this.#ending.refuse(call, refusal, runUs, waitOf(call, began));

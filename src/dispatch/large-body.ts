@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { largeBody } from '../jsonrpc/body.ts';
 import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/quick/scan.ts';
 
-/** The body for later: a transport's view of a small one ends with its call of `handle`. */
+/** The body as it may be kept: a transport lends a small body only until `handle` returns. */
 export function keepBody(body: string | Uint8Array): string | Uint8Array {
   return typeof body === 'string' || body.byteLength > largeBody ? body : new Uint8Array(body);
 }

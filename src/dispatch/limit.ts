@@ -59,7 +59,7 @@ export const noMemory = errorReply('null', ErrorCode.Overloaded, {
 /** When to try again with too many in flight: nobody knows how long those in flight will take. */
 const retryInFlightMs = 1000;
 
-/** Why a request is refused beside which too many others are in flight, of all callers or of its own. */
+/** Why a request is refused where too many others are in flight, of all callers or of its own. */
 export function tooManyInFlight(): Outcome {
   return errorOutcome(ErrorCode.Overloaded, { retryAfterMs: retryInFlightMs });
 }

@@ -6,18 +6,18 @@ import type { RequestScope } from './scope.ts';
 /** In place of the time it ran: a call that was refused, dropped or lost before its handler was entered. */
 export const neverRan = -1;
 
-/** In place of it: the call ran, and one that was timed stands for it. */
+/** In place of the time it ran: the call ran and was not timed; another one that was timed stands for it. */
 export const notTimed = -2;
 
 /**
- * Which calls somebody wants to know the time of. `sampled`: of those that run inline from start to end
- * at once, which may take less time than two looks at the clock are worth, some.
+ * Which calls are timed. `sampled`: of the calls that run inline from start to end without a wait only some, since two readings of
+ * the clock may take longer than such a call.
  */
 export type Timing = 'none' | 'sampled' | 'all';
 
 /**
- * Told of what happens, at the one point where it is known; arguments by position, so that telling makes
- * nothing. Neither throws.
+ * Told of the end of each call and stream, at the one point where it is known. Facts are passed as arguments, so that a report
+ * makes no object. None of the methods throws.
  */
 export interface CallObserver {
   readonly timing: Timing;
@@ -47,7 +47,7 @@ export interface CallObserver {
     ms: number,
   ): void;
   /**
-   * What is no call of a procedure was refused: a body, an entry of a batch, a method nobody has.
+   * Something that is no call of a procedure was refused: a body, an entry of a batch, a method that no procedure has.
    *
    * @param method as it was sent, undefined where none could be read
    * @param id JSON text, undefined for a notification and where none could be read

@@ -7,9 +7,9 @@ const callsPerTurn = 256;
 const bytesPerCall = 256;
 
 /**
- * Tells when a batch must let others have a turn. Each of its inline calls is bounded by itself, and all of
- * them together would hold the thread for as long as a thousand. Counted, not timed: which batches are
- * answered in the turn they arrived in must not depend on the machine.
+ * Tells when a batch must let others have a turn. Each inline call is short by itself, but a thousand in a row would hold the
+ * thread for long. Calls are counted, not timed: which batches are answered in the turn in which they arrived must not depend
+ * on the machine.
  */
 export class Pace {
   #left = callsPerTurn;

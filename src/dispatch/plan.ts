@@ -17,7 +17,7 @@ import { unsubscribing } from './streams/unsubscribe.ts';
 /** Characters compared for all suggestions of one request: about half a millisecond. */
 const suggestionSteps = 50_000;
 
-/** Values visited to estimate the lengths of all parsed params of one request: about as long. */
+/** Values visited to estimate the lengths of all parsed params of one request: about half a millisecond, too. */
 const lengthSteps = 10_000;
 
 /** When to try again with a method of which nobody has told yet who serves it, milliseconds. */

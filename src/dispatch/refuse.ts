@@ -36,7 +36,7 @@ export function refusePayload(payload: unknown, refusal: Outcome, limits: Kernel
   return refuse(readPayload(payload, anyBatch(limits)), refusal, limits);
 }
 
-/** The length of a batch is no question where none of it runs. */
+/** `maxBatch` is not checked where nothing of the batch runs. */
 function anyBatch(limits: KernelLimits): KernelLimits {
   return { ...limits, maxBatch: Number.POSITIVE_INFINITY };
 }

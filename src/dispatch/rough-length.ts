@@ -2,7 +2,7 @@
  * About how long a parsed value would be as JSON text, so that placement knows large params that did not
  * come as text. Infinity for what has more values than may be looked at (a cycle too).
  *
- * @param budget the values that may be looked at, of which those that were are taken
+ * @param budget values that may be looked at; those that were looked at are subtracted
  */
 export function roughLength(value: unknown, budget: { left: number }): number {
   try {

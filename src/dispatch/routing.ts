@@ -6,7 +6,7 @@ import type { OpenStreams } from './streams/open-streams.ts';
 /** The procedures and executors one request uses from its first call to its last. */
 export interface Routing {
   readonly table: ReadonlyMap<string, Procedure>;
-  /** Whether the length of params has a say in where a call runs. */
+  /** Whether it depends on the length of its params, too, where a call runs. */
   readonly placesByLength: boolean;
   /** Whether procedures may exist that the table lacks: other machines have not told yet what they serve. */
   readonly isIncomplete: boolean;

@@ -63,7 +63,7 @@ export class RequestScope implements RequestFacts {
   streams: StreamHost | undefined;
   /** The buffer of a large body; undefined: the body is small, or lies in its caller's own memory. */
   body: BodyLease | undefined;
-  /** Milliseconds that a call may run, where who sent it here knows: in place of its procedure's `timeoutMs`. */
+  /** Milliseconds that a call may run, where the process that sent it here has said so: in place of its procedure's `timeoutMs`. */
   callTimeoutMs: number | undefined;
   /** Set by a transport whose requests are single calls. */
   watcher: CallWatcher | undefined;

@@ -93,7 +93,7 @@ export interface Service {
     sink: ReplySink | undefined,
   ): Reply | Promise<Reply> | GoesToSink;
   /**
-   * For what is no call and yet has a `verdict` to wait for: why it is refused, undefined where it is not.
+   * For a request that is no call and yet waits for a `verdict`: why it is refused; undefined: it is not.
    * Never throws, never rejects.
    */
   admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined>;

@@ -182,7 +182,7 @@ export class Cluster {
     try {
       await connection.confirm();
     } catch (error) {
-      // Nobody will ever hold the connection, and it would come back for as long as the process lives.
+      // Nobody will ever close this connection, and its client would connect again for as long as the process lives.
       await Promise.all(this.#gateways.map((gateway) => gateway.close(0)));
       await connection.close();
       throw error;

@@ -88,7 +88,7 @@ export function createCaller<R extends AnyRouter>(
       throw new ClientError(error.code, error.message, error.data, call.method);
     }
   };
-  // Whoever tests a refusal wants to see it, not to wait until the client has tried again.
+  // A test of a refusal is to see the refusal at once, without retries of the client.
   const settings = {
     url: 'http://local/rpc',
     fetch: createFetch(handle, []),

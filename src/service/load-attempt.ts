@@ -5,7 +5,7 @@ import { ChangedFileError } from '../pool/workers/loading.ts';
 import { GenerationLoad } from './load-generation.ts';
 import type { LoadedService, ServiceContext } from './loaded-service.ts';
 
-/** How often modules are loaded whose files are being written meanwhile. */
+/** How many times modules are loaded at most, where their files are being written meanwhile. */
 const tries = 3;
 
 /** A file that nobody has written for this long counts as complete. */

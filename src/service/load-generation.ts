@@ -195,7 +195,7 @@ export class GenerationLoad {
     } catch (error) {
       this.#failed.abort(error);
       this.#discarding = this.#discard();
-      // Whoever gave the load up is in a hurry: it does not wait here, but for `discarded` at its end.
+      // Whoever gave the load up does not wait for this; `discarded` resolves when it has ended.
       if (!this.#givenUp.aborted) await this.#discarding;
       throw error;
     }

@@ -28,7 +28,7 @@ export function natsLog(log: Log): NatsEvents {
   };
 }
 
-/** Logs what a gateway finds out of its members. */
+/** Logs what a gateway learns about its members. */
 export function gatewayLog(log: Log): GatewayEvents {
   return {
     memberJoined: (member, version) =>

@@ -129,7 +129,7 @@ export class Placements {
     blockers.note(name, ms, adviceOf(placed, facts));
     if (!mayMove(facts) || pool === undefined || placed.executor === pool) return;
     if (placed.blocked < blockedToMove) return;
-    // It may publish or subscribe, which it could not do there.
+    // The procedure may publish to a topic or subscribe to it, which it could not do in a worker.
     if (usesTopics()) {
       const { place, reason } = placed.fixed;
       if (placed.blocked === blockedToMove) {

@@ -46,7 +46,7 @@ export function warnOfNoProcedures(what: string, log: Log): void {
 }
 
 /**
- * Makes sure that all procedures of a router given as an object can run on this thread: workers load modules, never
+ * Makes sure that all procedures of a router given as an object can run on this thread: workers load modules, and never
  * such a router. Warns of synchronous procedures, which block this thread.
  *
  * @param mayBeEmpty others serve procedures beside it

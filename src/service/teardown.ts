@@ -1,7 +1,7 @@
 import type { LoadedModules } from '../modules/modules.ts';
 
 /**
- * Tears modules down, for `limitMs` at most. A teardown that hangs is left behind.
+ * Tears modules down, for `limitMs` at most. A teardown that hangs is not waited for any longer.
  *
  * @returns one line that names what hangs; undefined where all have ended
  * @throws StartupError of a teardown that failed

@@ -35,7 +35,7 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** The same for a hook of the operator's. */
+/** Logs the fault of a hook of the operator's. */
 export function logHookFault(
   log: Log,
   hook: string,

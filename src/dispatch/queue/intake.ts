@@ -28,7 +28,7 @@ export class Intake {
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
   readonly #gates: ConcurrencyLimits;
-  /** Groups that went out of the way of others, by the key of what they wait for. */
+  /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
   readonly #parked = new Map<string, FairQueue>();
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
@@ -112,7 +112,7 @@ export class Intake {
   }
 
   /**
-   * Takes one of the groups that `heads` gave out of the way of those behind it: what it waits for, they do not.
+   * Has one of the groups that `heads` gave wait beside its line: what it waits for, the groups behind it do not.
    *
    * @param key names what it waits for; the groups of one key stay in line
    */

@@ -7,7 +7,7 @@ import type { CallerShares } from './queued-callers.ts';
 
 /** Where the groups of one executor go. */
 export interface Sender {
-  /** Whether nothing is under way there: what comes then goes at once. */
+  /** Whether nothing is under way there: a group that comes then is sent at once. */
   readonly isIdle: boolean;
   /**
    * Sends away what may go now.
@@ -19,7 +19,7 @@ export interface Sender {
   defer(act: () => void): void;
   /** Groups have left, or were looked at and stay. */
   onSent(): void;
-  /** @param queuedUs of what waits, what comes before a call of this caller */
+  /** @param queuedUs expected work that waits and comes before a call of this caller, microseconds */
   overload(queuedUs: number): Refusal;
 }
 
@@ -80,7 +80,7 @@ export class WaitingGroups {
     for (const group of groups.toReversed()) if (this.#putBack(group)) group.waitingSince = now;
   }
 
-  /** The same of groups that came to no worker: they have not stopped waiting. */
+  /** Puts groups back that came to no worker: the time for which they have waited goes on. */
   takeBack(groups: readonly CallGroup[]): void {
     for (const group of groups.toReversed()) this.#putBack(group);
   }

@@ -21,7 +21,7 @@ export interface CallerGateOptions {
 
 /**
  * Whether a caller may begin one more request, by what the same caller has in flight and has taken of late. Asked once a request,
- * when it is known who calls and before its body is read: who is refused buys no work.
+ * when it is known who calls and before its body is read: a refused request causes no work.
  */
 export class CallerGate {
   readonly #options: CallerGateOptions;
@@ -37,7 +37,7 @@ export class CallerGate {
     return this.#inFlight.size;
   }
 
-  /** What `authenticate` said of a request, and then this gate. Never throws, never rejects. */
+  /** The verdict of `authenticate` on a request; where it lets the request through, that of this gate. Never throws, never rejects. */
   verdictOf(scope: RequestScope): Verdict | Promise<Verdict> {
     const { verdict } = scope;
     if (verdict instanceof Promise) return verdict.then((value) => this.#behind(value, scope));
@@ -123,7 +123,7 @@ export class CallerGate {
   }
 
   #enter(scope: RequestScope, key: string): void {
-    // One that is answered already, at its deadline, has left before it came in.
+    // A request that was answered at its deadline meanwhile is in flight no more: it is not counted.
     if (this.#options.maxInFlight === 0 || scope.place === 'left') return;
     scope.place = 'held';
     this.#inFlight.set(key, (this.#inFlight.get(key) ?? 0) + 1);

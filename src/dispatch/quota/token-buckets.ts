@@ -21,7 +21,7 @@ const keysPerGeneration = 50_000;
  * were not used while as many others came. Whoever is forgotten begins with a full account.
  */
 export class TokenBuckets implements RateLimitStore {
-  /** A millisecond brings so much. */
+  /** What one millisecond adds to an account. */
   readonly #calls: number;
   readonly #costUs: number;
   readonly #mostCalls: number;

@@ -9,7 +9,7 @@ import type { CallObserver } from '../observer.ts';
 import type { CancelListener } from '../scope.ts';
 import type { DrainReason, StreamFlow, StreamProducer, StreamSink } from './contract.ts';
 
-/** Clients come back spread over so long. */
+/** Clients are told to come back at a random time within so long, milliseconds. */
 const comeBackWithinMs = 1000;
 
 /** What keeps the streams of one loading of the modules. */
@@ -142,7 +142,7 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener {
   }
 }
 
-/** A stream that could go on ends, and its client is told when to come back: all of them at once would be a stampede. */
+/** A stream that could go on ends, and its client is told when to come back: at a random time, so that not all come at once. */
 export function drainRefusal(reason: DrainReason): Refusal {
   const retryAfterMs = Math.floor(Math.random() * comeBackWithinMs);
   return { code: ErrorCode.Cancelled, data: { reason, retryAfterMs } };

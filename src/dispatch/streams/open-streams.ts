@@ -26,7 +26,7 @@ export interface StreamCount {
 /** When to try again with too many streams open: nobody knows how long they will stay. */
 export const retryStreamMs = 1000;
 
-/** Why a call is refused beside which too many streams are open. */
+/** Why a call is refused while too many streams are open. */
 export const tooManyStreams: Refusal = {
   code: ErrorCode.Overloaded,
   data: { retryAfterMs: retryStreamMs },

@@ -82,7 +82,7 @@ export class RunQueue {
     else setImmediate(() => this.#turn(false));
   }
 
-  /** A slice has many rests. All that they gave is told of together. */
+  /** Generators may come back many times within a slice. `onTurnEnd` is called once for all that they gave. */
   #endLater(): void {
     if (this.#isEndDue || this.#onTurnEnd === undefined) return;
     this.#isEndDue = true;

@@ -78,7 +78,7 @@ export class StreamRun implements StreamProducer, Runnable {
   drain(reason: RpcError): void {
     if (this.#state === 'over' || this.#draining !== undefined) return;
     this.#draining = reason;
-    // One that waits for its reader has yielded, and will not be resumed: it ends here.
+    // A generator that waits for its reader has yielded, and will not be resumed: it ends here.
     if (this.#state === 'paused' || this.#state === 'queued') this.#endDrained(reason);
     else this.#context.abort(reason);
   }

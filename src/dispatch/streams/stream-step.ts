@@ -15,7 +15,7 @@ const reason = 'it streams: accept text/event-stream, or use WebSocket';
 
 /**
  * The step of a call whose procedure streams: with the sink of its reader; collected into an array, where nobody can read
- * the stream and the procedure allows that; else refused. A notification has nobody who could read: it does not run.
+ * the stream and the procedure allows that; else refused. A notification has no reader: it does not run.
  *
  * @param streams those that are open
  * @param isAlone the request is no batch

@@ -33,7 +33,7 @@ function refused(refusal: Outcome): Answer {
   return jsonAnswer(statusOfService(refusal.code) ?? 403, body, noStore);
 }
 
-/** The status of a refusal that is the service's own doing; undefined: the caller was turned away for who they are. */
+/** The status of a refusal whose cause is the service; undefined: `authenticate` has refused the caller. */
 export function statusOfService(code: number): 500 | 503 | undefined {
   switch (code) {
     case ErrorCode.InternalError:

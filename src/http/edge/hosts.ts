@@ -27,6 +27,6 @@ export function isHost(host: string): boolean {
 }
 
 function withoutPort(host: string): string {
-  // Only what can be a port is taken off: `::1`, which must stand in brackets, keeps all of itself.
+  // Only what can be a port is taken off: `::1`, which must stand in brackets, is left whole.
   return /^(?:\[[^\]]*\]|[^:]*):\d{1,5}$/.test(host) ? host.slice(0, host.lastIndexOf(':')) : host;
 }

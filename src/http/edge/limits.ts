@@ -7,7 +7,7 @@
 export const smallReply = 4 * 1024;
 
 /**
- * Share of the replies that fit the cork of uWebSockets.js which are written in the dearer way that tells whether the
+ * Share of the replies that fit the cork of uWebSockets.js which are written in the costlier way that tells whether the
  * client reads. Which replies is a matter of chance. A connection then holds 16 unread replies on average, 200 KB at
  * most.
  */

@@ -10,13 +10,13 @@ import type { RequestHead } from './request-head.ts';
  * undefined.
  */
 export interface Checks {
-  /** For every request: there must be no doubt where it ends and which host it is for. */
+  /** For every request: where it ends, and which host it is for, must be certain. */
   framing(head: RequestHead): Answer | undefined;
   /** For every request except those to a health route. */
   host(head: RequestHead): Answer | undefined;
   /** For a call (POST on the path); includes `framing` and `host`. The body of a call alone may come in chunks. */
   call(head: RequestHead): Answer | undefined;
-  /** For a body whose length is known only after it was read, or while it is read. */
+  /** For a body whose length is known only while it is read, or afterwards. */
   bodyLength(bytes: number): Answer | undefined;
 }
 

@@ -3,7 +3,7 @@ import { lastElement } from '../edge/list-header.ts';
 /** The media type of server-sent events. */
 export const eventStreamType = 'text/event-stream';
 
-/** A weight of nothing: what is named with it is not accepted (RFC 9110, 12.4.2). */
+/** The weight 0: a type with it is not accepted (RFC 9110, 12.4.2). */
 const noWeight = /^0(?:\.0{0,3})?$/;
 
 /**
@@ -11,7 +11,7 @@ const noWeight = /^0(?:\.0{0,3})?$/;
  * such a range without thinking of streams.
  */
 export function acceptsEventStream(accept: string | undefined): boolean {
-  // Nearly all requests are done with here.
+  // Nearly all requests end here.
   if (accept === undefined || !/event-stream/i.test(accept)) return false;
   let end = accept.length;
   // From the end, since a list can only be read from there in one pass.

@@ -85,7 +85,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
     return this.#window !== undefined;
   }
 
-  /** See {@link StreamHost}. The streams of a batch could not be told from its replies. */
+  /** See {@link StreamHost}. A batch gets no events: nothing would tell its streams from its replies. */
   accept({ procedure, id }: StreamCall, isAlone: boolean): StreamSink | undefined {
     if (!isAlone || id === undefined) return undefined;
     this.format ??= plainEvents(procedure, id);
@@ -143,7 +143,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
     this.#count(0);
   }
 
-  /** See {@link WaitingReply}. A window is taken for granted: a stream that has just begun is not the slowest one. */
+  /** See {@link WaitingReply}. Counts a window as taken from the start: a stream that has just begun must not be the slowest one. */
   get pace(): number {
     return (streamWindow.characters + this.#taken) / (clockMs() - this.#since + 1);
   }

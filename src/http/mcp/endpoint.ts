@@ -15,7 +15,7 @@ import { withoutNullId } from './rejection.ts';
 /** Every header that repeats something of the body is missing. */
 const noHead: McpHead = { version: undefined, method: undefined, name: undefined };
 
-/** A notification was taken, whether anything came of it or not. */
+/** The answer to a notification, whether it had an effect or not. */
 const accepted: Answer = { status: 202, headers: [], body: '', close: false };
 
 /** Answers one POST on the path of MCP. */
@@ -97,7 +97,7 @@ function faultAnswer({ fault, code, text }: Fault): Answer {
   }
 }
 
-/** 401 says that clients may log in: by the protocol that is always with a bearer's token. */
+/** 401 tells a client to log in, which in this protocol is always done with a bearer token. */
 function refusedAnswer(code: number, text: string): Answer {
   const status = statusOfService(code);
   return status === undefined

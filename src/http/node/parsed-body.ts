@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isPlain } from '../../jsonrpc/json-value.ts';
 import { failure } from '../edge/answer.ts';
 
-/** Answers a call whose body was read before this handler, and is nowhere to be had. */
+/** Answers a call whose body was read before this handler got it, and was not kept. */
 export const unusableBody = failure(
   'the body was read before this handler, and what the parser left is no JSON: ' +
     'mount the handler before that parser, or have it leave the JSON value, its text or its bytes',

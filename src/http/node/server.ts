@@ -71,7 +71,7 @@ class NodeServer implements HttpServer {
     this.#server.on('drop', () => options.onConnectionRefused());
     const known = new WeakSet<Socket>();
     this.#server.on('connection', (socket) => {
-      // A connection whose upgrade is ignored comes twice.
+      // A connection whose upgrade is ignored is given to the server a second time.
       if (known.has(socket)) return;
       known.add(socket);
       this.connections++;

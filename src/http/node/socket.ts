@@ -23,7 +23,7 @@ export class NodeSocket implements SocketWire {
   /** Characters or bytes of it. */
   #corked = 0;
   #hasUnsent = false;
-  /** Bytes that have come as whole messages and as control frames; of what came with a message's end, a little too many. */
+  /** Bytes that have come as whole messages and as control frames; what came together with the end of a message is counted too, though it belongs to the next one. */
   #whole: number;
 
   constructor(context: SocketContext, ws: WebSocket, socket: Socket, facts: SocketFacts) {

@@ -94,7 +94,7 @@ export class Upgrades {
     // An http server has no other streams than sockets.
     const socket = duplex as Socket;
     const isHere = pathOf(req.url) === this.#options.path;
-    // What is asked of another path, an upgrade to any protocol, may be for one of them.
+    // An upgrade at another path, to whatever protocol, may be meant for another listener.
     if (!isHere && hasOtherListeners(socket, this.handle)) return;
     if (!this.#known.has(socket)) {
       this.#known.add(socket);

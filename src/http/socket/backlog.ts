@@ -48,7 +48,7 @@ export class Backlog implements WaitingReply {
       : this.#since + writeDeadlineMs(this.#total, writeTimeoutMs);
   }
 
-  /** Nobody asks often, and a clock that is read for each answer would cost more. */
+  /** The clock is read here, where it is seldom asked for: to read it for each answer would cost more. */
   get pace(): number {
     return (this.#total - this.bytes) / (clockMs() - this.#since + 1);
   }

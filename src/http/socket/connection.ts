@@ -27,7 +27,7 @@ const failed = errorReply('null', ErrorCode.InternalError, { reason: 'the servic
 
 /**
  * One WebSocket from its upgrade to its end: each message is a request, and answers go as they come. It knows neither
- * of the two servers: what comes is told by calling its methods, what goes is given to its wire.
+ * of the two servers: a server calls its methods for what comes, and takes what goes from its wire.
  */
 export class SocketConnection implements MessageOwner, Subscriber {
   readonly #context: SocketContext;

@@ -15,8 +15,8 @@ export interface HalfMessageLimits {
 
 /**
  * Bounds the memory of messages that have not come whole. The servers underneath gather a message themselves, up to its
- * limit, and tell nobody how much has come. So what is known is put together: which clients are within a message, or owe the
- * answer to a ping; and how the memory of the process grows. Where there are more such clients than messages have room, and the
+ * limit, and do not tell how much has come. So two signs are put together: which clients are within a message, or have not answered
+ * a ping; and how the memory of the process grows. Where there are more such clients than messages have room, and the
  * process has grown by that room meanwhile, those that have been so longest are cut.
  *
  * Neither sign is enough alone: many clients owe an answer when a network stands still, and much else makes a process grow.

@@ -18,7 +18,7 @@ export interface Handshake {
   readonly draining: Answer;
   /**
    * Takes out of the head what a browser adds by itself to the requests of any page, where a page of another origin
-   * may have asked. Such a page must not ride on the login of the person before the browser.
+   * may have asked. Such a page must not act with the login of the person before the browser.
    */
   withhold(head: RequestHead): void;
 }

@@ -88,7 +88,7 @@ export class UwsEventOutlet implements EventOutlet {
     this.leave();
     this.#hasEnded = true;
     this.#onEnd();
-    // Never with a closing of the connection, which would be written into the body.
+    // Without the argument that closes the connection: uWebSockets.js would write its header into the body.
     this.#res.end();
   }
 }

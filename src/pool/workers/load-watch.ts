@@ -17,7 +17,7 @@ export class LoadWatch {
   readonly #timers: Timers;
   readonly #loading: Loading;
   readonly #events: LoadWatchEvents;
-  /** Without it a module that waits for ever would keep its place, and nobody would hear of it. */
+  /** Without this limit a module that waits for ever would keep the replica's place, and no line of the log would say so. */
   readonly #limit: NodeJS.Timeout;
   #looking: NodeJS.Timeout;
 

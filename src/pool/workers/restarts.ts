@@ -42,7 +42,7 @@ export class Restarts {
   /**
    * Replaces a replica that could not start.
    *
-   * @param isChange other files are in its way: who writes them gets a moment each time
+   * @param isChange it could not start since the files have changed: whoever writes them is given a moment each time
    * @returns the delay, milliseconds
    */
   afterFailure(isChange: boolean): number {

@@ -82,7 +82,7 @@ const zombieAfterMs = 2000;
 const load = createRequire(import.meta.url);
 
 /**
- * The worker threads. Piscina owns their birth, death and niceness; each runs one resident task, which
+ * The worker threads. Piscina starts them, ends them and sets their niceness; each runs one resident task, which
  * serves frames on a port of its own until it is told to close. So a kill is the abort of that task and
  * takes one thread with it, and piscina's queue, whose limits and signals have traps, is never used.
  */

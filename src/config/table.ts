@@ -687,7 +687,8 @@ export const table = {
       from: ({ nats }) =>
         Array.isArray(nats) && nats.length > 0 ? packageVersion(process.cwd()) : '0.0.0',
     },
-    about: 'Version of the modules; where members describe a procedure differently, the newest counts',
+    about:
+      'Version of the modules; where members describe a procedure differently, the newest counts',
     reason: 'services of NATS have a semantic version',
   }),
   natsHeartbeatMs: option({

@@ -35,6 +35,8 @@ describe('what a page prints, as a pattern', () => {
     assert.match('took 5 ms', printedPattern('took … ms\n'));
     assert.doesNotMatch('took 5\nms', printedPattern('took … ms\n'));
     assert.match('a\nb\nc', printedPattern('a\n…\n'));
+    assert.match('a', printedPattern('a\n…\n'));
+    assert.doesNotMatch('ab', printedPattern('a\n…\n'));
     assert.match('a\nb\nc', printedPattern('a\n…\nc\n'));
     assert.match('a\nc', printedPattern('a\n…\nc\n'));
     assert.doesNotMatch('a\nb\nd', printedPattern('a\n…\nc\n'));

@@ -62,14 +62,16 @@ function parseCommands(text: string): Step[] {
 }
 
 /**
- * What is printed, as a pattern: `…` is any text within a line, a line that is `…` alone any lines. JSON may be broken
- * into lines for the reader where the command prints one line.
+ * What is printed, as a pattern: `…` is any text within a line, a line that is `…` alone any lines, or none. JSON may be
+ * broken into lines for the reader where the command prints one line.
  */
 export function printedPattern(printed: string): RegExp {
   const isJson = /^[[{]/.test(printed);
   const text = isJson ? printed.trimEnd().replace(/\n */g, '') : printed.trimEnd();
   const pattern = text
     .replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+    // Of what comes behind the last line that counts, a server may have printed nothing yet.
+    .replace(/\n…$/, '(?:\\n[^]*)?')
     .replace(/^…(?:\n|$)/gm, '(?:.*\\n)*?.*')
     .replaceAll('…', '.*?');
   return new RegExp(`^${pattern}$`);

@@ -37,8 +37,15 @@ export function fixture(name: string): string {
 /** Flags of a Node process that is to import `paths`. */
 export const nodeFlags: readonly string[] = isCompiled ? [] : ['--import', 'tsx'];
 
+let anotherCopy: Promise<typeof import('../src/index.ts')> | undefined;
+
 /** Another copy of the package, as a second installation is: nothing in it is the same object as in this one. */
-export async function importAnotherCopy(): Promise<typeof import('../src/index.ts')> {
+export function importAnotherCopy(): Promise<typeof import('../src/index.ts')> {
+  anotherCopy ??= importCopy();
+  return anotherCopy;
+}
+
+async function importCopy(): Promise<typeof import('../src/index.ts')> {
   const folder = mkdtempSync(join(tree, 'test', 'copy-'));
   try {
     cpSync(join(tree, 'src'), join(folder, 'src'), { recursive: true });

@@ -11,7 +11,16 @@ import { deferred, type Served, serve } from '../app/hooks/harness.ts';
 import { fixture } from '../service/harness.ts';
 import { until } from '../service/journal.ts';
 import { turns } from './harness.ts';
-import { header, json, neverHeld, post, type RawResponse, request, rpc } from './raw-client.ts';
+import {
+  header,
+  json,
+  neverHeldLocally,
+  post,
+  type RawResponse,
+  request,
+  rpc,
+  socketPath,
+} from './raw-client.ts';
 import { RawSocket } from './socket/raw-socket.ts';
 
 /** docs/protocol.md, "Limits": each limit at its bound and one past it, over both transports. */
@@ -132,13 +141,14 @@ const limits: readonly Limit[] = [
     async run(start) {
       const { app, client } = await start({
         router: router().router,
-        maxReplyBytes: 2 * neverHeld,
-        maxReplyMemory: 2 * neverHeld,
+        socket: socketPath(),
+        maxReplyBytes: 2 * neverHeldLocally,
+        maxReplyMemory: 2 * neverHeldLocally,
       });
       const replies = () => app.dispatcher.stats().replies;
       const ask = async () => {
         const one = client();
-        await one.write(post(rpc('text', { length: neverHeld - 1000 })));
+        await one.write(post(rpc('text', { length: neverHeldLocally - 1000 })));
         await once(one.socket, 'data');
         one.socket.pause();
         return one;
@@ -146,7 +156,7 @@ const limits: readonly Limit[] = [
       const first = await ask();
       const second = await ask();
       assert.equal(replies().cut, 0);
-      assert.ok(replies().waiting > 0 && replies().waiting <= 2 * neverHeld);
+      assert.ok(replies().waiting > 0 && replies().waiting <= 2 * neverHeldLocally);
       const third = await ask();
       await until(() => replies().cut >= 1);
       assert.equal(replies().cut, 1);
@@ -603,7 +613,7 @@ const limits: readonly Limit[] = [
     of: 'writeTimeoutMs',
     what: 'who does not read is cut, with 1 s more for each 64 KiB',
     async run(start, t) {
-      const length = neverHeld;
+      const length = neverHeldLocally;
       const allowed = 5000 + (length + 36) / 65.536;
       for (const [ms, isCut] of [
         [Math.floor(allowed) - 1, false],
@@ -611,6 +621,7 @@ const limits: readonly Limit[] = [
       ] as const) {
         const { app, client } = await start({
           router: router().router,
+          socket: socketPath(),
           maxReplyBytes: 2 * length,
           writeTimeoutMs: 5000,
         });

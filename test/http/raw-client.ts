@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect as connectSecurely } from 'node:tls';
 
 export interface RawResponse {
@@ -18,6 +20,15 @@ export function header(response: RawResponse, name: string): string | undefined 
  * of so many bytes is never whole before its client reads.
  */
 export const neverHeld = 40 * 1024 * 1024;
+/** The same over a Unix socket. It holds 208 KiB, where nobody has set that higher, and never grows. */
+export const neverHeldLocally = 4 * 1024 * 1024;
+
+let paths = 0;
+
+/** Where a server of this process may listen that is to be reached by a Unix socket. */
+export function socketPath(): string {
+  return join(tmpdir(), `tandem-${process.pid}-${paths++}.sock`);
+}
 
 /** What a JSON-RPC reply may hold; a test asserts which of it does. */
 interface Replied {

@@ -39,15 +39,17 @@ export async function serve(t: Ended, carrier: Carrier, given: AppOptions): Prom
   };
   const transport = carrier === 'handler' ? 'node' : carrier;
   const app = new RpcApp({ ...source, ...common, transport, ...given });
-  let port: number;
+  /** A path where it listens on a Unix socket. */
+  let place: number | string;
   if (carrier === 'handler') {
     const server = createServer(app.nodeHandler());
     await once(server.listen(0, '127.0.0.1'), 'listening');
     t.after(() => server.close());
-    ({ port } = server.address() as AddressInfo);
+    place = (server.address() as AddressInfo).port;
     await app.dispatcher.ready();
   } else {
-    ({ port } = await app.listen());
+    const { port, socket } = await app.listen();
+    place = socket ?? port;
     assert.equal(app.transport, carrier);
   }
   const clients: RawClient[] = [];
@@ -56,7 +58,7 @@ export async function serve(t: Ended, carrier: Carrier, given: AppOptions): Prom
     await app.close();
   });
   const client = () => {
-    const made = new RawClient(port);
+    const made = new RawClient(place);
     clients.push(made);
     return made;
   };

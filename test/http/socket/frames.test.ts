@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { starter, turns } from '../harness.ts';
-import { neverHeld, rpc } from '../raw-client.ts';
+import { neverHeldLocally, rpc, socketPath } from '../raw-client.ts';
 import { frame, opcodes, RawSocket } from './raw-socket.ts';
 
 const echo = rpc('echo', { text: 'é' });
@@ -168,10 +168,13 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a client that never reads is closed, and nothing is held for it', async (t) => {
-      const { client, server, service } = await start(t, { maxReplyBytes: neverHeld });
+      const { client, server, service } = await start(t, {
+        socket: socketPath(),
+        maxReplyBytes: neverHeldLocally,
+      });
       const socket = await RawSocket.open(client());
       socket.client.socket.pause();
-      for (let i = 0; i < 4; i++) await socket.send(rpc('large', neverHeld / 2));
+      for (let i = 0; i < 4; i++) await socket.send(rpc('large', neverHeldLocally / 2));
       while (server.connections > 0) await turns();
       assert.equal(service.replyMemory.stats().waiting, 0);
     });

@@ -79,7 +79,7 @@ export const errors: readonly Case[] = [
 /** Replies at the bound and past it. @param limit what a reply may hold, bytes */
 export function largeAt(limit: number): readonly Case[] {
   const fitting = limit - envelope;
-  const more = limit + 4_000_000;
+  const more = limit + 1_000_000;
   const large: readonly Omit<Case, 'isLarge'>[] = [
     {
       name: 'a reply that is as long as it may be',
@@ -92,22 +92,22 @@ export function largeAt(limit: number): readonly Case[] {
       reply: tooLarge('1', limit),
     },
     {
-      name: 'a result of megabytes more',
+      name: 'a result of a megabyte more',
       body: `{"method":"big","params":[${more}],"id":1}`,
       reply: tooLarge('1', limit),
     },
     {
-      name: 'a result of megabytes more, asynchronous',
+      name: 'a result of a megabyte more, asynchronous',
       body: `{"method":"bigLater","params":[${more}],"id":1}`,
       reply: tooLarge('1', limit),
     },
     {
-      name: 'a notification with a result of megabytes more',
+      name: 'a notification with a result of a megabyte more',
       body: `{"method":"big","params":[${more}]}`,
       reply: undefined,
     },
     {
-      name: 'a result of megabytes more in a batch',
+      name: 'a result of a megabyte more in a batch',
       body: `[{"method":"get_data","id":1},{"method":"big","params":[${more}],"id":2},{"method":"get_data","id":3}]`,
       reply: `[${result('1', '["hello",5]')},${tooLarge('2', limit)},${result('3', '["hello",5]')}]`,
     },

@@ -129,7 +129,7 @@ describe('the packages, packed', () => {
 
   test("the server's package alone has the client too, with its types", async () => {
     const folder = emptyFolder();
-    await installPacked(folder, true);
+    await installPacked(folder);
     writeFileSync(join(folder, 'main.js'), program('tandem-rpc/client'));
     assert.equal(await run(folder, ['main.js', server.url]), '[3,10,20,-32601,4]\n');
     writeFileSync(

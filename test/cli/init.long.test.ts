@@ -44,7 +44,7 @@ describe('tandem init, from the packed package', () => {
   let main = '';
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tandem-init-'));
-    main = await installPacked(folder, true);
+    main = await installPacked(folder);
   });
   after(() => rmSync(folder, { recursive: true }));
 

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { buildPackage } from '../../scripts/bundle.ts';
+import { installPacked } from '../cli/packed.ts';
 import { root } from '../files.ts';
 
 function run(args: readonly string[], cwd: string): string {
@@ -34,17 +26,7 @@ describe('the package, as a project installs it', () => {
   let project: string;
   before(async () => {
     project = mkdtempSync(join(tmpdir(), 'tandem-rpc-project-'));
-    const installed = join(project, 'node_modules/tandem-rpc');
-    mkdirSync(installed, { recursive: true });
-    copyFileSync(join(root, 'package.json'), join(installed, 'package.json'));
-    for (const scope of ['@sinclair', '@types']) {
-      symlinkSync(
-        join(root, 'node_modules', scope),
-        join(project, 'node_modules', scope),
-        'junction',
-      );
-    }
-    await buildPackage(root, join(installed, 'dist'));
+    await installPacked(project);
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
   });
   after(() => rmSync(project, { recursive: true }));

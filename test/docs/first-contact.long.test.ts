@@ -1,10 +1,7 @@
 /** What a newcomer types first, with npm as it is: the package comes from a registry that has it, all else from npm's own. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { packWhole } from '../cli/packed.ts';
+import { packedTarball } from '../cli/packed.ts';
 import { describeWith } from '../describe-with.ts';
 import { isReachable, Registry } from '../examples/registry.ts';
 import { findNatsServer } from '../nats/nats-server.ts';
@@ -16,17 +13,15 @@ import { read } from './pages.ts';
 const npm = (await isReachable()) ? 'npm' : undefined;
 
 describeWith(npm, "needs npm's registry", 'first contact', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-packed-'));
   let registry: Registry;
   let project: Project;
   before(async () => {
-    registry = await Registry.start(await packWhole(folder, true));
+    registry = await Registry.start(await packedTarball());
     project = createEmptyProject(registry.url);
   });
   after(async () => {
     project.remove();
     await registry.close();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   test('the guide, one chapter after another in one folder that was empty', async () => {

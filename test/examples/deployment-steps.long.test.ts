@@ -5,12 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { packWhole } from '../cli/packed.ts';
+import { packedTarball } from '../cli/packed.ts';
 import { Running } from '../cli/process.ts';
 import { describeWith } from '../describe-with.ts';
 import { parseStory } from '../docs/guide/story.ts';
@@ -49,15 +48,11 @@ async function urlOf(server: Running): Promise<string> {
 const npm = (await isReachable()) ? 'npm' : undefined;
 
 describeWith(npm, "needs npm's registry", 'images, without a container', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tandem-packed-'));
   let registry: Registry;
   before(async () => {
-    registry = await Registry.start(await packWhole(folder, true));
+    registry = await Registry.start(await packedTarball());
   });
-  after(async () => {
-    await registry.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => registry.close());
 
   describe('examples/deployment', () => {
     let image: BuiltImage;

@@ -4,18 +4,25 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** The registry that npm is set up for. */
 function upstream(): string {
   return execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim();
 }
 
-export function isReachable(): Promise<boolean> {
-  const asked = fetch(new URL('ms', upstream()), { method: 'HEAD' });
-  return asked.then(
-    ({ ok }) => ok,
-    () => false,
-  );
+/** Asks as often as npm itself does before it gives up. */
+export async function isReachable(): Promise<boolean> {
+  const url = new URL('ms', upstream());
+  for (let left = 2; left >= 0; left--) {
+    const isThere = await fetch(url, { method: 'HEAD' }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isThere) return true;
+    if (left > 0) await pause(1000);
+  }
+  return false;
 }
 
 /** A package as `npm pack` has made it, and the registry that has everything else. */

@@ -62,7 +62,7 @@ const path = `${process.env.PATH}:/usr/sbin`;
 /** A project that has the package as npm installs it, and commands that need no network. */
 export async function createProject(): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), 'tandem-guide-'));
-  const main = await installPacked(folder, true);
+  const main = await installPacked(folder);
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
   const commands = join(folder, 'commands');
   writeCommands(commands, main);

@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { findNatsServer, NatsServer, needs } from '../../test/nats/nats-server.ts';
 import { Callers, tableOf } from './callers.ts';
 import { Tandem } from './tandem.ts';
@@ -39,8 +40,9 @@ async function start(what: string, args: readonly string[], version = '1'): Prom
   return started;
 }
 
+const module = fileURLToPath(new URL('./procedures.ts', import.meta.url));
+
 function member(name: string, version: string): Promise<Tandem> {
-  const module = 'examples/cluster/procedures.ts';
   const options = ['--no-http', '--workers', '1', '--nice', '0'];
   const isVersion = ['--service-version', `${version}.0.0`];
   return start(

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 interface LogLine {
   readonly event?: string;
@@ -20,7 +23,8 @@ export class Tandem {
 
   /** Resolves when it serves. @throws Error with what it said, where it ends before */
   static async start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Tandem> {
-    const command = ['--import', 'tsx', 'src/cli/main.ts', ...args, '--no-supervisor'];
+    // With the flags of this process, which load TypeScript where it is not compiled.
+    const command = [...process.execArgv, main, ...args, '--no-supervisor'];
     const child = spawn(process.execPath, command, {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...process.env, ...env },

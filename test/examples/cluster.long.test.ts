@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startNode } from '../cli/process.ts';
+import { startModule } from '../cli/process.ts';
 import { describeNats } from '../nats/server.ts';
 
 describeNats('npm run demo:cluster', () => {
   test('breaks a cluster in every way it names, and no order runs twice or is left without an answer', async () => {
-    const { code, stdout, stderr } = await startNode(['examples/cluster/demo.ts']).exit;
+    const { code, stdout, stderr } = await startModule('examples/cluster/demo.ts', []).exit;
     assert.equal(code, 0, `${stdout}\n${stderr}`);
     for (const phase of [
       'deploy',

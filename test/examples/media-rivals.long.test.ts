@@ -92,6 +92,9 @@ const pier = { id: 1, title: 'Pier', place: 'Brighton', year: 1843 };
 /** From the sources only ours: Node 20 loads no TypeScript in the threads of the others. */
 const services = isCompiled ? { tandem, trpc, fastify } : { tandem };
 
+/** Each service gets the same one. */
+const madePhoto = grainyPhoto(2500);
+
 describe('the media service answers the same calls alike', () => {
   for (const [name, start] of Object.entries(services)) {
     it(`on ${name}`, async (t) => {
@@ -116,7 +119,7 @@ describe('the media service answers the same calls alike', () => {
         assert.deepEqual(await call(method, params), { status: 401 }, method);
       assert.deepEqual(await call('photos.search', {}, `${token}x`), { status: 401 });
 
-      const photo = Buffer.from(await grainyPhoto(2500));
+      const photo = Buffer.from(await madePhoto);
       assert.ok(photo.length > 5e6);
       const data = photo.toString('base64');
       const thumb = await signedIn('images.thumb', { data });

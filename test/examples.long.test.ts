@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type Running, startModule, startNode } from './cli/process.ts';
+import { type Exit, type Running, startModule, startNode } from './cli/process.ts';
 import { root } from './files.ts';
 
 function startExample(name: string, ...args: string[]): Running {
@@ -97,12 +97,16 @@ class Conversation {
 
 describe('examples/stdio.ts', () => {
   it('answers as calls end, is silent on notifications, and drains at the end of input', async () => {
-    // As its first comment says.
-    const program = startNode([join(root, 'examples/stdio.ts')]);
-    program.child.stdin?.end(mixed);
-    const { code, stdout, stderr } = await program.exit;
-    assertMixedReplies(stdout);
-    assert.equal(code, 0, stderr);
+    let ended: Exit;
+    do {
+      // As its first comment says.
+      const program = startNode([join(root, 'examples/stdio.ts')]);
+      program.child.stdin?.end(mixed);
+      ended = await program.exit;
+      // It has the usual limit for the start of its workers, which a busy machine may exceed.
+    } while (ended.stderr.includes('raise startTimeoutMs'));
+    assert.equal(ended.code, 0, ended.stderr);
+    assertMixedReplies(ended.stdout);
   });
 
   it('ends when nobody reads its output any more', async () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { clockMs } from '../base/clock.ts';
 import { isDoneWithin } from '../base/is-done-within.ts';
 import { isLoopback } from '../base/loopback.ts';
+import { messageOf } from '../base/message-of.ts';
 import type { Place } from '../base/place.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
@@ -50,6 +51,8 @@ export class RpcApp {
   #listening: Promise<Listening> | undefined;
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
+  /** Of the workers, for a server that the service is mounted in. Never rejects. */
+  #mountedStart: Promise<void> | undefined;
   readonly #mounted: MountedUpgrades[] = [];
   /** Whether the console was asked for: behind a mount, and on a socket for a proxy, it is never there by itself. */
   readonly #asksConsole: boolean;
@@ -186,8 +189,7 @@ export class RpcApp {
     options: MountOptions<Request> = {},
   ): NodeHandler<Request> {
     const auth = toMountAuth(options, this.dispatcher, 'nodeHandler');
-    // A failed start is told in the answers to calls. It must not be an unhandled rejection here.
-    this.dispatcher.ready().catch(() => {});
+    this.#startMounted();
     const site = this.#asksConsole ? createSite(this.dispatcher, false) : undefined;
     const own = { ...this.#options, console: site };
     return createNodeHandler(this.dispatcher, own, auth) as NodeHandler<Request>;
@@ -204,11 +206,19 @@ export class RpcApp {
    */
   upgradeHandler(options: MountOptions<IncomingMessage> = {}): UpgradeHandler {
     const auth = toMountAuth(options, this.dispatcher, 'upgradeHandler');
-    this.dispatcher.ready().catch(() => {});
+    this.#startMounted();
     const upgrades = createUpgradeHandler(this.dispatcher, this.#options, auth);
     this.#mounted.push(upgrades);
     if (this.dispatcher.metrics?.connections === undefined) this.#tellConnections(undefined);
     return upgrades.handle;
+  }
+
+  /** Nobody awaits this start, and callers hear only that their calls are cancelled: a failure is told in the log, once. */
+  #startMounted(): void {
+    this.#mountedStart ??= this.dispatcher.ready().catch((error: unknown) => {
+      if (this.#closing !== undefined) return;
+      this.#log.error({ event: 'start-failed' }, `not started: ${messageOf(error)}`);
+    });
   }
 
   /**

@@ -2,6 +2,7 @@
 export const logEvents = {
   start: 'a server starts',
   ready: 'a server listens, and its workers have loaded the modules',
+  'start-failed': 'a service that is mounted could not start: its calls are answered -32003',
   'synchronous-inline': 'synchronous procedures of a router without modules run on the main thread',
   'no-procedures': 'a router that is served has no procedure',
   'group-unused': 'a group of workers is configured that no procedure names: it gets no workers',

@@ -60,6 +60,22 @@ async function mounted(
   return { client, linesSince: () => lines.slice(first) };
 }
 
+test('a mounted service that can not start says why in its log, once', async (t) => {
+  const { log, lines } = recorder();
+  const app = new RpcApp({ modules: ['./none.mjs'], ...patience, log });
+  t.after(() => app.close());
+  const server = createServer(app.nodeHandler());
+  server.on('upgrade', app.upgradeHandler());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  const client = new RawClient((server.address() as AddressInfo).port);
+  t.after(() => client.destroy());
+  assert.equal(json(await client.ask(post(rpc('who')))).error.code, -32003);
+  const told = lines.filter(({ fields }) => fields.event === 'start-failed');
+  assert.equal(told.length, 1);
+  assert.match(told[0]?.message ?? '', /^not started: [^\n]*none\.mjs/);
+});
+
 const ann = { 'x-user': 'ann' };
 const places = ['inline', 'worker'] as const;
 

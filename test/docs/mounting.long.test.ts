@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { startNode } from '../cli/process.ts';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { type Running, startNode } from '../cli/process.ts';
 import { temporaryFolder, typeErrors } from '../codegen/compile.ts';
 import { moduleUrl, root } from '../files.ts';
 import { fences, pathOf, read } from './pages.ts';
@@ -43,6 +43,35 @@ function project(): string {
   return folder;
 }
 
+type Send = (path: string, body: unknown, cookie?: string) => Promise<Response>;
+
+const who = { jsonrpc: '2.0', id: 1, method: 'who' };
+
+/** Starts a recipe, and asks who calls: its workers have started by then. */
+async function started(
+  t: TestContext,
+  file: string,
+): Promise<{ readonly server: Running; readonly send: Send; readonly refused: unknown }> {
+  for (;;) {
+    const server = startNode([file], {
+      PORT: '0',
+      SESSION_SECRET: 'a secret of thirty-two characters!',
+    });
+    t.after(() => server.child.kill('SIGKILL'));
+    const [, port = ''] = await server.seen('stdout', /port: (\d+)/);
+    const send: Send = (path, body, cookie = '') =>
+      fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', cookie, connection: 'close' },
+        body: JSON.stringify(body),
+      });
+    const refused = (await (await send('/rpc', who)).json()) as { error?: { code: number } };
+    if (refused.error?.code !== -32003) return { server, send, refused };
+    // A program has the usual limit for the start of its workers, which a busy machine may exceed. Then another is started.
+    await server.seen('stderr', /"event":"start-failed".*raise startTimeoutMs/);
+  }
+}
+
 describe('the recipes of docs/mounting.md', () => {
   let folder = '';
   before(() => {
@@ -52,21 +81,7 @@ describe('the recipes of docs/mounting.md', () => {
 
   for (const name of ['on-express.ts', 'on-fastify.ts', 'in-a-scope.ts']) {
     it(`${name} answers who is signed in, by its session`, async (t) => {
-      const server = startNode([join(folder, name)], {
-        PORT: '0',
-        SESSION_SECRET: 'a secret of thirty-two characters!',
-        TANDEM_WORKERS: '1',
-      });
-      t.after(() => server.child.kill('SIGKILL'));
-      const [, port = ''] = await server.seen('stdout', /port: (\d+)/);
-      const send = (path: string, body: unknown, cookie = '') =>
-        fetch(`http://127.0.0.1:${port}${path}`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', cookie, connection: 'close' },
-          body: JSON.stringify(body),
-        });
-      const who = { jsonrpc: '2.0', id: 1, method: 'who' };
-      const refused = await (await send('/rpc', who)).json();
+      const { server, send, refused } = await started(t, join(folder, name));
       assert.deepEqual(refused, {
         jsonrpc: '2.0',
         id: 1,

@@ -144,19 +144,20 @@ for (const transport of ['uws', 'node'] as const) {
       );
       unwatch?.();
       await untilNoneIsOpen();
-      let end: (() => Promise<unknown>) | undefined;
+      type Subscription = ReturnType<typeof client.transport.subscribe>;
+      let subscribed: Subscription | undefined;
       const heads = await gather<{ result: { number: string } }>(3, (onData) => {
-        void client.transport
-          .subscribe({ params: ['newHeads'], onData: onData as never })
-          .then((subscription) => {
-            end = subscription.unsubscribe;
-          });
+        subscribed = client.transport.subscribe({
+          params: ['newHeads'],
+          onData: onData as never,
+        });
       });
       assert.deepEqual(
         heads.map(({ result }) => result.number),
         ['0x8', '0x9', '0xa'],
       );
-      await end?.();
+      // Values that come in one packet with the reply are told before the subscription.
+      await (await subscribed)?.unsubscribe();
       await untilNoneIsOpen();
       const rpc = await client.transport.getRpcClient();
       rpc.close();

@@ -68,11 +68,11 @@ describe('one worker: what a killed thread leaves behind', () => {
     const open = gate();
     const neighbour = service.send(plan('wait', { method: 'long', gate: open }));
     const expired = ['wait', 'stubborn', 'never'].map((kind) =>
-      plan(kind, { method: 'act', gate: gate() }),
+      plan(kind, { method: 'soon', gate: gate() }),
     );
     for (const { outcome, data } of await service.sendAll(expired)) {
       assert.equal(outcome, '-32001');
-      assert.deepEqual(data, { timeoutMs: 120 });
+      assert.deepEqual(data, { timeoutMs: 2000 });
     }
     await until(() => expired.every(({ params }) => board.marks(params.n) === 1));
     board.open(open);
@@ -97,7 +97,7 @@ describe('one worker: what a killed thread leaves behind', () => {
     await service.whole();
     const { kills } = service.pool;
     // More than one worker can hold.
-    const some = plans(5000, 'never');
+    const some = plans(5000, 'never', { method: 'soon' });
     const ended = await service.sendAll(some);
     assert.deepEqual(new Set(outcomes(ended)), new Set(['-32001']));
     assertRanOnce(some);

@@ -32,6 +32,10 @@ const snapshot = {
   gauges: { queued: 0 },
   places: [{ procedure: 'one', place: 'inline', cause: 'declared' }],
   groups: [],
+  workers: [],
+  events: [],
+  callers: [],
+  members: [],
 };
 
 const fromServer = [

@@ -26,11 +26,12 @@ for (const direction of ['forward', 'back'] as const) {
     const preload = join(cli.folder, `clock-set-${direction}.mjs`);
     writeFileSync(preload, clockSet(direction));
     const env = { NODE_OPTIONS: `--import ${pathToFileURL(preload).href}` };
-    const args = [service, '--watchdog-timeout', '2s', '--max-process-mb', '300'];
+    // Long enough for a busy machine, which lets no process answer for some seconds.
+    const args = [service, '--watchdog-timeout', '6s', '--max-process-mb', '300'];
     const { server, url } = await cli.serveFor(t, args, env);
     const first = await where(url);
     // As many figures as the watchdog would wait for, twice.
-    for (let i = 0; i < 5; i++) await call(url, 'untilTick', { ms: 1000 });
+    for (let i = 0; i < 13; i++) await call(url, 'untilTick', { ms: 1000 });
     assert.equal(await where(url), first);
     assert.deepEqual(
       logOf(server).filter(({ level }) => level === 'warn' || level === 'error'),

@@ -13,9 +13,6 @@ type Ended = Awaited<ReturnType<typeof ask>>;
 
 const cli = CompiledCli.suite();
 
-/** A process at rest has more open. */
-const tooFew = 28;
-
 /** One worker and no spare need about 130 while they load, beside the 40 of a process at rest. */
 const limit = 256;
 
@@ -95,8 +92,11 @@ describe('where few files may be open', { skip: process.platform === 'win32' }, 
   }
 
   test('too few to start: one line says what to raise', async (t) => {
+    const module = join(cli.folder, 'many-files.mjs');
+    const open = `for (let i = 0; i < ${limit}; i++) openSync('/dev/null');`;
+    writeFileSync(module, `import { openSync } from 'node:fs';\n${open}\n`);
     for (const args of [[], ['--no-supervisor']]) {
-      const server = cli.runWithin(tooFew, [service, '--port', '0', ...args]);
+      const server = cli.runWithin(limit, [module, '--port', '0', ...args]);
       endWith(t, server);
       const { code, stderr } = await server.exit;
       assert.match(

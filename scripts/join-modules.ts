@@ -39,7 +39,7 @@ export function joinModules(copy: string, keepsCode: boolean): void {
     external: [...later.map((path) => join(copy, path)), `*${onDemand}`],
   };
   if (keepsCode) {
-    const { outputFiles = [] } = buildSync({ ...all, define: given, write: false });
+    const { outputFiles } = buildSync({ ...all, define: given, write: false });
     writeWithCode(join(copy, joined), outputFiles[0]?.text ?? '');
   } else {
     buildSync({ ...all, outfile: join(copy, joined), sourcemap: true });

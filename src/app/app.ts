@@ -51,8 +51,8 @@ export class RpcApp {
   #listening: Promise<Listening> | undefined;
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
-  /** Of the workers, for a server that the service is mounted in. Never rejects. */
-  #mountedStart: Promise<void> | undefined;
+  /** The service is mounted in a server of somebody else, and its workers were told to start. */
+  #isMounted = false;
   readonly #mounted: MountedUpgrades[] = [];
   /** Whether the console was asked for: behind a mount, and on a socket for a proxy, it is never there by itself. */
   readonly #asksConsole: boolean;
@@ -215,7 +215,9 @@ export class RpcApp {
 
   /** Nobody awaits this start, and callers hear only that their calls are cancelled: a failure is told in the log, once. */
   #startMounted(): void {
-    this.#mountedStart ??= this.dispatcher.ready().catch((error: unknown) => {
+    if (this.#isMounted) return;
+    this.#isMounted = true;
+    this.dispatcher.ready().catch((error: unknown) => {
       if (this.#closing !== undefined) return;
       this.#log.error({ event: 'start-failed' }, `not started: ${messageOf(error)}`);
     });

@@ -2,7 +2,7 @@ import type { Authenticator } from '../dispatch/authenticate.ts';
 import type { NatsFacts } from '../nats/caller.ts';
 import type { NatsConnection } from '../nats/connection/connection.ts';
 import { Member } from '../nats/member/member.ts';
-import { type ServedContract, usualKeeping } from '../nats/member/member-options.ts';
+import { defaultRetention, type ServedContract } from '../nats/member/member-options.ts';
 import { Endpoints } from '../nats/micro/endpoints.ts';
 import { describeProcedure } from '../router/document/description.ts';
 import { fingerprint } from '../router/document/introspect.ts';
@@ -76,7 +76,7 @@ export class Membership {
         maxBodyBytes: config.maxBodyBytes,
         trustsAuth: config.natsTrustAuth,
         authenticate,
-        keeping: usualKeeping,
+        retention: defaultRetention,
         contract: () => this.#served(),
       });
     });

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Dispatcher, Router, Type } from '../../src/index.ts';
 import { parseHeartbeat } from '../../src/nats/heartbeat.ts';
 import { Member } from '../../src/nats/member/member.ts';
-import { type Keeping, usualKeeping } from '../../src/nats/member/member-options.ts';
+import { defaultRetention, type Retention } from '../../src/nats/member/member-options.ts';
 import { describeProcedure } from '../../src/router/document/description.ts';
 import { tableOf } from '../../src/router/router.ts';
 import { patience } from '../patience.ts';
@@ -14,13 +14,13 @@ import { CutLine } from './cut-line.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 /** What a test may change while the member runs. */
-type Patience = { -readonly [Name in keyof Keeping]: Keeping[Name] };
+type Patience = { -readonly [Name in keyof Retention]: Retention[Name] };
 
 /** A member whose calls wait until the test lets them go, and a gateway whose way to NATS can be cut. */
 class Parted {
   readonly line: CutLine;
   readonly front: Served;
-  readonly keeping: Patience;
+  readonly retention: Patience;
   /** Gateways that the member knows, as it told last. */
   gateways = 0;
   /** Texts of the calls that ran, and what lets each go. */
@@ -29,16 +29,16 @@ class Parted {
   private constructor(
     line: CutLine,
     front: Served,
-    keeping: Patience,
+    retention: Patience,
     held: readonly (readonly [string, () => void])[],
   ) {
     this.line = line;
     this.front = front;
-    this.keeping = keeping;
+    this.retention = retention;
     this.held = held;
   }
 
-  static async start(t: TestContext, bytes: number = usualKeeping.bytes): Promise<Parted> {
+  static async start(t: TestContext, bytes: number = defaultRetention.bytes): Promise<Parted> {
     const server = await NatsServer.start();
     t.after(() => server.close());
     const line = await CutLine.lay(t, server.port);
@@ -51,9 +51,9 @@ class Parted {
       return text.repeat(100);
     });
     // Nobody is given up before the test says so.
-    const keeping: Patience = { goneMs: 600_000, forgottenMs: 600_000, bytes };
+    const retention: Patience = { goneMs: 600_000, forgottenMs: 600_000, bytes };
     const { connection } = await connected(t, server.url);
-    const parted = new Parted(line, front, keeping, held);
+    const parted = new Parted(line, front, retention, held);
     connection.subscribe('tandem.hb', ({ data }) => {
       parted.gateways = parseHeartbeat(data).gateways;
     });
@@ -73,7 +73,7 @@ class Parted {
       maxBodyBytes: 2 ** 20,
       trustsAuth: false,
       authenticate: undefined,
-      keeping,
+      retention,
       contract: () => ({ id: 'c1', document: () => Buffer.from(document) }),
     });
     t.after(() => member.close());
@@ -118,10 +118,10 @@ describeNats('replies that wait for a gateway', () => {
     const parted = await Parted.start(t);
     const calls = await parted.callAndCut(5);
     for (const [, release] of parted.held) release();
-    parted.keeping.goneMs = 0;
-    parted.keeping.forgottenMs = 0;
+    parted.retention.goneMs = 0;
+    parted.retention.forgottenMs = 0;
     await until(() => parted.gateways === 0);
-    Object.assign(parted.keeping, { goneMs: 600_000, forgottenMs: 600_000 });
+    Object.assign(parted.retention, { goneMs: 600_000, forgottenMs: 600_000 });
     parted.line.mend();
     for (const answer of await Promise.all(calls)) assertLost(answer);
     assert.equal(parted.front.app.dispatcher.stats().remote?.lost, 5);

@@ -12,7 +12,7 @@ async function halfway(rig: Rig) {
   rig.bus.mayDeliver = (subject) => !subject.startsWith('s.g.') || ++parts <= 3;
   const scope = new RequestScope({});
   const ended = rig.execute(rig.call('k', { scope }));
-  const parted = rig.remotes[0]?.link.parts ?? assert.fail('there is no member');
+  const parted = rig.remotes[0]?.channel.parts ?? assert.fail('there is no member');
   while (parted.size === 0) await rig.turn();
   return { scope, ended, parted };
 }

@@ -23,7 +23,7 @@ async function streaming(t: TestContext) {
   const { connection } = await connected(t, server.url);
   connection.subscribe('tandem.m.*', ({ data }) => {
     const message = readToMember(data);
-    const granted = message.kind === 'word' ? message.word.granted : [];
+    const granted = message.kind === 'acknowledgement' ? message.acknowledgement.granted : [];
     if (granted.length > 0) told.push(granted.length / 3);
   });
   await connection.flush();

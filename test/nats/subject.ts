@@ -5,7 +5,7 @@ import { connectNats } from '../../src/nats/connection/connect.ts';
 import { lessLoadedOfTwo } from '../../src/nats/gateway/choose.ts';
 import { Gateway } from '../../src/nats/gateway/gateway.ts';
 import { Member } from '../../src/nats/member/member.ts';
-import { usualKeeping } from '../../src/nats/member/member-options.ts';
+import { defaultRetention } from '../../src/nats/member/member-options.ts';
 import { describeProcedure } from '../../src/router/document/description.ts';
 import { tableOf } from '../../src/router/router.ts';
 import { Dispatcher } from '../../src/service/dispatcher.ts';
@@ -61,7 +61,7 @@ export function natsSubject(server: () => NatsServer): Subject {
         silentMs: timeoutMs,
         maxBodyBytes: 2 ** 20,
         trustsAuth: false,
-        keeping: usualKeeping,
+        retention: defaultRetention,
         authenticate: undefined,
         contract: () => ({ id: 'c1', document: () => Buffer.from(document) }),
       });

@@ -11,12 +11,12 @@ import {
   syncedText,
 } from '../../src/nats/wire/to-gateway.ts';
 import {
+  acknowledgementText,
   bodyPart,
   FrameText,
   largeFrame,
   readToMember,
   syncText,
-  wordText,
 } from '../../src/nats/wire/to-member.ts';
 import { cases, seed } from '../seed.ts';
 
@@ -130,12 +130,16 @@ describe('the messages between a gateway and a member', () => {
     const request = { epoch: 3, session: 2, have: 5, next: 8 };
     assert.deepEqual(toMember(syncText('gw', request)), { gateway: 'gw', kind: 'sync', request });
     const ack = { session: 2, ack: 4 };
-    for (const word of [
+    for (const acknowledgement of [
       { ack, cancelled: [], granted: [], drained: [] },
       { ack, cancelled: [1, 2], granted: [], drained: [] },
       { ack, cancelled: [1], granted: [7, 32, 900], drained: [7] },
     ]) {
-      assert.deepEqual(toMember(wordText('gw', word)), { gateway: 'gw', kind: 'word', word });
+      assert.deepEqual(toMember(acknowledgementText('gw', acknowledgement)), {
+        gateway: 'gw',
+        kind: 'acknowledgement',
+        acknowledgement,
+      });
     }
     const answer = { epoch: 3, session: 2, got: 7, from: 1 };
     assert.deepEqual(toGateway(syncedText(answer)), { kind: 'synced', answer });

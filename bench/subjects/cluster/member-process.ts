@@ -1,7 +1,7 @@
 /** A member: node member-process.js <server> <service>. */
 import { Dispatcher } from '../../../src/index.ts';
 import { Member } from '../../../src/nats/member/member.ts';
-import { usualKeeping } from '../../../src/nats/member/member-options.ts';
+import { defaultRetention } from '../../../src/nats/member/member-options.ts';
 import { Endpoints } from '../../../src/nats/micro/endpoints.ts';
 import { describeProcedure } from '../../../src/router/document/description.ts';
 import { tableOf } from '../../../src/router/router.ts';
@@ -34,7 +34,7 @@ const member = new Member({
   silentMs: 2000,
   maxBodyBytes: 2 ** 20,
   trustsAuth: false,
-  keeping: usualKeeping,
+  retention: defaultRetention,
   contract: () => ({ id: contract.id, document: () => Buffer.from(contract.document) }),
 });
 await connection.confirm();

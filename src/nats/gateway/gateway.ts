@@ -72,7 +72,8 @@ export class Gateway {
       ),
     ];
     this.#stopListening = connection.onState((state) => {
-      if (state === 'disconnected') for (const { link } of this.#members.values()) link.interrupt();
+      if (state === 'disconnected')
+        for (const { channel } of this.#members.values()) channel.interrupt();
       else if (state === 'reconnected') this.#onReturn();
     });
     this.#looking = setInterval(() => this.#look(), lookMs);
@@ -116,7 +117,7 @@ export class Gateway {
     this.#stopListening();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#contracts.close();
-    for (const { link } of this.#members.values()) link.leave();
+    for (const { channel } of this.#members.values()) channel.leave();
   }
 
   #onMessage(message: NatsMessage): void {
@@ -125,7 +126,7 @@ export class Gateway {
     const member = this.#members.get(id);
     if (member === undefined) return;
     if (message.status === 0) this.#noteHeard(member);
-    member.link.onMessage(message);
+    member.channel.onMessage(message);
   }
 
   #onHeartbeat(heartbeat: Heartbeat): void {
@@ -139,9 +140,9 @@ export class Gateway {
       const before = known.heartbeat;
       known.heartbeat = heartbeat;
       // What was sent while it was away has not come.
-      if (before.returns !== heartbeat.returns) known.link.interrupt();
+      if (before.returns !== heartbeat.returns) known.channel.interrupt();
       this.#noteHeard(known);
-      known.link.sync(lookMs);
+      known.channel.sync(lookMs);
       const isSame = before.contract === contract && before.state === heartbeat.state;
       if (isSame) return;
     }
@@ -162,7 +163,7 @@ export class Gateway {
     );
     this.#members.set(heartbeat.id, member);
     this.#events.memberJoined(heartbeat.id, heartbeat.version);
-    member.link.sync();
+    member.channel.sync();
   }
 
   #noteHeard(member: RemoteMember): void {
@@ -177,7 +178,7 @@ export class Gateway {
   #onReturn(): void {
     this.#listensSince = clockMs();
     this.#options.connection.publish(this.#subjects.hello, '');
-    for (const { link } of this.#members.values()) link.sync(0);
+    for (const { channel } of this.#members.values()) channel.sync(0);
   }
 
   #look(): void {
@@ -192,8 +193,8 @@ export class Gateway {
 
   #lookAt(member: RemoteMember, now: number): void {
     const { memberSilentMs, memberHungMs, memberGoneMs } = this.#options;
-    member.link.look(now);
-    const { nobodySince } = member.link;
+    member.channel.look(now);
+    const { nobodySince } = member.channel;
     const silentMs = this.#silenceOf(member, now);
     if (nobodySince !== undefined && now - nobodySince > memberGoneMs) {
       this.#remove(member);
@@ -233,7 +234,7 @@ export class Gateway {
       member.condition = 'silent';
       this.#events.memberSilent(member.id);
       // Whether anybody is there is told by the answers to its syncs.
-      member.link.interrupt();
+      member.channel.interrupt();
       this.#renew();
     }
     if (member.condition === 'silent' && silentMs > memberHungMs) {
@@ -246,7 +247,7 @@ export class Gateway {
     this.#members.delete(member.id);
     const oldest = this.#starts.keys().next();
     if (this.#starts.size >= mostStarts && oldest.done !== true) this.#starts.delete(oldest.value);
-    this.#starts.set(member.id, member.link.end);
+    this.#starts.set(member.id, member.channel.end);
     member.lose('member');
     this.#events.memberGone(member.id, member.heartbeat.state);
     this.#renew();

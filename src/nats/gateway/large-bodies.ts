@@ -9,7 +9,7 @@ export interface LargeCall {
 }
 
 /** What sends the messages of large bodies. */
-export interface LargeOutlet {
+export interface LargeBodyChannel {
   /** Changes whenever the session closes: what was sent of a body before is dropped by the member. */
   readonly closings: number;
   /** @returns false: it has not left */
@@ -22,15 +22,15 @@ export interface LargeOutlet {
 /** Sends large bodies one after another, no faster than the connection takes them: small calls go in between. */
 export class LargeBodies {
   readonly #connection: NatsConnection;
-  readonly #outlet: LargeOutlet;
+  readonly #channel: LargeBodyChannel;
   readonly #waiting: LargeCall[] = [];
   #isSending = false;
   /** Bytes that have still to be sent. */
   bytes = 0;
 
-  constructor(connection: NatsConnection, outlet: LargeOutlet) {
+  constructor(connection: NatsConnection, channel: LargeBodyChannel) {
     this.#connection = connection;
-    this.#outlet = outlet;
+    this.#channel = channel;
   }
 
   add(large: LargeCall): void {
@@ -43,7 +43,7 @@ export class LargeBodies {
   dropAll(): void {
     for (const { call, bytes } of this.#waiting.splice(0)) {
       this.bytes -= bytes.byteLength;
-      this.#outlet.onUnsent(call.ticket);
+      this.#channel.onUnsent(call.ticket);
     }
   }
 
@@ -57,23 +57,23 @@ export class LargeBodies {
   }
 
   async #send(large: LargeCall): Promise<void> {
-    const { closings } = this.#outlet;
+    const { closings } = this.#channel;
     const { bytes, call } = large;
     const { partBytes } = sizesFor(this.#connection.maxPayload);
     let at = 0;
     let unflushed = 0;
     for (; bytes.byteLength - at > partBytes; at += partBytes) {
       const isSent =
-        closings === this.#outlet.closings &&
-        this.#outlet.sendPart(large, bytes.subarray(at, at + partBytes));
-      if (!isSent) return this.#outlet.onUnsent(call.ticket);
+        closings === this.#channel.closings &&
+        this.#channel.sendPart(large, bytes.subarray(at, at + partBytes));
+      if (!isSent) return this.#channel.onUnsent(call.ticket);
       unflushed += partBytes;
       if (unflushed < unflushedBytes) continue;
       unflushed = 0;
       // Rejects where the connection is lost: the session is closed then.
       await this.#connection.flush().catch(() => {});
     }
-    if (closings === this.#outlet.closings) this.#outlet.sendLast(large, bytes.subarray(at));
-    else this.#outlet.onUnsent(call.ticket);
+    if (closings === this.#channel.closings) this.#channel.sendLast(large, bytes.subarray(at));
+    else this.#channel.onUnsent(call.ticket);
   }
 }

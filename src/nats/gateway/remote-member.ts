@@ -13,10 +13,10 @@ import type { Subjects } from '../subjects.ts';
 import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
 import { answerWith } from './answer.ts';
 import { FactsOf, requestOf } from './call-text.ts';
-import type { LinkOwner } from './link-owner.ts';
-import { MemberLink } from './member-link.ts';
+import type { ChannelOwner } from './channel-owner.ts';
+import type { Framing } from './framing.ts';
+import { MemberChannel } from './member-channel.ts';
 import type { MemberCondition, MemberStats } from './member-stats.ts';
-import type { Passage } from './passage.ts';
 import { RemoteStreams } from './remote-streams.ts';
 import { type SentCall, SentCalls } from './sent-calls.ts';
 
@@ -36,9 +36,9 @@ export interface RemoteOwner {
 }
 
 /** The gateway's side of one member: what it serves, how it is, what is with it. */
-export class RemoteMember implements LinkOwner {
+export class RemoteMember implements ChannelOwner {
   readonly id: string;
-  readonly link: MemberLink;
+  readonly channel: MemberChannel;
   condition: MemberCondition = 'up';
   heartbeat: Heartbeat;
   /** When something came from it, by `clockMs`. */
@@ -65,8 +65,8 @@ export class RemoteMember implements LinkOwner {
     this.heartbeat = heartbeat;
     this.#owner = owner;
     this.#facts = new FactsOf(owner.keyOf);
-    this.streams = new RemoteStreams(owner.streams, () => this.link);
-    this.link = new MemberLink(connection, subjects, gateway, this.id, start, this);
+    this.streams = new RemoteStreams(owner.streams, () => this.channel);
+    this.channel = new MemberChannel(connection, subjects, gateway, this.id, start, this);
   }
 
   /** Calls of this gateway that are with it. */
@@ -94,24 +94,24 @@ export class RemoteMember implements LinkOwner {
     };
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   granted(all: boolean): readonly number[] {
     return this.streams.granted(all);
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   awaits(ticket: number): boolean {
     return this.#sent.has(ticket) || this.streams.has(ticket);
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   get drained(): readonly number[] {
     return this.streams.drained;
   }
 
   /** Whether it may get calls. */
   get isTaking(): boolean {
-    return this.condition === 'up' && this.heartbeat.state === 'ready' && this.link.isOpen;
+    return this.condition === 'up' && this.heartbeat.state === 'ready' && this.channel.isOpen;
   }
 
   serves(name: string): boolean {
@@ -132,30 +132,30 @@ export class RemoteMember implements LinkOwner {
       const item = group.calls[group.next] as GroupCall;
       if (item.isAnswered) continue;
       const isHeld: boolean = isCut || (follows && !this.#mayFollow(item, sumUs));
-      const passage: Passage = isHeld ? 'later' : this.#take(item, follows, now);
-      if (passage === 'later') {
+      const framing: Framing = isHeld ? 'later' : this.#take(item, follows, now);
+      if (framing === 'later') {
         group.state = 'held';
         break;
       }
-      if (passage === 'never') continue;
+      if (framing === 'never') continue;
       follows = true;
       sumUs += item.expectedUs;
-      isCut = passage === 'alone';
+      isCut = framing === 'alone';
     }
     group.sentUntil = Math.max(group.sentUntil, group.next);
   }
 
   flush(): void {
     this.#facts.forget();
-    this.link.flush();
+    this.channel.flush();
   }
 
   /** The caller of a group has gone. */
   cancel(group: CallGroup): void {
     const tickets = this.#sent.ticketsOf(group);
     if (tickets.length === 0) return;
-    this.link.cancel(tickets);
-    this.link.flush();
+    this.channel.cancel(tickets);
+    this.channel.flush();
   }
 
   /** Answers the calls of a group that are here, and those that are not: no more of it may run. */
@@ -168,40 +168,40 @@ export class RemoteMember implements LinkOwner {
   lose(reason: LossReason): void {
     this.#lose(reason, () => true);
     this.streams.lose(reason);
-    this.link.parts.clear();
+    this.channel.parts.clear();
   }
 
   /** Ends calls whose member has not answered them at their deadlines. */
   expire(now: number): void {
     const late = this.#sent.late(now);
     if (late.length === 0) return;
-    this.link.cancel(late);
+    this.channel.cancel(late);
     for (const ticket of late) this.#sent.expire(ticket, now);
     this.#owner.onCapacity();
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   onSent(tickets: readonly number[], n: number): void {
     this.#sent.note(tickets, n);
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   onUndelivered(tickets: readonly number[]): void {
     this.#giveBack(this.#sent.takeAll(tickets));
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   onForgotten(before: number): void {
     this.#lose('connection', ({ n }) => n > 0 && n < before);
     this.streams.lose('connection', before);
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   onOpen(): void {
     this.#owner.onCapacity();
   }
 
-  /** See {@link LinkOwner}. */
+  /** See {@link ChannelOwner}. */
   onReplies(replies: readonly WireReply[], load: number): void {
     this.othersLoad = load;
     const unstarted: SentCall[] = [];
@@ -248,7 +248,7 @@ export class RemoteMember implements LinkOwner {
   }
 
   /** Sends a call, where it may go now; refuses it where it may never. */
-  #take(item: GroupCall, follows: boolean, now: number): Passage {
+  #take(item: GroupCall, follows: boolean, now: number): Framing {
     const { call } = item;
     const { expiresAt } = call.scope;
     const isRead = call.sink !== undefined;
@@ -259,15 +259,15 @@ export class RemoteMember implements LinkOwner {
     const ticket = this.#sent.nextTicket;
     const head = { ticket, follows, isRead, timeoutMs, runMs, facts: this.#facts.of(call) };
     const body = requestOf(call);
-    const passage = this.link.passageOf(head, body);
-    if (passage === 'never') {
-      const limit = this.link.factsLimit;
+    const framing = this.channel.framingOf(head, body);
+    if (framing === 'never') {
+      const limit = this.channel.factsLimit;
       item.refuse({ code: ErrorCode.LimitExceeded, data: { limit } }, neverRan);
-    } else if (passage !== 'later') {
+    } else if (framing !== 'later') {
       this.#sent.add(item, now);
-      this.link.add(head, body, passage);
+      this.channel.add(head, body, framing);
     }
-    return passage;
+    return framing;
   }
 
   #giveBack(calls: readonly SentCall[]): void {

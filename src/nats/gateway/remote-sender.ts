@@ -113,10 +113,11 @@ export class RemoteSender implements Sender {
   }
 
   /** A member may have been lost since this turn of sending began. */
-  #hasRoom({ isTaking, inFlight, link }: RemoteMember): boolean {
+  #hasRoom({ isTaking, inFlight, channel }: RemoteMember): boolean {
     const { memberInFlight, memberBytes } = this.#limits;
     // A single body that is larger than allowed goes alone.
-    const hasRoom = inFlight < memberInFlight && (link.bytes === 0 || link.bytes < memberBytes);
+    const hasRoom =
+      inFlight < memberInFlight && (channel.bytes === 0 || channel.bytes < memberBytes);
     return hasRoom && isTaking;
   }
 }

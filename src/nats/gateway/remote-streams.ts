@@ -9,7 +9,7 @@ import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
 import { ReplyKind, type WireReply } from '../wire/to-gateway.ts';
 
 /** What streams need of the way to their member. */
-export interface StreamLink {
+export interface StreamChannel {
   cancel(tickets: readonly number[]): void;
   sendAckSoon(): void;
 }
@@ -20,34 +20,34 @@ class RemoteStream implements StreamProducer {
   /** The frame of its call. */
   readonly n: number;
   readonly stream: OpenStream;
-  readonly #home: RemoteStreams;
+  readonly #owner: RemoteStreams;
   /** What was granted, all in all. */
   values = 0;
   characters = 0;
   /** Why it was told to end; undefined: it was not. */
   drained: RpcError | undefined;
 
-  constructor(ticket: number, n: number, stream: OpenStream, home: RemoteStreams) {
+  constructor(ticket: number, n: number, stream: OpenStream, owner: RemoteStreams) {
     this.ticket = ticket;
     this.n = n;
     this.stream = stream;
-    this.#home = home;
+    this.#owner = owner;
   }
 
   grant(values: number, characters: number): void {
     this.values += values;
     this.characters += characters;
-    this.#home.onGranted(this);
+    this.#owner.onGranted(this);
   }
 
   cancel(): void {
-    this.#home.cancel(this.ticket);
+    this.#owner.cancel(this.ticket);
   }
 
   /** Its member ends it at its next yield, as a stream of its own. */
   drain(reason: RpcError): void {
     this.drained = reason;
-    this.#home.onDrained(this);
+    this.#owner.onDrained(this);
   }
 
   /** It has ended there. One that was told to end may do so in any way: what counts is that it was told. */
@@ -61,16 +61,16 @@ class RemoteStream implements StreamProducer {
 /** The streams of one member, by the tickets of their calls. */
 export class RemoteStreams {
   readonly #open: OpenStreams;
-  readonly #link: () => StreamLink;
+  readonly #channel: () => StreamChannel;
   readonly #streams = new Map<number, RemoteStream>();
   /** Those that were granted more since the member was told last. */
   readonly #changed = new Set<RemoteStream>();
   /** Tickets of those that are to end. */
   readonly #drained = new Set<number>();
 
-  constructor(open: OpenStreams, link: () => StreamLink) {
+  constructor(open: OpenStreams, channel: () => StreamChannel) {
     this.#open = open;
-    this.#link = link;
+    this.#channel = channel;
   }
 
   get size(): number {
@@ -81,7 +81,7 @@ export class RemoteStreams {
     return this.#streams.has(ticket);
   }
 
-  /** See `LinkOwner.granted`. */
+  /** See `ChannelOwner.granted`. */
   granted(all: boolean): readonly number[] {
     const numbers: number[] = [];
     for (const { ticket, values, characters } of all ? this.#streams.values() : this.#changed) {
@@ -91,7 +91,7 @@ export class RemoteStreams {
     return numbers;
   }
 
-  /** See `LinkOwner.drained`. */
+  /** See `ChannelOwner.drained`. */
   get drained(): readonly number[] {
     return [...this.#drained];
   }
@@ -135,12 +135,12 @@ export class RemoteStreams {
 
   onGranted(stream: RemoteStream): void {
     this.#changed.add(stream);
-    this.#link().sendAckSoon();
+    this.#channel().sendAckSoon();
   }
 
   onDrained({ ticket }: RemoteStream): void {
     this.#drained.add(ticket);
-    this.#link().sendAckSoon();
+    this.#channel().sendAckSoon();
   }
 
   /** @param before only those whose calls went in earlier frames */
@@ -161,8 +161,8 @@ export class RemoteStreams {
   }
 
   #tell(ticket: number): void {
-    const link = this.#link();
-    link.cancel([ticket]);
-    link.sendAckSoon();
+    const channel = this.#channel();
+    channel.cancel([ticket]);
+    channel.sendAckSoon();
   }
 }

@@ -12,7 +12,7 @@ export interface ServedContract {
 }
 
 /** What a member keeps for gateways that it does not hear. */
-export interface Keeping {
+export interface Retention {
   /** A gateway that is silent for so long has gone, milliseconds: its calls are cancelled. */
   readonly goneMs: number;
   /** After so long what is kept for it is dropped, milliseconds. */
@@ -21,7 +21,7 @@ export interface Keeping {
   readonly bytes: number;
 }
 
-export const usualKeeping: Keeping = {
+export const defaultRetention: Retention = {
   goneMs: 3000,
   forgottenMs: 30_000,
   bytes: 32 * 1024 ** 2,
@@ -46,7 +46,7 @@ export interface MemberOptions {
   readonly trustsAuth: boolean;
   /** Asked where it does not; undefined: nobody is known. */
   readonly authenticate: Authenticator<NatsFacts> | undefined;
-  readonly keeping: Keeping;
+  readonly retention: Retention;
   /** What serves now. */
   readonly contract: () => ServedContract;
 }

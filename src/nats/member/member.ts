@@ -9,7 +9,7 @@ import { gapText } from '../wire/to-gateway.ts';
 import { readToMember } from '../wire/to-member.ts';
 import { documentPart } from './document-part.ts';
 import type { MemberOptions, ServedContract } from './member-options.ts';
-import { type Host, Visitor } from './visitor.ts';
+import { RemoteGateway, type RemoteGatewayOwner } from './remote-gateway.ts';
 
 /** How often gateways that have something here are looked at. */
 const lookMs = 50;
@@ -18,11 +18,11 @@ const lookMs = 50;
 const shortestDrainMs = 500;
 
 /** The member's side: a transport that takes calls from gateways over NATS, and gives them to the service. */
-export class Member implements Host {
+export class Member implements RemoteGatewayOwner {
   readonly options: MemberOptions;
-  /** See {@link Host}. */
+  /** See {@link RemoteGatewayOwner}. */
   readonly subjects: Subjects;
-  readonly #visitors = new Map<string, Visitor>();
+  readonly #gateways = new Map<string, RemoteGateway>();
   readonly #subscriptions: NatsSubscription[] = [];
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
   readonly #stopListening: () => void;
@@ -59,28 +59,28 @@ export class Member implements Host {
   /** Calls that are here. */
   get inFlight(): number {
     let sum = 0;
-    for (const { inFlight } of this.#visitors.values()) sum += inFlight;
+    for (const { inFlight } of this.#gateways.values()) sum += inFlight;
     return sum;
   }
 
-  /** See {@link Host}. */
+  /** See {@link RemoteGatewayOwner}. */
   get isStale(): boolean {
     this.#noteLateness();
     return this.#isStale;
   }
 
-  /** See {@link Host}. */
+  /** See {@link RemoteGatewayOwner}. */
   nextSession(): number {
     return ++this.#sessions;
   }
 
-  /** See {@link Host}. */
+  /** See {@link RemoteGatewayOwner}. */
   onCalls(count: number): void {
     this.#calls += count;
     this.#sweep.wake();
   }
 
-  /** See {@link Host}. */
+  /** See {@link RemoteGatewayOwner}. */
   wake(): void {
     this.#sweep.wake();
   }
@@ -96,14 +96,14 @@ export class Member implements Host {
 
   async #drain(graceMs: number): Promise<void> {
     const began = clockMs();
-    const { goneMs } = this.options.keeping;
+    const { goneMs } = this.options.retention;
     this.#state = 'draining';
     this.#beat();
     await new Promise<void>((resolve) => {
       const check = setInterval(() => {
         const passedMs = clockMs() - began;
-        const isDone = [...this.#visitors.values()].every(
-          (visitor) => visitor.isDone || this.#silenceOf(visitor, clockMs()) > goneMs,
+        const isDone = [...this.#gateways.values()].every(
+          (remote) => remote.isDone || this.#silenceOf(remote, clockMs()) > goneMs,
         );
         if (passedMs < graceMs && !(isDone && passedMs >= shortestDrainMs)) return;
         clearInterval(check);
@@ -121,37 +121,33 @@ export class Member implements Host {
     this.#stopListening();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#documents?.unsubscribe();
-    for (const visitor of this.#visitors.values()) visitor.cancelAll();
-    this.#visitors.clear();
+    for (const remote of this.#gateways.values()) remote.cancelAll();
+    this.#gateways.clear();
   }
 
   #onMessage({ data }: NatsMessage): void {
     const message = readToMember(data);
     const { gateway } = message;
     if (!isNuid(gateway)) return;
-    let visitor = this.#visitors.get(gateway);
-    if (
-      visitor !== undefined &&
-      message.kind === 'sync' &&
-      visitor.isForgottenBy(message.request)
-    ) {
-      visitor.cancelAll();
-      visitor = undefined;
+    let remote = this.#gateways.get(gateway);
+    if (remote !== undefined && message.kind === 'sync' && remote.isForgottenBy(message.request)) {
+      remote.cancelAll();
+      remote = undefined;
     }
-    if (visitor === undefined) {
+    if (remote === undefined) {
       if (message.kind !== 'sync') {
         this.options.connection.publish(this.subjects.toGateway(gateway, this.options.id), gapText);
         return;
       }
-      visitor = new Visitor(gateway, message.request, this);
-      this.#visitors.set(gateway, visitor);
+      remote = new RemoteGateway(gateway, message.request, this);
+      this.#gateways.set(gateway, remote);
     }
-    visitor.heardAt = clockMs();
-    if (message.kind === 'sync') visitor.onSync(message.request);
-    else if (message.kind === 'word') visitor.onWord(message.word);
+    remote.heardAt = clockMs();
+    if (message.kind === 'sync') remote.onSync(message.request);
+    else if (message.kind === 'acknowledgement') remote.onAcknowledgement(message.acknowledgement);
     else if (message.kind === 'part') {
-      visitor.onPart(message.mark, message.ticket, message.total, message.bytes);
-    } else visitor.onFrame(message.mark, message.calls);
+      remote.onPart(message.mark, message.ticket, message.total, message.bytes);
+    } else remote.onFrame(message.mark, message.calls);
     this.wake();
   }
 
@@ -167,7 +163,7 @@ export class Member implements Host {
       version,
       started,
       load: this.inFlight,
-      gateways: this.#visitors.size,
+      gateways: this.#gateways.size,
       calls: this.#calls,
       returns: connection.reconnects,
     });
@@ -204,19 +200,19 @@ export class Member implements Host {
 
   #look(now: number): boolean {
     let isBusy = false;
-    for (const visitor of this.#visitors.values()) if (visitor.look(now)) isBusy = true;
+    for (const remote of this.#gateways.values()) if (remote.look(now)) isBusy = true;
     return isBusy;
   }
 
   #lookForSilence(now: number): void {
-    const { goneMs, forgottenMs } = this.options.keeping;
-    for (const visitor of this.#visitors.values()) {
-      const limitMs = visitor.isDone ? forgottenMs : goneMs;
-      if (this.#silenceOf(visitor, now) > limitMs) this.#confirmSilence();
+    const { goneMs, forgottenMs } = this.options.retention;
+    for (const remote of this.#gateways.values()) {
+      const limitMs = remote.isDone ? forgottenMs : goneMs;
+      if (this.#silenceOf(remote, now) > limitMs) this.#confirmSilence();
     }
   }
 
-  #silenceOf({ heardAt }: Visitor, now: number): number {
+  #silenceOf({ heardAt }: RemoteGateway, now: number): number {
     return now - Math.max(heardAt, this.#listensSince);
   }
 
@@ -228,11 +224,11 @@ export class Member implements Host {
       this.#isConfirming = false;
       if (!isHeard) return;
       const now = clockMs();
-      const { goneMs, forgottenMs } = this.options.keeping;
-      for (const [gateway, visitor] of this.#visitors) {
-        const silence = this.#silenceOf(visitor, now);
-        if (silence > goneMs) visitor.cancelAll();
-        if (silence > forgottenMs) this.#visitors.delete(gateway);
+      const { goneMs, forgottenMs } = this.options.retention;
+      for (const [gateway, remote] of this.#gateways) {
+        const silence = this.#silenceOf(remote, now);
+        if (silence > goneMs) remote.cancelAll();
+        if (silence > forgottenMs) this.#gateways.delete(gateway);
       }
     };
     this.options.connection.flush().then(

@@ -9,7 +9,7 @@ export interface KeptReplies<Payload> {
 }
 
 /** `taken`: its calls are to run; `stale`: nothing of it; `gap`: one before it is missing, so the gateway must sync. */
-export type FrameFate = 'taken' | 'stale' | 'gap';
+export type FrameStatus = 'taken' | 'stale' | 'gap';
 
 /**
  * The member's side of one session: which frames are taken, and which replies the gateway may not have. Pure: it sends nothing
@@ -63,7 +63,7 @@ export class MemberSession<Payload> {
   }
 
   /** A frame has come. */
-  onFrame({ n, session, ack }: FrameMark): FrameFate {
+  onFrame({ n, session, ack }: FrameMark): FrameStatus {
     if (!this.onAck({ session, ack })) return 'gap';
     if (n < this.#expected) return 'stale';
     if (n > this.#expected) return 'gap';

@@ -46,7 +46,7 @@ export interface WireCall {
 }
 
 /** What is told beside calls. It has no number: what may be lost is said again. */
-export interface Word {
+export interface Acknowledgement {
   readonly ack: Ack;
   /** Tickets of calls and streams that nobody waits for any more. */
   readonly cancelled: readonly number[];
@@ -66,7 +66,7 @@ export type ToMember = { readonly gateway: string } & (
       readonly total: number;
       readonly bytes: Uint8Array;
     }
-  | { readonly kind: 'word'; readonly word: Word }
+  | { readonly kind: 'acknowledgement'; readonly acknowledgement: Acknowledgement }
   | { readonly kind: 'sync'; readonly request: SyncRequest }
 );
 
@@ -165,7 +165,10 @@ export function bodyPart(
   return withBytes(`${headOfMark(gateway, mark)},"p":[${ticket},${total}]}`, bytes);
 }
 
-export function wordText(gateway: string, { ack, cancelled, granted, drained }: Word): string {
+export function acknowledgementText(
+  gateway: string,
+  { ack, cancelled, granted, drained }: Acknowledgement,
+): string {
   const told = `${listed('x', cancelled)}${listed('w', granted)}${listed('d', drained)}`;
   return `{"g":"${gateway}","s":${ack.session},"a":${ack.ack}${told}}`;
 }
@@ -191,7 +194,11 @@ export function readToMember(data: Uint8Array): ToMember {
   const ack = { session: numberOf(head.s), ack: numberOf(head.a) };
   if (head.n === undefined) {
     const [cancelled, granted, drained] = [listOf(head.x), listOf(head.w), listOf(head.d)];
-    return { gateway, kind: 'word', word: { ack, cancelled, granted, drained } };
+    return {
+      gateway,
+      kind: 'acknowledgement',
+      acknowledgement: { ack, cancelled, granted, drained },
+    };
   }
   const mark = { ...ack, n: numberOf(head.n) };
   if (head.p !== undefined) {

@@ -8,7 +8,7 @@ import { RemoteMember } from '../../../src/nats/gateway/remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from '../../../src/nats/gateway/remote-pool.ts';
 import type { Heartbeat } from '../../../src/nats/heartbeat.ts';
 import { Member } from '../../../src/nats/member/member.ts';
-import { usualKeeping } from '../../../src/nats/member/member-options.ts';
+import { defaultRetention } from '../../../src/nats/member/member-options.ts';
 import { Subjects } from '../../../src/nats/subjects.ts';
 import { describedProcedure, describeProcedure } from '../../../src/router/document/description.ts';
 import { Router, tableOf } from '../../../src/router/router.ts';
@@ -77,11 +77,11 @@ export class Rig {
       undefined,
     );
     this.toMembers.onState(() => {
-      for (const { link } of this.remotes) link.interrupt();
+      for (const { channel } of this.remotes) channel.interrupt();
     });
     this.toMembers.subscribe('s.g.gw.>', (message) => {
       const id = message.subject.split('.')[3];
-      this.remotes.find((remote) => remote.id === id)?.link.onMessage(message);
+      this.remotes.find((remote) => remote.id === id)?.channel.onMessage(message);
     });
   }
 
@@ -110,12 +110,12 @@ export class Rig {
 
   /** A turn of the event loop, and a sync of what is closed. */
   async turn(): Promise<void> {
-    for (const { link } of this.remotes) link.sync(0);
+    for (const { channel } of this.remotes) channel.sync(0);
     await new Promise((resolve) => setImmediate(resolve));
   }
 
   async untilOpen(): Promise<void> {
-    while (!this.remotes.every(({ link }) => link.isOpen)) await this.turn();
+    while (!this.remotes.every(({ channel }) => channel.isOpen)) await this.turn();
   }
 
   async close(): Promise<void> {
@@ -167,7 +167,7 @@ export class Rig {
       silentMs: timeoutMs,
       maxBodyBytes: 2 ** 24,
       trustsAuth: true,
-      keeping: usualKeeping,
+      retention: defaultRetention,
       authenticate: undefined,
       contract: () => ({ id: heartbeat.contract, document: () => Buffer.from('[]') }),
     });

@@ -191,9 +191,9 @@ export class World {
       if (this.#member?.onAck(message.ack) !== true) this.#toGateway.push({ kind: 'gap' });
     } else {
       const { mark, tickets } = message;
-      const fate = this.#member?.onFrame(mark) ?? 'gap';
-      if (fate === 'gap') this.#toGateway.push({ kind: 'gap' });
-      if (fate !== 'taken') return;
+      const status = this.#member?.onFrame(mark) ?? 'gap';
+      if (status === 'gap') this.#toGateway.push({ kind: 'gap' });
+      if (status !== 'taken') return;
       for (const ticket of tickets) {
         (this.calls[this.#callOf.get(ticket) as number] as Call).runs++;
         this.#running.push(ticket);

@@ -17,22 +17,22 @@ const elsewhere: readonly number[] = [
   ErrorCode.Cancelled,
 ];
 
-/** Whom an errand tells of its end. */
-export interface ErrandOwner {
-  onErrandEnd(errand: Errand, reply: WireReply): void;
+/** Whom a received call tells of its end. */
+export interface ReceivedCallOwner {
+  onCallEnded(call: ReceivedCall, reply: WireReply): void;
   /** Its stream has opened: it has its answer, and goes on. */
-  onErrandOpen(errand: Errand, reply: WireReply): void;
+  onStreamOpened(call: ReceivedCall, reply: WireReply): void;
   /** Its stream has given a value. */
-  onErrandValue(reply: WireReply): void;
+  onStreamValue(reply: WireReply): void;
 }
 
 /** One call that a gateway has sent, from its arrival to its reply. */
-export class Errand implements ReplySink, CallWatcher, StreamHost, StreamSink {
+export class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
   readonly ticket: number;
   readonly scope: RequestScope;
   /** The call that begins when this one has ended. */
-  next: Errand | undefined;
-  readonly #owner: ErrandOwner;
+  next: ReceivedCall | undefined;
+  readonly #owner: ReceivedCallOwner;
   readonly #body: string | Uint8Array;
   /** Where the body counts; undefined: nothing is held. */
   readonly #memory: RequestBody | undefined;
@@ -51,7 +51,7 @@ export class Errand implements ReplySink, CallWatcher, StreamHost, StreamSink {
     call: WireCall,
     body: string | Uint8Array,
     memory: RequestBody | undefined,
-    owner: ErrandOwner,
+    owner: ReceivedCallOwner,
   ) {
     this.ticket = call.ticket;
     this.#body = body;
@@ -98,7 +98,7 @@ export class Errand implements ReplySink, CallWatcher, StreamHost, StreamSink {
   /** See {@link StreamSink}. */
   value(text: string): void {
     const { ticket } = this;
-    this.#owner.onErrandValue({ ticket, kind: ReplyKind.value, code: 0, runUs: 0, body: text });
+    this.#owner.onStreamValue({ ticket, kind: ReplyKind.value, code: 0, runUs: 0, body: text });
   }
 
   /** See {@link StreamSink}. */
@@ -126,7 +126,7 @@ export class Errand implements ReplySink, CallWatcher, StreamHost, StreamSink {
       const { ticket } = this;
       const runUs = this.#runUs;
       const opened = { ticket, kind: ReplyKind.opened, code: 0, runUs, body: '' };
-      this.#owner.onErrandOpen(this, opened);
+      this.#owner.onStreamOpened(this, opened);
       return;
     }
     const isRefused = this.#runUs === neverRan && elsewhere.includes(this.#code);
@@ -141,7 +141,7 @@ export class Errand implements ReplySink, CallWatcher, StreamHost, StreamSink {
   }
 
   #end(kind: ReplyKind, code: number, runUs: number, body: string | Uint8Array): void {
-    this.#owner.onErrandEnd(this, { ticket: this.ticket, kind, code, runUs, body });
+    this.#owner.onCallEnded(this, { ticket: this.ticket, kind, code, runUs, body });
   }
 }
 

@@ -1,16 +1,16 @@
 import { clockMs } from '../../base/clock.ts';
-import type { Word } from '../wire/to-member.ts';
+import type { Acknowledgement } from '../wire/to-member.ts';
 import { Cancellations } from './cancellations.ts';
-import type { LinkOwner } from './link-owner.ts';
+import type { ChannelOwner } from './channel-owner.ts';
 
 /** A member hears of this gateway so often at least, milliseconds: while it has calls or streams, and while it has none. */
 const [busyMs, idleMs] = [1000, 10_000];
 
 /** What is told beside the replies that have come. */
-export type Told = Omit<Word, 'ack'>;
+export type Told = Omit<Acknowledgement, 'ack'>;
 
 /** What sends acknowledgements. */
-export interface AckOutlet {
+export interface AckChannel {
   readonly isOpen: boolean;
   /** Whether replies have come that the member has not been told of. */
   readonly owesAck: boolean;
@@ -24,17 +24,17 @@ export interface AckOutlet {
  * What a member is told beside its frames: which replies have come, what nobody waits for any more, what streams may give. These
  * messages have no numbers: one that is lost is mended by the next, and after a sync all is said again.
  */
-export class AckLine {
+export class AckSender {
   readonly cancelled = new Cancellations();
-  readonly #outlet: AckOutlet;
-  readonly #owner: LinkOwner;
+  readonly #channel: AckChannel;
+  readonly #owner: ChannelOwner;
   #isPlanned = false;
   /** When the member was told of all streams, by `clockMs`. */
   #grantedAt = Number.NEGATIVE_INFINITY;
   #sentAt = 0;
 
-  constructor(outlet: AckOutlet, owner: LinkOwner) {
-    this.#outlet = outlet;
+  constructor(channel: AckChannel, owner: ChannelOwner) {
+    this.#channel = channel;
     this.#owner = owner;
   }
 
@@ -51,7 +51,7 @@ export class AckLine {
     const granted = this.#owner.granted(all);
     const { drained } = this.#owner;
     const cancelled = this.cancelled.take();
-    const { listed } = this.#outlet;
+    const { listed } = this.#channel;
     const length = Math.max(cancelled.length, granted.length, drained.length, 1);
     for (let at = 0; at < length; at += listed) {
       const part = (list: readonly number[]) => list.slice(at, at + listed);
@@ -61,7 +61,7 @@ export class AckLine {
         drained: part(drained),
       };
       // What is not told now is told after the next sync.
-      if (!this.#outlet.sendAck(told)) return;
+      if (!this.#channel.sendAck(told)) return;
     }
   }
 
@@ -71,7 +71,7 @@ export class AckLine {
     this.#isPlanned = true;
     setImmediate(() => {
       this.#isPlanned = false;
-      if (this.#outlet.isOpen) this.send();
+      if (this.#channel.isOpen) this.send();
     });
   }
 
@@ -79,7 +79,7 @@ export class AckLine {
   look(now: number): void {
     const { isBusy } = this.#owner;
     const isDue = isBusy ? now - this.#grantedAt > busyMs : now - this.#sentAt > idleMs;
-    if (isDue || this.#outlet.owesAck || this.cancelled.hasUntold) this.send();
+    if (isDue || this.#channel.owesAck || this.cancelled.hasUntold) this.send();
   }
 
   /** A sync was answered: what was told before may not have come. */

@@ -10,17 +10,17 @@ import {
 import type { Subjects } from '../subjects.ts';
 import { readToGateway, type WireReply } from '../wire/to-gateway.ts';
 import {
+  acknowledgementText,
   bodyPart,
   type CallHead,
   FrameText,
   largeFrame,
   syncText,
-  wordText,
 } from '../wire/to-member.ts';
-import { AckLine, type AckOutlet, type Told } from './ack-line.ts';
-import { LargeBodies, type LargeCall, type LargeOutlet } from './large-bodies.ts';
-import type { LinkOwner } from './link-owner.ts';
-import { type Passage, passageOf } from './passage.ts';
+import { type AckChannel, AckSender, type Told } from './ack-sender.ts';
+import type { ChannelOwner } from './channel-owner.ts';
+import { type Framing, framingOf } from './framing.ts';
+import { LargeBodies, type LargeBodyChannel, type LargeCall } from './large-bodies.ts';
 import { ReplyParts } from './reply-parts.ts';
 
 /** While a session is closed, its sync is repeated so often, milliseconds. */
@@ -30,19 +30,19 @@ const syncMs = 200;
 const unackedMs = 1000;
 
 /** The messages between this gateway and one member: frames and replies in a session that survives losses. */
-export class MemberLink implements LargeOutlet, AckOutlet {
+export class MemberChannel implements LargeBodyChannel, AckChannel {
   readonly #connection: NatsConnection;
   readonly #gateway: string;
   readonly #member: string;
   readonly #subjects: Subjects;
-  readonly #owner: LinkOwner;
+  readonly #owner: ChannelOwner;
   readonly #session: GatewaySession;
   readonly #large: LargeBodies;
   #frame = new FrameText();
   readonly parts = new ReplyParts();
   /** Calls that never came to the member, of which the owner has still to be told. */
   readonly #returned: number[] = [];
-  readonly #acks: AckLine;
+  readonly #acks: AckSender;
   closings = 0;
   #syncedAt = Number.NEGATIVE_INFINITY;
   /** Since when the server has said that nobody takes what is sent there, by `clockMs`; undefined: somebody does. */
@@ -54,7 +54,7 @@ export class MemberLink implements LargeOutlet, AckOutlet {
     gateway: string,
     member: string,
     start: SessionStart | undefined,
-    owner: LinkOwner,
+    owner: ChannelOwner,
   ) {
     this.#connection = connection;
     this.#subjects = subjects;
@@ -63,7 +63,7 @@ export class MemberLink implements LargeOutlet, AckOutlet {
     this.#owner = owner;
     this.#session = new GatewaySession(start);
     this.#large = new LargeBodies(connection, this);
-    this.#acks = new AckLine(this, owner);
+    this.#acks = new AckSender(this, owner);
   }
 
   /** Whether calls may be sent. */
@@ -87,13 +87,13 @@ export class MemberLink implements LargeOutlet, AckOutlet {
   }
 
   /** How a call goes that is given to `add` next. */
-  passageOf(call: CallHead, body: string | Uint8Array): Passage {
-    return passageOf(call, body, this.#frame, this.#sizes);
+  framingOf(call: CallHead, body: string | Uint8Array): Framing {
+    return framingOf(call, body, this.#frame, this.#sizes);
   }
 
   /** Puts a call into the next frame, or into frames of its own. Only while open. */
-  add(call: CallHead, body: string | Uint8Array, passage: 'shared' | 'alone'): void {
-    if (passage === 'alone' || typeof body !== 'string') {
+  add(call: CallHead, body: string | Uint8Array, framing: 'shared' | 'alone'): void {
+    if (framing === 'alone' || typeof body !== 'string') {
       this.flush();
       this.#large.add({ call, bytes: typeof body === 'string' ? Buffer.from(body) : body });
       return;
@@ -184,22 +184,23 @@ export class MemberLink implements LargeOutlet, AckOutlet {
     this.#acks.look(now);
   }
 
-  /** See {@link AckOutlet}. */
+  /** See {@link AckChannel}. */
   get owesAck(): boolean {
     return this.#session.owesAck;
   }
 
-  /** See {@link AckOutlet}. */
+  /** See {@link AckChannel}. */
   get listed(): number {
     return this.#sizes.listed;
   }
 
-  /** See {@link AckOutlet}. */
+  /** See {@link AckChannel}. */
   sendAck(told: Told): boolean {
-    return this.#publish(wordText(this.#gateway, { ack: this.#session.ack(), ...told }), 0);
+    const acknowledgement = { ack: this.#session.ack(), ...told };
+    return this.#publish(acknowledgementText(this.#gateway, acknowledgement), 0);
   }
 
-  /** See {@link LargeOutlet}. */
+  /** See {@link LargeBodyChannel}. */
   sendPart({ call, bytes: whole }: LargeCall, bytes: Uint8Array): boolean {
     if (!this.isOpen) return false;
     const { ticket } = call;
@@ -209,7 +210,7 @@ export class MemberLink implements LargeOutlet, AckOutlet {
     );
   }
 
-  /** See {@link LargeOutlet}. */
+  /** See {@link LargeBodyChannel}. */
   sendLast({ call }: LargeCall, bytes: Uint8Array): void {
     if (!this.isOpen) this.onUnsent(call.ticket);
     else {
@@ -219,7 +220,7 @@ export class MemberLink implements LargeOutlet, AckOutlet {
     }
   }
 
-  /** See {@link LargeOutlet}. */
+  /** See {@link LargeBodyChannel}. */
   onUnsent(ticket: number): void {
     this.#giveBack([ticket]);
   }

@@ -8,7 +8,7 @@ import { ReplyKind, repliesMessage, replyPart, type WireReply } from '../wire/to
  * The way of replies to one gateway: gathered for a turn of the event loop, numbered, kept until they are acknowledged, and sent in
  * the order of their numbers, no faster than the connection takes them.
  */
-export class ReplyLine {
+export class ReplySender {
   readonly #connection: NatsConnection;
   readonly #session: MemberSession<Uint8Array>;
   readonly #subject: string;

@@ -1,7 +1,7 @@
 import type { WireReply } from '../wire/to-gateway.ts';
 
-/** Whom a link tells of what becomes of its calls, by their tickets. */
-export interface LinkOwner {
+/** Whom a channel tells of what becomes of its calls, by their tickets. */
+export interface ChannelOwner {
   /** Calls have left, in the frame `n`. */
   onSent(tickets: readonly number[], n: number): void;
   /** Calls never came to the member, and never will. Told in a microtask, never while a call is added. */

@@ -6,10 +6,10 @@ import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
 import { MemberSession } from '../session/member-session.ts';
 import type { Subjects } from '../subjects.ts';
 import { gapText, gotText, ReplyKind, syncedText, type WireReply } from '../wire/to-gateway.ts';
-import type { WireCall, Word } from '../wire/to-member.ts';
-import { Errand, type ErrandOwner } from './errand.ts';
+import type { Acknowledgement, WireCall } from '../wire/to-member.ts';
 import type { MemberOptions } from './member-options.ts';
-import { ReplyLine } from './reply-line.ts';
+import { ReceivedCall, type ReceivedCallOwner } from './received-call.ts';
+import { ReplySender } from './reply-sender.ts';
 
 /** Bytes of frames after which the gateway is told at once that they have come. */
 const tellBytes = 512 * 1024;
@@ -17,8 +17,8 @@ const tellBytes = 512 * 1024;
 /** A gateway that does not acknowledge replies for so long is asked to sync, milliseconds. */
 const unackedMs = 1000;
 
-/** What a visitor needs of the member that it visits. */
-export interface Host {
+/** What a gateway's side needs of its member. */
+export interface RemoteGatewayOwner {
   readonly options: MemberOptions;
   readonly subjects: Subjects;
   /** Calls of all gateways that are here. */
@@ -34,37 +34,43 @@ export interface Host {
 }
 
 /** One gateway, as a member sees it: its session, its calls that are here, its replies. */
-export class Visitor implements ErrandOwner {
+export class RemoteGateway implements ReceivedCallOwner {
   /** When something came from the gateway, by `clockMs`. */
   heardAt = clockMs();
-  readonly #host: Host;
+  readonly #owner: RemoteGatewayOwner;
   readonly #subject: string;
   readonly #session: MemberSession<Uint8Array>;
-  readonly #line: ReplyLine;
+  readonly #replies: ReplySender;
   /** By ticket: those that run, and those that follow others. */
-  readonly #errands = new Map<number, Errand>();
+  readonly #calls = new Map<number, ReceivedCall>();
   /** Large bodies of which parts have come; undefined: there was no room. */
   readonly #bodies = new Map<number, RequestBody | undefined>();
   #untold = 0;
   /** When the gateway was found to owe an acknowledgement, by `clockMs`. */
   #unackedSince: number | undefined;
 
-  constructor(gateway: string, request: SyncRequest, host: Host) {
-    const { connection, id, keeping } = host.options;
-    this.#host = host;
-    this.#subject = host.subjects.toGateway(gateway, id);
-    this.#session = new MemberSession(host.nextSession(), request);
+  constructor(gateway: string, request: SyncRequest, owner: RemoteGatewayOwner) {
+    const { connection, id, retention } = owner.options;
+    this.#owner = owner;
+    this.#subject = owner.subjects.toGateway(gateway, id);
+    this.#session = new MemberSession(owner.nextSession(), request);
     const load = (): number => this.#othersLoad;
-    this.#line = new ReplyLine(connection, this.#session, this.#subject, load, keeping.bytes);
+    this.#replies = new ReplySender(
+      connection,
+      this.#session,
+      this.#subject,
+      load,
+      retention.bytes,
+    );
   }
 
   get inFlight(): number {
-    return this.#errands.size;
+    return this.#calls.size;
   }
 
   /** Whether all calls are answered, and the gateway has the answers. */
   get isDone(): boolean {
-    return this.#errands.size === 0 && this.#line.isDone;
+    return this.#calls.size === 0 && this.#replies.isDone;
   }
 
   /** See {@link MemberSession.isForgottenBy}. */
@@ -78,25 +84,25 @@ export class Visitor implements ErrandOwner {
     // Whatever has come of a call that has not arrived whole is sent again.
     this.#dropBodies();
     this.#publish(syncedText(answer));
-    this.#line.sendAgain();
+    this.#replies.sendAgain();
   }
 
-  onWord({ ack, cancelled, granted, drained }: Word): void {
+  onAcknowledgement({ ack, cancelled, granted, drained }: Acknowledgement): void {
     if (!this.#session.onAck(ack)) {
       this.askForSync();
       return;
     }
-    for (const ticket of cancelled) this.#errands.get(ticket)?.cancel();
+    for (const ticket of cancelled) this.#calls.get(ticket)?.cancel();
     for (let at = 0; at + 3 <= granted.length; at += 3) {
-      const errand = this.#errands.get(granted[at] as number);
-      errand?.grant(granted[at + 1] as number, granted[at + 2] as number);
+      const received = this.#calls.get(granted[at] as number);
+      received?.grant(granted[at + 1] as number, granted[at + 2] as number);
     }
-    for (const ticket of drained) this.#errands.get(ticket)?.drain();
+    for (const ticket of drained) this.#calls.get(ticket)?.drain();
   }
 
   onPart(mark: FrameMark, ticket: number, total: number, bytes: Uint8Array): void {
     if (!this.#takes(mark, bytes.byteLength)) return;
-    const { maxBodyBytes, service } = this.#host.options;
+    const { maxBodyBytes, service } = this.#owner.options;
     if (!this.#bodies.has(ticket)) {
       const fits = Number.isInteger(total) && total >= 0 && total <= maxBodyBytes;
       const body = fits ? RequestBody.reserve(service.bodyMemory, total) : undefined;
@@ -108,40 +114,40 @@ export class Visitor implements ErrandOwner {
   onFrame(mark: FrameMark, calls: readonly WireCall[]): void {
     const length = calls.reduce((sum, { body }) => sum + body.length, 0);
     if (!this.#takes(mark, length)) return;
-    let first: Errand | undefined;
-    let last: Errand | undefined;
+    let first: ReceivedCall | undefined;
+    let last: ReceivedCall | undefined;
     for (const call of calls) {
       if (!call.follows) {
         this.#run(first);
         first = undefined;
       }
-      const errand = this.#accept(call);
+      const received = this.#accept(call);
       // What it follows is not in its frame: nobody knows here whether that has ended.
-      if (call.follows && last === undefined) errand.refusal ??= 0;
-      if (first === undefined) first = errand;
-      else if (last !== undefined) last.next = errand;
-      last = errand;
+      if (call.follows && last === undefined) received.refusal ??= 0;
+      if (first === undefined) first = received;
+      else if (last !== undefined) last.next = received;
+      last = received;
     }
     this.#run(first);
-    this.#host.onCalls(calls.length);
+    this.#owner.onCalls(calls.length);
   }
 
-  onErrandOpen(errand: Errand, reply: WireReply): void {
-    this.#line.add(reply);
-    const { next } = errand;
-    errand.next = undefined;
+  onStreamOpened(received: ReceivedCall, reply: WireReply): void {
+    this.#replies.add(reply);
+    const { next } = received;
+    received.next = undefined;
     this.#run(next);
   }
 
-  onErrandValue(reply: WireReply): void {
-    this.#line.add(reply);
-    this.#host.wake();
+  onStreamValue(reply: WireReply): void {
+    this.#replies.add(reply);
+    this.#owner.wake();
   }
 
-  onErrandEnd(errand: Errand, reply: WireReply): void {
-    this.#errands.delete(errand.ticket);
-    this.#line.add(reply);
-    const { next } = errand;
+  onCallEnded(received: ReceivedCall, reply: WireReply): void {
+    this.#calls.delete(received.ticket);
+    this.#replies.add(reply);
+    const { next } = received;
     if (next === undefined) return;
     // What follows a call that has not run must not run before it.
     if (reply.kind === ReplyKind.notRun) next.giveBack(0);
@@ -151,7 +157,7 @@ export class Visitor implements ErrandOwner {
   /** The gateway has gone: nobody waits for its calls. */
   cancelAll(): void {
     this.#dropBodies();
-    for (const errand of this.#errands.values()) errand.cancel();
+    for (const received of this.#calls.values()) received.cancel();
   }
 
   askForSync(): void {
@@ -160,7 +166,7 @@ export class Visitor implements ErrandOwner {
 
   /** @returns whether there is something to look at */
   look(now: number): boolean {
-    if (this.#line.told < this.#session.got) this.#tell();
+    if (this.#replies.told < this.#session.got) this.#tell();
     if (this.#session.isAcked) {
       this.#unackedSince = undefined;
     } else {
@@ -175,32 +181,32 @@ export class Visitor implements ErrandOwner {
 
   /** Whether a frame is taken; one that does not come in its turn shows that another is missing. */
   #takes(mark: FrameMark, bytes: number): boolean {
-    const fate = this.#session.onFrame(mark);
-    if (fate === 'gap') this.askForSync();
-    if (fate !== 'taken') return false;
+    const status = this.#session.onFrame(mark);
+    if (status === 'gap') this.askForSync();
+    if (status !== 'taken') return false;
     this.#untold += bytes;
     if (this.#untold > tellBytes) this.#tell();
     return true;
   }
 
-  #accept(call: WireCall): Errand {
+  #accept(call: WireCall): ReceivedCall {
     const { body, memory, refusal } = this.#bodyOf(call);
-    const errand = new Errand(call, body, memory, this);
-    errand.refusal = refusal ?? (this.#host.isStale ? 0 : undefined);
-    this.#admit(errand, call);
-    this.#errands.set(call.ticket, errand);
-    return errand;
+    const received = new ReceivedCall(call, body, memory, this);
+    received.refusal = refusal ?? (this.#owner.isStale ? 0 : undefined);
+    this.#admit(received, call);
+    this.#calls.set(call.ticket, received);
+    return received;
   }
 
   /** Says who calls: as the gateway says, or as this member's own hook does. */
-  #admit({ scope }: Errand, { facts }: WireCall): void {
-    const { trustsAuth, authenticate, id } = this.#host.options;
+  #admit({ scope }: ReceivedCall, { facts }: WireCall): void {
+    const { trustsAuth, authenticate, id } = this.#owner.options;
     if (trustsAuth) {
       scope.callerKey = facts?.key;
       scope.admit(facts?.auth);
     } else if (authenticate !== undefined) {
       const { headers } = scope;
-      const path = this.#host.subjects.toMember(id);
+      const path = this.#owner.subjects.toMember(id);
       scope.verdict = authenticate({ headers, remoteAddress: undefined, method: 'NATS', path });
     }
   }
@@ -211,7 +217,7 @@ export class Visitor implements ErrandOwner {
     readonly memory?: RequestBody;
     readonly refusal?: number;
   } {
-    const { bodyMemory } = this.#host.options.service;
+    const { bodyMemory } = this.#owner.options.service;
     const isGathered = this.#bodies.has(ticket);
     const gathered = this.#bodies.get(ticket);
     this.#bodies.delete(ticket);
@@ -225,20 +231,20 @@ export class Visitor implements ErrandOwner {
     return whole === undefined ? { body: '', memory } : { body: whole, memory };
   }
 
-  #run(errand: Errand | undefined): void {
-    if (errand === undefined) return;
-    if (errand.refusal === undefined) errand.run(this.#host.options.service);
-    else errand.giveBack(errand.refusal);
+  #run(received: ReceivedCall | undefined): void {
+    if (received === undefined) return;
+    if (received.refusal === undefined) received.run(this.#owner.options.service);
+    else received.giveBack(received.refusal);
   }
 
   #tell(): void {
     const { session, got } = this.#session;
     this.#untold = 0;
-    if (this.#publish(gotText(session, got))) this.#line.told = got;
+    if (this.#publish(gotText(session, got))) this.#replies.told = got;
   }
 
   get #othersLoad(): number {
-    return this.#host.inFlight - this.#errands.size;
+    return this.#owner.inFlight - this.#calls.size;
   }
 
   #dropBodies(): void {
@@ -247,6 +253,6 @@ export class Visitor implements ErrandOwner {
   }
 
   #publish(text: string): boolean {
-    return this.#host.options.connection.publish(this.#subject, text);
+    return this.#owner.options.connection.publish(this.#subject, text);
   }
 }

@@ -35,6 +35,12 @@ export interface RemoteStats {
   readonly lost: number;
 }
 
+/**
+ * A procedure whose last member has gone stays known for so long at least, milliseconds, and for as long as a call may wait for a
+ * member: that member may be in a restart.
+ */
+const leastNamesKeptMs = 30_000;
+
 interface Merged {
   readonly local: AnyRouter;
   readonly version: number;
@@ -174,9 +180,10 @@ export class Cluster {
     const events = gatewayLog(log);
     const id = connection.nuid();
     const choose = lessLoadedOfTwo;
+    const namesKeptMs = Math.max(config.maxQueueMs, leastNamesKeptMs);
+    const more = { id, shares, choose, streams, namesKeptMs };
     this.#gateways = config.service.map(
-      (name) =>
-        new Gateway({ ...config, connection, name, id, shares, choose, streams }, observer, events),
+      (name) => new Gateway({ ...config, connection, name, ...more }, observer, events),
     );
     for (const gateway of this.#gateways) gateway.onProcedures = () => this.#merge();
     try {

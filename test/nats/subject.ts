@@ -76,6 +76,7 @@ export function natsSubject(server: () => NatsServer): Subject {
           memberSilentMs: timeoutMs,
           memberHungMs: timeoutMs,
           memberGoneMs: timeoutMs,
+          namesKeptMs: timeoutMs,
           memberInFlight: 10_000,
           memberBytes: 2 ** 23,
           maxReplyBytes,

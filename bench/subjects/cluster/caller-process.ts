@@ -56,6 +56,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
       name: service,
       id: connection.nuid(),
       maxQueueMs: timeoutMs,
+      namesKeptMs: 30_000,
       shares: { keyOf: () => '', weightOf: () => 1 },
       choose: routeOf(route, connection, service),
       streams,

@@ -6,7 +6,7 @@ import type { GatewayEvents } from '../events.ts';
 import { type Heartbeat, parseHeartbeat } from '../heartbeat.ts';
 import type { SessionStart } from '../session/gateway-session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
-import { type KnownContract, mergedProcedures } from './catalog.ts';
+import { Catalog, type KnownContract } from './catalog.ts';
 import { Contracts } from './contracts.ts';
 import type { MemberStats } from './member-stats.ts';
 import { RemoteMember } from './remote-member.ts';
@@ -22,6 +22,8 @@ export interface GatewayOptions extends RemotePoolOptions {
   readonly memberSilentMs: number;
   readonly memberHungMs: number;
   readonly memberGoneMs: number;
+  /** How long the name of a procedure stays known whose last member has gone while others are there, milliseconds. */
+  readonly namesKeptMs: number;
 }
 
 /** `starting`: no member was heard of yet; `alone`: there is none; `disconnected`: NATS is away. */
@@ -53,7 +55,7 @@ export class Gateway {
   #lookedAt = clockMs();
   #listensSince = clockMs();
   #isConfirming = false;
-  #procedures: ReadonlyMap<string, Procedure> = new Map();
+  readonly #catalog: Catalog;
   #served = '';
   /** Called when `procedures` is another map. */
   onProcedures: () => void = () => {};
@@ -64,6 +66,7 @@ export class Gateway {
     this.#events = events;
     this.#subjects = new Subjects(name);
     this.#contracts = new Contracts(connection, this.#subjects, () => this.#renew());
+    this.#catalog = new Catalog(options.namesKeptMs);
     this.executor = new RemotePool(options, () => this.#members.values(), observer);
     this.#subscriptions = [
       connection.subscribe(this.#subjects.allToGateway(id), (message) => this.#onMessage(message)),
@@ -80,9 +83,9 @@ export class Gateway {
     connection.publish(this.#subjects.hello, '');
   }
 
-  /** What members serve; the same map until that changes. */
+  /** What members serve, and for a while what they have served; the same map until that changes. */
   get procedures(): ReadonlyMap<string, Procedure> {
-    return this.#procedures;
+    return this.#catalog.procedures;
   }
 
   get state(): GatewayState {
@@ -189,6 +192,7 @@ export class Gateway {
     if (!this.#options.connection.connected) return;
     this.#contracts.look(now);
     for (const member of this.#members.values()) this.#lookAt(member, now);
+    if (this.#catalog.expire(now, this.#listensSince)) this.onProcedures();
   }
 
   #lookAt(member: RemoteMember, now: number): void {
@@ -219,8 +223,11 @@ export class Gateway {
       this.#isConfirming = false;
       if (!isHeard) return;
       const now = clockMs();
-      for (const member of this.#members.values())
-        this.#judge(member, this.#silenceOf(member, now));
+      let isChanged = false;
+      for (const member of this.#members.values()) {
+        if (this.#judge(member, this.#silenceOf(member, now))) isChanged = true;
+      }
+      if (isChanged) this.#renew();
     };
     this.#options.connection.flush().then(
       () => end(true),
@@ -228,19 +235,21 @@ export class Gateway {
     );
   }
 
-  #judge(member: RemoteMember, silentMs: number): void {
+  /** @returns whether it was heard until now */
+  #judge(member: RemoteMember, silentMs: number): boolean {
     const { memberSilentMs, memberHungMs } = this.#options;
-    if (member.condition === 'up' && silentMs > memberSilentMs) {
+    const wasUp = member.condition === 'up';
+    if (wasUp && silentMs > memberSilentMs) {
       member.condition = 'silent';
       this.#events.memberSilent(member.id);
       // Whether anybody is there is told by the answers to its syncs.
       member.channel.interrupt();
-      this.#renew();
     }
     if (member.condition === 'silent' && silentMs > memberHungMs) {
       member.condition = 'hung';
       member.lose('member');
     }
+    return wasUp && member.condition !== 'up';
   }
 
   #remove(member: RemoteMember): void {
@@ -256,26 +265,31 @@ export class Gateway {
   /** Finds out anew who serves what. */
   #renew(): void {
     const live: KnownContract[] = [];
+    const silent: KnownContract[] = [];
     for (const member of this.#members.values()) {
       const { contract: id, version, started, state } = member.heartbeat;
       const procedures = this.#contracts.proceduresOf(id);
       member.procedures = procedures;
-      if (procedures !== undefined && member.condition === 'up' && state === 'ready') {
-        live.push({ id, version, started, procedures });
-      }
+      if (procedures === undefined || state !== 'ready') continue;
+      (member.condition === 'up' ? live : silent).push({ id, version, started, procedures });
     }
     this.#contracts.keep(
       new Set(Array.from(this.#members.values(), ({ heartbeat }) => heartbeat.contract)),
     );
     // Without any member the procedures stay: their calls wait for one.
-    if (live.length === 0) return;
-    const served = live.map(({ id, version, started }) => `${id} ${version} ${started}`).join();
+    if (live.length === 0) {
+      this.#catalog.hold();
+      if (this.hasServed) this.#served = 'nobody';
+      return;
+    }
+    const textOf = (contracts: readonly KnownContract[]): string =>
+      contracts.map(({ id, version, started }) => `${id} ${version} ${started}`).join();
+    const served = `${textOf(live)};${textOf(silent)}`;
     if (served === this.#served) return;
     this.#served = served;
     const ids = new Set(live.map(({ id }) => id));
     if (ids.size > 1) this.#events.contractsDiffer([...ids]);
-    this.#procedures = mergedProcedures(live);
-    this.onProcedures();
+    if (this.#catalog.update(live, silent, clockMs())) this.onProcedures();
     this.executor.onCapacity();
   }
 }

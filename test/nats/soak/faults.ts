@@ -128,11 +128,31 @@ async function procedureGone(lifetime: Lifetime): Promise<readonly SoakRow[]> {
   return [
     {
       fault: 'procedure gone from all live members',
-      // Calls that waited for it when it went are refused like others that waited too long.
+      // Calls wait for another member first, and are refused like others that waited too long.
       counts: countsOf(extra.ended, journal, ['-32601', overloaded]),
       recoveryMs: gone,
     },
     { fault: 'the same: calls of other procedures', counts: world.counts(), recoveryMs: undefined },
+  ];
+}
+
+/** The one of two members that has a procedure is stopped, and another one is started. */
+async function procedureRestarted(lifetime: Lifetime): Promise<readonly SoakRow[]> {
+  const { world } = await FaultWorld.open(lifetime, 1, { maxQueueMs });
+  const last = await world.startMember({ EXTRA: 'yes' });
+  const extra = world.callersOf(world.front.url);
+  load(extra, 'extra');
+  await extra.more(callsBefore, isResult);
+  world.expectOneLess();
+  last.running.child.kill('SIGTERM');
+  await last.running.exit;
+  const { readyAt } = await world.startMember({ EXTRA: 'yes' });
+  const recoveryMs = await firstAfter(extra, readyAt);
+  await extra.more(resultsAfter, isResult);
+  await extra.stop();
+  const counts = countsOf(extra.ended, world.journal(), [overloaded]);
+  return [
+    { fault: 'the only member with a procedure restarted beside others', counts, recoveryMs },
   ];
 }
 
@@ -223,6 +243,7 @@ export const faults: readonly ((lifetime: Lifetime) => Promise<readonly SoakRow[
   memberStands(12, [memberLost]),
   fault('rolling deploy of two members', 2, [], deploy),
   fault('last member killed, another one comes', 1, [memberLost, overloaded], lastDies),
+  procedureRestarted,
   procedureGone,
   gatewayDies,
   streamsInOutage,

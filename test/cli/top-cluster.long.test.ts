@@ -7,13 +7,15 @@ import { connected } from '../nats/connected.ts';
 import { describeNats, NatsServer } from '../nats/server.ts';
 import { CommandLine } from './command-line.ts';
 
+const started = Date.now() - 65_000;
+
 function beat(id: string, more: Partial<Heartbeat> = {}): Heartbeat {
   return {
     id,
     state: 'ready',
     contract: 'abcdefghijklmnopqrstuv',
     version: '1.0.0',
-    started: Date.now() - 65_000,
+    started,
     load: 0,
     gateways: 0,
     calls: 0,
@@ -104,6 +106,40 @@ test('members that fall silent are lost, unless they said that they end', () => 
   members.hear('shop', beat('dies'), 11_000);
   assert.equal(members.lost, 0, 'it came back');
   assert.deepEqual(standings(11_000), { stays: 'ready', dies: 'ready' });
+});
+
+test('a process has one id in all its services: each of them has its own row', () => {
+  const members = new Members(2000, 10_000);
+  const hear = (calls: number, now: number): void => {
+    members.hear('cart', beat('one', { calls, load: 1 }), now);
+    members.hear('shop', beat('one', { calls: calls * 10, load: 2 }), now);
+  };
+  hear(0, 0);
+  hear(100, 1000);
+  const rows = members
+    .list(1000)
+    .map(({ service, load, callsPerSecond }) => ({ service, load, callsPerSecond }));
+  assert.deepEqual(rows, [
+    { service: 'cart', load: 1, callsPerSecond: 100 },
+    { service: 'shop', load: 2, callsPerSecond: 1000 },
+  ]);
+  members.hear('shop', beat('one', { calls: 1000 }), 11_500);
+  const standings = members.list(11_500).map(({ service, standing }) => [service, standing]);
+  assert.deepEqual(standings, [
+    ['cart', 'lost'],
+    ['shop', 'ready'],
+  ]);
+  assert.equal(members.lost, 1);
+});
+
+test('the calls of a process under the id of another one are counted anew', () => {
+  const members = new Members(2000, 10_000);
+  members.hear('shop', beat('one', { calls: 0 }), 0);
+  members.hear('shop', beat('one', { calls: 5000 }), 1000);
+  members.hear('shop', beat('one', { calls: 10, started: started + 2000 }), 2000);
+  assert.equal(members.list(2000)[0]?.callsPerSecond, undefined);
+  members.hear('shop', beat('one', { calls: 40, started: started + 2000 }), 3000);
+  assert.equal(members.list(3000)[0]?.callsPerSecond, 30);
 });
 
 test('nobody is silent while NATS is away', () => {

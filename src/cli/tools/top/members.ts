@@ -12,6 +12,11 @@ export interface Member extends Heartbeat {
   readonly callsPerSecond: number | undefined;
 }
 
+/** What tells a member from all others: a process has one id for all services that it is a member of. */
+function keyOf(service: string, { id }: Heartbeat): string {
+  return `${service} ${id}`;
+}
+
 interface Heard {
   readonly service: string;
   readonly heartbeat: Heartbeat;
@@ -31,6 +36,7 @@ const shownMs = 60_000;
 export class Members {
   readonly #silentMs: number;
   readonly #lostMs: number;
+  /** By {@link keyOf}, as those that were lost. */
   readonly #heard = new Map<string, Heard>();
   readonly #lost = new Set<string>();
   /** While NATS is away nobody can be heard. */
@@ -46,13 +52,19 @@ export class Members {
   hear(service: string, heartbeat: Heartbeat, now: number): void {
     const at = now - this.#away(now);
     const { calls } = heartbeat;
-    let { from = { at, calls }, callsPerSecond } = this.#heard.get(heartbeat.id) ?? {};
+    const key = keyOf(service, heartbeat);
+    const before = this.#heard.get(key);
+    // Another process under the same id counts anew.
+    const isSame = before?.heartbeat.started === heartbeat.started && calls >= before.from.calls;
+    let { from, callsPerSecond } = isSame
+      ? before
+      : { from: { at, calls }, callsPerSecond: undefined };
     if (at - from.at >= countedMs) {
       callsPerSecond = ((calls - from.calls) * 1000) / (at - from.at);
       from = { at, calls };
     }
-    this.#heard.set(heartbeat.id, { service, heartbeat, at, from, callsPerSecond });
-    this.#lost.delete(heartbeat.id);
+    this.#heard.set(key, { service, heartbeat, at, from, callsPerSecond });
+    this.#lost.delete(key);
   }
 
   /** NATS is not there, or is back. */
@@ -74,14 +86,14 @@ export class Members {
   list(now: number): Member[] {
     const time = now - this.#away(now);
     const members: Member[] = [];
-    for (const [id, { service, heartbeat, at, callsPerSecond }] of this.#heard) {
+    for (const [key, { service, heartbeat, at, callsPerSecond }] of this.#heard) {
       const silentMs = time - at;
       const isLate = silentMs > this.#silentMs;
       if (silentMs > shownMs || (isLate && heartbeat.state === 'draining')) {
-        this.#heard.delete(id);
+        this.#heard.delete(key);
         continue;
       }
-      if (silentMs > this.#lostMs) this.#lost.add(id);
+      if (silentMs > this.#lostMs) this.#lost.add(key);
       const standing = silentMs > this.#lostMs ? 'lost' : isLate ? 'silent' : heartbeat.state;
       members.push({ ...heartbeat, service, standing, silentMs, callsPerSecond });
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { clockMs } from '../../src/base/clock.ts';
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import { Rig, saidBy } from './bus/rig.ts';
 
@@ -28,7 +29,47 @@ async function running(rig: Rig) {
   return { scope, ended, aborting };
 }
 
+/** A call with a body of many parts, of which the first ones have come. */
+async function halfSent(rig: Rig) {
+  let parts = 0;
+  rig.bus.mayDeliver = (_, data) => {
+    if (Buffer.from(data).includes('"p":[')) parts++;
+    return true;
+  };
+  const scope = new RequestScope({ timeoutMs: 600_000 });
+  const ended = rig.execute(rig.call('k', { scope, text: 'x'.repeat(3_000_000) }));
+  while (parts === 0) await rig.turn();
+  return { scope, ended, parts: () => parts };
+}
+
+/** Nothing more of a body comes, nothing of it stays at the member, and it does not run. */
+async function assertDropped(rig: Rig, parts: () => number): Promise<void> {
+  const before = parts();
+  for (let i = 0; i < 50; i++) await rig.turn();
+  assert.equal(parts(), before);
+  assert.equal(rig.members[0]?.options.service.bodyMemory.stats().inUse, 0);
+  assert.deepEqual(rig.runs, []);
+  rig.handle = async (key) => key;
+  assert.equal(saidBy(await rig.until(rig.execute(rig.call('next')))), 'next');
+}
+
 describe('calls that nobody waits for any more', () => {
+  test('send no more of their bodies, and do not run', async (t) => {
+    const rig = await Rig.open(t);
+    const { scope, ended, parts } = await halfSent(rig);
+    scope.cancel();
+    assert.equal(saidBy(await rig.until(ended)), -32003);
+    await assertDropped(rig, parts);
+  });
+
+  test('send no more of their bodies when they are late: the memory of these is of others by then', async (t) => {
+    const rig = await Rig.open(t);
+    const { ended, parts } = await halfSent(rig);
+    rig.remotes[0]?.expire(clockMs() + 1_000_000);
+    assert.equal(saidBy(await rig.until(ended)), -32001);
+    await assertDropped(rig, parts);
+  });
+
   test('end at their member, though the server was away when their caller left', async (t) => {
     const rig = await Rig.open(t);
     const { scope, ended, aborting } = await running(rig);

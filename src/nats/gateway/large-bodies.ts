@@ -10,8 +10,6 @@ export interface LargeCall {
 
 /** What sends the messages of large bodies. */
 export interface LargeBodyChannel {
-  /** Changes whenever the session closes: what was sent of a body before is dropped by the member. */
-  readonly closings: number;
   /** @returns false: it has not left */
   sendPart(call: LargeCall, bytes: Uint8Array): boolean;
   sendLast(call: LargeCall, bytes: Uint8Array): void;
@@ -23,7 +21,9 @@ export interface LargeBodyChannel {
 export class LargeBodies {
   readonly #connection: NatsConnection;
   readonly #channel: LargeBodyChannel;
-  readonly #waiting: LargeCall[] = [];
+  #waiting: LargeCall[] = [];
+  /** The one that is being sent; undefined: none, or what is left of it is not sent. */
+  #current: LargeCall | undefined;
   #isSending = false;
   /** Bytes that have still to be sent. */
   bytes = 0;
@@ -39,32 +39,51 @@ export class LargeBodies {
     if (!this.#isSending) void this.#sendAll();
   }
 
-  /** The session has closed: nothing of what waits is sent. */
+  /**
+   * Nobody waits for these calls any more: what has not left does not leave. Their bodies may lie in memory that the next request
+   * gets.
+   */
+  drop(tickets: readonly number[]): void {
+    if (!this.#isSending) return;
+    const dropped = new Set(tickets);
+    this.#drop(({ call }) => dropped.has(call.ticket));
+  }
+
+  /** The session has closed, and the member drops what has come of a body; or nobody waits for any call. */
   dropAll(): void {
-    for (const { call, bytes } of this.#waiting.splice(0)) {
-      this.bytes -= bytes.byteLength;
-      this.#channel.onUnsent(call.ticket);
+    this.#drop(() => true);
+  }
+
+  #drop(isMeant: (large: LargeCall) => boolean): void {
+    if (this.#current !== undefined && isMeant(this.#current)) this.#current = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = waiting.filter((large) => !isMeant(large));
+    for (const large of waiting) {
+      if (!isMeant(large)) continue;
+      this.bytes -= large.bytes.byteLength;
+      this.#channel.onUnsent(large.call.ticket);
     }
   }
 
   async #sendAll(): Promise<void> {
     this.#isSending = true;
     for (let large = this.#waiting.shift(); large !== undefined; large = this.#waiting.shift()) {
+      this.#current = large;
       await this.#send(large);
       this.bytes -= large.bytes.byteLength;
     }
+    this.#current = undefined;
     this.#isSending = false;
   }
 
   async #send(large: LargeCall): Promise<void> {
-    const { closings } = this.#channel;
     const { bytes, call } = large;
     const { partBytes } = sizesFor(this.#connection.maxPayload);
     let at = 0;
     let unflushed = 0;
     for (; bytes.byteLength - at > partBytes; at += partBytes) {
       const isSent =
-        closings === this.#channel.closings &&
+        this.#current === large &&
         this.#channel.sendPart(large, bytes.subarray(at, at + partBytes));
       if (!isSent) return this.#channel.onUnsent(call.ticket);
       unflushed += partBytes;
@@ -73,7 +92,7 @@ export class LargeBodies {
       // Rejects where the connection is lost: the session is closed then.
       await this.#connection.flush().catch(() => {});
     }
-    if (closings === this.#channel.closings) this.#channel.sendLast(large, bytes.subarray(at));
+    if (this.#current === large) this.#channel.sendLast(large, bytes.subarray(at));
     else this.#channel.onUnsent(call.ticket);
   }
 }

@@ -43,7 +43,6 @@ export class MemberChannel implements LargeBodyChannel, AckChannel {
   /** Calls that never came to the member, of which the owner has still to be told. */
   readonly #returned: number[] = [];
   readonly #acks: AckSender;
-  closings = 0;
   #syncedAt = Number.NEGATIVE_INFINITY;
   /** Since when the server has said that nobody takes what is sent there, by `clockMs`; undefined: somebody does. */
   nobodySince: number | undefined;
@@ -113,7 +112,14 @@ export class MemberChannel implements LargeBodyChannel, AckChannel {
   /** Nobody waits for these calls any more. */
   cancel(tickets: readonly number[]): void {
     this.#acks.cancelled.add(tickets);
+    this.#large.drop(tickets);
     for (const ticket of tickets) this.parts.drop(ticket);
+  }
+
+  /** All that was sent has its answers. */
+  abandon(): void {
+    this.#large.dropAll();
+    this.parts.clear();
   }
 
   /** Tells the member what was cancelled or granted, at the end of this turn. */
@@ -130,7 +136,7 @@ export class MemberChannel implements LargeBodyChannel, AckChannel {
   /** What was on its way may be lost. */
   interrupt(): void {
     this.#session.interrupt();
-    this.#onClosed();
+    this.#large.dropAll();
   }
 
   /** Asks what has come. @param after milliseconds since it was asked last */
@@ -271,7 +277,7 @@ export class MemberChannel implements LargeBodyChannel, AckChannel {
   }
 
   #return(tickets: readonly number[]): void {
-    if (!this.#session.isOpen) this.#onClosed();
+    if (!this.#session.isOpen) this.#large.dropAll();
     this.#giveBack(tickets);
   }
 
@@ -288,12 +294,7 @@ export class MemberChannel implements LargeBodyChannel, AckChannel {
   /** Replies that did not come in their turn have closed the session. */
   #afterReplies(): void {
     if (this.#session.isOpen) return;
-    this.#onClosed();
-    this.sync();
-  }
-
-  #onClosed(): void {
-    this.closings++;
     this.#large.dropAll();
+    this.sync();
   }
 }

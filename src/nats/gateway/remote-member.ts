@@ -168,7 +168,7 @@ export class RemoteMember implements ChannelOwner {
   lose(reason: LossReason): void {
     this.#lose(reason, () => true);
     this.streams.lose(reason);
-    this.channel.parts.clear();
+    this.channel.abandon();
   }
 
   /** Ends calls whose member has not answered them at their deadlines. */
@@ -177,6 +177,7 @@ export class RemoteMember implements ChannelOwner {
     if (late.length === 0) return;
     this.channel.cancel(late);
     for (const ticket of late) this.#sent.expire(ticket, now);
+    this.channel.flush();
     this.#owner.onCapacity();
   }
 

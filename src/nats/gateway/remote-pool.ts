@@ -110,10 +110,10 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
 
   /** See {@link RemoteOwner}. */
   onUnstarted(groups: readonly CallGroup[]): void {
-    for (const group of groups) this.counters.requeued += group.waiting;
     const [gone, others] = [[] as CallGroup[], [] as CallGroup[]];
     for (const group of groups) (group.scope.cancelled ? gone : others).push(group);
     for (const group of gone) this.waiting.refuse(group, cancelled);
+    for (const group of others) this.counters.requeued += group.waiting;
     this.waiting.takeBack(others);
   }
 

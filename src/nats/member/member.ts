@@ -114,14 +114,14 @@ export class Member implements RemoteGatewayOwner {
     await this.options.connection.flush().catch(() => {});
   }
 
-  /** Listens no longer. What is here is cancelled. */
+  /** Listens no longer. What has not begun here is given back, what runs is aborted. */
   close(): void {
     clearInterval(this.#beating);
     this.#sweep.stop();
     this.#stopListening();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#documents?.unsubscribe();
-    for (const remote of this.#gateways.values()) remote.cancelAll();
+    for (const remote of this.#gateways.values()) remote.leave();
     this.#gateways.clear();
   }
 

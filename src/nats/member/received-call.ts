@@ -78,6 +78,11 @@ export class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamS
     this.scope.cancel();
   }
 
+  /** Its member ends: where it has not begun, another one is to run it. */
+  leave(): void {
+    this.scope.cancel();
+  }
+
   /** See {@link CallWatcher}. */
   onCallEnd(code: number, runUs: number): void {
     this.#code = code;

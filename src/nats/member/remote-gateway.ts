@@ -92,7 +92,11 @@ export class RemoteGateway implements ReceivedCallOwner {
       this.askForSync();
       return;
     }
-    for (const ticket of cancelled) this.#calls.get(ticket)?.cancel();
+    // The last one first: see #lastFirst.
+    for (const ticket of cancelled.toReversed()) {
+      this.#dropBody(ticket);
+      this.#calls.get(ticket)?.cancel();
+    }
     for (let at = 0; at + 3 <= granted.length; at += 3) {
       const received = this.#calls.get(granted[at] as number);
       received?.grant(granted[at + 1] as number, granted[at + 2] as number);
@@ -157,7 +161,13 @@ export class RemoteGateway implements ReceivedCallOwner {
   /** The gateway has gone: nobody waits for its calls. */
   cancelAll(): void {
     this.#dropBodies();
-    for (const received of this.#calls.values()) received.cancel();
+    for (const received of this.#lastFirst()) received.cancel();
+  }
+
+  /** The member ends: what runs is aborted, what has not begun is given back. */
+  leave(): void {
+    this.#dropBodies();
+    for (const received of this.#lastFirst()) received.leave();
   }
 
   askForSync(): void {
@@ -196,6 +206,11 @@ export class RemoteGateway implements ReceivedCallOwner {
     this.#admit(received, call);
     this.#calls.set(call.ticket, received);
     return received;
+  }
+
+  /** What follows a call must not begin when that one is ended. */
+  #lastFirst(): readonly ReceivedCall[] {
+    return [...this.#calls.values()].toReversed();
   }
 
   /** Says who calls: as the gateway says, or as this member's own hook does. */
@@ -247,9 +262,14 @@ export class RemoteGateway implements ReceivedCallOwner {
     return this.#owner.inFlight - this.#calls.size;
   }
 
+  /** The rest of it will not come. */
+  #dropBody(ticket: number): void {
+    this.#bodies.get(ticket)?.release();
+    this.#bodies.delete(ticket);
+  }
+
   #dropBodies(): void {
-    for (const body of this.#bodies.values()) body?.release();
-    this.#bodies.clear();
+    for (const ticket of this.#bodies.keys()) this.#dropBody(ticket);
   }
 
   #publish(text: string): boolean {

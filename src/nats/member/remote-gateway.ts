@@ -7,6 +7,7 @@ import { MemberSession } from '../session/member-session.ts';
 import type { Subjects } from '../subjects.ts';
 import { gapText, gotText, ReplyKind, syncedText, type WireReply } from '../wire/to-gateway.ts';
 import type { Acknowledgement, WireCall } from '../wire/to-member.ts';
+import { AckTimeout } from './ack-timeout.ts';
 import type { MemberOptions } from './member-options.ts';
 import { ReceivedCall, type ReceivedCallOwner } from './received-call.ts';
 import { ReplySender } from './reply-sender.ts';
@@ -14,7 +15,7 @@ import { ReplySender } from './reply-sender.ts';
 /** Bytes of frames after which the gateway is told at once that they have come. */
 const tellBytes = 512 * 1024;
 
-/** A gateway that does not acknowledge replies for so long is asked to sync, milliseconds. */
+/** A gateway that acknowledges no reply for so long is asked to sync, milliseconds. */
 const unackedMs = 1000;
 
 /** What a gateway's side needs of its member. */
@@ -46,8 +47,7 @@ export class RemoteGateway implements ReceivedCallOwner {
   /** Large bodies of which parts have come; undefined: there was no room. */
   readonly #bodies = new Map<number, RequestBody | undefined>();
   #untold = 0;
-  /** When the gateway was found to owe an acknowledgement, by `clockMs`. */
-  #unackedSince: number | undefined;
+  readonly #ackTimeout = new AckTimeout(unackedMs);
 
   constructor(gateway: string, request: SyncRequest, owner: RemoteGatewayOwner) {
     const { connection, id, retention } = owner.options;
@@ -177,15 +177,7 @@ export class RemoteGateway implements ReceivedCallOwner {
   /** @returns whether there is something to look at */
   look(now: number): boolean {
     if (this.#replies.told < this.#session.got) this.#tell();
-    if (this.#session.isAcked) {
-      this.#unackedSince = undefined;
-    } else {
-      this.#unackedSince ??= now;
-      if (now - this.#unackedSince > unackedMs) {
-        this.#unackedSince = now;
-        this.askForSync();
-      }
-    }
+    if (this.#ackTimeout.isOver(this.#session.oldest, now)) this.askForSync();
     return !this.isDone;
   }
 

@@ -53,6 +53,11 @@ export class MemberSession<Payload> {
     return this.#keptBytes;
   }
 
+  /** The number of the oldest message that the gateway may not have; undefined: it has all. */
+  get oldest(): number | undefined {
+    return this.#kept[0]?.n;
+  }
+
   get isAcked(): boolean {
     return this.#kept.length === 0;
   }

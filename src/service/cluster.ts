@@ -56,6 +56,7 @@ export class Cluster {
   readonly #options: ClusterOptions;
   readonly #executors = new WeakMap<Procedure, Executor>();
   #connecting: Promise<NatsConnection> | undefined;
+  readonly #leaving = new AbortController();
   #connection: NatsConnection | undefined;
   #gateways: Gateway[] = [];
   #procedures: ReadonlyMap<string, Procedure> = new Map();
@@ -149,6 +150,8 @@ export class Cluster {
 
   /** Finishes the calls that are with members for `graceMs` at most, and closes the connection. */
   async close(graceMs: number): Promise<void> {
+    // A server that has not answered yet is not waited for.
+    this.#leaving.abort();
     const connection = await this.#connecting?.catch(() => undefined);
     await Promise.all(this.#gateways.map((gateway) => gateway.close(graceMs)));
     await connection?.close();
@@ -169,6 +172,7 @@ export class Cluster {
         name: `tandem ${natsRole} ${service.join(' ')}`,
       },
       natsLog(log),
+      this.#leaving.signal,
     );
     this.#connection = connection;
     if (this.isGateway) await this.#openGateways(connection);

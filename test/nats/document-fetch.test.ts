@@ -77,6 +77,16 @@ describe('the document of a contract', () => {
     assert.deepEqual(world.bus.failures, []);
   });
 
+  test('an empty part is not asked for again at once', async () => {
+    const world = new World();
+    const { reply } = await world.next();
+    world.member.publish(reply, '', { headers: [['Tandem-Total', '700']] });
+    for (let i = 0; i < 10; i++) await world.turn();
+    assert.deepEqual(world.asked, []);
+    world.lookLater();
+    assert.equal((await world.next()).reply, reply);
+  });
+
   test('one that is no document is fetched anew', async () => {
     const world = new World();
     const document = documentOf();

@@ -27,11 +27,13 @@ async function loadClient(): Promise<typeof Client> {
 /**
  * Connects, waiting for a server that is not up yet.
  *
- * @throws StartupError one line that says what is wrong: the options, no server, its refusal
+ * @param signal its abort ends the waiting
+ * @throws StartupError one line that says what is wrong: the options, no server, its refusal; that nobody waits any more
  */
 export async function connectNats(
   options: LoginOptions,
   events: NatsEvents,
+  signal?: AbortSignal,
 ): Promise<NatsConnection> {
   const login = toLogin(options);
   const client = await loadClient();
@@ -56,9 +58,18 @@ export async function connectNats(
   };
   const hosts = login.hosts.join(', ');
   const until = clockMs() + options.startTimeoutMs;
+  const leaving = new Promise<undefined>((resolve) => {
+    signal?.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
   for (;;) {
+    if (signal?.aborted === true) throw new StartupError(`nats: nobody waits for ${hosts}`);
     try {
-      const connected = await client.connect(given);
+      const connecting = client.connect(given);
+      const connected = await Promise.race([connecting, leaving]);
+      if (connected === undefined) {
+        closeLate(connecting);
+        continue;
+      }
       await assertPayload(connected);
       return new ClientConnection(client, connected, events);
     } catch (error) {
@@ -67,8 +78,18 @@ export async function connectNats(
       if (hopeless !== undefined) throw hopeless;
       if (clockMs() >= until) throw noAnswer(error, hosts, options.startTimeoutMs);
     }
-    await delay(100);
+    await Promise.race([delay(100), leaving]);
   }
+}
+
+/** A connection that comes when nobody waits for it any more. */
+function closeLate(connecting: Promise<Client.NatsConnection>): void {
+  connecting.then(
+    (connected) => void connected.close(),
+    () => {
+      // It has not come.
+    },
+  );
 }
 
 async function assertPayload(connected: Client.NatsConnection): Promise<void> {

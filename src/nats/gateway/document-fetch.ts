@@ -59,6 +59,8 @@ export class DocumentFetch {
   #onPart(message: NatsMessage): void {
     const total = Number(message.header('Tandem-Total'));
     if (message.status !== 0 || !(total > 0 && total <= longest)) return;
+    // Asked again at once, who has nothing would have nothing again.
+    if (message.data.byteLength === 0) return;
     if (message.subject !== `${this.#inbox}.${this.#from}`) return;
     this.#parts.push(new Uint8Array(message.data));
     this.#from += message.data.byteLength;

@@ -14,6 +14,7 @@ import { type ContractOf, createClient, hasCode, settle } from '../../src/client
 import { createCaller, RpcApp } from '../../src/index.ts';
 import { temporaryFolder } from '../codegen/compile.ts';
 import { moduleUrl } from '../files.ts';
+import { patience } from '../patience.ts';
 
 const secret = 'a secret of this test';
 const account = { name: 'ada', password: 'correct horse' };
@@ -126,6 +127,7 @@ describe('examples/media over HTTP', () => {
       workers: 1,
       spareWorkers: 0,
       logLevel: 'error',
+      ...patience,
       authenticate,
     });
     t.after(() => app.close());

@@ -135,6 +135,7 @@ describe('importing', () => {
         modules: [${JSON.stringify(fixture('procedures.ts'))}],
         workers: 1,
         spareWorkers: 0,
+        ...${JSON.stringify(patience)},
       });
       if (!(await dispatcher.dispatchText('{"method":"out.thread","id":1}')).includes('result')) throw 1;
     `;

@@ -18,6 +18,7 @@ import { promisify } from 'node:util';
 import { installPacked } from '../cli/packed.ts';
 import { userEnvironment } from '../compiled.ts';
 import { root } from '../files.ts';
+import { patience } from '../patience.ts';
 
 /** A module of procedures whose schemas need what it registers with its own TypeBox. */
 const body = `
@@ -75,7 +76,8 @@ const programs: Readonly<Record<string, { readonly file: string; readonly text: 
   'modules, loaded in the front end and in workers': {
     file: 'main.mjs',
     text: `import { Dispatcher } from 'tandem-rpc';
-      const dispatcher = new Dispatcher({ modules: ['./procedures.mjs'], workers: 1 });
+      const options = ${JSON.stringify(patience)};
+      const dispatcher = new Dispatcher({ modules: ['./procedures.mjs'], workers: 1, ...options });
       const methods = ['inline', 'pooled'];
       const call = (request) => dispatcher.dispatch(request);
       ${ask}

@@ -31,7 +31,7 @@ export const fuzzers: Readonly<Record<string, Kind>> = {
   frames: { start: () => FrameFuzzer.start(), round: 150 },
   schemas: { start: () => SchemaFuzzer.start(), round: 1000 },
   'schema-work': { start: async () => new SchemaWorkFuzzer(), round: 300 },
-  'tool-schemas': { start: async () => new ToolSchemaFuzzer(), round: 100 },
+  'tool-schemas': { start: async () => new ToolSchemaFuzzer(), round: 25 },
   'pooled-schemas': { start: () => PooledSchemaFuzzer.start(), round: 3 },
   pool: { start: () => PoolFuzzer.start(), round: 3 },
 };

@@ -18,6 +18,13 @@ export class SoakSocket {
   /** What may not be, each in a line. */
   readonly #violations: string[];
   #asked = 0;
+  /**
+   * Refusals that do not say for which message: there was no memory for it, so nobody has read its id. When all other messages have
+   * their answers, the refusals are for those that are left. Nothing is sent until then.
+   */
+  #refusals: StreamMessage[] = [];
+  #settled: Promise<void> = Promise.resolve();
+  #onSettled = (): void => {};
 
   private constructor(socket: WebSocket, violations: string[]) {
     this.#socket = socket;
@@ -106,11 +113,12 @@ export class SoakSocket {
     this.#socket.terminate();
   }
 
-  #ask(
+  async #ask(
     request: object,
     id: unknown,
     onAnswer: (message: StreamMessage) => void = () => {},
   ): Promise<StreamMessage> {
+    while (this.#refusals.length > 0) await orHang('answers beside a refusal', this.#settled);
     const answer = new Promise<StreamMessage>((resolve) => {
       this.#answers.set(id, (message) => {
         onAnswer(message);
@@ -124,11 +132,9 @@ export class SoakSocket {
   #take(message: StreamMessage): void {
     const { id, method, params } = message;
     if (method === undefined) {
-      const answer = this.#answers.get(id);
-      this.#answers.delete(id);
-      if (answer === undefined)
-        this.#violations.push(`nobody asked for an answer to ${String(id)}`);
-      answer?.(message);
+      if (id === null && message.error?.code === -32_000) this.#refuse(message);
+      else this.#answer(id, message);
+      this.#settleRefusals();
       return;
     }
     const stream = this.#streams.get(params?.subscription);
@@ -144,5 +150,31 @@ export class SoakSocket {
       stream.reader.value(params?.result);
     }
     stream.onChange();
+  }
+
+  #answer(id: unknown, message: StreamMessage): void {
+    const answer = this.#answers.get(id);
+    this.#answers.delete(id);
+    if (answer === undefined) this.#violations.push(`nobody asked for an answer to ${String(id)}`);
+    answer?.(message);
+  }
+
+  #refuse(message: StreamMessage): void {
+    if (this.#refusals.length === 0) {
+      this.#settled = new Promise((resolve) => {
+        this.#onSettled = resolve;
+      });
+    }
+    this.#refusals.push(message);
+  }
+
+  #settleRefusals(): void {
+    if (this.#refusals.length === 0 || this.#answers.size > this.#refusals.length) return;
+    const refusals = this.#refusals;
+    this.#refusals = [];
+    const refused = [...this.#answers.keys()];
+    for (const [at, message] of refusals.entries())
+      this.#answer(refused[at], { ...message, id: refused[at] });
+    this.#onSettled();
   }
 }

@@ -178,7 +178,7 @@ const runner = [
   // Three times as many files as there are cores: the tests start threads and processes, and wait for them.
   `--test-concurrency=${availableParallelism() * 3}`,
   // For each test and each file: what hangs must fail instead of blocking CI, and a long file on a busy machine must not.
-  `--test-timeout=${files.some(isLong) ? 1_800_000 : 600_000}`,
+  `--test-timeout=${files.some(isLong) ? 1_800_000 : 900_000}`,
 ];
 
 /** What scripts/count-cpu.ts writes of a file: its path, and its figures in the order of `figures`. */

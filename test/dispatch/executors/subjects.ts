@@ -60,7 +60,7 @@ const nothing = (): void => {};
 
 export const pool = poolSubject('pool', undefined, { mixes: 12, closes: 2 });
 /** The workers of a group are a pool of their own, which tells of its calls under the group's place. */
-export const group = poolSubject('group', 'heavy', { mixes: 60, closes: 10 });
+export const group = poolSubject('group', 'heavy', { mixes: 15, closes: 4 });
 
 function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['cases']): Subject {
   return {

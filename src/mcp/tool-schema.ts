@@ -95,6 +95,8 @@ class Converter {
     if (typeof $ref === 'string') return this.#reference($ref, schema);
     // Of a client's own protocol: it would have to send the value of the member in a header, too.
     delete rest['x-mcp-header'];
+    // What is told may allow more than the schema. The `not` of such a part would allow less, so it is left out.
+    if (isObject(rest.not) && this.#isWidened(rest.not)) delete rest.not;
     if (typeof rest.pattern === 'string' && !isUnicodePattern(rest.pattern)) delete rest.pattern;
     if (this.#side === 'output' && typeof rest.minLength === 'number') {
       // Clients count characters, and this package their UTF-16 units: a text of n units has half as many at least.
@@ -108,6 +110,22 @@ class Converter {
       converted.prefixItems = items.map((item) => (isObject(item) ? this.#convert(item) : item));
     }
     return converted;
+  }
+
+  /** Whether some client allows more by what `#body` tells of a schema, or of any part of it, than the schema does. */
+  #isWidened(schema: JsonSchema, seen = new Set<JsonSchema>()): boolean {
+    if (seen.has(schema)) return false;
+    seen.add(schema);
+    const { $ref, items, pattern, minLength } = schema;
+    if (Array.isArray(items) && items.length > 0) return true;
+    if (typeof pattern === 'string' && !isUnicodePattern(pattern)) return true;
+    if (this.#side === 'output' && typeof minLength === 'number') return true;
+    const target = typeof $ref === 'string' ? this.#named.get(refId($ref)) : undefined;
+    let isWidened = target !== undefined && this.#isWidened(target, seen);
+    forEachPlain(schema, (child) => {
+      isWidened ||= this.#isWidened(child, seen);
+    });
+    return isWidened;
   }
 }
 

@@ -140,6 +140,24 @@ describe('tools', () => {
     });
   });
 
+  test('say nothing of what may not be, where one of the dialects would take more for it', async () => {
+    const router = new Router();
+    const flags = Type.Tuple([Type.Literal('+'), Type.Literal('+')], { $id: 'Flags' });
+    const params = {
+      direct: Type.Not(Type.Array(flags)),
+      named: Type.Object({ flags: Type.Optional(flags), other: Type.Not(Type.Ref(flags)) }),
+      exact: Type.Not(Type.Number()),
+    };
+    router.rpc({ name: 'a', params, placement: 'inline' }, () => 1);
+    const [tool = assert.fail()] = await listed(router);
+    const { properties } = tool.inputSchema as {
+      properties: Record<string, { properties?: object }>;
+    };
+    assert.deepEqual(properties.direct, {});
+    assert.deepEqual((properties.named?.properties as Record<string, object>).other, {});
+    assert.deepEqual(properties.exact, { not: { type: 'number' } });
+  });
+
   test('take no other members, unless the schema says so', async () => {
     const router = new Router();
     const open = Type.Object({ a: Type.Number() }, { additionalProperties: true });

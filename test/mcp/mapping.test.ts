@@ -154,7 +154,10 @@ describe('tools', () => {
       properties: Record<string, { properties?: object }>;
     };
     assert.deepEqual(properties.direct, {});
-    assert.deepEqual((properties.named?.properties as Record<string, object>).other, {});
+    assert.deepEqual(
+      (properties.named?.properties as Record<string, object> | undefined)?.other,
+      {},
+    );
     assert.deepEqual(properties.exact, { not: { type: 'number' } });
   });
 

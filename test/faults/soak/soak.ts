@@ -328,9 +328,14 @@ class Soak {
     const answers = [...held, ...behind].map((one) =>
       this.#caller.send([one], () => closing, isOk),
     );
-    while ((await server.pool()).queued < behind.length) await pause(5);
+    let isOver = false;
+    const all = Promise.all(answers).finally(() => {
+      isOver = true;
+    });
+    while (!isOver && (await server.pool()).queued < behind.length) await pause(5);
+    if (isOver) this.#tally.violations.push('close: the calls that hold the workers have ended');
     await server.tell('open');
-    await Promise.all(answers);
+    await all;
     this.#tally.checkRuns((await server.tell('runs')) as number[]);
     await server.tell('close');
     this.#caller.end();

@@ -31,6 +31,8 @@ describeNats('tools of members, offered by a gateway', () => {
       modules: undefined,
       router: new Router(),
       nats: { servers: server.url, role: 'gateway' },
+      // What no member has any more stays known for as long as calls may wait, and for 30 s.
+      maxQueueMs: 5000,
     });
     await untilReady(`http://127.0.0.1:${stage.port}/rpc`);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ModuleFolder } from '../../modules/module-folder.ts';
-import { CompiledCli, logged, logOf, type Started } from './cli.ts';
+import { CompiledCli, isAlive, logged, logOf, type Started, until } from './cli.ts';
 import { call, where } from './load.ts';
 
 const cli = CompiledCli.suite();
@@ -123,6 +123,8 @@ describe('a reload that hangs', () => {
     edited.write(3);
     server.child.kill('SIGUSR2');
     await logged(server, /has taken over/);
+    // Until it has closed its listener, the old process may still take a connection.
+    await until(() => !isAlive(pid));
     assert.notEqual(await where(url), pid);
     assert.equal(await call(url, 'pooled'), 3);
   });

@@ -13,6 +13,7 @@ import { Dispatcher } from '../../src/service/dispatcher.ts';
 import { patience } from '../patience.ts';
 import { Bus } from './bus/bus.ts';
 import { saidBy } from './bus/rig.ts';
+import { quietEvents } from './quiet-events.ts';
 
 const longMs = 600_000;
 
@@ -26,7 +27,6 @@ class World {
     this.#t = t;
     const deadlines = new DeadlineSweep();
     const limits = { timeoutMs: longMs, maxStreamMs: 0, maxStreams: 100 };
-    const nothing = (): void => {};
     this.gateway = new Gateway(
       {
         connection: this.bus.connect(),
@@ -46,13 +46,7 @@ class World {
         streams: new OpenStreams(limits, deadlines, { open: 0 }, undefined),
       },
       undefined,
-      {
-        memberJoined: nothing,
-        memberSilent: nothing,
-        memberBack: nothing,
-        memberGone: nothing,
-        contractsDiffer: nothing,
-      },
+      quietEvents,
     );
     t.after(async () => {
       await this.gateway.close(0);

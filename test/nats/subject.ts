@@ -14,11 +14,10 @@ import { fixture } from '../files.ts';
 import router from '../fixtures/executors/procedures.ts';
 import { patience } from '../patience.ts';
 import { natsOptions, RecordedEvents } from './connected.ts';
+import { quietEvents } from './quiet-events.ts';
 import type { NatsServer } from './server.ts';
 
 const timeoutMs = 600_000;
-
-const nothing = (): void => {};
 
 /** A gateway's executor, with one member in the same process, over a real server. */
 export function natsSubject(server: () => NatsServer): Subject {
@@ -87,13 +86,7 @@ export function natsSubject(server: () => NatsServer): Subject {
           streams,
         },
         observer,
-        {
-          memberJoined: nothing,
-          memberSilent: nothing,
-          memberBack: nothing,
-          memberGone: nothing,
-          contractsDiffer: nothing,
-        },
+        quietEvents,
       );
       await new Promise<void>((resolve) => {
         gateway.onProcedures = resolve;

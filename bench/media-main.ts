@@ -189,7 +189,7 @@ const at = (times: readonly number[], share: number): number =>
 async function main(): Promise<void> {
   const data = Buffer.from(await grainyPhoto(2500)).toString('base64');
   const readings = new Map<string, Reading[]>(subjects.map(({ name }) => [name, []]));
-  const copy = compileTree(fileURLToPath(new URL('..', import.meta.url)));
+  const copy = await compileTree(fileURLToPath(new URL('..', import.meta.url)));
   try {
     for (let round = 0; round < rounds; round++)
       for (const subject of subjects)

@@ -3,7 +3,7 @@
  * (fixtures, templates, package.json) are copied beside the JavaScript. Code in the folder needs no tsx, which costs
  * about a second of CPU for each worker thread and each process.
  */
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -11,13 +11,14 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
-import { copyConsole } from './copy-console.ts';
+import { prefixOf, removeForgotten } from './forgotten-copies.ts';
 import { joinModules } from './join-modules.ts';
+import { keptConsole } from './kept-console.ts';
 
 /** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
 const buildFolder = '.build';
@@ -32,16 +33,17 @@ const broken = 'test/fixtures/broken';
  * @returns the folder of the copy, which has the same names as `root` in it. The caller removes it
  * @throws Error with the compiler's message for a syntax error. `npm run typecheck` checks the types
  */
-export function compileTree(root: string, keepsCode = false): string {
+export async function compileTree(root: string, keepsCode = false): Promise<string> {
   const builds = join(root, buildFolder);
   mkdirSync(builds, { recursive: true });
   removeForgotten(builds);
-  const copy = mkdtempSync(join(builds, 'test-'));
+  const copy = mkdtempSync(join(builds, prefixOf(process.pid)));
   try {
-    compile(root, copy);
-    bundleTypeBox(root, copy);
-    joinModules(copy, keepsCode);
-    copyConsole(root, builds, join(copy, 'dist/console'));
+    const [page] = await Promise.all([
+      keptConsole(root, builds),
+      compileSources(root, copy, keepsCode),
+    ]);
+    cpSync(page, join(copy, 'dist/console'), { recursive: true });
   } catch (error) {
     rmSync(copy, { recursive: true });
     throw error;
@@ -60,7 +62,13 @@ export function compileTree(root: string, keepsCode = false): string {
   return copy;
 }
 
-function compile(root: string, copy: string): void {
+async function compileSources(root: string, copy: string, keepsCode: boolean): Promise<void> {
+  await compile(root, copy);
+  bundleTypeBox(root, copy);
+  joinModules(copy, keepsCode);
+}
+
+async function compile(root: string, copy: string): Promise<void> {
   const config = join(copy, 'tsconfig.json');
   const compilerOptions = {
     noEmit: false,
@@ -83,11 +91,11 @@ function compile(root: string, copy: string): void {
     }),
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', config], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`tsc: ${stdout}${stderr}`);
+  await promisify(execFile)(process.execPath, [tsc, '-p', config], { cwd: root }).catch(
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => {
+      throw new Error(`tsc: ${stdout}${stderr}`);
+    },
+  );
   for (const name of readdirSync(copy, { recursive: true, encoding: 'utf8' })) {
     if (name.endsWith('.js')) renameModules(join(copy, name));
   }
@@ -131,13 +139,4 @@ function renameModules(file: string): void {
   const text = readFileSync(file, 'utf8');
   const renamed = text.replace(moduleUrl, '$1.js$2$3');
   if (renamed !== text) writeFileSync(file, renamed);
-}
-
-/** Removes the copies of runs that were killed: copies older than an hour, since no run takes so long. */
-function removeForgotten(builds: string): void {
-  for (const name of readdirSync(builds)) {
-    const path = join(builds, name);
-    const { mtimeMs } = statSync(path);
-    if (Date.now() - mtimeMs > 3_600_000) rmSync(path, { recursive: true, force: true });
-  }
 }

@@ -11,6 +11,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 
 /** Names that the script uses in place of what only a module has. No name of this repository begins with a dollar. */
 export const given = { 'import.meta.url': '$ownUrl', 'import.meta.resolve': '$resolveUrl' };
@@ -27,7 +28,8 @@ export function writeWithCode(file: string, module: string): void {
   writeFileSync(script, text);
   writeFileSync(code, '');
   writeFileSync(file, moduleText(file, script, code, exported));
-  const keep = `import { script } from ${JSON.stringify(file)};
+  // By its URL: a path may hold signs that mean something else in an import.
+  const keep = `import { script } from ${JSON.stringify(pathToFileURL(file).href)};
 import { writeFileSync } from 'node:fs';
 writeFileSync(${JSON.stringify(code)}, script.createCachedData());`;
   const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', keep], {

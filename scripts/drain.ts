@@ -1,36 +1,42 @@
 /**
- * `npm run soak:drain -- --rounds 200 --replacements 20 --kills 20 --processes 2 [--minutes 30]`: SIGTERMs under load,
- * each to a server of its own, as many as come in so many minutes; then rolling replacements (SIGUSR2) of one server under load; then kills of the only
- * process of a server. Compares the calls that handlers accepted with the answers that callers got. Counts connections
- * that were reset before the server accepted them. Measures the time until a killed process is back. Exits with 1 if an
- * accepted call was lost.
+ * SIGTERMs under load, each to a server of its own; then rolling replacements (SIGUSR2) of one server under load; then kills of
+ * the only process of a server. Compares the calls that handlers accepted with the answers that callers got. Counts connections
+ * that were reset before the server accepted them. Measures the time until a killed process is back. Exits with 1 if an accepted
+ * call was lost.
  */
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import { compiledTree } from '../test/compiled.ts';
 import { CompiledCli } from '../test/supervisor/processes/cli.ts';
 import { drainRound, emptyReport } from '../test/supervisor/processes/drain.ts';
 import { recoveryTimes } from '../test/supervisor/processes/recovery.ts';
 import { replacementRounds } from '../test/supervisor/processes/replacements.ts';
+import { readArguments, readCount, readNumber } from './arguments.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '200' },
-    replacements: { type: 'string', default: '20' },
-    kills: { type: 'string', default: '20' },
-    processes: { type: 'string', default: '2' },
-    minutes: { type: 'string', default: 'Infinity' },
-  },
+const usage = `npm run soak:drain -- [options]
+
+  --rounds 200        SIGTERMs
+  --minutes N         no further SIGTERM is begun after so many minutes
+  --replacements 20   rolling replacements
+  --kills 20          kills of a server's only process
+  --processes 2       processes of each server`;
+
+const values = readArguments(usage, {
+  rounds: { type: 'string', default: '200' },
+  replacements: { type: 'string', default: '20' },
+  kills: { type: 'string', default: '20' },
+  processes: { type: 'string', default: '2' },
+  minutes: { type: 'string', default: 'Infinity' },
 });
-const { processes } = values;
-const rounds = Number(values.rounds);
-const replacements = Number(values.replacements);
-const kills = Number(values.kills);
-const cli = new CompiledCli();
+const processes = String(readCount('processes', values.processes, 1));
+const rounds = readCount('rounds', values.rounds);
+const replacements = readCount('replacements', values.replacements);
+const kills = readCount('kills', values.kills);
+const cli = new CompiledCli(await compiledTree());
 const args = ['--port', '0', '--processes', processes];
 
 try {
   const report = emptyReport();
-  const until = performance.now() + Number(values.minutes) * 60_000;
+  const until = performance.now() + readNumber('minutes', values.minutes) * 60_000;
   let round = 0;
   for (; round < rounds && performance.now() < until; round++) {
     // The delay varies, so that the signal meets a cold and a warm server, and connections in any state.

@@ -2,18 +2,18 @@
  * Before `npm start` and `npm run dev`: builds the page of the console where these sources have none yet. Where that can't
  * be, the service starts without it.
  */
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../src/base/message-of.ts';
-import { copyConsole } from './copy-console.ts';
+import { keptConsole } from './kept-console.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const to = join(root, 'dist/console');
 try {
   const onBuild = (): void => console.log('building the console, once for these sources');
   rmSync(to, { recursive: true, force: true });
-  copyConsole(root, join(root, '.build'), to, onBuild);
+  cpSync(await keptConsole(root, join(root, '.build'), onBuild), to, { recursive: true });
 } catch (error) {
   console.log(`the console could not be built, so there is none: ${messageOf(error)}`);
 }

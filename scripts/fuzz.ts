@@ -1,26 +1,25 @@
 /**
- * `npm run fuzz -- --minutes 5 [--only bodies|http|mcp|nats|frames|schemas|schema-work|tool-schemas|pooled-schemas|pool]
- * [--seed N [--path P]]`: throws hostile data at the service until the time is over, each kind in turn. A kind that needs
- * what this machine lacks is left out, unless it is asked for. Prints how many cases ran. Exits with 1 at the first case
- * that fails, and prints its seed, its path and the shrunk case. The seed and the path repeat the case.
+ * Throws hostile data at the service until the time is over, each kind in turn. A kind that needs what this machine lacks is left
+ * out, unless it is asked for. Prints how many cases ran. Exits with 1 at the first case that fails, and prints its seed, its path
+ * and the shrunk case. The seed and the path repeat the case.
  */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { messageOf } from '../src/base/message-of.ts';
 import { fuzzers } from '../test/hostile/fuzz/fuzzers.ts';
+import { fail, readArguments } from './arguments.ts';
 
-function fail(message: string): never {
-  console.error(message);
-  process.exit(1);
-}
+const usage = `npm run fuzz -- [options]
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '1' },
-    only: { type: 'string' },
-    seed: { type: 'string' },
-    path: { type: 'string' },
-  },
+  --minutes 1      for how long
+  --only bodies    kinds, separated by commas: ${Object.keys(fuzzers).join(', ')}
+  --seed N         of the first case
+  --path P         repeats one case, with --seed and --only`;
+
+const values = readArguments(usage, {
+  minutes: { type: 'string', default: '1' },
+  only: { type: 'string' },
+  seed: { type: 'string' },
+  path: { type: 'string' },
 });
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) fail(`--minutes is a number above 0, not ${values.minutes}`);

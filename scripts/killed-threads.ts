@@ -1,17 +1,24 @@
 /**
- * `npm run soak:threads -- --kills 600`: what a killed thread leaves behind, in plain Node and in the service, with and without load, and
+ * What a killed thread leaves behind, in plain Node and in the service, with and without load, and
  * with fewer arenas of malloc: KB of resident memory and of the main thread's heap for each, with 95% intervals.
  */
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
 import { mallocSettings } from '../src/supervisor/malloc-settings.ts';
-import { Compiled } from '../test/compiled.ts';
+import { Compiled, compiledTree } from '../test/compiled.ts';
 import { trendOf } from '../test/faults/memory-trend.ts';
 import type { Reading } from '../test/fixtures/faults/killed-threads.ts';
+import { fail, readArguments, readCount } from './arguments.ts';
 
-const { values } = parseArgs({
-  options: { kills: { type: 'string', default: '600' }, only: { type: 'string' } },
+const usage = `npm run soak:threads -- [options]
+
+  --kills 600      threads that are killed in each run
+  --only service   a subject: node, service, service under load; by default all`;
+
+const values = readArguments(usage, {
+  kills: { type: 'string', default: '600' },
+  only: { type: 'string' },
 });
+const kills = String(readCount('kills', values.kills, 1));
 const oneArena = { ...mallocSettings, MALLOC_ARENA_MAX: '1' };
 const runs: readonly (readonly [
   subject: string,
@@ -24,17 +31,17 @@ const runs: readonly (readonly [
   ['service under load', '', mallocSettings],
   ['service under load', 'one arena of malloc', oneArena],
 ];
-const compiled = new Compiled();
+const { only } = values;
+if (only !== undefined && !runs.some(([subject]) => subject === only)) {
+  fail(`--only is node, service or service under load, not ${only}`);
+}
+const compiled = new Compiled(await compiledTree());
 
 async function readingsOf(
   subject: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Reading[]> {
-  const child = compiled.start(
-    'test/fixtures/faults/killed-threads.ts',
-    [subject, values.kills],
-    env,
-  );
+  const child = compiled.start('test/fixtures/faults/killed-threads.ts', [subject, kills], env);
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
@@ -52,11 +59,11 @@ function slopeOf(readings: readonly Reading[], of: (reading: Reading) => number)
 }
 
 try {
-  console.log(`${values.kills} kills each\n`);
+  console.log(`${kills} kills each\n`);
   console.log('| | RSS first, half, last, MB | RSS, KB a kill | heap, KB a kill |');
   console.log('|---|--:|--:|--:|');
   for (const [subject, how, env] of runs) {
-    if (values.only !== undefined && values.only !== subject) continue;
+    if (only !== undefined && only !== subject) continue;
     const readings = await readingsOf(subject, env);
     const at = [0, readings.length >> 1, readings.length - 1];
     const rss = at.map((i) => Math.round(readings[i]?.rssMb ?? 0)).join(', ');

@@ -1,36 +1,38 @@
 /**
- * `npm run soak -- --calls 200000 --hostile 1 [--minutes 60] [--reloads 12] [--bursts 50] [--clock-steps 16 | --no-clock]`: calls over
- * HTTP against a server process. Some per cent of the calls are hostile. Beside them come uploads that are large, held or
- * given up, reloads of bad edits, and steps of the server's clock. Counts every answer and every execution, and prints a
- * table at the end. FAULT_SEED repeats a run. Exits with 1 if an answer was lost or went to another caller, if a call ran
- * twice, or if memory, threads or descriptors grew.
- *
- * `npm run soak -- --nats`: each fault of a cluster over NATS in its turn (test/nats/soak), counted and printed in the same way.
+ * Calls over HTTP against a server process. Some per cent of the calls are hostile. Beside them come uploads that are large,
+ * held or given up, streams, reloads of bad edits, and steps of the server's clock. Counts every answer and every execution, and
+ * prints a table at the end. Exits with 1 if an answer was lost or went to another caller, if a call ran twice, or if memory,
+ * threads or descriptors grew.
  */
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { findFaketime } from '../test/faults/soak/clock.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
 import { runNatsSoak } from '../test/nats/soak/run.ts';
+import { fail, readArguments, readCount, readNumber } from './arguments.ts';
 
-function fail(message: string): never {
-  console.error(message);
-  process.exit(1);
-}
+const usage = `npm run soak -- [options]; FAULT_SEED=N repeats a run
 
-const { values } = parseArgs({
-  allowNegative: true,
-  options: {
-    calls: { type: 'string', default: '200000' },
-    hostile: { type: 'string', default: '1' },
-    minutes: { type: 'string', default: '0' },
-    reloads: { type: 'string', default: '12' },
-    bursts: { type: 'string', default: '50' },
-    clock: { type: 'boolean', default: true },
-    'clock-steps': { type: 'string', default: '16' },
-    nats: { type: 'boolean', default: false },
-  },
+  --calls 200000     calls in all
+  --hostile 1        per cent of them that are hostile
+  --minutes 0        the calls are spread over so many minutes at least
+  --reloads 12       each behind a bad edit that must be refused
+  --bursts 50        bursts of large bodies
+  --clock-steps 16   steps of the server's clock, which need libfaketime
+  --no-clock         leaves the clock alone
+  --nats             each fault of a cluster over NATS in its turn, in place of all that
+
+Ctrl-C ends the load early and counts what was sent.`;
+
+const values = readArguments(usage, {
+  calls: { type: 'string', default: '200000' },
+  hostile: { type: 'string', default: '1' },
+  minutes: { type: 'string', default: '0' },
+  reloads: { type: 'string', default: '12' },
+  bursts: { type: 'string', default: '50' },
+  clock: { type: 'boolean', default: true },
+  'clock-steps': { type: 'string', default: '16' },
+  nats: { type: 'boolean', default: false },
 });
 if (values.nats) process.exit(await runNatsSoak());
 const library = findFaketime();
@@ -39,9 +41,10 @@ if (values.clock && library === undefined) {
     'steps of the clock need libfaketime: apt-get install -y faketime (--no-clock goes without them)',
   );
 }
-const steps = Number(values['clock-steps']);
+const steps = readCount('clock-steps', values['clock-steps']);
 /** Each run has another seed, unless FAULT_SEED gives one. */
 const seed = Number(process.env.FAULT_SEED ?? randomInt(2 ** 31));
+if (!Number.isSafeInteger(seed)) fail(`FAULT_SEED is an integer, not ${process.env.FAULT_SEED}`);
 console.error(`FAULT_SEED=${seed}${values.clock ? '' : ', the clock is left alone'}`);
 /** Ctrl-C ends the load early: what was sent is counted. A second one ends the soak. */
 const stopping = new AbortController();
@@ -49,11 +52,11 @@ process.once('SIGINT', () => stopping.abort());
 let shown = 0;
 const report = await soak({
   seed,
-  calls: Number(values.calls),
-  hostile: Number(values.hostile),
-  minutes: Number(values.minutes),
-  reloads: Number(values.reloads),
-  bursts: Number(values.bursts),
+  calls: readCount('calls', values.calls, 1),
+  hostile: readNumber('hostile', values.hostile),
+  minutes: readNumber('minutes', values.minutes),
+  reloads: readCount('reloads', values.reloads),
+  bursts: readCount('bursts', values.bursts),
   // Long enough for a busy machine. A bad edit may hang for so long while calls are served.
   startTimeoutMs: 30_000,
   clock: values.clock && library !== undefined ? { library, steps } : undefined,

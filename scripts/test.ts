@@ -134,15 +134,15 @@ const isMeasured = process.env.NODE_V8_COVERAGE !== undefined;
 /** Not for all runs: a process or a worker thread that reads the maps takes twice the time to start. */
 const sourceMaps = '--enable-source-maps';
 
-function compile(): string {
+async function compile(): Promise<string> {
   try {
-    return compileTree(root, !isMeasured && !flags.includes(sourceMaps));
+    return await compileTree(root, !isMeasured && !flags.includes(sourceMaps));
   } catch (error) {
     return fail(messageOf(error));
   }
 }
 
-const copy = compile();
+const copy = await compile();
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
 

@@ -5,16 +5,19 @@ import { join } from 'node:path';
 import { compileTree } from '../scripts/compile.ts';
 import { isCompiled, root, tree } from './files.ts';
 
-let copy: string | undefined;
+/** Names the copy of a compiled run for a process that it starts from the sources. */
+export const treeVariable = 'TEST_COMPILED_TREE';
+
+let copy: Promise<string> | undefined;
 
 /** The compiled copy of the repository: this run's own, or one that lasts as long as this process. */
-export function compiledTree(): string {
-  if (isCompiled) return tree;
-  if (copy === undefined) {
-    const made = compileTree(root);
+export async function compiledTree(): Promise<string> {
+  const given = isCompiled ? tree : process.env[treeVariable];
+  if (given !== undefined) return given;
+  copy ??= compileTree(root).then((made) => {
     process.on('exit', () => rmSync(made, { recursive: true, force: true }));
-    copy = made;
-  }
+    return made;
+  });
   return copy;
 }
 
@@ -28,7 +31,13 @@ export function userEnvironment(): NodeJS.ProcessEnv {
 export class Compiled {
   /** For what the files write. */
   readonly folder = mkdtempSync(join(tmpdir(), 'tandem-compiled-'));
-  readonly tree = compiledTree();
+  /** The compiled copy of the repository. */
+  readonly tree: string;
+
+  /** @param tree what `compiledTree` has made */
+  constructor(tree: string) {
+    this.tree = tree;
+  }
 
   /**
    * Its stderr is ours.

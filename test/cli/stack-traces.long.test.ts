@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { userEnvironment } from '../compiled.ts';
+import { patienceVariables } from '../patience.ts';
 import { installPacked } from './packed.ts';
 import { Running } from './process.ts';
 
@@ -41,7 +42,7 @@ for (const flags of [[], ['--enable-source-maps']]) {
       new Running(
         spawn(process.execPath, [...flags, main, ...args], {
           cwd: folder,
-          env: { ...userEnvironment(), TANDEM_DEBUG: '1' },
+          env: { ...userEnvironment(), ...patienceVariables, TANDEM_DEBUG: '1' },
         }),
       );
 

@@ -55,7 +55,7 @@ export class OneBrowser {
   constructor() {
     before(async () => {
       if (noBrowser !== false) return;
-      ensureBuilt();
+      await ensureBuilt();
       this.#browser = await chromium.launch({
         executablePath: chromiumPath as string,
         args: ['--no-sandbox'],

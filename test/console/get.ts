@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
-import { copyConsole } from '../../scripts/copy-console.ts';
+import { keptConsole } from '../../scripts/kept-console.ts';
 import { root, tree } from '../files.ts';
 
 export interface Got {
@@ -34,7 +34,8 @@ export function get(
 }
 
 /** The page has been built for this run: `npm test` does that, and a test that runs from the sources does it itself. */
-export function ensureBuilt(): void {
+export async function ensureBuilt(): Promise<void> {
   const built = join(tree, 'dist/console');
-  if (!existsSync(built)) copyConsole(root, join(root, '.build'), built);
+  if (existsSync(built)) return;
+  cpSync(await keptConsole(root, join(root, '.build')), built, { recursive: true });
 }

@@ -42,7 +42,7 @@ function factsIn(html: string): Record<string, unknown> {
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-ensureBuilt();
+await ensureBuilt();
 
 test('the page is small: 50 KB to begin with, 150 KB of the package', () => {
   const folder = join(tree, 'dist/console');

@@ -162,7 +162,8 @@ describe('close()', () => {
     for (const one of [...finishing, ...stuck]) await begun(one);
     renew();
     assert.equal(await service.dispatcher.reload(), true);
-    const closing = service.dispatcher.close(300);
+    // Enough for those that may finish, on a busy machine too.
+    const closing = service.dispatcher.close(3000);
     board.open(open);
     assertOk(await finished);
     // The calls' own limit is 30 s: it is the end of the grace time that answers them.

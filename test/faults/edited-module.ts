@@ -52,7 +52,8 @@ router.rpc({ name: 'worker', placement: 'worker' }, () => version);
 router.rpc({ name: 'inline', placement: 'inline' }, () => version);
 router.rpc({ name: 'die', placement: 'worker' }, () => process.reallyExit(1));
 ${code}
-router.rpc({ name: 'stuck', placement: 'worker', timeoutMs: 50 }, () => {
+// The thread is to be in native code by then, on a busy machine too.
+router.rpc({ name: 'stuck', placement: 'worker', timeoutMs: 2000 }, () => {
   execFileSync('sh', ['-c', 'until [ -e "$0" ]; do sleep 0.1; done', here('release').pathname]);
 });
 export default router;

@@ -264,7 +264,13 @@ test('a link that leads to another release is a change', async (t) => {
   };
   lead(1);
   const { log } = recorder();
-  const dispatcher = new Dispatcher({ modules: [module], workers: 1, spareWorkers: 0, log });
+  const dispatcher = new Dispatcher({
+    modules: [module],
+    workers: 1,
+    spareWorkers: 0,
+    ...patience,
+    log,
+  });
   t.after(() => dispatcher.close(0));
   const version = async (): Promise<unknown> => dispatcher.dispatch({ id: 0, method: 'version' });
   assert.deepEqual(await version(), { jsonrpc: '2.0', id: 0, result: 1 });

@@ -134,7 +134,8 @@ export async function reloadUnderLoad(
     return { rss, heap: heapUsed, threads };
   };
 
-  const warmUp = Math.ceil(reloads / 10);
+  // What the first reloads leave is what is loaded and compiled once.
+  const warmUp = Math.ceil(reloads / 5);
   const rounds = async (count: number): Promise<void> => {
     over = false;
     const running = Array.from({ length: clients }, client);

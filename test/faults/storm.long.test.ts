@@ -64,6 +64,8 @@ for (const transport of ['uws', 'node'] as const) {
       modules: [fixture('procedures.ts')],
       workers: 2,
       spareWorkers: 0,
+      // Other processes on the machine must not keep a worker from answering.
+      niceIncrement: 0,
       transport,
       port: 0,
       ...patience,
@@ -158,7 +160,8 @@ for (const transport of ['uws', 'node'] as const) {
     test('an aborted call in a loop costs one thread, at its deadline', async () => {
       const some = plans(4, 'loop');
       const others = plans(100);
-      await abort(some, () => runsOf(some).filter((runs) => runs === 1).length === 2);
+      // Two at a time. Where this process is held up meanwhile, the others have begun as well.
+      await abort(some, () => runsOf(some).filter((runs) => runs === 1).length >= 2);
       await abort(others, () => true);
       await until(() => pool().workers.length === 2 && pool().kills >= 2);
       await until(() => app.dispatcher.stats().inFlight === 0);

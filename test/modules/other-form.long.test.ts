@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { compiledTree, userEnvironment } from '../compiled.ts';
+import { compiledTree, treeVariable, userEnvironment } from '../compiled.ts';
 import { isCompiled, root } from '../files.ts';
 
 /** How modules are loaded differs with tsx and without: these tests run in the form that this run has not, too. */
@@ -9,9 +9,10 @@ const files = ['modules', 'reload', 'typescript'].map((name) => `test/modules/${
 
 for (const file of files) {
   test(`${file} ${isCompiled ? 'under tsx' : 'on node without tsx'}`, async () => {
+    const copy = await compiledTree();
     const { status, output } = isCompiled
-      ? await run(['--import', 'tsx', file], root)
-      : await run([file.replace(/\.ts$/, '.js')], compiledTree());
+      ? await run(['--import', 'tsx', file], root, copy)
+      : await run([file.replace(/\.ts$/, '.js')], copy, copy);
     assert.equal(status, 0, output);
     assert.match(output, /^# pass [1-9]|^ℹ pass [1-9]/m);
   });
@@ -20,11 +21,13 @@ for (const file of files) {
 function run(
   args: readonly string[],
   cwd: string,
+  copy: string,
 ): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd,
-      env: userEnvironment(),
+      // Tests of what runs compiled in both forms need no second copy.
+      env: { ...userEnvironment(), [treeVariable]: copy },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';

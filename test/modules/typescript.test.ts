@@ -210,7 +210,7 @@ function writeMonorepo(folder: ModuleFolder): void {
 
 /** Serves the modules in a process without tsx that was started in the repository's folder; what it wrote. */
 async function servedFrom(folder: ModuleFolder, modules: readonly string[]): Promise<string> {
-  const tree = pathToFileURL(`${compiledTree()}/`);
+  const tree = pathToFileURL(`${await compiledTree()}/`);
   const script = folder.write(
     'serve.mjs',
     `import { Dispatcher } from ${JSON.stringify(new URL('src/index.js', tree).href)};

@@ -10,6 +10,7 @@ import { Kernel } from '../../../src/dispatch/kernel.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
 import { Gateway } from '../../../src/nats/gateway/gateway.ts';
+import { quietEvents } from '../../../test/nats/quiet-events.ts';
 import { expose } from '../../process/expose.ts';
 import { connectTo } from './connect.ts';
 import { type RouteName, routeOf } from './routes.ts';
@@ -45,7 +46,6 @@ async function byRequests(): Promise<Ask> {
 }
 
 async function byGateway(route: RouteName): Promise<Ask> {
-  const nothing = (): void => {};
   const connection = await connectTo(server);
   const config = resolveConfig();
   const streams = new OpenStreams(config, new DeadlineSweep(), { open: 0 }, undefined);
@@ -62,13 +62,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
       streams,
     },
     undefined,
-    {
-      memberJoined: nothing,
-      memberSilent: nothing,
-      memberBack: nothing,
-      memberGone: nothing,
-      contractsDiffer: nothing,
-    },
+    quietEvents,
   );
   await new Promise<void>((resolve) => {
     gateway.onProcedures = resolve;

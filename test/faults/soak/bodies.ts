@@ -89,13 +89,16 @@ export class Bodies {
     }
   }
 
-  /** What has gone out whole is answered; what the server cut off before has not run. */
+  /**
+   * What has gone out whole is answered, unless the server refused the body without reading it: TCP then resets the connection under
+   * what is on its way, and the answer may be lost. Neither that nor what the server cut off before has run.
+   */
   async #end(upload: Upload, { plan }: Large): Promise<void> {
     const tally = this.#tally;
     const answer = await orHang('a large body', upload.answer()).catch(() => undefined);
     if (!upload.isWhole) tally.left(plan);
     if (answer === undefined) {
-      if (upload.isWhole) tally.lost(plan, 'the connection was closed');
+      if (upload.isWhole) tally.notAccepted(plan);
       return;
     }
     try {

@@ -11,9 +11,6 @@ const batchesEvery = 5;
 const batches = 5;
 const batchLength = 100;
 
-/** What the server allows each caller. */
-export const shares = { maxInFlightPerCaller: 80, rateLimit: { calls: 400 } } as const;
-
 /** A caller that asks for much at once, and a polite one beside it that has one call at a time. */
 export class Greedy {
   /** How long calls took that were not refused, milliseconds. */

@@ -15,8 +15,10 @@ interface Pending {
 }
 
 /** What the pool of the server tells of itself. */
-interface PoolFacts {
-  readonly workers: readonly unknown[];
+export interface PoolFacts {
+  readonly workers: readonly { readonly inFlight: number }[];
+  /** undefined: it takes no calls now. */
+  readonly lane: { readonly inFlight: number } | undefined;
   readonly spares: number;
   readonly queued: number;
 }

@@ -1,5 +1,5 @@
 import { mallocSettings } from '../../../src/supervisor/malloc-settings.ts';
-import { Compiled } from '../../compiled.ts';
+import { Compiled, compiledTree } from '../../compiled.ts';
 import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
 import { type Plan, plan, plans } from '../harness.ts';
 import { MemoryTrend } from '../memory-trend.ts';
@@ -11,7 +11,7 @@ import { Bag, faultPlan, faults, goodPlan, isAllowed, isHostile } from './faults
 import { Greedy } from './greedy.ts';
 import { Reloader } from './reloader.ts';
 import type { SoakReport } from './report.ts';
-import { pause, Server } from './server.ts';
+import { type PoolFacts, pause, Server } from './server.ts';
 import { Streams } from './streams.ts';
 import { type SoakRow, Tally } from './tally.ts';
 
@@ -62,12 +62,15 @@ const longestStepHours = 9;
 const bodyMemoryMb = 256;
 const marginMb = 384;
 
+/** The run ends early beyond so many. */
+const mostViolations = 100;
+
 /** Some are opened once, by what is first used under load. */
 const moreDescriptors = 8;
 
 /** Runs the soak: counts every answer, one by one, and every execution. */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
-  const compiled = new Compiled();
+  const compiled = new Compiled(await compiledTree());
   const clock = options.clock && new SteppedClock(options.clock.library);
   // As the supervisor starts a server.
   const server = new Server(compiled, options.startTimeoutMs, {
@@ -158,7 +161,13 @@ class Soak {
   }
 
   get #isOver(): boolean {
-    return this.#server.hasEnded || this.#options.signal?.aborted === true;
+    const isAborted = this.#options.signal?.aborted === true;
+    return this.#server.hasEnded || isAborted || this.#isHopeless;
+  }
+
+  /** So much is wrong that more calls would show no more. */
+  get #isHopeless(): boolean {
+    return this.#tally.violations.length > mostViolations;
   }
 
   /** In the order of the table. */
@@ -303,7 +312,8 @@ class Soak {
         await server.tell('forget');
         const name = `${kind} ${round}`;
         await this.#caller.send([faultPlan(kind)], this.#rowOf, isAllowed, name);
-        for (let found: Recovery[] = []; found.length === 0; ) {
+        // Where the lane ran the call, nobody takes the lost thread's place among the workers: there is no figure then.
+        for (let tries = 0, found: Recovery[] = []; found.length === 0 && tries < 2000; tries++) {
           await pause(5);
           found = (await server.tell('recoveries')) as Recovery[];
           for (const { ms } of found) this.#tally.row(kind).recovery.push(ms);
@@ -314,33 +324,50 @@ class Soak {
     await Promise.all(lightClients);
   }
 
-  /** Both workers and the lane held, and the queue full of what came behind: then the server is told to close. */
+  /** Both workers and the lane are held, and calls wait behind: then the server is told to close. */
   async #close(): Promise<void> {
     const server = this.#server;
     const closing = this.#tally.row('close');
-    const held = [
-      ...plans(2, 'hold', { method: 'heavy', gate: 1 }),
-      // Known to be short, so that the lane takes it.
-      ...plans(1, 'hold', { method: 'long', gate: 1 }),
-    ];
-    const behind = plans(connections - held.length, 'echo', { method: 'long' });
     const isOk = (_plan: Plan, outcome: string): boolean => outcome === 'ok';
-    const answers = [...held, ...behind].map((one) =>
-      this.#caller.send([one], () => closing, isOk),
+    const answers: Promise<unknown>[] = [];
+    const send = (some: readonly Plan[]): void => {
+      for (const one of some) answers.push(this.#caller.send([one], () => closing, isOk));
+    };
+    // One after the other: a worker that is free would take the call that is meant for the lane.
+    for (let holding = 1; holding <= 2; holding++) {
+      send(plans(1, 'hold', { method: 'heavy', gate: 1 }));
+      await this.#untilHeld(({ workers }) => inFlight(workers) === holding);
+    }
+    // Known to be short.
+    send(plans(1, 'hold', { method: 'long', gate: 1 }));
+    await this.#untilHeld(({ lane }) => lane?.inFlight === 1);
+    send(plans(connections - answers.length, 'echo', { method: 'long' }));
+    await this.#untilHeld(
+      ({ workers, lane, queued }) =>
+        inFlight(workers) + (lane?.inFlight ?? 0) + queued === connections,
     );
-    let isOver = false;
-    const all = Promise.all(answers).finally(() => {
-      isOver = true;
-    });
-    while (!isOver && (await server.pool()).queued < behind.length) await pause(5);
-    if (isOver) this.#tally.violations.push('close: the calls that hold the workers have ended');
+    const closed = server.tell('close');
     await server.tell('open');
-    await all;
-    this.#tally.checkRuns((await server.tell('runs')) as number[]);
-    await server.tell('close');
+    await Promise.all(answers);
     this.#caller.end();
+    this.#tally.checkRuns((await closed) as number[]);
     await server.ended();
   }
+
+  /** Waits for what the pool tells of itself; some 10 s at most, since held calls have a deadline. */
+  async #untilHeld(isSo: (facts: PoolFacts) => boolean): Promise<void> {
+    let facts = await this.#server.pool();
+    for (let tries = 0; !isSo(facts) && tries < 2000; tries++) {
+      await pause(5);
+      facts = await this.#server.pool();
+    }
+    if (isSo(facts)) return;
+    this.#tally.violations.push(`close: the workers are not held: ${JSON.stringify(facts)}`);
+  }
+}
+
+function inFlight(workers: PoolFacts['workers']): number {
+  return workers.reduce((sum, worker) => sum + worker.inFlight, 0);
 }
 
 function isMore(after: Usage, before: Usage): boolean {

@@ -6,7 +6,7 @@ export interface SoakRow {
   answered: number;
   /** Answered -32000: they have not run. */
   refused: number;
-  /** Sent on a connection that was closed meanwhile: they have not run either. */
+  /** Sent on a connection that was closed meanwhile, or under a body that was refused: they have not run either. */
   notAccepted: number;
   /** Calls with an id that got no answer, or one that may not be. */
   lost: number;
@@ -80,8 +80,8 @@ export class Tally {
   }
 
   /**
-   * Its connection, which had answered others before, was closed as the call was sent: servers close connections on which nobody asks
-   * for a while, and a client that is held up may ask just then. That it never ran is looked at in the end.
+   * Its connection was closed without an answer, as servers do: one on which nobody asks for a while, just as a client that was held up
+   * asks, or one under a large body that is refused. That the call never ran is looked at in the end.
    */
   notAccepted({ params }: Plan): void {
     const entry = this.#entry(params.n);

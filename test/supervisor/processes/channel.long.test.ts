@@ -6,7 +6,7 @@ import { randomFrom } from '../../faults/random.ts';
 import { CompiledCli, logged, logOf, service } from './cli.ts';
 import { call, where } from './load.ts';
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 
 /** As Node frames a message of child_process with the serialization `advanced`: its length, then its bytes. */
 function framed(bytes: Uint8Array): Buffer {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { Running } from '../../cli/process.ts';
-import { Compiled, userEnvironment } from '../../compiled.ts';
+import { Compiled, compiledTree, userEnvironment } from '../../compiled.ts';
 import { fixture } from '../../files.ts';
 import { patienceVariables } from '../../patience.ts';
 
@@ -52,16 +52,19 @@ export class CompiledCli extends Compiled {
   }
 
   /** One for the tests of a file. */
-  static suite(): CompiledCli {
-    const cli = new CompiledCli();
+  static async suite(): Promise<CompiledCli> {
+    const cli = new CompiledCli(await compiledTree());
     after(() => cli.remove());
     return cli;
   }
 }
 
+/** Calls that have been accepted end within this on a busy machine too. A test about the end of the grace time has a flag of its own. */
+const graceVariable = { TANDEM_SHUTDOWN_GRACE: '2m' } as const;
+
 function cleanEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { PORT: _port, ...rest } = userEnvironment();
-  return { ...rest, ...patienceVariables, ...env };
+  return { ...rest, ...patienceVariables, ...graceVariable, ...env };
 }
 
 /** Ends a server with its test, whatever became of that: its processes end with it. */

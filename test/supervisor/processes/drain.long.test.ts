@@ -4,7 +4,7 @@ import { CompiledCli, endWith } from './cli.ts';
 import { drainRound, emptyReport } from './drain.ts';
 import { ask } from './load.ts';
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 
 const ways: readonly (readonly [args: readonly string[], rounds: readonly number[]])[] = [
   [[], [100]],

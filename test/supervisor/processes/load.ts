@@ -52,12 +52,18 @@ export async function call(url: string, method: string, params: object = {}): Pr
   return (answer.body as { result: unknown }).result;
 }
 
+/**
+ * How a connection to a process that goes may end. The system says EPIPE instead of ECONNRESET where the process had
+ * closed the connection before the request came.
+ */
+const resets: readonly string[] = ['ECONNRESET', 'EPIPE'];
+
 /** The process that a new connection meets. One to a process that is going may be reset. */
 export async function where(url: string): Promise<number> {
   for (;;) {
     const answer = await ask(url, { id: 1, method: 'where' });
     if ('body' in answer) return (answer.body as { result: number }).result;
-    if (answer.failure !== 'ECONNRESET') throw new Error(answer.failure);
+    if (!resets.includes(answer.failure)) throw new Error(answer.failure);
   }
 }
 
@@ -141,6 +147,11 @@ export function wrongAnswer({ n, id, result, error, failure }: Ended): string | 
 /** The connection errors among them, each once. */
 export function failuresOf(some: readonly Ended[]): string[] {
   return [...new Set(some.flatMap(({ failure }) => failure ?? []))].sort();
+}
+
+/** The connection errors of those that found nobody, or got no whole answer: not of those that a process reset as it went. */
+export function failuresButResetsOf(some: readonly Ended[]): string[] {
+  return failuresOf(some).filter((code) => !resets.includes(code));
 }
 
 export function pidsOf(some: readonly Ended[]): number[] {

@@ -11,7 +11,7 @@ import { ask } from './load.ts';
 
 type Ended = Awaited<ReturnType<typeof ask>>;
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 
 /** One worker and no spare need about 130 while they load, beside the 40 of a process at rest. */
 const limit = 256;

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CompiledCli, isAlive, type Started, service, until } from './cli.ts';
 import { ask, where } from './load.ts';
+import { stickThread } from './stick-thread.ts';
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 
 const supervised = [service, '--shutdown-grace', '1s', '--watchdog-timeout', '0'];
 
@@ -37,8 +38,7 @@ describe('a process whose supervisor was killed ends', () => {
       writeFileSync(path, '');
       if (isAlive(pid)) process.kill(pid, 'SIGKILL');
     });
-    // Answered at its deadline, and held by its native code.
-    await ask(started.url, { id: 1, method: 'stuck', params: { path } });
+    await stickThread(started.url, path);
     await orphan(started, pid);
   });
 
@@ -50,7 +50,7 @@ describe('a process whose supervisor was killed ends', () => {
       writeFileSync(path, '');
       if (isAlive(pid)) process.kill(pid, 'SIGKILL');
     });
-    await ask(started.url, { id: 1, method: 'stuck', params: { path } });
+    await stickThread(started.url, path);
     void ask(started.url, { id: 2, method: 'block' });
     await started.server.seen('stdout', /block entered/);
     await orphan(started, pid);

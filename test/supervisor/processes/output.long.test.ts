@@ -6,7 +6,7 @@ import { Exposition } from '../../observe/exposition.ts';
 import { CompiledCli, endWith, service, urlOf } from './cli.ts';
 import { call, where } from './load.ts';
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 
 /** Of all processes, whichever answers. */
 async function lostOutput(url: string): Promise<number> {

@@ -5,7 +5,7 @@ import { ask } from './load.ts';
 const killsPerServer = 3;
 
 /** The process that answers, as soon as one does. */
-async function pidNow(url: string): Promise<number> {
+export async function pidNow(url: string): Promise<number> {
   for (;;) {
     const answer = await ask(url, { id: 1, method: 'where' });
     if ('body' in answer) return (answer.body as { result: number }).result;

@@ -1,15 +1,34 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { ModuleFolder } from '../../modules/module-folder.ts';
 import { CompiledCli, isAlive, logged, logOf, service, until } from './cli.ts';
-import { ask, call, failuresOf, Load, pids, pidsOf, wrongAnswer } from './load.ts';
+import {
+  ask,
+  call,
+  type Ended,
+  failuresButResetsOf,
+  failuresOf,
+  Load,
+  pids,
+  pidsOf,
+  wrongAnswer,
+} from './load.ts';
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 const { folder } = cli;
 
 const pair = ['--processes', '2'];
+
+/** The text at `url`, by a connection of `agent`. */
+async function read(url: URL, agent: Agent): Promise<string> {
+  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage];
+  return text(response);
+}
 
 describe('several processes', () => {
   test('share one port, chosen where 0 was asked for, and are told of once', async (t) => {
@@ -32,7 +51,7 @@ describe('several processes', () => {
     const before = await pids(url, 2);
     const [victim = 0, survivor = 0] = before;
     const load = new Load(url, 8);
-    await load.next(({ result }) => result !== undefined, 50);
+    for (const pid of before) await load.next(({ result }) => result?.pid === pid, 10);
     process.kill(victim, 'SIGKILL');
     await until(() => !isAlive(victim));
     await load.next(({ result }) => result?.pid === survivor, 20);
@@ -40,10 +59,7 @@ describe('several processes', () => {
     const ended = await load.stop();
     assert.deepEqual(ended.map(wrongAnswer).filter(Boolean), []);
     // What it held, and what was on its way to it; nobody else's.
-    assert.deepEqual(
-      failuresOf(ended).filter((code) => !/^(ECONNRESET|EPIPE)$/.test(code)),
-      [],
-    );
+    assert.deepEqual(failuresButResetsOf(ended), []);
     assert.equal(pidsOf(ended).length, 3);
     const [line] = await logged(server, /a server process ended/);
     assert.equal(line?.serverPid, victim);
@@ -126,7 +142,8 @@ export default router;
     const answer = ask(url, { id: 1, method: 'untilFile', params: { path } });
     await server.seen('stdout', /untilFile entered/);
     server.child.kill('SIGKILL');
-    await until(() => before.filter(isAlive).length === 1);
+    // The one without a call.
+    await until(() => before.filter(isAlive).length < 2);
     writeFileSync(path, '');
     const reply = await answer;
     assert.ok('body' in reply && before.includes((reply.body as { result: number }).result));
@@ -135,14 +152,21 @@ export default router;
 
   test('are watched as one: the figures of the console have the workers and the events of all', async (t) => {
     const { url } = await cli.serveFor(t, [service, ...pair, '--console']);
-    const response = await fetch(new URL('/console/figures', url));
-    const { snapshots, workers, events } = (await response.json()) as {
-      readonly snapshots: readonly { readonly process: string }[];
-      readonly workers: readonly { readonly process: string }[];
-      readonly events: readonly { readonly process: string; readonly event: string }[];
+    type Rows = readonly { readonly process: string }[];
+    const figures = async () => {
+      const response = await fetch(new URL('/console/figures', url));
+      return (await response.json()) as {
+        readonly snapshots: Rows;
+        readonly workers: Rows;
+        readonly events: readonly { readonly process: string; readonly event: string }[];
+      };
     };
-    const processes = (rows: readonly { readonly process: string }[]): string[] =>
+    const processes = (rows: Rows): string[] =>
       [...new Set(rows.map(({ process }) => process))].sort();
+    let shown = await figures();
+    // On a busy machine a process may be left out: it has a second to answer.
+    while (processes(shown.snapshots).length < 2) shown = await figures();
+    const { snapshots, workers, events } = shown;
     assert.deepEqual(processes(snapshots), ['1', '2']);
     assert.deepEqual(processes(workers), ['1', '2']);
     assert.deepEqual(processes(events.filter(({ event }) => event === 'ready')), ['1', '2']);
@@ -151,27 +175,49 @@ export default router;
   test('are counted as one: a scrape of any has the calls of all, of those that were replaced too', async (t) => {
     const { server, url } = await cli.serveFor(t, [service, ...pair]);
     const before = await pids(url, 2);
-    const inlineCalls = async (): Promise<{ count: number; processes: Set<string> }> => {
-      const response = await fetch(new URL('/metrics', url), { headers: { connection: 'close' } });
-      const text = await response.text();
-      const counts = text.matchAll(/^tandem_calls_total\{[^}]*procedure="inline"[^}]*\} (\d+)$/gm);
-      const labels = text.matchAll(/^tandem_requests_in_flight\{process="(\w+)"\}/gm);
+    /** By the connection of `agent`, which is to one process. */
+    const inlineCalls = async (
+      agent: Agent,
+    ): Promise<{ count: number; processes: Set<string> }> => {
+      const metrics = await read(new URL('/metrics', url), agent);
+      const counts = metrics.matchAll(
+        /^tandem_calls_total\{[^}]*procedure="inline"[^}]*\} (\d+)$/gm,
+      );
+      const labels = metrics.matchAll(/^tandem_requests_in_flight\{process="(\w+)"\}/gm);
       return {
         count: Array.from(counts, ([, count]) => Number(count)).reduce((a, b) => a + b, 0),
         processes: new Set(Array.from(labels, ([, name = '']) => name)),
       };
     };
-    const met = new Set<number>();
     let calls = 0;
-    while (met.size < 2) {
-      met.add(((await call(url, 'inline', { n: ++calls })) as { pid: number }).pid);
-    }
-    const expected = { count: calls, processes: new Set(['1', '2']) };
-    for (let scrape = 0; scrape < 5; scrape++) assert.deepEqual(await inlineCalls(), expected);
+    /** A connection to each of the two. */
+    const connected = async (): Promise<Agent[]> => {
+      const agents = new Map<number, Agent>();
+      while (agents.size < 2) {
+        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+        t.after(() => agent.destroy());
+        const answer = await ask(url, { id: 1, method: 'inline', params: { n: ++calls } }, agent);
+        const { result } = ('body' in answer ? answer.body : {}) as Ended;
+        assert.ok(result !== undefined);
+        agents.set(result.pid, agent);
+      }
+      return [...agents.values()];
+    };
+    const assertCounted = async (agents: readonly Agent[]): Promise<void> => {
+      for (const agent of agents) {
+        let counted = await inlineCalls(agent);
+        // On a busy machine a scrape may have older figures of the other process: it has a second to answer.
+        while (counted.count < calls || counted.processes.size < 2) {
+          counted = await inlineCalls(agent);
+        }
+        assert.deepEqual(counted, { count: calls, processes: new Set(['1', '2']) });
+      }
+    };
+    await assertCounted(await connected());
     server.child.kill('SIGUSR2');
     await logged(server, /has taken over/, 2);
     await until(() => !before.some(isAlive));
-    assert.deepEqual(await inlineCalls(), expected);
+    await assertCounted(await connected());
     const reasons = logOf(server).filter(({ msg }) => /being replaced/.test(msg));
     assert.deepEqual(
       reasons.map(({ reason }) => reason),
@@ -185,8 +231,8 @@ export default router;
     const [own, ...others] = new Set(lines.map(({ metricsUrl }) => metricsUrl as string));
     assert.ok(own !== undefined && new URL(own).port !== new URL(url).port);
     assert.deepEqual(others, []);
-    const text = await (await fetch(own)).text();
-    const labels = text.matchAll(/^tandem_requests_in_flight\{process="(\w+)"\}/gm);
+    const metrics = await (await fetch(own)).text();
+    const labels = metrics.matchAll(/^tandem_requests_in_flight\{process="(\w+)"\}/gm);
     assert.deepEqual(
       Array.from(labels, ([, name]) => name),
       ['1', '2'],

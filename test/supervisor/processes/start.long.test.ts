@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { CompiledCli, endWith, logged, logOf, service, until, urlOf } from './cli.ts';
 import { pids } from './load.ts';
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 
 const free = ['--port', '0'];
 const pair = ['--processes', '2'];

@@ -6,7 +6,7 @@ import type { Running } from '../../cli/process.ts';
 import { post, RawClient, rpc } from '../../http/raw-client.ts';
 import { CompiledCli, endWith, logged, service } from './cli.ts';
 
-const cli = CompiledCli.suite();
+const cli = await CompiledCli.suite();
 
 async function started(server: Running): Promise<string> {
   const [, url = ''] = await server.seen(

@@ -1,8 +1,9 @@
 /** The page of the console for copies of the repository: built once for all that have the same sources. */
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 /** What the page is made of. */
 const folders = ['console', 'src/client'];
@@ -26,33 +27,32 @@ function versionOf(root: string): string {
 /**
  * @param root the repository's folder
  * @param kept the folder for what was built
- * @param to the folder that is to be `dist/console` of a copy
  * @param onBuild called where these sources were not built yet, which takes some seconds
+ * @returns the folder of the page, which others read too
  * @throws Error with what the build has said
  */
-export function copyConsole(
+export async function keptConsole(
   root: string,
   kept: string,
-  to: string,
   onBuild: () => void = () => {},
-): void {
+): Promise<string> {
   const built = join(kept, `console-${versionOf(root)}`);
   if (!existsSync(built)) {
     onBuild();
-    build(root, built);
+    await build(root, built);
   }
-  cpSync(built, to, { recursive: true });
+  return built;
 }
 
-/** In a process of its own: the build is asynchronous, and who makes a copy is not. */
-function build(root: string, built: string): void {
+/** In a process of its own, so that other work for the copy goes on beside it. */
+async function build(root: string, built: string): Promise<void> {
   const own = `${built}-${process.pid}`;
   const args = ['--import', 'tsx', 'scripts/build-console.ts', own];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`the console: ${stdout}${stderr}`);
+  await promisify(execFile)(process.execPath, args, { cwd: root }).catch(
+    ({ stdout, stderr }: { stdout: string; stderr: string }) => {
+      throw new Error(`the console: ${stdout}${stderr}`);
+    },
+  );
   try {
     renameSync(own, built);
   } catch {

@@ -1,0 +1,47 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { messageOf } from '../src/base/message-of.ts';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
+
+const help = { type: 'boolean', short: 'h' } as const;
+
+/** Ends the process with one line on stderr. */
+export function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}
+
+/**
+ * The arguments of a script of this repository; `--no-NAME` is allowed. Ends the process for `--help`, which prints the usage,
+ * and for an argument that is not known.
+ *
+ * @param usage begins with the command, and has a line for each option
+ */
+export function readArguments<const O extends Options>(usage: string, options: O): Values<O> {
+  try {
+    const { help: isAsked } = parseArgs({ strict: false, options: { help } }).values;
+    if (isAsked !== true) return parseArgs({ allowNegative: true, options }).values;
+  } catch (error) {
+    return fail(`${messageOf(error)}\n\n${usage}`);
+  }
+  console.log(usage);
+  return process.exit();
+}
+
+/** A number of an option, or the end of the process. */
+export function readNumber(name: string, text: string, least = 0): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= least))
+    fail(`--${name} is a number of at least ${least}, not ${text}`);
+  return value;
+}
+
+/** A whole number of an option, or the end of the process. */
+export function readCount(name: string, text: string, least = 0): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least) {
+    fail(`--${name} is a whole number of at least ${least}, not ${text}`);
+  }
+  return value;
+}

@@ -1,0 +1,2 @@
+/** What the server of the soak allows each caller. Apart from those who call, since the server begins with a board of its own. */
+export const shares = { maxInFlightPerCaller: 80, rateLimit: { calls: 400 } } as const;

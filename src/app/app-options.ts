@@ -1,3 +1,5 @@
+import { assertOptionNames } from '../base/option-names.ts';
+import { resolveConfig } from '../config/config.ts';
 import { defaultRouter } from '../router/default.ts';
 import { Router } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
@@ -24,6 +26,22 @@ export interface ListenOptions {
    * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever sets it must keep strangers off the port.
    */
   readonly sharedPort?: boolean | undefined;
+}
+
+const listenNames = [
+  'host',
+  'port',
+  'socket',
+  'sharedPort',
+] as const satisfies readonly (keyof ListenOptions)[];
+
+/**
+ * @throws StartupError for what can't be the options of `listen`: a server must not come up elsewhere than it was told to
+ */
+export function assertListenOptions(at: ListenOptions): void {
+  assertOptionNames('listen', at, listenNames, '{ port: 8000 }');
+  const { host, port, socket } = at;
+  resolveConfig({ host, port, socket });
 }
 
 /** Where a server listens. Without the option `http` its texts are empty, and its port is 0. */

@@ -25,10 +25,16 @@ import type { AnyRouter } from '../router/router-state.ts';
 import { Dispatcher } from '../service/dispatcher.ts';
 import { type ModuleWatch, watchModules } from '../service/watch.ts';
 import { logHookFault } from '../service/worker-log.ts';
-import { type Address, type AppOptions, type ListenOptions, toOptions } from './app-options.ts';
+import {
+  type Address,
+  type AppOptions,
+  assertListenOptions,
+  type ListenOptions,
+  toOptions,
+} from './app-options.ts';
 import { fittingConnections } from './connections.ts';
 import { assertHook } from './hooks.ts';
-import { type Listening, listenForAll } from './listening.ts';
+import { addressOf, type Listening, listenForAll } from './listening.ts';
 import { createMcpServer, warnOfNoTools } from './mcp.ts';
 import { Membership } from './membership.ts';
 import { type MountOptions, toMountAuth } from './mount-options.ts';
@@ -123,6 +129,7 @@ export class RpcApp {
    */
   async listen(at: ListenOptions = {}): Promise<Address> {
     assertMainSide('listen');
+    assertListenOptions(at);
     if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
     if (this.#listening !== undefined) throw new StartupError('this app listens already');
     const { host, port, socket, sharedPort } = this.#options;
@@ -145,7 +152,7 @@ export class RpcApp {
     await dispatcher.cluster?.connect();
     this.#listening = listenForAll(dispatcher, options, config);
     const listening = await this.#listening;
-    const { calls, operations } = listening;
+    const { calls } = listening;
     this.#transport = calls.transport;
     this.#tellConnections(listening);
     try {
@@ -165,14 +172,12 @@ export class RpcApp {
     if (coreNote !== undefined) this.#log.warn({ event: 'one-core' }, coreNote);
     if (options.mcp !== undefined) await warnOfNoTools(options.mcp.server, this.#log);
     if (config.watch) this.#watch = await watchModules(dispatcher, this.#log);
-    const urlAt = (path: string, base: string): string | undefined =>
-      base === '' ? undefined : new URL(path, base).href;
-    const metricsUrl = metrics && urlAt('/metrics', operations.address.url);
-    const hasUrl = hasConsole && calls.address.socket === undefined;
-    const consoleUrl = hasUrl ? urlAt('/console/', calls.address.url) : undefined;
-    const mcpUrl = options.mcp && urlAt(options.mcp.path, calls.address.url);
-    const address = { ...calls.address, mcpUrl, metricsUrl, consoleUrl };
-    const { url } = address;
+    const address = addressOf(listening, {
+      mcpPath: options.mcp?.path,
+      hasMetrics: metrics !== undefined,
+      hasConsole,
+    });
+    const { url, mcpUrl, metricsUrl, consoleUrl } = address;
     const { transport } = calls;
     const ms = Math.round(clockMs() - began);
     this.#log.info({ event: 'ready', url, mcpUrl, metricsUrl, consoleUrl, transport, ms }, 'ready');

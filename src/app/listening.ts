@@ -3,6 +3,7 @@ import type { Service } from '../dispatch/service.ts';
 import type { HttpOptions } from '../http/edge/http-options.ts';
 import type { HttpServer } from '../http/edge/http-server.ts';
 import { listen } from '../http/listen.ts';
+import type { Address } from './app-options.ts';
 
 /** Most connections to a port of the operators' own. Scrapers and probes are few. */
 export const mostOperators = 64;
@@ -63,6 +64,30 @@ export async function listenForAll(
     await calls.close();
     throw error;
   }
+}
+
+/** What is served beside the calls, as far as it has a URL. */
+interface ServedBeside {
+  readonly mcpPath: string | undefined;
+  readonly hasMetrics: boolean;
+  readonly hasConsole: boolean;
+}
+
+/** Where each thing that is served is reached. */
+export function addressOf(
+  { calls, operations }: Listening,
+  { mcpPath, hasMetrics, hasConsole }: ServedBeside,
+): Address {
+  const { url, socket } = calls.address;
+  const urlAt = (path: string, base: string): string | undefined =>
+    base === '' ? undefined : new URL(path, base).href;
+  return {
+    ...calls.address,
+    mcpUrl: mcpPath === undefined ? undefined : urlAt(mcpPath, url),
+    metricsUrl: hasMetrics ? urlAt('/metrics', operations.address.url) : undefined,
+    // No browser opens a page on a Unix socket.
+    consoleUrl: hasConsole && socket === undefined ? urlAt('/console/', url) : undefined,
+  };
 }
 
 class Servers implements Listening {

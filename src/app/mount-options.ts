@@ -1,5 +1,4 @@
-import { StartupError } from '../base/startup-error.ts';
-import { suggest } from '../base/suggest.ts';
+import { assertOptionNames } from '../base/option-names.ts';
 import { type Authenticator, createAuthenticator } from '../dispatch/authenticate.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
 import type { Dispatcher } from '../service/dispatcher.ts';
@@ -35,15 +34,7 @@ export function toMountAuth<Request extends MountedRequest>(
   dispatcher: Dispatcher,
   method: 'nodeHandler' | 'upgradeHandler',
 ): Authenticator<MountedRequest> | undefined {
-  if (typeof options !== 'object' || options === null) {
-    throw new StartupError(`${method}: expected an object of options, such as { auth }`);
-  }
-  for (const name of Object.keys(options)) {
-    if (names.some((known) => known === name)) continue;
-    const meant = name === 'authenticate' ? 'auth' : suggest(name, names);
-    const hint = meant === undefined ? `it takes ${names.join(', ')}` : `did you mean ${meant}?`;
-    throw new StartupError(`${method}: unknown option ${name}, ${hint}`);
-  }
+  assertOptionNames(method, options, names, '{ auth }', { authenticate: 'auth' });
   const { auth } = options;
   assertHook(auth, `${method}: option auth`);
   if (auth === undefined) return undefined;

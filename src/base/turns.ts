@@ -16,7 +16,7 @@ export async function inTurns<T>(
  * Runs work to its end that yields wherever it may pause: what lies between two pauses runs in a turn of the event loop of its
  * own. Work that never pauses gives its result at once.
  */
-export function stretched<T>(work: Iterator<void, T>): T | Promise<T> {
+export function withPauses<T>(work: Iterator<void, T>): T | Promise<T> {
   const first = work.next();
   return first.done === true ? first.value : restOf(work);
 }

@@ -52,7 +52,13 @@ function signature(schema: ProcedureSchema, hasParams: boolean): string {
   const params = schema.parameters.map(
     ({ name, type, required }) => `${name}${required ? '' : '?'}: ${type}`,
   );
-  return clip(`${schema.name}(${hasParams ? params.join(', ') : '...'}) -> ${schema.return_type}`);
+  return clip(`${schema.name}(${hasParams ? params.join(', ') : '...'}) -> ${resultText(schema)}`);
+}
+
+/** Of a stream its values, and what it returns where that is declared; as `tandem list` says it. */
+function resultText({ yield_type: yields, return_type: returned }: ProcedureSchema): string {
+  if (yields === undefined) return returned;
+  return `stream of ${yields}${returned === 'unknown' ? '' : `, then ${returned}`}`;
 }
 
 function procedureRows(app: Served): string[] {

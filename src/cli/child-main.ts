@@ -1,19 +1,19 @@
 /** The program that the supervisor starts: one process of a service. */
 
 import { guardAgainstOrphanhood } from '../supervisor/orphan-guard.ts';
-import { SupervisorLink } from '../supervisor/supervisor-channel.ts';
+import { SupervisorChannel } from '../supervisor/supervisor-channel.ts';
 import { failureOf } from './failure.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 
-const link = new SupervisorLink();
+const channel = new SupervisorChannel();
 makeOutputLossy();
-const order = await link.order();
+const order = await channel.order();
 guardAgainstOrphanhood(order.config.shutdownGraceMs);
 try {
   // Loaded on demand, so that the supervisor is told why where the loading fails, for want of file descriptors say.
   const { serveAsOrdered } = await import('./ordered-service.ts');
-  await serveAsOrdered(order, link);
+  await serveAsOrdered(order, channel);
 } catch (error) {
-  await link.failed(failureOf(error));
+  await channel.failed(failureOf(error));
   process.exit(1);
 }

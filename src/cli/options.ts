@@ -19,9 +19,12 @@ function describe(name: string, option: ConfigOption<unknown>, negated: boolean)
   return `${what}\n[${standing}; env: ${variables}]\nWhy: ${reason}`;
 }
 
+/** Of the options that have one line: `-H, --header <header>`. */
+const widestTerm = 21;
+
 /** Puts each option's text below the option: beside it, three facts and a long flag leave too little room. */
 export function formatItem(term: string, termWidth: number, text: string, help: Help): string {
-  if (!text.includes('\n')) return `  ${term.padEnd(Math.min(termWidth, 16))}  ${text}`;
+  if (!text.includes('\n')) return `  ${term.padEnd(Math.min(termWidth, widestTerm))}  ${text}`;
   const wrapped = help.boxWrap(text, (help.helpWidth ?? 80) - 6);
   return `  ${help.styleOptionTerm(term)}\n${wrapped.replace(/^/gm, '      ')}`;
 }

@@ -9,7 +9,7 @@ import { residentMemory } from '../observe/resident-memory.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 import { freePorts } from '../supervisor/free-ports.ts';
 import type { ReloadOutcome, StartOrder } from '../supervisor/messages.ts';
-import type { SupervisorLink } from '../supervisor/supervisor-channel.ts';
+import type { SupervisorChannel } from '../supervisor/supervisor-channel.ts';
 import { banner } from './banner.ts';
 import { bannerFacts } from './banner-facts.ts';
 import { failureOf } from './failure.ts';
@@ -21,7 +21,7 @@ import { surviveFaults } from './survive-faults.ts';
  */
 const figuresMs = 1000;
 
-let link: SupervisorLink;
+let channel: SupervisorChannel;
 let app: RpcApp | undefined;
 let isReady = false;
 let isStopping = false;
@@ -31,13 +31,16 @@ let isStopping = false;
  *
  * @throws whatever kept the service from starting; the supervisor has not been told
  */
-export async function serveAsOrdered(order: StartOrder, supervisor: SupervisorLink): Promise<void> {
-  link = supervisor;
+export async function serveAsOrdered(
+  order: StartOrder,
+  supervisor: SupervisorChannel,
+): Promise<void> {
+  channel = supervisor;
   // No second signal forces an exit here: the supervisor counts signals. One signal may come twice, from the
   // supervisor and from a terminal or cgroup that signals all processes.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop());
   process.on('SIGHUP', () => {});
-  link.onLost(() => void stop());
+  channel.onLost(() => void stop());
   try {
     await start(order);
   } catch (error) {
@@ -57,7 +60,7 @@ async function start(order: StartOrder): Promise<void> {
   if (isStopping) return;
   const hooks = await hooksOf(config);
   if (isStopping) return;
-  surviveFaults(log, (message) => link.failed({ message, stack: undefined }));
+  surviveFaults(log, (message) => channel.failed({ message, stack: undefined }));
   app = new RpcApp({
     modules,
     ...config,
@@ -67,7 +70,7 @@ async function start(order: StartOrder): Promise<void> {
   const { metrics } = app.dispatcher;
   if (metrics !== undefined) {
     metrics.process = String(order.number);
-    metrics.collect = async () => (await link.collectAll()) ?? [metrics.snapshot()];
+    metrics.collect = async () => (await channel.collectAll()) ?? [metrics.snapshot()];
   }
   // Ready comes before listening: the system must give connections only to a process that answers at once.
   await app.dispatcher.ready();
@@ -75,7 +78,7 @@ async function start(order: StartOrder): Promise<void> {
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
   const text = banner(app, bannerFacts(address, { modules, config, version }, hooks));
-  link.ready({ banner: text, sharesPort }, { reload, collect: counted });
+  channel.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }
 
@@ -108,7 +111,7 @@ async function reload(): Promise<ReloadOutcome> {
 }
 
 function tellFigures(): void {
-  link.figures({ zombies: zombies(), rssBytes: residentMemory() });
+  channel.figures({ zombies: zombies(), rssBytes: residentMemory() });
 }
 
 function zombies(): number {
@@ -123,10 +126,10 @@ async function stop(): Promise<void> {
   try {
     await app?.close();
   } catch (error) {
-    await link.failed(failureOf(error));
+    await channel.failed(failureOf(error));
     process.exit(1);
   }
-  await link.drained(counted());
+  await channel.drained(counted());
   // A thread in native code would keep the process from ending, and nobody may be left to end it. So the process
   // kills itself, after its listeners for `exit` have run.
   if (!process.connected || zombies() > 0) {

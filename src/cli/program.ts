@@ -36,14 +36,21 @@ SIGHUP reloads the modules, unless the server was started from a terminal: then 
 replaces the server processes by new ones, one after another.
 `;
 
-function createProgram(): Command {
+/** One line of Commander's; where it only says what is missing, with the place that says more. */
+function told(text: string, command: string): string {
+  const line = text.trim().replace(/^error: /, '');
+  return line.startsWith('missing ') ? `${line}: see tandem ${command} --help` : line;
+}
+
+/** @param command the name of the command that is run */
+function createProgram(command: string): Command {
   const program = new Command('tandem')
     .description('JSON-RPC 2.0 service: heavy procedures run in worker threads, light ones inline.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', footer)
-    .configureOutput({ outputError: (text) => printFailure(text.replace(/^error: /, '')) })
+    .configureOutput({ outputError: (text) => printFailure(told(text, command)) })
     .exitOverride();
   addServe(program, version);
   addGateway(program, version);
@@ -54,15 +61,28 @@ function createProgram(): Command {
   return program;
 }
 
+/**
+ * Whether help is asked of a command that there is not. Commander prints all of its help then; without the word `help` the name
+ * is a mistake as any other.
+ */
+function isHelpOfNone(
+  [_node, _script, command, name]: readonly string[],
+  program: Command,
+): boolean {
+  return (
+    command === 'help' && name !== undefined && !program.commands.some((one) => one.name() === name)
+  );
+}
+
 /** Runs one command line. Sets `process.exitCode` instead of exiting, so that a server goes on. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   // `tandem serve x | head -1` closes stdout. That must not end the server.
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
-  const program = createProgram();
+  const program = createProgram(argv[2] ?? '');
   try {
     if (argv.length <= 2) program.outputHelp();
-    else await program.parseAsync(argv);
+    else await program.parseAsync(isHelpOfNone(argv, program) ? argv.toSpliced(2, 1) : argv);
   } catch (error) {
     // Commander has printed its line already.
     if (error instanceof CommanderError) process.exitCode = error.exitCode;

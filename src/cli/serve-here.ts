@@ -12,7 +12,7 @@ import { printBanner } from './print-banner.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 import { surviveFaults } from './survive-faults.ts';
 
-export interface Service {
+export interface ServeOptions {
   readonly modules: readonly string[];
   readonly config: Config;
   readonly version: string;
@@ -20,7 +20,7 @@ export interface Service {
 }
 
 /** Serves in this process, which nobody restarts. */
-export async function serveHere({ modules, config, version, log }: Service): Promise<void> {
+export async function serveHere({ modules, config, version, log }: ServeOptions): Promise<void> {
   const limit = failAfter(2 * config.startTimeoutMs);
   const hooks = await hooksOf(config);
   surviveFaults(log, async () => {});

@@ -46,12 +46,20 @@ function show(value: unknown): string {
 function settle<T>({ kind }: Option<T>, source: string, value: unknown, given: unknown): T {
   const settled = kind.check(value);
   if (settled !== undefined) return settled;
-  const fault = kind.faultOf?.(value);
+  const fault = value === undefined ? undefined : kind.faultOf?.(value);
   const [allowed, wrong] =
     fault === undefined
       ? [kind.allowed, given]
       : [`${fault.where} to be ${fault.allowed}`, fault.given];
   throw new StartupError(`${source}: expected ${allowed}, got ${show(wrong)}`);
+}
+
+/**
+ * What a flag or a variable says, not checked yet. A text that names nothing is no value of any option: `--hooks "$HOOKS"`,
+ * where nobody has set HOOKS, must not serve without hooks. Whoever wants none of something says none.
+ */
+function readText({ kind }: Option<unknown>, text: string): unknown {
+  return /^[\s,]*$/.test(text) ? undefined : kind.fromText(text);
 }
 
 /** Flags by option name: text, true or false for a switch, a list for a flag that may be repeated. */
@@ -69,7 +77,7 @@ export function optionsFromFlags(flags: FlagValues): ConfigOptions {
     if (given === undefined) continue;
     const option: Option<unknown> = table[name];
     const text = typeof given === 'object' ? given.join(',') : given;
-    const value = typeof text === 'boolean' ? text : option.kind.fromText(text);
+    const value = typeof text === 'boolean' ? text : readText(option, text);
     options[name] = settle(option, `--${flagOf(name, option)}`, value, text);
   }
   return options;
@@ -81,7 +89,7 @@ function fromEnvironment(name: OptionName, env: NodeJS.ProcessEnv): unknown {
   const variable = variablesOf(name, option).find((key) => (env[key] ?? '').trim() !== '');
   if (variable === undefined) return undefined;
   const text = env[variable] ?? '';
-  return settle(option, variable, option.kind.fromText(text), text);
+  return settle(option, variable, readText(option, text), text);
 }
 
 function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.ProcessEnv): unknown {

@@ -668,7 +668,7 @@ export const table = {
     group: 'NATS',
     kind: onOff(),
     fallback: true,
-    about: 'Serve HTTP beside NATS; off: a member that is reached over NATS only',
+    about: 'Serve HTTP; a member without it is reached over NATS only',
     reason: 'health checks and metrics come over HTTP',
   }),
   service: option({
@@ -754,8 +754,7 @@ export const table = {
     group: 'NATS',
     kind: onOff(),
     fallback: true,
-    about:
-      'A member answers other clients of NATS, as a micro service with one endpoint a procedure',
+    about: 'Answer other clients of NATS, as a micro service with one endpoint a procedure',
     reason: 'who may publish there is for the permissions of the server to say',
   }),
 
@@ -777,7 +776,7 @@ export const table = {
     group: 'Log',
     kind: onOff(),
     fallback: true,
-    about: 'Count calls, and answer GET /metrics in the text format of Prometheus',
+    about: 'Count calls for GET /metrics, in the text format of Prometheus',
     reason: 'costs 4% of the smallest call; it names procedures, as introspection does',
   }),
   metricsPort: option({

@@ -11,7 +11,7 @@ import type { CancelListener, RequestScope } from './scope.ts';
  * @returns why nothing of the request runs; undefined: it may run, and its scope knows who calls. Synchronous where
  *   the verdict is there. Never rejects.
  */
-export function passGate(
+export function awaitVerdict(
   scope: RequestScope,
   verdict: Verdict | Promise<Verdict>,
   deadlines: DeadlineSweep,

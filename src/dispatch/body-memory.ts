@@ -38,6 +38,7 @@ export class BodyMemory {
   refused = 0;
   readonly #largest: number;
   readonly #largeLimit: number;
+  readonly #now: () => number;
   #small = 0;
   /** Bytes of buffers that hold a body. */
   #lent = 0;
@@ -50,9 +51,11 @@ export class BodyMemory {
   /**
    * @param limit bytes, at least `maxBodyBytes`
    * @param maxBodyBytes length of the longest body
+   * @param now milliseconds of any clock, the same at each call
    */
-  constructor(limit: number, maxBodyBytes: number) {
+  constructor(limit: number, maxBodyBytes: number, now: () => number = clockMs) {
     this.limit = limit;
+    this.#now = now;
     this.#largest = maxBodyBytes;
     this.#largeLimit = Math.max(limit * (1 - smallShare), maxBodyBytes);
   }
@@ -168,14 +171,14 @@ export class BodyMemory {
       return;
     }
     const next = this.#kept.findIndex((kept) => kept.buffer.byteLength > size);
-    const entry = { buffer, since: clockMs() };
+    const entry = { buffer, since: this.#now() };
     this.#kept.splice(next === -1 ? this.#kept.length : next, 0, entry);
     this.#keptBytes += size;
     this.#trimming ??= setInterval(() => this.#trim(), keptMs / 2).unref();
   }
 
   #trim(): void {
-    const before = clockMs() - keptMs;
+    const before = this.#now() - keptMs;
     const old = this.#kept.filter(({ since }) => since <= before);
     for (const entry of old) {
       this.#kept.splice(this.#kept.indexOf(entry), 1);
@@ -198,7 +201,7 @@ export class BodyMemory {
 
 interface KeptBuffer {
   readonly buffer: SharedArrayBuffer;
-  /** When the buffer was kept, by `clockMs`. */
+  /** When the buffer was kept, milliseconds of the memory's clock. */
   readonly since: number;
 }
 

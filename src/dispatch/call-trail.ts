@@ -7,7 +7,7 @@ export interface Blocker {
   onBlocked(ms: number): void;
 }
 
-/** Measures stretches of code: `front-end-watch.ts` has it. */
+/** Measures stretches of code. `FrontEndWatch` is the only one. */
 export interface Stopwatch {
   readonly claimedMs: number;
   lagAt(now: number): number;
@@ -39,8 +39,8 @@ export class CallTrail {
   #running: Running[] = [];
   #following = 0;
   #since = 0;
-  /** Names the stretch of time in which the hooks are in place: a call may outlive its own. */
-  #stretch = 0;
+  /** Counts the times that the hooks were put in place: a call may outlive the time in which it began. */
+  #round = 0;
 
   constructor(watch: Stopwatch) {
     this.#watch = watch;
@@ -54,15 +54,15 @@ export class CallTrail {
   begin(): number {
     if (this.#following++ === 0) {
       this.#since = clockMs();
-      this.#stretch++;
+      this.#round++;
       this.#hook ??= this.#createHook();
       this.#hook.enable();
     }
-    return this.#stretch;
+    return this.#round;
   }
 
-  end(stretch: number): void {
-    if (stretch === this.#stretch && this.#following > 0 && --this.#following === 0) this.stop();
+  end(round: number): void {
+    if (round === this.#round && this.#following > 0 && --this.#following === 0) this.stop();
   }
 
   /** Runs the beginning of a call as the code of its owner; undefined: a call that is not followed. */

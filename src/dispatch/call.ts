@@ -38,11 +38,11 @@ export function paramsLength(call: Call): number {
 /** The params of a call that is no longer `unparsed`. */
 export function parsedParams({ params, source, start, end }: Call): unknown {
   if (params !== verified || source === undefined) return params;
-  return JSON.parse(stretchOf(source, start, end));
+  return JSON.parse(textBetween(source, start, end));
 }
 
-/** A stretch of a body as text. */
-export function stretchOf(source: string | Uint8Array, start: number, end: number): string {
+/** The text of a body from `start` to `end`: bytes of UTF-8 are decoded. */
+export function textBetween(source: string | Uint8Array, start: number, end: number): string {
   if (typeof source === 'string') return source.slice(start, end);
   const { buffer, byteOffset, byteLength } = source;
   return Buffer.from(buffer, byteOffset, byteLength).toString('utf8', start, end);

@@ -180,10 +180,10 @@ export class InlineExecutor implements Executor, WaitingOwner, Suspect {
     const run = (): Outcome | Promise<Outcome> => this.#invoke(call, params, context);
     if (this.#toFollow === 0) return trail.run(undefined, run);
     this.#toFollow--;
-    const stretch = trail.begin();
+    const round = trail.begin();
     const outcome = trail.run(this, run);
-    if (outcome instanceof Promise) void outcome.then(() => trail.end(stretch));
-    else trail.end(stretch);
+    if (outcome instanceof Promise) void outcome.then(() => trail.end(round));
+    else trail.end(round);
     return outcome;
   }
 

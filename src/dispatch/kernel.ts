@@ -5,6 +5,7 @@ import { type ScannedEnvelope, scanEnvelope } from '../jsonrpc/quick/scan.ts';
 import { decodeUtf8, readBody, readBytes } from '../jsonrpc/read.ts';
 import { readPayload } from '../jsonrpc/read-value.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
+import { mostUnitBytes } from '../jsonrpc/utf8.ts';
 import type { Procedure } from '../router/types.ts';
 import { type Call, unparsed } from './call.ts';
 import { CallEnding } from './call-ending.ts';
@@ -133,7 +134,7 @@ export class Kernel {
   /** The params of a quick reading; `unparsed` where only the exact reader can say what they are. */
   #parseParams(text: string, quick: ScannedEnvelope): unknown {
     if (quick.start === -1) return undefined;
-    if ((quick.end - quick.start) * longestUnit > this.#limits.maxInlineParamsBytes)
+    if ((quick.end - quick.start) * mostUnitBytes > this.#limits.maxInlineParamsBytes)
       return unparsed;
     if (exceedsDepth(text, this.#limits.maxDepth)) return unparsed;
     try {
@@ -181,9 +182,6 @@ export class Kernel {
     return new Plan(source, scope, routing, this.#limits, this.#unplaced, isAlone);
   }
 }
-
-/** Most bytes of UTF-8 that a UTF-16 unit takes. */
-const longestUnit = 3;
 
 /**
  * Whether the quick reading knows for certain that the call has an id or has none. What looks like a notification may

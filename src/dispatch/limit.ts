@@ -12,9 +12,17 @@ export interface TimeLimit {
   readonly timeoutMs: number;
 }
 
+/**
+ * Milliseconds that a call may run, before the time of its request is looked at: what the process that sent it here has
+ * said, else what its procedure says.
+ */
+export function ownTimeoutMs({ scope, procedure }: Call, defaultTimeoutMs: number): number {
+  return scope.callTimeoutMs ?? procedure.timeoutMs ?? defaultTimeoutMs;
+}
+
 /** The limit of a call that starts running at `startedAt`: its own, or what is left of the request's. */
 export function timeLimit(call: Call, defaultTimeoutMs: number, startedAt: number): TimeLimit {
-  const own = call.scope.callTimeoutMs ?? call.procedure.timeoutMs ?? defaultTimeoutMs;
+  const own = ownTimeoutMs(call, defaultTimeoutMs);
   const { expiresAt, timeoutMs } = call.scope;
   return startedAt + own <= expiresAt || timeoutMs === undefined
     ? { at: startedAt + own, timeoutMs: own }
@@ -30,11 +38,21 @@ export interface Refusal {
 /** The refusal of calls that have not started when their executor closes, or whose caller has gone. */
 export const cancelled: Refusal = { code: ErrorCode.Cancelled };
 
+/** The refusal of calls whose time is over. @param timeoutMs the limit that ended them, milliseconds */
+export function deadlineExceeded(timeoutMs: number | undefined): Refusal {
+  return { code: ErrorCode.DeadlineExceeded, data: { timeoutMs } };
+}
+
+/** The refusal of calls whose params or reply are too large. @param limit bytes */
+export function limitExceeded(limit: number): Refusal {
+  return { code: ErrorCode.LimitExceeded, data: { limit } };
+}
+
 /** Why calls of a request must not start any more: its caller has gone, or its time is over. */
 export function refusalBeforeStart(scope: RequestScope, now: number): Refusal | undefined {
   if (scope.cancelled) return cancelled;
   if (scope.timeoutMs === undefined || now < scope.expiresAt) return undefined;
-  return { code: ErrorCode.DeadlineExceeded, data: { timeoutMs: scope.timeoutMs } };
+  return deadlineExceeded(scope.timeoutMs);
 }
 
 /** A refusal as a call's reply; a notification gets none. */

@@ -6,6 +6,7 @@ import { type Call, exceedsBytes } from './call.ts';
 import type { CallEnding } from './call-ending.ts';
 import { builtIn } from './discover.ts';
 import type { Executor } from './executor.ts';
+import { limitExceeded } from './limit.ts';
 import { neverRan } from './observer.ts';
 import { roughLength } from './rough-length.ts';
 import type { KernelLimits, Routing } from './routing.ts';
@@ -117,8 +118,7 @@ export class Plan {
     if (executor.takesUnparsed || call.start === -1 || !exceedsBytes(call, limit)) {
       return { call, executor };
     }
-    const refusal = { code: ErrorCode.LimitExceeded, data: { limit } };
-    return { call: undefined, reply: this.#unplaced.refuse(call, refusal) };
+    return { call: undefined, reply: this.#unplaced.refuse(call, limitExceeded(limit)) };
   }
 
   /** Turns the params of a parsed payload into text at once: their owner may change them later. */

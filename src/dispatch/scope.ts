@@ -55,8 +55,8 @@ export class RequestScope implements RequestFacts {
   verdict: Verdict | Promise<Verdict> | undefined;
   /** The key of the caller, once somebody has asked for it: see CallerKeys. */
   callerKey: string | undefined;
-  /** Whether the request counts for what its caller has in flight: see CallerGate. */
-  place: 'held' | 'left' | undefined;
+  /** Whether the request counts for what its caller has in flight; undefined: not yet. Kept by CallerGate. */
+  gateState: 'inside' | 'left' | undefined;
   /** What the reply tells the caller of its rate limit; undefined: nothing. */
   rateNotice: RateNotice | undefined;
   /** Who reads the streams of the request; undefined: nobody can. Set by the transport. */

@@ -1,9 +1,9 @@
-import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
+import { mostUnitBytes } from '../jsonrpc/utf8.ts';
 import type { Call } from './call.ts';
 import type { CallEnding } from './call-ending.ts';
 import type { Executor } from './executor.ts';
-import { errorFor, type Refusal } from './limit.ts';
+import { errorFor, limitExceeded, type Refusal } from './limit.ts';
 import { Pace } from './pace.ts';
 
 /** One entry of a batch: a call and its executor, or a reply that is made already. */
@@ -129,9 +129,8 @@ class ReplyBudget {
   take(call: Call | undefined, reply: Reply): Reply {
     if (reply === undefined) return undefined;
     if (this.#uncounted !== undefined) {
-      // A UTF-16 unit takes three bytes at most. Nearly no batch comes so close to the limit that its bytes must be
-      // counted.
-      const most = reply.length * 3 + 1;
+      // Nearly no batch comes so close to the limit that its bytes must be counted.
+      const most = reply.length * mostUnitBytes + 1;
       if (most <= this.#left) {
         this.#left -= most;
         this.#uncounted.push(reply);
@@ -156,7 +155,7 @@ class ReplyBudget {
   }
 
   get #tooLarge(): Refusal {
-    return { code: ErrorCode.LimitExceeded, data: { limit: this.#maxBytes } };
+    return limitExceeded(this.#maxBytes);
   }
 }
 

@@ -5,7 +5,7 @@ import { sourceOf } from '../router/invoke.ts';
 import type { LazyContext } from '../router/lazy-context.ts';
 import type { Call } from './call.ts';
 import type { Deadline } from './deadline.ts';
-import { lostCall, type Refusal, type TimeLimit } from './limit.ts';
+import { deadlineExceeded, lostCall, type Refusal, type TimeLimit } from './limit.ts';
 import type { CancelListener } from './scope.ts';
 
 /** The executor in which a call waits. */
@@ -65,10 +65,7 @@ export class WaitingCall implements Deadline, CancelListener {
   }
 
   expire(): void {
-    this.#giveUp({
-      code: ErrorCode.DeadlineExceeded,
-      data: { timeoutMs: this.#timeoutMs },
-    });
+    this.#giveUp(deadlineExceeded(this.#timeoutMs));
   }
 
   shutdown(): void {

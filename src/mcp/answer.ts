@@ -78,7 +78,3 @@ export function unknownMethod(id: string | undefined, method: string): Fault {
     text: errorText(id, code, 'Method not found', { method }),
   };
 }
-
-export function resultText(id: string, result: string): string {
-  return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
-}

@@ -1,6 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { suggest } from '../base/suggest.ts';
-import { stretched } from '../base/turns.ts';
+import { withPauses } from '../base/turns.ts';
 import type { Procedure } from '../router/types.ts';
 import { createTool, type Era, type Tool, toolText } from './tool.ts';
 import { toolNames } from './tool-names.ts';
@@ -57,7 +57,7 @@ export class Catalogue {
     patterns: readonly string[],
   ): Catalogue | Promise<Catalogue> {
     // All at once: the table may change between two turns.
-    return stretched(Catalogue.#make([...table.values()], patterns));
+    return withPauses(Catalogue.#make([...table.values()], patterns));
   }
 
   static *#make(

@@ -1,7 +1,7 @@
 import type { RequestScope } from '../dispatch/scope.ts';
 import type { Service } from '../dispatch/service.ts';
 import type { ReadLimits } from '../jsonrpc/body.ts';
-import type { Outcome } from '../jsonrpc/reply.ts';
+import { type Outcome, resultReply } from '../jsonrpc/reply.ts';
 import {
   errorText,
   type Fault,
@@ -10,7 +10,6 @@ import {
   McpCode,
   type McpSink,
   malformed,
-  resultText,
   unknownMethod,
 } from './answer.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -169,7 +168,7 @@ export class McpServer {
       case 'tools/list':
         return this.#tools.list(asked, this.#styles.modern, `,${cache}${this.#tail}`);
       case 'server/discover':
-        return resultText(
+        return resultReply(
           id,
           `{"resultType":"complete","supportedVersions":["${modernVersion}"],"capabilities":{"tools":{}},${cache}${this.#tail}}`,
         );
@@ -190,12 +189,12 @@ export class McpServer {
         if (protocolVersion === undefined) {
           return errorText(id, McpCode.InvalidParams, 'protocolVersion must be a string');
         }
-        return resultText(
+        return resultReply(
           id,
           `{"protocolVersion":"${agreedVersion(protocolVersion)}","capabilities":{"tools":{}},"serverInfo":${this.#serverInfo}}`,
         );
       case 'ping':
-        return resultText(id, '{}');
+        return resultReply(id, '{}');
       default:
         // The text alone: a legacy client takes a 404 for the end of its session.
         return unknownMethod(id, method).text;
@@ -230,7 +229,7 @@ export class McpServer {
         continue;
       }
       // Each of its calls counts for what the caller has in flight, as long as it runs.
-      scope.place = undefined;
+      scope.gateState = undefined;
       const asked = { ...base, message, id };
       const reply = await this.#ofBatch(asked, left > 0);
       left -= Buffer.byteLength(reply);
@@ -250,7 +249,7 @@ export class McpServer {
     }
     const answer = await (this.#legacy(asked) as Returned); // no sink is given
     if (typeof answer === 'string') return answer;
-    if (answer === undefined) return resultText(id, '{}');
+    if (answer === undefined) return resultReply(id, '{}');
     return isFault(answer) ? answer.text : Buffer.from(answer).toString();
   }
 }

@@ -1,7 +1,7 @@
 import { isObject } from '../jsonrpc/envelope.ts';
 import { ErrorCode, standardErrorText } from '../jsonrpc/errors.ts';
-import type { Outcome } from '../jsonrpc/reply.ts';
-import { resultText } from './answer.ts';
+import { type Outcome, resultReply } from '../jsonrpc/reply.ts';
+import { textExceeds } from '../jsonrpc/utf8.ts';
 import type { Era, Tool } from './tool.ts';
 
 /** How results are written for one client. */
@@ -40,16 +40,12 @@ export function headOf(era: Era): string {
  */
 export function toolReply(call: ToolReply, outcome: Outcome): string {
   const { style, id } = call;
-  const reply = resultText(
+  const reply = resultReply(
     id,
     outcome.ok ? okResult(call, outcome.text) : errorResult(call, outcome.text),
   );
-  const { length } = reply;
-  // A UTF-16 unit takes at most three bytes.
-  if (length * 3 <= style.maxReplyBytes || Buffer.byteLength(reply) <= style.maxReplyBytes) {
-    return reply;
-  }
-  return resultText(id, errorResult(call, tooLarge(style)));
+  if (!textExceeds(reply, style.maxReplyBytes)) return reply;
+  return resultReply(id, errorResult(call, tooLarge(style)));
 }
 
 /** The error of a result that is too large: it stands in a reply twice, as text and as a value. */

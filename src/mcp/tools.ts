@@ -1,5 +1,6 @@
 import type { ServedProcedures, Service } from '../dispatch/service.ts';
-import { errorText, McpCode, resultText } from './answer.ts';
+import { resultReply } from '../jsonrpc/reply.ts';
+import { errorText, McpCode } from './answer.ts';
 import { Catalogue } from './catalogue.ts';
 import type { Answered, Asked } from './client.ts';
 import { ToolCall } from './tool-call.ts';
@@ -45,7 +46,7 @@ export class Tools {
       return page.then(({ text, nextCursor }) => {
         const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
         const type = era === 'modern' ? '"resultType":"complete",' : '';
-        const reply = resultText(id, `{${type}"tools":[${text}]${next}${tail}}`);
+        const reply = resultReply(id, `{${type}"tools":[${text}]${next}${tail}}`);
         return Buffer.byteLength(reply) <= maxReplyBytes ? reply : tooLong(id, maxReplyBytes);
       });
     };

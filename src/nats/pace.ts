@@ -1,3 +1,5 @@
+import { mostUnitBytes } from '../jsonrpc/utf8.ts';
+
 /** Bytes that may be on their way to the server: small messages of others must not wait behind more. */
 export const unflushedBytes = 512 * 1024;
 
@@ -6,9 +8,6 @@ const headBytes = 1024;
 
 /** A server that takes less is refused at the start, bytes: heads, and what is known of requests, must fit. */
 export const leastPayload = 8 * 1024;
-
-/** Most bytes that one UTF-16 unit takes. */
-const unitBytes = 3;
 
 /** How large messages between gateways and members are, by what their server takes. */
 export interface MessageSizes {
@@ -40,7 +39,7 @@ export function sizesFor(maxPayload: number): MessageSizes {
 
 function madeFor(maxPayload: number): MessageSizes {
   const room = maxPayload - headBytes;
-  const units = Math.floor(room / unitBytes);
+  const units = Math.floor(room / mostUnitBytes);
   const half = Math.floor(room / 2);
   return {
     maxPayload,

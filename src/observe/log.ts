@@ -19,6 +19,13 @@ export interface Log {
   readonly error: WriteLog;
 }
 
+/** Whether this can be written to, as a logger of pino can. */
+export function isLog(value: unknown): value is Log {
+  if (typeof value !== 'object' || value === null) return false;
+  const log = value as Partial<Record<keyof Log, unknown>>;
+  return [log.debug, log.info, log.warn, log.error].every((write) => typeof write === 'function');
+}
+
 /** A log that loads what writes its lines when the first of them is written. */
 export interface LazyLog extends Log {
   /** Loads that now, while there are file descriptors left for it. Idempotent. */

@@ -91,7 +91,7 @@ export const counterTable = {
   },
   failedReloads: {
     name: 'tandem_reload_failures_total',
-    help: 'Reloads of the modules that failed; the old ones went on serving.',
+    help: 'Reloads of the modules that failed, those that the service began by itself among them.',
   },
   refusedConnections: {
     name: 'tandem_connections_refused_total',

@@ -1,12 +1,11 @@
 import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/worker-group.ts';
 import type { Call } from '../dispatch/call.ts';
-import { cancelled } from '../dispatch/limit.ts';
+import { cancelled, limitExceeded } from '../dispatch/limit.ts';
 import type { CallGroup } from '../dispatch/queue/call-group.ts';
 import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
 import { Sweep } from '../dispatch/queue/sweep.ts';
 import { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CallListeners, PoolOptions, RosterOwner } from './pool-options.ts';
 import type { PoolStats, WorkerStats } from './stats.ts';
@@ -17,6 +16,9 @@ import type { WorkerState } from './workers/worker-state.ts';
 
 /** How often the pool looks at its calls, and at threads that have streams, milliseconds. */
 const [callsEveryMs, streamsEveryMs] = [10, 50];
+
+/** How long threads may take to tear down and end, even where no grace is left, milliseconds. */
+const shortestEndMs = 1000;
 
 /**
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, in one message for
@@ -58,8 +60,7 @@ export class Pool extends QueuedExecutor implements RosterOwner {
 
   onTooLarge(group: CallGroup): void {
     for (const worker of this.roster.all) worker.takeBack(group);
-    const limit = this.ending.maxReplyBytes;
-    this.waiting.refuse(group, { code: ErrorCode.LimitExceeded, data: { limit } });
+    this.waiting.refuse(group, limitExceeded(this.ending.maxReplyBytes));
   }
 
   onCancelled(group: CallGroup): void {
@@ -123,7 +124,7 @@ export class Pool extends QueuedExecutor implements RosterOwner {
       worker.abandon();
     }
     this.waiting.refuseAll(cancelled);
-    await this.roster.close(Math.max(until - clockMs(), 1000), loadingMs, isGivenUp);
+    await this.roster.close(Math.max(until - clockMs(), shortestEndMs), loadingMs, isGivenUp);
   }
 
   async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {

@@ -5,31 +5,31 @@ import type { CallGroup } from '../dispatch/queue/call-group.ts';
 import type { Intake } from '../dispatch/queue/intake.ts';
 import type { Sender } from '../dispatch/queue/waiting-groups.ts';
 import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
-import type { Places } from './workers/roster.ts';
+import type { ServingWorkers } from './workers/roster.ts';
 
 /** Sends waiting groups to workers: one frame for each worker. */
 export class WorkerSender implements Sender {
-  readonly #workers: number;
-  readonly #places: Places;
+  readonly #count: number;
+  readonly #workers: ServingWorkers;
   readonly onSent: () => void;
 
   /**
-   * @param workers how many there are to be
-   * @param places the workers, kept up to date by the roster
+   * @param count how many workers take all calls, once all have started
+   * @param workers kept up to date by the roster
    */
-  constructor(workers: number, places: Places, onSent: () => void) {
+  constructor(count: number, workers: ServingWorkers, onSent: () => void) {
+    this.#count = count;
     this.#workers = workers;
-    this.#places = places;
     this.onSent = onSent;
   }
 
   /** A group that finds all workers at rest goes at once, and the calls behind it share the next frame. */
   get isIdle(): boolean {
-    return this.#places.active.every((worker) => worker.inFlight === 0);
+    return this.#workers.active.every((worker) => worker.inFlight === 0);
   }
 
   send(waiting: Intake, refuse: (group: CallGroup, refusal: Refusal) => void): void {
-    const { active, lane } = this.#places;
+    const { active, lane } = this.#workers;
     for (;;) {
       const next = assign(waiting.heads(), active, lane);
       if (next === undefined) break;
@@ -53,6 +53,6 @@ export class WorkerSender implements Sender {
   }
 
   overload(queuedUs: number): Refusal {
-    return refusalOfBusy(this.#places.active, queuedUs, this.#workers);
+    return refusalOfBusy(this.#workers.active, queuedUs, this.#count);
   }
 }

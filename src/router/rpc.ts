@@ -87,10 +87,10 @@ type Register = (name: string, procedure: Procedure) => void;
 
 /** `rpc` for a router that takes procedures through `register`. */
 export function createRpc<E extends Env>(register: Register): Rpc<E> {
-  const add = (compiled: CompiledOptions, handler: Handler): void => {
-    const name = compiled.options.name ?? handler.name;
+  const add = (compiled: CompiledOptions, handler: Handler | null | undefined): void => {
+    const name = compiled.options.name ?? handler?.name ?? '';
     const where = `procedure ${JSON.stringify(name)}`;
-    const built = buildProcedure(compiled, handler, where);
+    const built = buildProcedure(compiled, handler as Handler, where);
     assertName(name, 'rpc');
     register(name, built);
   };
@@ -104,7 +104,8 @@ export function createRpc<E extends Env>(register: Register): Rpc<E> {
       register(name, buildProcedure(compiled, method.bind(this), where));
     });
   };
-  const rpc = (first: unknown, second?: unknown): unknown => {
+  const rpc = (...given: readonly unknown[]): unknown => {
+    const [first, second] = given;
     if (typeof first === 'function') {
       const compiled = compileOptions({}, 'rpc');
       if (second === undefined) {
@@ -119,7 +120,8 @@ export function createRpc<E extends Env>(register: Register): Rpc<E> {
       first,
       typeof name === 'string' ? `procedure "${name}"` : 'rpc',
     );
-    if (second === undefined) {
+    // A handler that is undefined, as an import in a circle is, is no decorator's call: it would register nothing.
+    if (given.length < 2) {
       return (_method: unknown, context: unknown) => decorate(compiled, methodContext(context));
     }
     add(compiled, second as Handler);

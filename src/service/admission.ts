@@ -1,4 +1,4 @@
-import { passGate } from '../dispatch/await-verdict.ts';
+import { awaitVerdict } from '../dispatch/await-verdict.ts';
 import type { DeadlineSweep } from '../dispatch/deadline.ts';
 import { tooManyInFlight } from '../dispatch/limit.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
@@ -66,7 +66,7 @@ export class Admission {
   ): Reply | Promise<Reply> {
     const settled = (refusal: Outcome | undefined): Reply | Promise<Reply> =>
       refusal === undefined ? this.#run(request) : this.#refuse(request, refusal);
-    const refusal = passGate(request.scope, verdict, this.#options.deadlines);
+    const refusal = awaitVerdict(request.scope, verdict, this.#options.deadlines);
     if (!(refusal instanceof Promise)) return settled(refusal);
     request.keep();
     const reply = refusal.then(settled);

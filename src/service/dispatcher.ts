@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { passGate } from '../dispatch/await-verdict.ts';
+import { awaitVerdict } from '../dispatch/await-verdict.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { createCallerScope } from '../dispatch/caller-facts.ts';
 import { Kernel } from '../dispatch/kernel.ts';
@@ -191,7 +191,7 @@ export class Dispatcher implements Service {
   admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined> {
     if (scope.verdict === undefined) return undefined;
     scope.limitTo(this.config.maxRequestMs);
-    return passGate(scope, scope.verdict, this.#parts.deadlines);
+    return awaitVerdict(scope, scope.verdict, this.#parts.deadlines);
   }
 
   /** For transports: see {@link Service}. */
@@ -215,7 +215,7 @@ export class Dispatcher implements Service {
   /**
    * Where a procedure runs now, and why; undefined for a name that is not registered.
    *
-   * @throws Error before `ready()`
+   * @throws Error before `ready()` and after `close()`
    */
   placementOf(name: string): PlacementDecision | undefined {
     const loaded = this.#running();
@@ -280,8 +280,9 @@ export class Dispatcher implements Service {
 
   #running(): LoadedService {
     const loaded = this.#serving.current;
-    if (loaded === undefined) throw new Error('not running: await ready() first');
-    return loaded;
+    if (loaded !== undefined) return loaded;
+    const why = this.#lifecycle.isBeforeStart ? 'await ready() first' : 'it is closed';
+    throw new Error(`the dispatcher is not running: ${why}`);
   }
 
   async #withScope(

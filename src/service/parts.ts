@@ -7,7 +7,7 @@ import { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { toObservers } from '../observe/call-event.ts';
-import { createLog, type LazyLog, type Log } from '../observe/log.ts';
+import { createLog, isLog, type LazyLog, type Log } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
 import { type ThrottleCause, ThrottledCallers } from '../observe/throttled-callers.ts';
 import { CountersByGroup } from '../pool/stats.ts';
@@ -61,6 +61,11 @@ export function createParts(options: DispatcherOptions): Parts {
   if (config.hooks !== '') {
     throw new StartupError(
       'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
+    );
+  }
+  if (givenLog !== undefined && !isLog(givenLog)) {
+    throw new StartupError(
+      'option log: expected an object with the functions debug, info, warn and error, such as pino()',
     );
   }
   const ownLog = givenLog === undefined ? createLog({ level: config.logLevel }) : undefined;

@@ -44,8 +44,8 @@ export class Serving implements RouterOwner {
   }
 
   /** All loadings that have not ended, the current one first. */
-  get generations(): readonly LoadedService[] {
-    return this.#generations();
+  get loadings(): readonly LoadedService[] {
+    return this.#current === undefined ? [...this.#retired] : [this.#current, ...this.#retired];
   }
 
   /** Requests without an answer yet. */
@@ -91,7 +91,7 @@ export class Serving implements RouterOwner {
 
   /** Resolves when no loading has a request in flight, or after `graceMs`. */
   async idle(graceMs: number): Promise<void> {
-    await Promise.all(this.#generations().map((one) => one.idle(graceMs)));
+    await Promise.all(this.loadings.map((one) => one.idle(graceMs)));
   }
 
   /** Lets the streams of all loadings come to their end, for `graceMs` at most. No more may open. */
@@ -99,25 +99,21 @@ export class Serving implements RouterOwner {
     const { cluster } = this.#context;
     await Promise.all([
       cluster?.streams.drain('shutdown', graceMs, 0),
-      ...this.#generations().map(({ streams }) => streams.drain('shutdown', graceMs, 0)),
+      ...this.loadings.map(({ streams }) => streams.drain('shutdown', graceMs, 0)),
     ]);
   }
 
   /** Gives up the start or reload that is in progress, and ends every loading. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
-    const generations = this.#generations();
+    const { loadings } = this;
     this.#current = undefined;
     this.#underWay?.attempt.giveUp(new StartupError('the service was closed meanwhile'));
     // `allSettled`: a teardown that fails must not leave the other loadings running.
-    const ended = await Promise.allSettled(generations.map((one) => one.close(graceMs)));
+    const ended = await Promise.allSettled(loadings.map((one) => one.close(graceMs)));
     await this.#underWay?.outcome.catch(() => {});
     await isDoneWithin(Promise.allSettled(this.#discarding), Math.max(graceMs, shortestDiscardMs));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
-  }
-
-  #generations(): LoadedService[] {
-    return this.#current === undefined ? [...this.#retired] : [this.#current, ...this.#retired];
   }
 
   #assertReloadable(path: string | undefined): readonly string[] {

@@ -20,7 +20,7 @@ export function statsOf(state: ServiceState, parts: Parts): DispatcherStats {
   }
   return {
     state,
-    inFlight: loaded?.inFlight ?? 0,
+    inFlight: serving.inFlight,
     pool: loaded?.pools.get(undefined)?.stats(),
     groups,
     bodies: bodies.stats(),

@@ -108,7 +108,7 @@ function placesOf(calls: readonly CallTotals[], { serving }: SnapshotSource): Pl
 
 /** Of all loadings: an older one that finishes its calls has workers too. */
 function workersOf({ serving }: SnapshotSource): WorkerFigures[] {
-  return serving.generations.flatMap(({ pools }) =>
+  return serving.loadings.flatMap(({ pools }) =>
     Array.from(pools).flatMap(([group, pool]) => {
       const { workers, lane } = pool.stats();
       const toFigures =
@@ -149,7 +149,7 @@ function openStreamsOf({
   serving,
   cluster,
 }: SnapshotSource): readonly { readonly values: number }[] {
-  const here = serving.generations.flatMap(({ streams }) => [...streams]);
+  const here = serving.loadings.flatMap(({ streams }) => [...streams]);
   return [...here, ...(cluster?.streams ?? [])];
 }
 
@@ -173,7 +173,7 @@ function poolCountersOf(counters: PoolCounters) {
 
 function gaugesOf(source: SnapshotSource): Gauges {
   const { serving, bodies, replies, processGauges, connections, cluster } = source;
-  const here = serving.generations.flatMap(({ executors }) => executors);
+  const here = serving.loadings.flatMap(({ executors }) => executors);
   const remote = cluster?.isGateway === true ? cluster.stats() : undefined;
   return {
     requestsInFlight: serving.inFlight,
@@ -197,7 +197,7 @@ function poolGaugesOf(
   { serving, poolCounters }: SnapshotSource,
   group: string | undefined,
 ): Gauges {
-  const pools = serving.generations.flatMap((loaded) => loaded.pools.get(group)?.stats() ?? []);
+  const pools = serving.loadings.flatMap((loaded) => loaded.pools.get(group)?.stats() ?? []);
   const lanes = pools.flatMap(({ lane }) => lane ?? []);
   const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
   return {

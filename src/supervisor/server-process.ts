@@ -85,7 +85,7 @@ export class ServerProcess {
     this.#child.on('message', (message) => this.#receive(message));
     this.#send({ type: 'start', key: this.#key, order });
     this.#killAfter(startLimitMs, {
-      message: `it was not ready after ${startLimitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`,
+      message: `it was not ready after ${startLimitMs} ms: look for a module that loops or waits at its top level, or raise startTimeoutMs`,
       stack: undefined,
     });
   }

@@ -10,7 +10,7 @@ import type {
 import { parseToServer } from './parse-message.ts';
 import { Pending } from './pending.ts';
 
-export interface LinkHandlers {
+export interface ChannelHandlers {
   reload(): Promise<ReloadOutcome>;
   /** What this process has counted; undefined: nothing. */
   collect(): MetricsSnapshot | undefined;
@@ -20,13 +20,13 @@ export interface LinkHandlers {
  * The channel of a server process to its supervisor. Messages are dropped when the supervisor has gone. Only this class
  * can use the channel: it removes `process.send`, so that `process.send?.('ready')` of a module does nothing.
  */
-export class SupervisorLink {
+export class SupervisorChannel {
   readonly #pending = new Pending();
   readonly #post: NonNullable<NodeJS.Process['send']>;
   #key: string | undefined;
   readonly #order: Promise<StartOrder>;
   #onOrder: (order: StartOrder) => void = () => {};
-  #handlers: LinkHandlers | undefined;
+  #handlers: ChannelHandlers | undefined;
 
   /** @throws Error in a process that no supervisor has started */
   constructor() {
@@ -55,7 +55,7 @@ export class SupervisorLink {
   }
 
   /** Tells the supervisor that this process serves. From now on `handlers` answer the supervisor's questions. */
-  ready(report: ReadyReport, handlers: LinkHandlers): void {
+  ready(report: ReadyReport, handlers: ChannelHandlers): void {
     this.#handlers = handlers;
     void this.#send({ type: 'ready', report });
   }

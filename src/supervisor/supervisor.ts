@@ -11,7 +11,7 @@ import { Slot, type SlotOptions } from './slot.ts';
 import { Tally } from './tally.ts';
 
 export interface SupervisorOptions {
-  /** The file that a server process runs; it opens a SupervisorLink. */
+  /** The file that a server process runs; it opens a SupervisorChannel. */
   readonly entry: URL;
   readonly modules: readonly string[];
   readonly config: Config;

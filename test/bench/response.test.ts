@@ -62,8 +62,13 @@ describe("the benchmark's client", () => {
     const { closed: tally } = await runMixed({ seconds: 0.1, closed });
     assert.equal((tally?.results ?? 0) + 1, calls);
     isRight = false;
-    await assert.rejects(runMixed({ seconds: 0.1, closed }), /a wrong answer: 200 4 and not 3/);
     const paced = { goal, perSecond: 500 };
-    await assert.rejects(runMixed({ seconds: 0.1, paced }), /a wrong answer/);
+    for (const load of [{ closed }, { paced }]) {
+      // A busy machine may send nothing in a tenth of a second.
+      const untilWrong = async (): Promise<never> => {
+        for (;;) await runMixed({ seconds: 0.1, ...load });
+      };
+      await assert.rejects(untilWrong, /a wrong answer: 200 4 and not 3/);
+    }
   });
 });

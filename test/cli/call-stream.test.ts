@@ -73,6 +73,12 @@ describe('tandem call --sse', () => {
     assert.match(late.stderr, /^tandem: waits: Deadline exceeded \(-32001\)\n/);
   });
 
+  it('a call without the flag says which flag', async () => {
+    const { code, stdout, stderr } = await commands.run(['call', url, 'count', '2']);
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.equal(stderr, 'tandem: count: Method not found (-32601); it is a stream: add --sse\n');
+  });
+
   it('Ctrl+C ends the stream on the server, too', async () => {
     const done = new Promise<void>((resolve) => {
       ended = resolve;

@@ -156,6 +156,7 @@ describe('tandem call', () => {
       ['call', 'http://127.0.0.1:1/rpc', 'a'],
       /^tandem: http:\/\/127\.0\.0\.1:1\/rpc: .*(ECONNREFUSED|bad port)/,
     ],
+    [['call', 'http+unix://%2Frun%2Frpc.sock/rpc', 'a'], /use curl --unix-socket <file> http/],
     [['call', 'http://127.0.0.1:1/rpc'], /missing required argument 'method'/],
     [['call', 'http://127.0.0.1:1/rpc', 'a', '{"x":'], /the argument \{"x": is not JSON/],
     [['call', 'http://127.0.0.1:1/rpc', 'a', '--header', 'x'], /--header.*Expected 'name: value'/],

@@ -120,7 +120,7 @@ describe('tandem diff', () => {
   });
 
   for (const [what, args, message] of [
-    ['one source', [old], /^tandem: missing required argument 'new'\n$/],
+    ['one source', [old], /^tandem: missing required argument 'new': see tandem diff --help\n$/],
     ['an unknown option', [old, old, '--jsn'], /^tandem: unknown option '--jsn'/],
     ['a file that is not there', [old, join(folder, 'none.json')], /^tandem: ENOENT: .*none\.json/],
     [

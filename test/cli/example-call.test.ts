@@ -97,6 +97,20 @@ describe('the banner', () => {
     spareWorkers: 0,
     groups: {},
   };
+  it('says of a stream that it is one', () => {
+    const router = new Router();
+    const { rpc } = router;
+    rpc({ name: 'ticks', yields: Type.Integer() }, async function* ticks() {});
+    rpc({ name: 'primes', yields: Type.Number(), returns: Type.String() }, function* primes() {
+      yield 2;
+      return 'all';
+    });
+    const app: Served = { router, transport: 'node', placementOf: () => 'inline' };
+    const text = banner(app, { ...facts, authenticates: false });
+    assert.match(text, /^ {2}ticks\(\.\.\.\) -> stream of number +inline/m);
+    assert.match(text, /^ {2}primes\(\.\.\.\) -> stream of number, then string +inline/m);
+  });
+
   const linesOf = (router: Router, authenticates: boolean): string[] => {
     const app: Served = { router, transport: 'node', placementOf: () => 'inline' };
     const lines = banner(app, { ...facts, authenticates }).split('\n');

@@ -28,6 +28,18 @@ describe('tandem', () => {
     assert.equal(code, 0);
   });
 
+  it('the texts of short options stand in one column', async () => {
+    for (const command of ['top', 'call', 'serve']) {
+      const { stdout } = await commands.run([command, '--help']);
+      const options = stdout.split('\nOptions:\n')[1]?.split('\n\n')[0] ?? '';
+      const columns = options.split('\n').flatMap((line) => {
+        const term = /^ {2}-\S.*? {2,}/.exec(line);
+        return term === null ? [] : [term[0].length];
+      });
+      assert.equal(new Set(columns).size, 1, options);
+    }
+  });
+
   it('serve --help shows flag, variables and default of every option', async () => {
     const { code, stdout } = await commands.run(['serve', '--help']);
     assert.equal(code, 0);
@@ -39,6 +51,9 @@ describe('tandem', () => {
       assert.ok(words.has(`--${flag}`) || words.has(`--no-${flag}`), name);
       for (const variable of variablesOf(name, option)) assert.ok(words.has(variable), variable);
     }
+    // Each is the negation of what the option does when it is on.
+    const negated = [...stdout.matchAll(/^ {6}Do not (\w+)/gm)].map(([, verb]) => verb);
+    assert.deepEqual(new Set(negated), new Set(['answer', 'count', 'restart', 'serve', 'take']));
     for (const heading of ['Network:', 'Workers:', 'Time:', 'Limits:', 'Protocol:', 'Log:']) {
       assert.ok(stdout.includes(`\n${heading}\n`), heading);
     }

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { root } from '../files.ts';
+import { patienceVariables } from '../patience.ts';
 import { installPacked } from './packed.ts';
 import { Running, startNode } from './process.ts';
 
@@ -56,7 +57,9 @@ describe('tandem init, from the packed package', () => {
     env: NodeJS.ProcessEnv = {},
   ): Running {
     const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
-    return new Running(spawn(command, args, { cwd, env: { ...inherited, ...env } }));
+    return new Running(
+      spawn(command, args, { cwd, env: { ...inherited, ...patienceVariables, ...env } }),
+    );
   }
   const tandem = (args: string[], cwd = folder) => start(process.execPath, [main, ...args], cwd);
   const npmRun = (script: string, cwd: string, env?: NodeJS.ProcessEnv) =>

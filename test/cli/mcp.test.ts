@@ -239,7 +239,18 @@ test('the options of tandem mcp are those of serve that mean something there', (
       name,
     );
   }
-  for (const name of ['port', 'tlsKey', 'processes', 'mcp', 'mcpPath', 'metricsPort', 'hooks']) {
+  const others = [
+    'port',
+    'tlsKey',
+    'processes',
+    'mcp',
+    'mcpPath',
+    'metricsPort',
+    'hooks',
+    'http',
+    'maxHeaders',
+  ];
+  for (const name of others) {
     assert.ok(!mcpOptions.some((one) => one === name), name);
   }
 });

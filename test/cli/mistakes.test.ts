@@ -39,7 +39,16 @@ const mistakes: Mistake[] = [
     args: ['sevre', good],
     says: [/unknown command 'sevre'/, /serve\?/],
   },
-  { what: 'no module', args: ['serve'], says: [/missing required argument 'module'/] },
+  {
+    what: 'help of an unknown command',
+    args: ['help', 'sevre'],
+    says: [/unknown command 'sevre'/, /serve\?/],
+  },
+  {
+    what: 'no module',
+    args: ['serve'],
+    says: [/missing required argument 'module': see tandem serve --help$/m],
+  },
   {
     what: 'an option without its value',
     args: ['serve', good, '--port'],
@@ -60,6 +69,11 @@ const mistakes: Mistake[] = [
     what: 'a bad value with a line break and terminal controls',
     args: ['serve', good, '--host', 'a\nb\u001b[2J'],
     says: [/--host: expected/],
+  },
+  {
+    what: 'a flag whose variable is empty',
+    args: ['serve', good, '--hooks', ''],
+    says: [/^tandem: --hooks: expected the path of a file, or none, got ""$/m],
   },
   {
     what: 'options that contradict each other',

@@ -13,7 +13,9 @@ import {
 } from '../../src/config/config.ts';
 import { coresHere } from '../../src/config/cores.ts';
 import { configTable } from '../../src/config/docs.ts';
+import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
 import { packageVersion } from '../../src/config/package-version.ts';
+import { table } from '../../src/config/table.ts';
 import { root } from '../files.ts';
 
 /** The message of the StartupError that `run` throws; one line. */
@@ -236,6 +238,10 @@ describe('text of flags and variables', () => {
     [{ corsOrigin: '*' }, { corsOrigin: '*' }],
     [{ corsOrigin: 'none' }, { corsOrigin: [] }],
     [
+      { corsHeaders: 'none', forwardHeaders: ['none'], hooks: 'none' },
+      { corsHeaders: [], forwardHeaders: [], hooks: '' },
+    ],
+    [
       { corsOrigin: ['https://a.example, https://b.example:8443', 'http://localhost:3000'] },
       { corsOrigin: ['https://a.example', 'https://b.example:8443', 'http://localhost:3000'] },
     ],
@@ -321,6 +327,23 @@ describe('a wrong value', () => {
       assert.ok(message.endsWith(JSON.stringify(text)), message);
     });
   }
+
+  it('that names nothing is refused, so that nothing is left out by mistake', () => {
+    for (const name of optionNames) {
+      const option: Option<unknown> = table[name];
+      if (option.kind.placeholder === undefined) continue;
+      for (const text of ['', ' ', ',']) {
+        const flag = `--${flagOf(name, option)}`;
+        const message = refusal(() => optionsFromFlags({ [name]: text }));
+        assert.ok(message.startsWith(`${flag}: expected ${option.kind.allowed}, got "`), message);
+      }
+      const [variable = ''] = variablesOf(name, option);
+      assert.match(
+        refusal(() => resolveConfig({}, { [variable]: ',' })),
+        /: expected .+, got ","$/,
+      );
+    }
+  });
 
   it('says where it came from, what is allowed and what it was', () => {
     const allowed = 'expected a whole number, 0 to 65535, got';

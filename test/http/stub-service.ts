@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { passGate } from '../../src/dispatch/await-verdict.ts';
+import { awaitVerdict } from '../../src/dispatch/await-verdict.ts';
 import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
 import { ReplyMemory } from '../../src/dispatch/reply-memory.ts';
@@ -68,7 +68,7 @@ export class StubService implements Service {
   admit(scope: RequestScope) {
     return scope.verdict === undefined
       ? undefined
-      : passGate(scope, scope.verdict, new DeadlineSweep());
+      : awaitVerdict(scope, scope.verdict, new DeadlineSweep());
   }
 
   tracing: Service['tracing'] = undefined;

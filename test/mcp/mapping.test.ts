@@ -1,7 +1,7 @@
 /** docs/mcp.md, "What a model sees": names, schemas, pages. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { stretched } from '../../src/base/turns.ts';
+import { withPauses } from '../../src/base/turns.ts';
 import { Router, Type } from '../../src/index.ts';
 import { Catalogue, pageLength } from '../../src/mcp/catalogue.ts';
 import { toolNames as naming } from '../../src/mcp/tool-names.ts';
@@ -18,7 +18,7 @@ interface Listed {
 
 /** Names of few procedures, which are there at once. */
 function toolNames(procedures: readonly string[]): string[] {
-  const names = stretched(naming(procedures));
+  const names = withPauses(naming(procedures));
   return names instanceof Promise ? assert.fail() : names;
 }
 

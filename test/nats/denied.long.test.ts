@@ -24,7 +24,7 @@ describeNats('a process whose subscription the server denies', () => {
       const [line = '', ...more] = stdout.trimEnd().split('\n');
       assert.match(
         line,
-        /^StartupError: nats: the server lets this client not subscribe to tandem\.[gm]\.\S+: allow it/,
+        /^StartupError: nats: the server does not let this client subscribe to tandem\.[gm]\.\S+: allow it/,
       );
       assert.deepEqual(more, ['closed']);
       assert.equal(code, 0);

@@ -80,6 +80,11 @@ describe('rpc of a function', () => {
     refuses(() => rpc(), /the options must be an object/);
     refuses(() => rpc('name', () => 1), /the options must be an object .* got "name"/);
     refuses(() => rpc({}, 'x'), /the handler must be a function/);
+    // As an import in a circle is.
+    for (const missing of [undefined, null]) {
+      refuses(() => rpc({ name: 'a' }, missing), /^procedure "a": the handler must be a function/);
+      refuses(() => rpc({}, missing), /the handler must be a function/);
+    }
     assert.deepEqual(new Router().list(), []);
   });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
 import { renderMetrics } from '../../src/observe/render.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
@@ -210,6 +211,32 @@ describe('a reload', () => {
     assert.equal(seen.value('tandem_reloads_total'), 1);
     assert.equal(seen.value('tandem_reload_failures_total'), 1);
     assert.ok(eventsOf(running.lines).includes('reloaded'));
+  });
+
+  test('leaves what an older loading finishes among the requests in flight', async (t) => {
+    const folder = new ModuleFolder(t);
+    const text = (result: number): string =>
+      `import { once } from 'node:events';
+       import { Router } from 'tandem-rpc';
+       const router = new Router();
+       router.rpc({ name: 'wait', placement: 'inline' }, async () => {
+         await once(process, 'waited');
+         return ${result};
+       });
+       export default router;`;
+    const running = Running.make(t, {
+      modules: [folder.write('module.mjs', text(1))],
+      timeoutMs: 600_000, // the call lasts for as long as a busy machine takes to reload
+    });
+    const { dispatcher } = running;
+    await dispatcher.ready();
+    const waiting = running.ask({ method: 'wait', id: 'x' });
+    folder.write('module.mjs', text(2));
+    assert.equal(await dispatcher.reload(), true);
+    assert.equal(dispatcher.stats().inFlight, 1);
+    (process as EventEmitter).emit('waited');
+    assert.equal(await waiting, ok('x', 1));
+    assert.equal(dispatcher.stats().inFlight, 0);
   });
 });
 

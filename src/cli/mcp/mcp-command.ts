@@ -27,6 +27,8 @@ const others = new Set<OptionName>([
   'maxConnections',
   'maxStreamsPerConnection',
   'maxInFlightPerCaller',
+  'maxHeaders',
+  'maxHeaderBytes',
   'rateLimit',
   'mcp',
   'mcpPath',
@@ -35,6 +37,7 @@ const others = new Set<OptionName>([
   'metrics',
   'metricsPort',
   'tracing',
+  'http',
 ]);
 
 /** The options of `tandem mcp`. */

@@ -25,6 +25,11 @@ export async function call(
   args: readonly string[],
   options: CallOptions,
 ): Promise<void> {
+  if (/^https?\+unix:/i.test(url)) {
+    throw new StartupError(
+      'this command reaches no Unix socket: use curl --unix-socket <file> http://localhost/rpc, as the server shows when it starts',
+    );
+  }
   if (!/^(?:http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
     throw new StartupError(
       `${url} is no http, https, ws or wss URL, such as http://127.0.0.1:8000/rpc`,
@@ -126,14 +131,20 @@ async function fromStdin(): Promise<string | undefined> {
 }
 
 function printRpcError({ code, message, data, method }: RpcError): void {
-  printFailure(`${method}: ${message} (${code})${hint(data)}`);
+  const more = code === methodNotFound ? hint(data) : '';
+  printFailure(`${method}: ${message} (${code})${more}`);
   const lines = dataLines(code, data);
   if (lines.length > 0) process.stderr.write(`${lines.map((line) => `  ${line}`).join('\n')}\n`);
 }
 
+/** What to call in place of a method that is not found. The server's words for a stream are those of the protocol. */
 function hint(data: unknown): string {
-  if (typeof data !== 'object' || data === null || !('didYouMean' in data)) return '';
-  return typeof data.didYouMean === 'string' ? `; did you mean ${data.didYouMean}?` : '';
+  if (typeof data !== 'object' || data === null) return '';
+  if ('didYouMean' in data && typeof data.didYouMean === 'string') {
+    return `; did you mean ${data.didYouMean}?`;
+  }
+  const streams = 'reason' in data && String(data.reason).startsWith('it streams:');
+  return streams ? '; it is a stream: add --sse' : '';
 }
 
 const invalidParams = -32602;

@@ -29,16 +29,17 @@ function toLowerCase(value: unknown): unknown {
   return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
-/** Header names. The configuration holds them in lower case. */
+/** Header names. The configuration holds them in lower case. The word `none` is the empty list. */
 export function headerNames(): Kind<readonly string[]> {
   // The grammar of HTTP allows a header named *, but whoever writes that means all headers.
   const token = /^(?!\*$)[!#$%&'*+.^_`|~0-9a-z-]+$/i;
   return {
     placeholder: 'names',
-    allowed: 'header names, separated by commas, without *',
+    allowed: 'none, or header names, separated by commas, without *',
     repeatable: true,
     fromText: splitList,
-    check: (value) => checkList(toLowerCase(value), token),
+    check: (value) =>
+      isWord(value, 'none') ? Object.freeze([]) : checkList(toLowerCase(value), token),
     toText: (value: readonly string[]) => (value.length === 0 ? 'none' : value.join(',')),
   };
 }

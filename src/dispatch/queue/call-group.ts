@@ -102,14 +102,14 @@ export interface WaitingRoom {
 }
 
 /**
- * How much work a group sends at a time, expected microseconds; at least one call. So a batch of many calls does not
+ * The portion that a group sends at a time, expected microseconds; at least one call. So a batch of many calls does not
  * hold a worker until all of them have run while other callers wait.
  */
-const stretchUs = 8000;
+const portionUs = 8000;
 
 /** Whether a call is sent together with those before it, which are expected to take `sumUs`. */
 export function fitsBehind(item: GroupCall, sumUs: number): boolean {
-  return sumUs === 0 || sumUs + item.expectedUs <= stretchUs;
+  return sumUs === 0 || sumUs + item.expectedUs <= portionUs;
 }
 
 /** Whom a group tells of what happens to it. */
@@ -198,9 +198,9 @@ export class CallGroup implements CancelListener {
     return this.#costUs(this.calls.length);
   }
 
-  /** Expected microseconds of what it sends next. */
+  /** Expected microseconds of the portion that it sends next. */
   get nextUs(): number {
-    return this.calls.length === 1 ? this.expectedUs : this.#costUs(this.#stretchEnd());
+    return this.calls.length === 1 ? this.expectedUs : this.#costUs(this.#portionEnd());
   }
 
   /** Expected microseconds of what was sent and came back. */
@@ -263,7 +263,7 @@ export class CallGroup implements CancelListener {
     this.#owner.onCancelled(this);
   }
 
-  #stretchEnd(): number {
+  #portionEnd(): number {
     let sum = 0;
     let end = this.next;
     for (; end < this.calls.length; end++) {

@@ -2,7 +2,8 @@ import type { CallGroup } from './call-group.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { QueuedCallers } from './queued-callers.ts';
 
-interface Gate {
+/** One procedure: its groups that are at workers, and those that wait for it. */
+interface Limit {
   running: number;
   readonly waiting: FairQueue;
 }
@@ -13,7 +14,7 @@ interface Gate {
  * pass them.
  */
 export class ConcurrencyLimits {
-  readonly #gates = new Map<string, Gate>();
+  readonly #limits = new Map<string, Limit>();
   readonly #callers: QueuedCallers;
 
   constructor(callers: QueuedCallers) {
@@ -24,19 +25,19 @@ export class ConcurrencyLimits {
   mayPass(group: CallGroup): boolean {
     const { limited } = group;
     if (limited === undefined || group.isInside) return true;
-    return this.#gateOf(limited.name).running < limited.maxConcurrency;
+    return this.#limitOf(limited.name).running < limited.maxConcurrency;
   }
 
   /** Keeps a group that may not pass until another group of its procedure has its answers. */
   keep(group: CallGroup): void {
-    if (group.limited !== undefined) this.#gateOf(group.limited.name).waiting.push(group);
+    if (group.limited !== undefined) this.#limitOf(group.limited.name).waiting.push(group);
   }
 
   /** Counts a group that goes to a worker, or that is the next to do so. */
   enter(group: CallGroup): void {
     if (group.limited === undefined || group.isInside) return;
     group.isInside = true;
-    this.#gateOf(group.limited.name).running++;
+    this.#limitOf(group.limited.name).running++;
   }
 
   /**
@@ -48,23 +49,23 @@ export class ConcurrencyLimits {
   leave(group: CallGroup): CallGroup | undefined {
     if (!group.isInside || group.limited === undefined) return undefined;
     group.isInside = false;
-    const gate = this.#gateOf(group.limited.name);
-    gate.running--;
-    const next = gate.waiting.shift();
+    const limit = this.#limitOf(group.limited.name);
+    limit.running--;
+    const next = limit.waiting.shift();
     if (next !== undefined) this.enter(next);
     return next;
   }
 
   get all(): CallGroup[] {
-    return [...this.#gates.values()].flatMap(({ waiting }) => waiting.all);
+    return [...this.#limits.values()].flatMap(({ waiting }) => waiting.all);
   }
 
-  #gateOf(name: string): Gate {
-    let gate = this.#gates.get(name);
-    if (gate === undefined) {
-      gate = { running: 0, waiting: new FairQueue(this.#callers) };
-      this.#gates.set(name, gate);
+  #limitOf(name: string): Limit {
+    let limit = this.#limits.get(name);
+    if (limit === undefined) {
+      limit = { running: 0, waiting: new FairQueue(this.#callers) };
+      this.#limits.set(name, limit);
     }
-    return gate;
+    return limit;
   }
 }

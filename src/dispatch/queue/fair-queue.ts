@@ -5,14 +5,14 @@ import type { CallerLine, QueuedCaller, QueuedCallers, QueuedWork } from './queu
 export const quantumUs = 1000;
 
 /**
- * A group in the line of its caller. Places are linked both ways, so that a group that is answered meanwhile leaves at
- * once. The group knows its place, so that nobody has to search for it.
+ * A group in the line of its caller. The nodes of a line are linked both ways, so that a group that is answered meanwhile
+ * leaves at once. The group knows its node (`CallGroup.queue`), so that nobody has to search for it.
  */
-class Place implements WaitingRoom, QueuedWork {
+class LineNode implements WaitingRoom, QueuedWork {
   readonly group: CallGroup;
   readonly line: Line;
-  before: Place | undefined;
-  behind: Place | undefined;
+  before: LineNode | undefined;
+  behind: LineNode | undefined;
   /** What was counted when the group came: exactly that is taken off again when the group leaves. */
   readonly calls: number;
   readonly workUs: number;
@@ -20,7 +20,12 @@ class Place implements WaitingRoom, QueuedWork {
   /** What the caller pays for the group at its turn, microseconds. */
   readonly costUs: number;
 
-  constructor(group: CallGroup, line: Line, before: Place | undefined, behind: Place | undefined) {
+  constructor(
+    group: CallGroup,
+    line: Line,
+    before: LineNode | undefined,
+    behind: LineNode | undefined,
+  ) {
     this.group = group;
     this.line = line;
     this.before = before;
@@ -40,8 +45,8 @@ class Place implements WaitingRoom, QueuedWork {
 class Line implements CallerLine {
   readonly queue: FairQueue;
   readonly caller: QueuedCaller;
-  first: Place | undefined = undefined;
-  last: Place | undefined = undefined;
+  first: LineNode | undefined = undefined;
+  last: LineNode | undefined = undefined;
   /** What the caller may still send at its turn, expected microseconds. */
   deficitUs = 0;
   /** Neighbours in the round of callers. */
@@ -54,9 +59,9 @@ class Line implements CallerLine {
   }
 
   get newest(): CallGroup | undefined {
-    let place = this.last;
-    while (place?.isReturned) place = place.before;
-    return place?.group;
+    let node = this.last;
+    while (node?.isReturned) node = node.before;
+    return node?.group;
   }
 
   /** How many more turns the caller needs to send its oldest group away. */
@@ -84,8 +89,8 @@ class Line implements CallerLine {
  * the caller's largest group.
  *
  * A group that comes back with calls that did not run is put in its caller's line by its age, where it stood before.
- * The caller gets back what the group had paid for those calls. A batch that is sent in stretches pays for each
- * stretch, and other groups go in between.
+ * The caller gets back what the group had paid for those calls. A batch that is sent in portions pays for each
+ * portion, and other groups go in between.
  */
 export class FairQueue {
   readonly #callers: QueuedCallers;
@@ -108,7 +113,7 @@ export class FairQueue {
     const line = this.#lines.get(caller) ?? this.#open(caller);
     line.deficitUs += group.returnedUs;
     // Nearly always the group is the youngest of its line. A group that comes back is one of the oldest.
-    let behind: Place | undefined;
+    let behind: LineNode | undefined;
     if (line.last !== undefined && line.last.group.arrivedAt > group.arrivedAt) {
       behind = line.first;
       while (behind !== undefined && behind.group.arrivedAt <= group.arrivedAt) {
@@ -124,44 +129,44 @@ export class FairQueue {
   }
 
   shift(): CallGroup | undefined {
-    const place = this.#next();
-    if (place === undefined) return undefined;
-    place.line.deficitUs -= place.costUs;
-    this.leave(place);
-    return place.group;
+    const node = this.#next();
+    if (node === undefined) return undefined;
+    node.line.deficitUs -= node.costUs;
+    this.leave(node);
+    return node.group;
   }
 
   /** Takes a group out. */
-  leave(place: Place): void {
-    const { group, line, before, behind } = place;
+  leave(node: LineNode): void {
+    const { group, line, before, behind } = node;
     group.queue = undefined;
     if (before === undefined) line.first = behind;
     else before.behind = behind;
     if (behind === undefined) line.last = before;
     else behind.before = before;
-    // A place that is garbage of an old generation would otherwise keep everything behind it from being collected.
-    place.before = undefined;
-    place.behind = undefined;
-    this.size -= place.calls;
+    // A node that is garbage, and that the collector has not got to, would otherwise keep all nodes behind it alive.
+    node.before = undefined;
+    node.behind = undefined;
+    this.size -= node.calls;
     // Sums of floats drift: an empty queue's work is exactly nothing.
-    this.workUs = this.size === 0 ? 0 : this.workUs - place.workUs;
+    this.workUs = this.size === 0 ? 0 : this.workUs - node.workUs;
     if (line.first === undefined) this.#close(line);
-    this.#callers.leave(line.caller, place);
+    this.#callers.leave(line.caller, node);
   }
 
   /** Caller by caller, the groups of each oldest first. */
   get all(): CallGroup[] {
     const groups: CallGroup[] = [];
     for (const line of this.#lines.values()) {
-      for (let place = line.first; place !== undefined; place = place.behind) {
-        groups.push(place.group);
+      for (let node = line.first; node !== undefined; node = node.behind) {
+        groups.push(node.group);
       }
     }
     return groups;
   }
 
   /** Gives turns until a caller has enough for its oldest group. */
-  #next(): Place | undefined {
+  #next(): LineNode | undefined {
     let line = this.#turn;
     if (line === undefined) return undefined;
     let { rounds } = line;
@@ -181,18 +186,18 @@ export class FairQueue {
     return line.first;
   }
 
-  /** @param behind the place that comes after it; undefined: it is the last */
-  #enter(group: CallGroup, line: Line, behind: Place | undefined): void {
+  /** @param behind the node that comes after it; undefined: it is the last */
+  #enter(group: CallGroup, line: Line, behind: LineNode | undefined): void {
     const before = behind === undefined ? line.last : behind.before;
-    const place = new Place(group, line, before, behind);
-    if (before === undefined) line.first = place;
-    else before.behind = place;
-    if (behind === undefined) line.last = place;
-    else behind.before = place;
-    group.queue = place;
-    this.size += place.calls;
-    this.workUs += place.workUs;
-    this.#callers.enter(line.caller, place);
+    const node = new LineNode(group, line, before, behind);
+    if (before === undefined) line.first = node;
+    else before.behind = node;
+    if (behind === undefined) line.last = node;
+    else behind.before = node;
+    group.queue = node;
+    this.size += node.calls;
+    this.workUs += node.workUs;
+    this.#callers.enter(line.caller, node);
   }
 
   /** Puts a new caller behind all others. It gets its first quantum at its first turn. */

@@ -18,8 +18,8 @@ export interface Heads<Group> {
 }
 
 /**
- * The groups that wait for a worker: in the line of short groups, in the line of all others, or at the gate of a
- * procedure whose concurrency is bounded. Each of the three is shared out fairly among callers, and each caller has one
+ * The groups that wait for a worker: in the line of short groups, in the line of all others, or at the limit of a
+ * procedure with `maxConcurrency`. Each of the three is shared out fairly among callers, and each caller has one
  * account for all three.
  */
 export class Intake {
@@ -27,7 +27,7 @@ export class Intake {
   readonly #callers: QueuedCallers;
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
-  readonly #gates: ConcurrencyLimits;
+  readonly #limits: ConcurrencyLimits;
   /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
   readonly #parked = new Map<string, FairQueue>();
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
@@ -42,7 +42,7 @@ export class Intake {
     this.#callers = new QueuedCallers(shares);
     this.#short = new WaitingLine(this.#callers);
     this.#long = new WaitingLine(this.#callers);
-    this.#gates = new ConcurrencyLimits(this.#callers);
+    this.#limits = new ConcurrencyLimits(this.#callers);
   }
 
   /** Calls that wait. */
@@ -108,7 +108,7 @@ export class Intake {
     if (group.isShort) this.#passedUs += passedUs;
     else this.#passedUs = 0;
     this.#lineOf(group).shift();
-    this.#gates.enter(group);
+    this.#limits.enter(group);
   }
 
   /**
@@ -140,7 +140,7 @@ export class Intake {
   /** One of the groups that `parked` gave goes on. */
   takeParked(group: CallGroup, key: string): void {
     this.#parked.get(key)?.shift();
-    this.#gates.enter(group);
+    this.#limits.enter(group);
   }
 
   /**
@@ -149,7 +149,7 @@ export class Intake {
    * @returns whether another group of its procedure may go in its place
    */
   leave(group: CallGroup): boolean {
-    const next = this.#gates.leave(group);
+    const next = this.#limits.leave(group);
     if (next === undefined) return false;
     this.addBack(next);
     return true;
@@ -158,7 +158,7 @@ export class Intake {
   /** A copy: answering one group may answer others with it. */
   get all(): CallGroup[] {
     const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
-    return [...this.#short.all, ...this.#long.all, ...this.#gates.all, ...parked];
+    return [...this.#short.all, ...this.#long.all, ...this.#limits.all, ...parked];
   }
 
   /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
@@ -179,13 +179,13 @@ export class Intake {
     return isShort ? this.#short : this.#long;
   }
 
-  /** The next group that may go. Groups in front of it that may not go are moved to their gates. */
+  /** The next group that may go. Groups in front of it that may not go are moved to their limits. */
   #peek(line: WaitingLine): CallGroup | undefined {
     for (;;) {
       const group = line.peek();
-      if (group === undefined || this.#gates.mayPass(group)) return group;
+      if (group === undefined || this.#limits.mayPass(group)) return group;
       group.queue?.drop(group);
-      this.#gates.keep(group);
+      this.#limits.keep(group);
     }
   }
 }

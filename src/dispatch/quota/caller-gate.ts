@@ -124,15 +124,15 @@ export class CallerGate {
 
   #enter(scope: RequestScope, key: string): void {
     // A request that was answered at its deadline meanwhile is in flight no more: it is not counted.
-    if (this.#options.maxInFlight === 0 || scope.place === 'left') return;
-    scope.place = 'held';
+    if (this.#options.maxInFlight === 0 || scope.gateState === 'left') return;
+    scope.gateState = 'inside';
     this.#inFlight.set(key, (this.#inFlight.get(key) ?? 0) + 1);
   }
 
   #leave(scope: RequestScope): void {
-    const wasHeld = scope.place === 'held';
-    scope.place = 'left';
-    if (!wasHeld) return;
+    const wasInside = scope.gateState === 'inside';
+    scope.gateState = 'left';
+    if (!wasInside) return;
     const key = this.#options.keys.keyOf(scope);
     const left = (this.#inFlight.get(key) ?? 0) - 1;
     if (left > 0) this.#inFlight.set(key, left);

@@ -4,11 +4,10 @@ import type { Reply } from '../../jsonrpc/reply.ts';
 import type { ValueSource } from '../../router/stream/value-source.ts';
 import type { Call } from '../call.ts';
 import { cancelled, type Refusal } from '../limit.ts';
-import type { CallTrace } from '../trace.ts';
 import type { StreamSink } from './contract.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { RunQueue } from './run-queue.ts';
-import { type RunContext, type RunSource, StreamRun } from './stream-run.ts';
+import { type RunContext, ranBy, StreamRun } from './stream-run.ts';
 
 /** The generators of the front end. */
 export class Generators {
@@ -44,16 +43,10 @@ export class Generators {
       return { refusal };
     }
     const stream = this.#streams.add(call, sink, this.#place);
-    const traced = call.trace === undefined ? source : tracedSource(source, call.trace);
+    const { trace } = call;
+    // The span of the call is the current one while its generator runs, too.
+    const traced = trace === undefined ? source : ranBy(source, (part) => trace.run(part));
     stream.producer = new StreamRun(traced, context, stream, this.#maxValueBytes, this.#queue);
     return { reply: sink.opened(stream) };
   }
-}
-
-/** The span of the call is the current one while its generator runs, too. */
-function tracedSource(source: ValueSource, trace: CallTrace): RunSource {
-  return {
-    next: () => trace.run(() => source.next()),
-    close: () => trace.run(() => source.close()),
-  };
 }

@@ -142,7 +142,10 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener {
   }
 }
 
-/** A stream that could go on ends, and its client is told when to come back: at a random time, so that not all come at once. */
+/**
+ * Why a stream that could go on ends. Its client is told when to come back: at a random time, so that not all clients
+ * come at once.
+ */
 export function drainRefusal(reason: DrainReason): Refusal {
   const retryAfterMs = Math.floor(Math.random() * comeBackWithinMs);
   return { code: ErrorCode.Cancelled, data: { reason, retryAfterMs } };

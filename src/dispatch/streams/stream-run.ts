@@ -1,6 +1,6 @@
 import { ErrorCode, type RpcError } from '../../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome } from '../../jsonrpc/reply.ts';
-import { exceedsByLength } from '../../jsonrpc/utf8.ts';
+import { textExceeds } from '../../jsonrpc/utf8.ts';
 import type { StreamStep, ValueSource } from '../../router/stream/value-source.ts';
 import type { StreamProducer } from './contract.ts';
 import type { Runnable, RunQueue } from './run-queue.ts';
@@ -14,6 +14,14 @@ export interface RunOutlet {
 }
 
 export type RunSource = Pick<ValueSource, 'next' | 'close'>;
+
+/** The same generator, each part of which `run` runs: in the span of its call, for instance. */
+export function ranBy(source: RunSource, run: <T>(part: () => T) => T): RunSource {
+  return {
+    next: () => run(() => source.next()),
+    close: () => run(() => source.close()),
+  };
+}
 
 /** What a run needs of the context of its handler. */
 export interface RunContext {
@@ -103,7 +111,7 @@ export class StreamRun implements StreamProducer, Runnable {
     }
     // The next generator has its turn before this one goes on.
     this.#state = 'paused';
-    if (isLarger(step, this.#maxValueBytes)) {
+    if (textExceeds(step, this.#maxValueBytes)) {
       this.#state = 'over';
       this.#outlet.end(this.#tooLarge());
       this.#close(undefined);
@@ -134,7 +142,7 @@ export class StreamRun implements StreamProducer, Runnable {
   }
 
   #capped(end: Outcome): Outcome {
-    return isLarger(end.text, this.#maxValueBytes) ? this.#tooLarge() : end;
+    return textExceeds(end.text, this.#maxValueBytes) ? this.#tooLarge() : end;
   }
 
   #tooLarge(): Outcome {
@@ -165,8 +173,4 @@ export class StreamRun implements StreamProducer, Runnable {
 
 function drained({ code, data }: RpcError): Outcome {
   return errorOutcome(code as ErrorCode, data);
-}
-
-function isLarger(text: string, bytes: number): boolean {
-  return exceedsByLength(text.length, bytes) ?? Buffer.byteLength(text) > bytes;
 }

@@ -72,3 +72,6 @@ export const outOfMemory: Answer = {
 export function failure(reason: string): Answer {
   return jsonAnswer(500, errorReply('null', ErrorCode.InternalError, { reason }));
 }
+
+/** Answers a request under which the service broke its contract, which is never to throw and never to reject. */
+export const serviceFailed: Answer = failure('the service failed');

@@ -98,10 +98,10 @@ export function assertHttpOptions(options: HttpOptions): void {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TypeError(`port must be an integer from 0 to 65535, got ${port}`);
   }
-  for (const one of [path, options.mcp?.path ?? '/']) {
+  for (const [name, one] of Object.entries({ path, mcpPath: options.mcp?.path ?? '/' })) {
     if (/^\/[\w.~!$&'()+,;=@%/-]*$/.test(one)) continue;
     throw new TypeError(
-      `path must start with / and hold no :, *, ? or space, got ${JSON.stringify(one)}`,
+      `${name} must start with / and hold no :, *, ? or space, got ${JSON.stringify(one)}`,
     );
   }
   if (corsOrigin === '*') return;

@@ -230,9 +230,8 @@ export class RequestHead {
       if (name === 'forwarded') this.#proxyForwarded = join(this.#proxyForwarded, value);
       else if (name === 'x-forwarded-for')
         this.#proxyForwardedFor = join(this.#proxyForwardedFor, value);
+      if (name === this.#callerName) this.#callerHeader = join(this.#callerHeader, value);
     }
-    if (this.#keepsProxies && name === this.#callerName)
-      this.#callerHeader = join(this.#callerHeader, value);
     if (!this.#keepsAll) return;
     this.all ??= Object.create(null) as Record<string, string | undefined>;
     const before = this.all[name];

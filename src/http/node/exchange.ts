@@ -5,7 +5,7 @@ import type { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { largeBody } from '../../jsonrpc/body.ts';
-import { type Answer, failure, lateBody } from '../edge/answer.ts';
+import { type Answer, lateBody, serviceFailed } from '../edge/answer.ts';
 import type { ArrivingBody, BodyDeadlines } from '../edge/body-deadlines.ts';
 import {
   type BodyAnswer,
@@ -289,9 +289,9 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, B
     }
   }
 
-  /** Answers a request for which the service broke its contract, which is never to throw and never to reject. */
+  /** See {@link serviceFailed}. */
   #fail(error: unknown): void {
     this.#context.warn(`service failed under a request: ${String(error)}`);
-    this.answer(failure('the service failed'));
+    this.answer(serviceFailed);
   }
 }

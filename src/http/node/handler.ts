@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopback } from '../../base/loopback.ts';
 import type { Authenticator, Verdict } from '../../dispatch/authenticate.ts';
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
@@ -130,25 +130,9 @@ function createHandler(
       peers === undefined || proxyHeaders === undefined
         ? connectedFrom
         : peers.addressOf(connectedFrom, proxyHeaders);
-    const { tracing } = service;
     const isMcp = target === 'mcp' && mcp !== undefined;
-    if (tracing !== undefined && (target === 'rpc' || isMcp)) {
-      const path = fullPathOf(req);
-      // The path is the span's route only where it is one of the options: a framework's router may have chosen this
-      // handler by a pattern.
-      const route = path === options.path || path === mcp?.path ? path : undefined;
-      const scheme = 'encrypted' in req.socket ? 'https' : 'http';
-      const { traceparent, tracestate } = head;
-      const request = {
-        method,
-        path,
-        route,
-        scheme,
-        remoteAddress,
-        traceparent,
-        tracestate,
-      } as const;
-      exchange.span = new HttpSpan(tracing, request);
+    if (target === 'rpc' || isMcp) {
+      exchange.span = beginSpan(service, options, req, head, remoteAddress);
     }
     const isCall = (target === 'rpc' || isMcp) && method === 'POST';
     if (isCall && isMcp) exchange.handler = new McpExchange(mcp.server, head);
@@ -201,6 +185,28 @@ function createHandler(
     const connection = connections.of(mount.req.socket);
     connection.take(() => handle(mount, connection));
   };
+}
+
+/** Begins the span of a request for one of the paths that are served; undefined: requests are not traced. */
+function beginSpan(
+  { tracing }: Service,
+  options: HttpOptions,
+  req: IncomingMessage,
+  { traceparent, tracestate }: RequestHead,
+  remoteAddress: string | undefined,
+): HttpSpan | undefined {
+  if (tracing === undefined) return undefined;
+  const path = fullPathOf(req);
+  return new HttpSpan(tracing, {
+    method: req.method ?? '',
+    path,
+    // Undefined for any other path: a framework's router may have chosen this handler by a pattern.
+    route: path === options.path || path === options.mcp?.path ? path : undefined,
+    scheme: 'encrypted' in req.socket ? 'https' : 'http',
+    remoteAddress,
+    traceparent,
+    tracestate,
+  });
 }
 
 /** As `bodyTaker`, for a body that comes in chunks: it takes its memory as it grows. */

@@ -6,7 +6,7 @@ import type { Authenticator } from '../../dispatch/authenticate.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
 import { admitted } from '../edge/admission.ts';
-import { type Answer, failure, rejection } from '../edge/answer.ts';
+import { type Answer, rejection, serviceFailed } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { type Cors, createCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
@@ -174,7 +174,7 @@ export class Upgrades {
       })
       .catch((error: unknown) => {
         this.#options.warn(`service failed under a request: ${String(error)}`);
-        answer(failure('the service failed'));
+        answer(serviceFailed);
       })
       .finally(() => this.#inFlight.leave());
   }

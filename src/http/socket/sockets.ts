@@ -34,7 +34,7 @@ export function createSocketContext(
   const clocks = [options.writeTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
   const sockets = new Sockets({
     lookMs: Math.min(mostLookMs, ...clocks.map((ms) => ms / 4)),
-    longestMessageMs: socketIdleMs + longestMessageMs,
+    windowMs: socketIdleMs + longestMessageMs,
     limits: () => ({ bytes: service.bodyMemory.limit, longest: maxBodyBytes }),
   });
   return { ...options, service, inFlight, sockets, subscriptionIds, longestMessageMs };
@@ -61,8 +61,8 @@ const subscriptionIds = new SubscriptionIds();
 interface SocketClocks {
   /** How often the clocks of all connections are looked at. */
   readonly lookMs: number;
-  /** How long a message may take to come whole. */
-  readonly longestMessageMs: number;
+  /** How long a message may be on its way, silence of its client included: see {@link HalfMessages}. */
+  readonly windowMs: number;
   readonly limits: () => HalfMessageLimits;
 }
 
@@ -83,10 +83,10 @@ export class Sockets {
   #isDraining = false;
   readonly #vacancy = new Vacancy();
 
-  constructor({ lookMs, longestMessageMs, limits }: SocketClocks) {
+  constructor({ lookMs, windowMs, limits }: SocketClocks) {
     this.#lookMs = lookMs;
     this.#limits = limits;
-    this.#halfMessages = new HalfMessages(longestMessageMs);
+    this.#halfMessages = new HalfMessages(windowMs);
   }
 
   get size(): number {

@@ -1,3 +1,4 @@
+import { type Answer, serviceFailed } from '../edge/answer.ts';
 import type { BodyAnswer } from '../edge/body-handler.ts';
 import type { UwsResponse } from './response.ts';
 
@@ -24,6 +25,30 @@ export function sendInCork(response: UwsResponse, sender: CorkedSender, reply: B
   corked.sender = sender;
   corked.reply = reply;
   response.cork(sendCorked);
+}
+
+/**
+ * Gives `write` an answer: now, or in a cork when it is made.
+ *
+ * @param warn told of an answer that fails. `write` is then given one that says so
+ */
+export function whenMade<A extends Answer | undefined>(
+  response: UwsResponse,
+  answer: A | Promise<A>,
+  warn: (message: string) => void,
+  write: (made: A | Answer) => void,
+): void {
+  if (!(answer instanceof Promise)) {
+    write(answer);
+    return;
+  }
+  answer.then(
+    (made) => response.cork(() => write(made)),
+    (error: unknown) => {
+      warn(`service failed under a request: ${String(error)}`);
+      response.cork(() => write(serviceFailed));
+    },
+  );
 }
 
 /** Settles after the parser's turn, and after everything that is read in this turn of the event loop. */

@@ -2,7 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { type GoesToSink, goesToSink } from '../../dispatch/reply-sink.ts';
 import { RequestBody } from '../../dispatch/request-body.ts';
 import { RequestScope } from '../../dispatch/scope.ts';
-import { type Answer, failure, lateBody, outOfMemory } from '../edge/answer.ts';
+import { type Answer, lateBody, outOfMemory, serviceFailed } from '../edge/answer.ts';
 import type { AuthRequest, HttpAuthenticator } from '../edge/auth-request.ts';
 import type { ArrivingBody } from '../edge/body-deadlines.ts';
 import {
@@ -19,7 +19,7 @@ import type { HttpSpan } from '../edge/span.ts';
 import { acceptsEventStream } from '../event-stream/accepts.ts';
 import { EventStream } from '../event-stream/event-stream.ts';
 import { readChunks } from './chunks.ts';
-import { afterTurn, sendInCork } from './corked.ts';
+import { afterTurn, sendInCork, whenMade } from './corked.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import { UwsFacts } from './facts.ts';
 import type { Closer } from './reply.ts';
@@ -166,7 +166,9 @@ export class UwsExchange implements ArrivingBody, BodySink {
   ): void {
     const scope = new RequestScope(this.facts);
     this.#scope = scope;
-    this.#whenMade(make(scope), (answer) => this.answer(answer, cors, headOnly));
+    whenMade(this.#response, make(scope), this.#context.warn, (answer) =>
+      this.answer(answer, cors, headOnly),
+    );
   }
 
   /**
@@ -182,7 +184,7 @@ export class UwsExchange implements ArrivingBody, BodySink {
   ): void {
     const scope = new RequestScope(this.facts);
     this.#scope = scope;
-    this.#whenMade(refuse(scope), (refusal) => {
+    whenMade(this.#response, refuse(scope), this.#context.warn, (refusal) => {
       if (refusal !== undefined) {
         this.answer(refusal, cors, false);
         return;
@@ -190,24 +192,6 @@ export class UwsExchange implements ArrivingBody, BodySink {
       this.#response.upgraded();
       become(scope);
     });
-  }
-
-  /** Gives `write` the answer now, or in a cork when it is made. */
-  #whenMade<A extends Answer | undefined>(
-    answer: A | Promise<A>,
-    write: (made: A | Answer) => void,
-  ): void {
-    if (!(answer instanceof Promise)) {
-      write(answer);
-      return;
-    }
-    answer.then(
-      (made) => this.#response.cork(() => write(made)),
-      (error: unknown) => {
-        this.#context.warn(`service failed under a request: ${String(error)}`);
-        this.#response.cork(() => write(failure('the service failed')));
-      },
-    );
   }
 
   /** Writes a reply that is no JSON-RPC reply, in the handler or in a cork. */
@@ -292,11 +276,11 @@ export class UwsExchange implements ArrivingBody, BodySink {
     else response.send(reply, cors, rateNotice, inTurn);
   }
 
-  /** Answers a request for which the service broke its contract, which is never to throw and never to reject. */
+  /** See {@link serviceFailed}. */
   #fail(error: unknown): void {
     this.#context.warn(`service failed under a request: ${String(error)}`);
     if (this.#response.isDone || this.#cors === undefined) return;
-    this.answer(failure('the service failed'), this.#cors, false);
+    this.answer(serviceFailed, this.#cors, false);
   }
 
   #abort(): void {

@@ -9,11 +9,10 @@ import { isLoopback } from '../../base/loopback.ts';
 import type { Service } from '../../dispatch/service.ts';
 import type { McpServer } from '../../mcp/server.ts';
 import { admitted } from '../edge/admission.ts';
-import { failure } from '../edge/answer.ts';
 import { authRequest } from '../edge/auth-request.ts';
 import { BodyDeadlines } from '../edge/body-deadlines.ts';
 import { ChunkedBody } from '../edge/chunked-body.ts';
-import { type Cors, type CorsLines, createCors, noCors } from '../edge/cors.ts';
+import { type Cors, createCors, noCors } from '../edge/cors.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, portAddress, type Scheme, socketAddress } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
@@ -27,21 +26,13 @@ import { SocketFile } from '../edge/unix-socket.ts';
 import type { EventStreamOptions } from '../event-stream/event-stream.ts';
 import { type CheckCaller, createCallerCheck } from '../mcp/callers.ts';
 import { McpExchange } from '../mcp/endpoint.ts';
-import { socketFacts } from '../socket/facts.ts';
-import { createHandshake, type Handshake, subprotocolOf } from '../socket/handshake.ts';
-import { createSocketContext } from '../socket/sockets.ts';
 import { UwsExchange } from './exchange.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import { createApp, listenOnFile, listenOnPort } from './listening.ts';
 import type { Uws } from './load.ts';
 import { BodilessReplies, UwsReplies } from './reply.ts';
-import {
-  Outgoing,
-  takeSockets,
-  type UserData,
-  UwsSocket,
-  type UwsSocketContext,
-} from './socket.ts';
+import { takeSockets } from './socket.ts';
+import { UwsUpgrades } from './upgrade.ts';
 
 /** The server on uWebSockets.js. Meant once per process, on the main thread. */
 class UwsServer implements HttpServer, ExchangeContext {
@@ -65,8 +56,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly #checkCaller: CheckCaller;
   /** Whether only this machine can reach the server. */
   readonly #isLocal: boolean;
-  readonly #handshake: Handshake;
-  readonly #socketContext: UwsSocketContext;
+  readonly #upgrades: UwsUpgrades;
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly #head: RequestHead;
   /** Has just passed its request on to the handler of all routes. */
@@ -91,14 +81,10 @@ class UwsServer implements HttpServer, ExchangeContext {
     this.#routes = createRoutes(service, options);
     this.#checkCaller = createCallerCheck(options);
     this.#isLocal = options.socket === '' && isLoopback(options.host);
-    this.#handshake = createHandshake(options, this.#checks, true);
-    this.#socketContext = {
-      ...createSocketContext(service, options, this.inFlight),
-      outgoing: new Outgoing(),
-      onClosed: () => {
-        this.connections--;
-      },
-    };
+    // The filter below does not hear of sockets that close.
+    this.#upgrades = new UwsUpgrades(service, options, this.#checks, this.inFlight, () => {
+      this.connections--;
+    });
     this.#head = new RequestHead(options);
     this.replies = new UwsReplies(service.replyMemory, options.writeTimeoutMs);
     this.#scheme = tls === undefined ? 'http' : 'https';
@@ -132,7 +118,7 @@ class UwsServer implements HttpServer, ExchangeContext {
   }
 
   get sockets(): number {
-    return this.#socketContext.sockets.size;
+    return this.#upgrades.size;
   }
 
   close(): Promise<void> {
@@ -144,7 +130,7 @@ class UwsServer implements HttpServer, ExchangeContext {
     if (this.#socketFile !== undefined) await this.#socketFile.remove();
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     const answered = this.inFlight.drain(this.#options.shutdownGraceMs);
-    this.#socketContext.sockets.drain();
+    this.#upgrades.drain();
     await answered;
     this.#app.close();
   }
@@ -211,7 +197,11 @@ class UwsServer implements HttpServer, ExchangeContext {
     });
   }
 
-  /** @param socket given where the request has the key of a WebSocket */
+  /**
+   * Every request that is no POST on a path that takes calls.
+   *
+   * @param socket given where the request has the key of a WebSocket
+   */
   #other(res: HttpResponse, req: HttpRequest, socket?: us_socket_context_t): void {
     if (this.#wantsCloser !== undefined) {
       this.#wantsCloser.closer = res;
@@ -228,8 +218,8 @@ class UwsServer implements HttpServer, ExchangeContext {
     const cors = isConsole(target) ? noCors : this.#cors(head.origin);
     if (target === 'rpc' || target === 'mcp') this.#trace(exchange, head, method, path);
     const isUpgrade = this.#options.webSocket && target === 'rpc' && method === 'GET';
-    if (isUpgrade && this.#handshake.asks(head)) {
-      this.#upgrade(exchange, res, head, cors, socket);
+    if (isUpgrade && this.#upgrades.asks(head)) {
+      this.#upgrades.upgrade(exchange, res, head, cors, socket);
       return;
     }
     const refused =
@@ -256,39 +246,6 @@ class UwsServer implements HttpServer, ExchangeContext {
       (scope) => admitted(this.service, scope, authenticate(request), answer),
       cors,
       method === 'HEAD',
-    );
-  }
-
-  #upgrade(
-    exchange: UwsExchange,
-    res: HttpResponse,
-    head: RequestHead,
-    cors: CorsLines,
-    socket: us_socket_context_t | undefined,
-  ): void {
-    const refused = this.#handshake.refusal(head, this.inFlight.draining);
-    if (refused !== undefined || socket === undefined) {
-      // A request without a key has no socket, and is refused for that.
-      exchange.answer(refused ?? failure('no socket can be had here'), cors, false);
-      return;
-    }
-    this.#handshake.withhold(head);
-    const { authenticate, path } = this.#options;
-    const { remoteAddress, callerHeader } = exchange.facts;
-    const facts = socketFacts(head, { remoteAddress, callerHeader, path, route: path });
-    const key = head.upgrade?.key ?? '';
-    const protocol = subprotocolOf(head.upgrade?.protocol);
-    const verdict = authenticate?.(authRequest(head.all, remoteAddress, 'GET', path));
-    const late = () => (this.inFlight.draining ? this.#handshake.draining : undefined);
-    exchange.upgrade(
-      (scope) => verdict && admitted(this.service, scope, verdict, late),
-      cors,
-      ({ authText }) => {
-        const data: UserData = {
-          socket: new UwsSocket(this.#socketContext, { ...facts, authText }),
-        };
-        res.upgrade(data, key, protocol, '', socket);
-      },
     );
   }
 }

@@ -24,7 +24,7 @@ const SMALL_N = 0x6e;
 const version = '2.0';
 const longestEscape = '\\u0000'.length;
 
-/** A text to read: its units, and the text of any stretch of them. */
+/** A text to read: its units, and the text of any of them. */
 export interface Readable {
   /** Units behind `length` do not belong to the text. */
   readonly units: Units;
@@ -64,15 +64,15 @@ export function readExactly(body: Readable, limits: ReadLimits): Body {
 }
 
 /** Where the value of a member stands; `start` -1: the request has no such member. */
-interface Place {
+interface FoundMember {
   start: number;
   end: number;
   isRepeated: boolean;
 }
 
-type Places = Readonly<Record<MemberName, Place>>;
+type FoundMembers = Readonly<Record<MemberName, FoundMember>>;
 
-const none = (): Place => ({ start: -1, end: -1, isRepeated: false });
+const none = (): FoundMember => ({ start: -1, end: -1, isRepeated: false });
 
 class ExactReader {
   readonly #body: Readable;
@@ -123,7 +123,7 @@ class ExactReader {
   /** @param maxDepth most levels of a member's value */
   #request(maxDepth: number): Envelope | InvalidEnvelope | undefined {
     if (maxDepth < 0) return undefined;
-    const places: Places = { jsonrpc: none(), id: none(), method: none(), params: none() };
+    const places: FoundMembers = { jsonrpc: none(), id: none(), method: none(), params: none() };
     this.#at++;
     this.#skip();
     if (this.#take(CLOSE_BRACE)) return invalidEnvelope('null');
@@ -162,7 +162,7 @@ class ExactReader {
     return this.#at === -1 ? undefined : invalidEnvelope('null');
   }
 
-  #envelope({ jsonrpc, id, method, params }: Places): Envelope | InvalidEnvelope {
+  #envelope({ jsonrpc, id, method, params }: FoundMembers): Envelope | InvalidEnvelope {
     const idText = this.#idText(id);
     const name = this.#stringAt(method, maxNameLength);
     const isValid =
@@ -181,7 +181,7 @@ class ExactReader {
   }
 
   /** The id as it was written; undefined: there is none, or it is invalid. */
-  #idText(id: Place): string | undefined {
+  #idText(id: FoundMember): string | undefined {
     if (id.start === -1 || id.isRepeated) return undefined;
     const first = this.#units[id.start] as number;
     // A number begins with a digit or a minus. Letters and brackets have larger codes, the quote a smaller one.
@@ -192,13 +192,13 @@ class ExactReader {
     return isId ? this.#body.textOf(id.start, id.end) : undefined;
   }
 
-  #isVersion(jsonrpc: Place): boolean {
+  #isVersion(jsonrpc: FoundMember): boolean {
     if (jsonrpc.start === -1) return !this.#limits.strict;
     return !jsonrpc.isRepeated && this.#stringAt(jsonrpc, version.length) === version;
   }
 
   /** The string at that place; undefined: the value is no string, or longer than `longest` characters. */
-  #stringAt({ start, end }: Place, longest: number): string | undefined {
+  #stringAt({ start, end }: FoundMember, longest: number): string | undefined {
     if (this.#units[start] !== QUOTE) return undefined;
     // `\uXXXX` is the longest way to write a character.
     if (end - start > 2 + longest * longestEscape) return undefined;
@@ -207,7 +207,7 @@ class ExactReader {
     return text.length <= longest ? text : undefined;
   }
 
-  #opens({ start }: Place): boolean {
+  #opens({ start }: FoundMember): boolean {
     const first = this.#units[start];
     return first === OPEN_BRACE || first === OPEN_BRACKET;
   }

@@ -27,9 +27,9 @@ export interface BatchLimits {
  *     body    [{"method":"add","params":[1,2],"id":1}, {"method":"add","params":[3,4],"id":2}]
  *     parsed                           [[1,2],                                  [3,4]]
  *
- * The result is exact. A stretch of params opens with a bracket and ends where its brackets are balanced,
- * outside of strings. So the joined array is JSON only where each stretch is one JSON value, and then the
- * body is JSON too. This is cheaper than parsing the body and then looking for the members of each request.
+ * The result is exact. The params of a request open with a bracket and end where their brackets are balanced,
+ * outside of strings. So the joined array is JSON only where the params of each request are one JSON value, and
+ * then the body is JSON too. This is cheaper than parsing the body and then looking for the members of each request.
  *
  * @returns undefined where `readBody` must decide: any unusual batch, and every batch that is refused
  */
@@ -55,8 +55,8 @@ export function scanBatch(text: string, limits: BatchLimits): Envelope[] | undef
     const id = idStart === -1 ? undefined : text.slice(idStart, idEnd);
     entries.push({ method, id, params: undefined, paramsStart, paramsEnd });
     if (paramsStart !== -1) {
-      const stretch = text.slice(paramsStart, paramsEnd);
-      params = params === '' ? stretch : `${params},${stretch}`;
+      const one = text.slice(paramsStart, paramsEnd);
+      params = params === '' ? one : `${params},${one}`;
     }
     i = skipBlanks(codes, i);
   } while (codes[i] === COMMA);

@@ -10,9 +10,9 @@ import { endOfPlainId, endOfPlainString, isBlank, skipBlanks } from './plain.ts'
  *
  * A large body is read through two windows: `head` is the beginning of the body and `tail` its end.
  *
- * The reading is exact in this sense: when the stretch from `start` to `end` is one JSON value, the body is
- * JSON and this is its envelope, since JSON's grammar leaves no other reading. When the stretch is not a JSON
- * value, or when the reader returns undefined, `readBody` decides.
+ * The reading is exact in this sense: when the text from `start` to `end` is one JSON value, the body is JSON
+ * and this is its envelope, since JSON's grammar leaves no other reading. When that text is not a JSON value, or
+ * when the reader returns undefined, `readBody` decides.
  */
 export interface ScannedEnvelope {
   /** Without escapes: a method with one is left to `readBody`. */

@@ -142,7 +142,7 @@ export class ClientConnection implements NatsConnection {
     if (first === undefined) return;
     const others = more.length === 0 ? '' : ` and ${more.length} more`;
     throw new StartupError(
-      `nats: the server lets this client not subscribe to ${first}${others}: allow it in the permissions of the user`,
+      `nats: the server does not let this client subscribe to ${first}${others}: allow it in the permissions of the user`,
     );
   }
 

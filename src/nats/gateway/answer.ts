@@ -1,5 +1,7 @@
+import { limitExceeded } from '../../dispatch/limit.ts';
 import type { GroupCall } from '../../dispatch/queue/call-group.ts';
-import { ErrorCode } from '../../jsonrpc/errors.ts';
+import type { ErrorCode } from '../../jsonrpc/errors.ts';
+import { textExceeds } from '../../jsonrpc/utf8.ts';
 
 /**
  * Answers a call with what its member has made of it.
@@ -17,14 +19,12 @@ export function answerWith(
   const { id } = item.call;
   const limit = ending.maxReplyBytes;
   if (body.length > 0 && exceeds(body, limit)) {
-    item.refuse({ code: ErrorCode.LimitExceeded, data: { limit } }, runUs);
+    item.refuse(limitExceeded(limit), runUs);
   } else if (body.length === 0 && id !== undefined) {
     item.refuse({ code: code as ErrorCode }, runUs);
   } else item.answer(body.length === 0 ? undefined : body, code, runUs);
 }
 
 function exceeds(body: string | Uint8Array, limit: number): boolean {
-  // A UTF-16 unit takes three bytes at most.
-  if (typeof body === 'string' && body.length * 3 <= limit) return false;
-  return Buffer.byteLength(body) > limit;
+  return typeof body === 'string' ? textExceeds(body, limit) : body.byteLength > limit;
 }

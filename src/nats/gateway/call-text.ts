@@ -1,4 +1,4 @@
-import { type Call, stretchOf, unparsed } from '../../dispatch/call.ts';
+import { type Call, textBetween, unparsed } from '../../dispatch/call.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { WireFacts } from '../wire/to-member.ts';
 
@@ -18,7 +18,7 @@ export function requestOf({
   const head = `{"jsonrpc":"2.0","method":${JSON.stringify(procedure.name)}`;
   const tail = id === undefined ? '}' : `,"id":${id}}`;
   if (params === undefined) return head + tail;
-  const text = source === undefined ? JSON.stringify(params) : stretchOf(source, start, end);
+  const text = source === undefined ? JSON.stringify(params) : textBetween(source, start, end);
   return `${head},"params":${text}${tail}`;
 }
 
@@ -45,7 +45,7 @@ export class FactsOf {
     return this.#facts;
   }
 
-  /** No request of before is held. */
+  /** Lets go of the request that was asked for last. */
   forget(): void {
     this.#scope = undefined;
     this.#facts = undefined;

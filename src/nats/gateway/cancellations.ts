@@ -27,7 +27,7 @@ export class Cancellations {
     return taken;
   }
 
-  /** What was told may not have come. */
+  /** What was told may not have come: all that are left are told again. */
   repeat(): void {
     this.#untold = [...this.#open];
   }

@@ -24,7 +24,7 @@ export class DocumentFetch {
   readonly #subscription: { unsubscribe(): void };
   #parts: Uint8Array[] = [];
   #from = 0;
-  /** Never: `clockMs` itself begins at 0. */
+  /** When a part was asked for last, by `clockMs`. At first never: `clockMs` itself begins at 0. */
   #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -59,7 +59,7 @@ export class DocumentFetch {
   #onPart(message: NatsMessage): void {
     const total = Number(message.header('Tandem-Total'));
     if (message.status !== 0 || !(total > 0 && total <= longest)) return;
-    // Asked again at once, who has nothing would have nothing again.
+    // A member that has none of it would have none at once, either: it is asked again at a later look.
     if (message.data.byteLength === 0) return;
     if (message.subject !== `${this.#inbox}.${this.#from}`) return;
     this.#parts.push(new Uint8Array(message.data));

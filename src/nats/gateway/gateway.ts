@@ -2,6 +2,7 @@ import { clockMs } from '../../base/clock.ts';
 import type { CallObserver } from '../../dispatch/observer.ts';
 import type { Procedure } from '../../router/types.ts';
 import type { NatsConnection, NatsMessage, NatsSubscription } from '../connection/connection.ts';
+import { SilenceCheck } from '../connection/silence-check.ts';
 import type { GatewayEvents } from '../events.ts';
 import { type Heartbeat, parseHeartbeat } from '../heartbeat.ts';
 import type { SessionStart } from '../session/gateway-session.ts';
@@ -54,7 +55,7 @@ export class Gateway {
   readonly #looking: NodeJS.Timeout;
   #lookedAt = clockMs();
   #listensSince = clockMs();
-  #isConfirming = false;
+  readonly #silence: SilenceCheck;
   readonly #catalog: Catalog;
   #served = '';
   /** Called when `procedures` is another map. */
@@ -65,6 +66,7 @@ export class Gateway {
     this.#options = options;
     this.#events = events;
     this.#subjects = new Subjects(name);
+    this.#silence = new SilenceCheck(connection, () => this.#judgeAll());
     this.#contracts = new Contracts(connection, this.#subjects, () => this.#renew());
     this.#catalog = new Catalog(options.namesKeptMs);
     this.executor = new RemotePool(options, () => this.#members.values(), observer);
@@ -205,9 +207,9 @@ export class Gateway {
     } else if (silentMs > forgottenMs) {
       this.#remove(member);
     } else if (member.condition === 'up' && silentMs > memberSilentMs) {
-      this.#confirmSilence();
+      this.#silence.ask();
     } else if (member.condition === 'silent' && silentMs > memberHungMs) {
-      this.#confirmSilence();
+      this.#silence.ask();
     }
   }
 
@@ -215,27 +217,17 @@ export class Gateway {
     return now - Math.max(heardAt, this.#listensSince);
   }
 
-  /** An outage of NATS must not look like a death: what members had sent comes before the answer to a ping. */
-  #confirmSilence(): void {
-    if (this.#isConfirming) return;
-    this.#isConfirming = true;
-    const end = (isHeard: boolean): void => {
-      this.#isConfirming = false;
-      if (!isHeard) return;
-      const now = clockMs();
-      let isChanged = false;
-      for (const member of this.#members.values()) {
-        if (this.#judge(member, this.#silenceOf(member, now))) isChanged = true;
-      }
-      if (isChanged) this.#renew();
-    };
-    this.#options.connection.flush().then(
-      () => end(true),
-      () => end(false),
-    );
+  /** All that members had sent has come: those that are silent now are. */
+  #judgeAll(): void {
+    const now = clockMs();
+    let isChanged = false;
+    for (const member of this.#members.values()) {
+      if (this.#judge(member, this.#silenceOf(member, now))) isChanged = true;
+    }
+    if (isChanged) this.#renew();
   }
 
-  /** @returns whether it was heard until now */
+  /** @returns whether the member counted as heard until now, and does no longer */
   #judge(member: RemoteMember, silentMs: number): boolean {
     const { memberSilentMs, memberHungMs } = this.#options;
     const wasUp = member.condition === 'up';

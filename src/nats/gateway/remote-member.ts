@@ -1,10 +1,10 @@
 import { clockMs } from '../../base/clock.ts';
-import { lostCall, type Refusal } from '../../dispatch/limit.ts';
+import { limitExceeded, lostCall, type Refusal } from '../../dispatch/limit.ts';
 import { neverRan, notTimed } from '../../dispatch/observer.ts';
 import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
-import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
+import type { LossReason } from '../../jsonrpc/errors.ts';
 import type { Procedure } from '../../router/types.ts';
 import type { NatsConnection } from '../connection/connection.ts';
 import type { Heartbeat } from '../heartbeat.ts';
@@ -262,8 +262,7 @@ export class RemoteMember implements ChannelOwner {
     const body = requestOf(call);
     const framing = this.channel.framingOf(head, body);
     if (framing === 'never') {
-      const limit = this.channel.factsLimit;
-      item.refuse({ code: ErrorCode.LimitExceeded, data: { limit } }, neverRan);
+      item.refuse(limitExceeded(this.channel.factsLimit), neverRan);
     } else if (framing !== 'later') {
       this.#sent.add(item, now);
       this.channel.add(head, body, framing);

@@ -1,6 +1,6 @@
 import { clockMs } from '../../base/clock.ts';
 import { remotePlace } from '../../base/place.ts';
-import { cancelled } from '../../dispatch/limit.ts';
+import { cancelled, limitExceeded } from '../../dispatch/limit.ts';
 import type { CallObserver } from '../../dispatch/observer.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { CallerShares } from '../../dispatch/queue/queued-callers.ts';
@@ -10,17 +10,15 @@ import { WaitingGroups } from '../../dispatch/queue/waiting-groups.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import type { ChooseMember } from './choose.ts';
 import type { RemoteMember, RemoteOwner } from './remote-member.ts';
-import { RemoteSender, type SenderLimits } from './remote-sender.ts';
+import { RemoteSender, type SenderOptions } from './remote-sender.ts';
 
-export interface RemotePoolOptions extends SenderLimits {
+export interface RemotePoolOptions extends SenderOptions {
   readonly maxReplyBytes: number;
   /** Calls that may wait for a member, and how long, milliseconds. */
   readonly maxQueue: number;
   readonly maxQueueMs: number;
   readonly shares: CallerShares;
-  readonly choose: ChooseMember;
   /** The streams that calls to members have opened. */
   readonly streams: OpenStreams;
 }
@@ -60,15 +58,13 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
     this.keyOf = (scope) => options.shares.keyOf(scope);
     this.#members = members;
     this.streams = options.streams;
-    const sender = new RemoteSender(
-      options,
+    const sender = new RemoteSender(options, {
       members,
-      options.choose,
-      (item) => this.#avoided.get(item),
-      () => this.#pace.perSecond,
-      () => this.waiting.size,
-      () => this.#sweep.wake(),
-    );
+      avoided: (item) => this.#avoided.get(item),
+      answeredPerSecond: () => this.#pace.perSecond,
+      waiting: () => this.waiting.size,
+      onSent: () => this.#sweep.wake(),
+    });
     this.waiting = new WaitingGroups(options, sender);
   }
 
@@ -91,7 +87,7 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
 
   /** See {@link GroupOwner}. */
   onTooLarge(group: CallGroup): void {
-    const refusal = { code: ErrorCode.LimitExceeded, data: { limit: this.ending.maxReplyBytes } };
+    const refusal = limitExceeded(this.ending.maxReplyBytes);
     this.waiting.refuse(group, refusal);
     for (const member of this.#members()) member.stop(group, refusal);
   }

@@ -8,11 +8,25 @@ import { afterNextLook } from '../pace.ts';
 import type { ChooseMember } from './choose.ts';
 import type { RemoteMember } from './remote-member.ts';
 
-export interface SenderLimits {
+export interface SenderOptions {
   /** Calls that this gateway may have with one member. */
   readonly memberInFlight: number;
   /** Bytes of calls that one member may not have taken yet. */
   readonly memberBytes: number;
+  readonly choose: ChooseMember;
+}
+
+/** What a sender asks of the pool whose groups it sends. */
+export interface SendingPool {
+  members(): Iterable<RemoteMember>;
+  /** The member that has refused a call; undefined: none has. */
+  avoided(item: GroupCall): RemoteMember | undefined;
+  /** Calls that were answered in the last second. */
+  answeredPerSecond(): number;
+  /** Calls that wait. */
+  waiting(): number;
+  /** See {@link Sender.onSent}. */
+  onSent(): void;
 }
 
 /** When to try again, milliseconds, where nothing has been answered lately, and at most. */
@@ -20,43 +34,25 @@ const [usualRetryMs, longestRetryMs] = [1000, 30_000];
 
 /** Sends waiting groups to members: one frame for each, as far as all calls of a turn fit in. */
 export class RemoteSender implements Sender {
-  readonly #limits: SenderLimits;
-  readonly #members: () => Iterable<RemoteMember>;
-  readonly #choose: ChooseMember;
-  readonly #avoided: (item: GroupCall) => RemoteMember | undefined;
-  readonly #answeredPerSecond: () => number;
-  readonly #waiting: () => number;
-  readonly onSent: () => void;
+  readonly #options: SenderOptions;
+  readonly #pool: SendingPool;
 
-  /**
-   * @param avoided the member that has refused a call
-   * @param waiting calls that wait
-   */
-  constructor(
-    limits: SenderLimits,
-    members: () => Iterable<RemoteMember>,
-    choose: ChooseMember,
-    avoided: (item: GroupCall) => RemoteMember | undefined,
-    answeredPerSecond: () => number,
-    waiting: () => number,
-    onSent: () => void,
-  ) {
-    this.#limits = limits;
-    this.#members = members;
-    this.#choose = choose;
-    this.#avoided = avoided;
-    this.#answeredPerSecond = answeredPerSecond;
-    this.#waiting = waiting;
-    this.onSent = onSent;
+  constructor(options: SenderOptions, pool: SendingPool) {
+    this.#options = options;
+    this.#pool = pool;
   }
 
   get isIdle(): boolean {
-    for (const { isBusy } of this.#members()) if (isBusy) return false;
+    for (const { isBusy } of this.#pool.members()) if (isBusy) return false;
     return true;
   }
 
+  onSent(): void {
+    this.#pool.onSent();
+  }
+
   send(waiting: Intake): void {
-    const members = [...this.#members()].filter(({ isTaking }) => isTaking);
+    const members = [...this.#pool.members()].filter(({ isTaking }) => isTaking);
     this.#sendParked(waiting, members);
     while (members.some((member) => this.#hasRoom(member))) {
       const { short, long, isLongDue } = waiting.heads();
@@ -78,8 +74,8 @@ export class RemoteSender implements Sender {
   }
 
   overload(): Refusal {
-    const perSecond = this.#answeredPerSecond();
-    const ms = perSecond === 0 ? usualRetryMs : (this.#waiting() / perSecond) * 1000;
+    const perSecond = this.#pool.answeredPerSecond();
+    const ms = perSecond === 0 ? usualRetryMs : (this.#pool.waiting() / perSecond) * 1000;
     const retryAfterMs = Math.max(1, Math.min(longestRetryMs, Math.ceil(ms)));
     return { code: ErrorCode.Overloaded, data: { retryAfterMs } };
   }
@@ -99,13 +95,14 @@ export class RemoteSender implements Sender {
   }
 
   #memberFor(group: CallGroup, members: readonly RemoteMember[]): RemoteMember | undefined {
+    const { choose } = this.#options;
     const name = keyOf(group);
     const able = members.filter((member) => this.#hasRoom(member) && member.serves(name));
     const item = group.nextCall;
-    const avoided = item && this.#avoided(item);
-    if (avoided === undefined) return able.length === 0 ? undefined : this.#choose(able);
+    const avoided = item && this.#pool.avoided(item);
+    if (avoided === undefined) return able.length === 0 ? undefined : choose(able);
     const others = able.filter((member) => member !== avoided);
-    if (others.length > 0) return this.#choose(others);
+    if (others.length > 0) return choose(others);
     const isOnlyOne = !members.some(
       (member) => member !== avoided && member.isTaking && member.serves(name),
     );
@@ -114,7 +111,7 @@ export class RemoteSender implements Sender {
 
   /** A member may have been lost since this turn of sending began. */
   #hasRoom({ isTaking, inFlight, channel }: RemoteMember): boolean {
-    const { memberInFlight, memberBytes } = this.#limits;
+    const { memberInFlight, memberBytes } = this.#options;
     // A single body that is larger than allowed goes alone.
     const hasRoom =
       inFlight < memberInFlight && (channel.bytes === 0 || channel.bytes < memberBytes);

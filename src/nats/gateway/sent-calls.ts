@@ -1,7 +1,7 @@
-import { lostCall, type Refusal } from '../../dispatch/limit.ts';
+import { deadlineExceeded, lostCall, type Refusal } from '../../dispatch/limit.ts';
 import { neverRan } from '../../dispatch/observer.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
-import { ErrorCode, type LossReason } from '../../jsonrpc/errors.ts';
+import type { LossReason } from '../../jsonrpc/errors.ts';
 
 /** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
 const graceMs = 500;
@@ -98,8 +98,7 @@ export class SentCalls {
   expire(ticket: number, now: number): void {
     const sent = this.take(ticket);
     if (sent === undefined) return;
-    const { timeoutMs } = sent.item.call.scope;
-    const refusal = { code: ErrorCode.DeadlineExceeded, data: { timeoutMs } };
-    sent.item.refuse(refusal, (now - sent.sentAt) * 1000);
+    const { item, sentAt } = sent;
+    item.refuse(deadlineExceeded(item.call.scope.timeoutMs), (now - sentAt) * 1000);
   }
 }

@@ -1,6 +1,7 @@
 import { clockMs } from '../../base/clock.ts';
 import { Sweep } from '../../dispatch/queue/sweep.ts';
 import type { NatsMessage, NatsSubscription } from '../connection/connection.ts';
+import { SilenceCheck } from '../connection/silence-check.ts';
 import { heartbeatText, type MemberState } from '../heartbeat.ts';
 import { mayAnswer } from '../micro/names.ts';
 import { sizesFor } from '../pace.ts';
@@ -36,7 +37,7 @@ export class Member implements RemoteGatewayOwner {
   #isStale = false;
   /** Silence counts from here at the earliest: before, it was this side that did not listen. */
   #listensSince = clockMs();
-  #isConfirming = false;
+  readonly #silence: SilenceCheck;
   #draining: Promise<void> | undefined;
 
   constructor(options: MemberOptions) {
@@ -44,6 +45,7 @@ export class Member implements RemoteGatewayOwner {
     this.subjects = new Subjects(options.name);
     this.#served = options.contract();
     const { connection, id } = options;
+    this.#silence = new SilenceCheck(connection, () => this.#judgeSilent());
     this.#subscriptions.push(
       connection.subscribe(this.subjects.toMember(id), (message) => this.#onMessage(message)),
       connection.subscribe(this.subjects.hello, () => this.#beat()),
@@ -208,7 +210,7 @@ export class Member implements RemoteGatewayOwner {
     const { goneMs, forgottenMs } = this.options.retention;
     for (const remote of this.#gateways.values()) {
       const limitMs = remote.isDone ? forgottenMs : goneMs;
-      if (this.#silenceOf(remote, now) > limitMs) this.#confirmSilence();
+      if (this.#silenceOf(remote, now) > limitMs) this.#silence.ask();
     }
   }
 
@@ -216,25 +218,15 @@ export class Member implements RemoteGatewayOwner {
     return now - Math.max(heardAt, this.#listensSince);
   }
 
-  /** An outage of NATS must not look like the death of a gateway: what had been sent comes before the answer to a ping. */
-  #confirmSilence(): void {
-    if (this.#isConfirming || !this.options.connection.connected) return;
-    this.#isConfirming = true;
-    const end = (isHeard: boolean): void => {
-      this.#isConfirming = false;
-      if (!isHeard) return;
-      const now = clockMs();
-      const { goneMs, forgottenMs } = this.options.retention;
-      for (const [gateway, remote] of this.#gateways) {
-        const silence = this.#silenceOf(remote, now);
-        if (silence > goneMs) remote.cancelAll();
-        if (silence > forgottenMs) this.#gateways.delete(gateway);
-      }
-    };
-    this.options.connection.flush().then(
-      () => end(true),
-      () => end(false),
-    );
+  /** All that gateways had sent has come: the calls of those that are silent now are cancelled. */
+  #judgeSilent(): void {
+    const now = clockMs();
+    const { goneMs, forgottenMs } = this.options.retention;
+    for (const [gateway, remote] of this.#gateways) {
+      const silentMs = this.#silenceOf(remote, now);
+      if (silentMs > goneMs) remote.cancelAll();
+      if (silentMs > forgottenMs) this.#gateways.delete(gateway);
+    }
   }
 
   #serveDocument(): void {

@@ -1,6 +1,5 @@
 import { neverRan } from '../../dispatch/observer.ts';
-import type { ReplySink } from '../../dispatch/reply-sink.ts';
-import { goesToSink } from '../../dispatch/reply-sink.ts';
+import { goesToSink, type ReplySink } from '../../dispatch/reply-sink.ts';
 import type { RequestBody } from '../../dispatch/request-body.ts';
 import { type CallWatcher, RequestScope, type ScopeFacts } from '../../dispatch/scope.ts';
 import type { Service } from '../../dispatch/service.ts';
@@ -64,7 +63,7 @@ export class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamS
     this.scope.body = memory?.lease;
   }
 
-  /** Runs it, and what follows it. */
+  /** Runs it. Its owner runs what follows it, when it has ended. */
   run(service: Service): void {
     const reply = service.handle(this.#body, this.scope, this);
     if (reply === goesToSink) return;

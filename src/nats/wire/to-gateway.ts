@@ -77,7 +77,7 @@ export function repliesMessage(mark: ReplyMark, replies: readonly WireReply[]): 
   return bytes === undefined ? Buffer.from(`${head}\n${texts}`) : withBytes(head, bytes);
 }
 
-/** A stretch of a large reply. */
+/** A part of a large reply. */
 export function replyPart(mark: ReplyMark, ticket: number, bytes: Uint8Array): Uint8Array {
   return withBytes(`${headOfReplies(mark)},"p":${ticket}}`, bytes);
 }

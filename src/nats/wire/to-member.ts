@@ -142,7 +142,7 @@ function headOfMark(gateway: string, { session, n, ack }: FrameMark): string {
   return `{"g":"${gateway}","s":${session},"n":${n},"a":${ack}`;
 }
 
-/** A large call: the last stretch of its body, behind the parts. */
+/** A large call: the last part of its body, behind the others. */
 export function largeFrame(
   gateway: string,
   mark: FrameMark,
@@ -154,7 +154,7 @@ export function largeFrame(
   return withBytes(headOfFrame(gateway, mark, numbers, [facts]), bytes);
 }
 
-/** A stretch of a large body. */
+/** A part of a large body. */
 export function bodyPart(
   gateway: string,
   mark: FrameMark,

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { clockMs } from '../../base/clock.ts';
-import type { RunSource } from '../../dispatch/streams/stream-run.ts';
+import { type RunSource, ranBy } from '../../dispatch/streams/stream-run.ts';
 import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
 import { cappedOutcome, type Outcome, replyText } from '../../jsonrpc/reply.ts';
 import { CallLines } from '../../router/call-log.ts';
@@ -192,11 +192,7 @@ export class Replica {
   /** The generator runs in the span of its call, too. */
   #traced(source: RunSource, facts: RequestFacts | undefined): RunSource {
     const runTraced = this.#runTraced;
-    if (runTraced === undefined) return source;
-    return {
-      next: () => runTraced(facts, () => source.next()),
-      close: () => runTraced(facts, () => source.close()),
-    };
+    return runTraced === undefined ? source : ranBy(source, (part) => runTraced(facts, part));
   }
 
   /** The size includes garbage that has not been collected: the thread holds it too. */

@@ -1,5 +1,5 @@
 import type { BodyLease, BodyMemory } from '../../dispatch/body-memory.ts';
-import { type Call, stretchOf, unparsed } from '../../dispatch/call.ts';
+import { type Call, textBetween, unparsed } from '../../dispatch/call.ts';
 import { largeBody } from '../../jsonrpc/body.ts';
 import { verified } from '../../jsonrpc/envelope.ts';
 import { Flag, type Frame, listed, none, numbersPerCall } from './frame.ts';
@@ -120,7 +120,7 @@ export class FrameBuilder {
       const { body } = scope;
       const isPart = params === verified;
       if (isPart && end - start <= largestPiece) {
-        return this.#addText(stretchOf(source, start, end), -1, -1);
+        return this.#addText(textBetween(source, start, end), -1, -1);
       }
       const isLent = body !== undefined && body.bytes.buffer === source.buffer;
       if (isLent) return this.#addShared(body.hold(), start, end);

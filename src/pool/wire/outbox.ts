@@ -1,8 +1,10 @@
+import { mostUnitBytes } from '../../jsonrpc/utf8.ts';
+
 /**
- * Results, and items of streams (`stream-item.ts`), on their way from a replica to the front end: a ring of 8 byte cells in memory that both threads share. The
- * replica writes, the front end reads. The replica publishes each result as its call ends, so that a kill loses no
- * result of a call that had ended. One message wakes the front end for all results that it then finds, which costs a
- * fifth of a message for each.
+ * Results, and items of streams (`stream-item.ts`), on their way from a replica to the front end: a ring of 8 byte cells
+ * in memory that both threads share. The replica writes, the front end reads. The replica publishes each result as its
+ * call ends, so that a kill loses no result of a call that had ended. One message wakes the front end for all results
+ * that it then finds, which costs a fifth of a message for each.
  *
  *     header   written | read | reader sleeps | unused                   int32 each
  *     entry    ticket | micros | elapsedUs | code, length | reply ...    one cell each; the reply takes whole cells
@@ -83,7 +85,7 @@ export class Outbox {
     if (code !== (code | 0)) return false;
     // UTF-8 can't hold a lone surrogate, which may be in an id that came in a string.
     if (reply.length > longestReply || !reply.isWellFormed()) return false;
-    const start = this.#reserve(entryCells + Math.ceil((reply.length * 3) / cellBytes));
+    const start = this.#reserve(entryCells + Math.ceil((reply.length * mostUnitBytes) / cellBytes));
     if (start === -1) return false;
     const text = (start + entryCells) * cellBytes;
     const length = this.#bytes.write(reply, text, 'utf8');

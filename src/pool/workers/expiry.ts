@@ -1,7 +1,7 @@
 import { clockMs } from '../../base/clock.ts';
+import { deadlineExceeded } from '../../dispatch/limit.ts';
 import { neverRan } from '../../dispatch/observer.ts';
 import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
-import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { Orphans } from './orphans.ts';
 import type { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
@@ -98,9 +98,9 @@ export class Expiry {
     const isStuck = isRunning || this.#isSilent(item, now);
     if (item.isAnswered) return isStuck;
     const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
-    const data = { timeoutMs: own ? timeoutMs : scope.timeoutMs };
+    const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
     if (isOrphan) this.#orphans.expire(item);
-    item.refuse({ code: ErrorCode.DeadlineExceeded, data }, (now - startedAt) * 1000);
+    item.refuse(refusal, (now - startedAt) * 1000);
     if (!isRunning) this.#abort(item, 'deadline', now);
     onAnswered(item.group);
     return isStuck;
@@ -111,8 +111,7 @@ export class Expiry {
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
     if (!this.#thread.ledger.revoke(item.ticket)) return;
     this.#slots.release(item);
-    const { timeoutMs } = scope;
-    item.refuse({ code: ErrorCode.DeadlineExceeded, data: { timeoutMs } }, neverRan);
+    item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
   }
 
   #isSilent({ abortedAt }: GroupCall, now: number): boolean {

@@ -11,7 +11,7 @@ export class Orphans {
   readonly #left = new Map<string, number>();
   #leftCount = 0;
 
-  /** @param limit calls of either kind beyond which the worker is full of them */
+  /** @param limit with so many calls of either kind the worker is full of them */
   constructor(limit: number) {
     this.#limit = limit;
   }

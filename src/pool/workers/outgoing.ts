@@ -1,4 +1,5 @@
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
+import { ownTimeoutMs } from '../../dispatch/limit.ts';
 import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../../router/fault.ts';
 import type { PoolCounters } from '../stats.ts';
@@ -49,7 +50,7 @@ export class Outgoing {
 
   /** Milliseconds a call may run. */
   timeoutOf({ call }: GroupCall): number {
-    return call.scope.callTimeoutMs ?? call.procedure.timeoutMs ?? this.#options.timeoutMs;
+    return ownTimeoutMs(call, this.#options.timeoutMs);
   }
 
   /**

@@ -12,8 +12,8 @@ import { type ServingNotice, Starter } from './starter.ts';
 import { ReplicaThreads, type ThreadExit } from './threads.ts';
 import type { WorkerState } from './worker-state.ts';
 
-/** The workers by what they take. */
-export interface Places {
+/** The workers that calls may be sent to. */
+export interface ServingWorkers {
   /** Workers that take all calls. The array stays the same object. */
   readonly active: readonly WorkerState[];
   /** The warm spare that takes short calls; undefined: there is none now. */
@@ -21,7 +21,7 @@ export interface Places {
 }
 
 /** Keeps the workers: starts replicas, and replaces lost workers, by warm spares first. */
-export class Roster implements Places {
+export class Roster implements ServingWorkers {
   readonly threads: ReplicaThreads;
   readonly probation: Probation;
   readonly #crew: Crew;

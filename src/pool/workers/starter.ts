@@ -53,7 +53,8 @@ export class Starter {
   readonly #workerEvents: WorkerEvents;
   readonly #events: StarterEvents;
   readonly #loading = new Map<WorkerState, Loading>();
-  readonly #ended = new Set<Promise<void>>();
+  /** One for each thread that was started and has not gone: it resolves when the thread goes. */
+  readonly #going = new Set<Promise<void>>();
   readonly #timers = new Timers();
   #nicenessChecked = false;
 
@@ -95,7 +96,7 @@ export class Starter {
    * @param isGivenUp the loading may hang: it is ended after the grace
    */
   async close(graceMs: number, loadingMs: number, isGivenUp: boolean): Promise<void> {
-    const gone = Promise.all(this.#ended);
+    const gone = Promise.all(this.#going);
     // From now on no replica is reported as late.
     this.#timers.clearAll();
     const mostMs = this.count > 0 ? Math.max(graceMs, loadingMs) : graceMs;
@@ -119,7 +120,7 @@ export class Starter {
     const gone = new Promise<void>((resolve) => {
       onGone = resolve;
     });
-    this.#ended.add(gone);
+    this.#going.add(gone);
     const giveUp = (): void => {
       if (worker !== undefined) this.#end(worker, loading);
     };
@@ -142,7 +143,7 @@ export class Starter {
       },
       onEnd: (exit) => {
         watch.stop();
-        this.#ended.delete(gone);
+        this.#going.delete(gone);
         onGone();
         if (worker === undefined) return;
         const doing = this.#loading.delete(worker) ? loading.doing : undefined;

@@ -1,6 +1,6 @@
 import { clockMs } from '../../base/clock.ts';
 import type { Place } from '../../base/place.ts';
-import { cancelled, type Refusal } from '../../dispatch/limit.ts';
+import { cancelled, ownTimeoutMs, type Refusal } from '../../dispatch/limit.ts';
 import type { GroupCall } from '../../dispatch/queue/call-group.ts';
 import type { DrainReason, StreamSink } from '../../dispatch/streams/contract.ts';
 import type { OpenStream } from '../../dispatch/streams/open-stream.ts';
@@ -108,8 +108,7 @@ export class WorkerStreams implements StreamHome {
     }
     const { streams, place, timeoutMs } = this.#options;
     const stream = streams.add(call, sink, place);
-    const own = call.scope.callTimeoutMs ?? call.procedure.timeoutMs ?? timeoutMs;
-    const pooled = new PooledStream(ticket, stream, own, this);
+    const pooled = new PooledStream(ticket, stream, ownTimeoutMs(call, timeoutMs), this);
     stream.producer = pooled;
     this.#streams.set(ticket, pooled);
     item.answer(sink.opened(stream), 0, runUs);

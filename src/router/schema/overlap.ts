@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { alternativesOf, type Scalar, tagsOf } from './alternatives.ts';
-import { forEachChild, isSchema, kindOf, type Names, targetOf } from './schema-tree.ts';
+import { isPoorlyCompiled } from './poorly-compiled.ts';
+import { isSchema, kindOf, type Names, targetOf } from './schema-tree.ts';
 
 /** Most schemas that one value may be checked against at one place. The time of a check grows with their number. */
 const maxOverlap = 256;
@@ -204,39 +205,6 @@ const endless =
 
 function noTarget($ref: unknown): string {
   return `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify($ref)}`;
-}
-
-/**
- * Whether TypeBox's code for a schema is slow or wrong. Slow: it hashes unique items with big integers (3 us a byte),
- * and searches all names of a long object for each member. Wrong: where a record, or the schema of an object's other
- * members, has a schema for other members itself, it checks the record in place of its member, or one member's member
- * in place of another.
- */
-function isPoorlyCompiled(schema: TSchema): boolean {
-  if (schema.uniqueItems === true) return true;
-  const rest = restOf(schema);
-  switch (kindOf(schema)) {
-    case 'Record':
-      return rest !== undefined;
-    case 'Object':
-      if (Object.keys(schema.properties as object).length > maxOverlap) return true;
-      break;
-  }
-  return rest !== undefined && holdsRest(rest);
-}
-
-/** The schema of the members that the schema does not name. */
-function restOf(schema: TSchema): TSchema | undefined {
-  const { additionalProperties, unevaluatedProperties } = schema;
-  return [additionalProperties, unevaluatedProperties].find(isSchema);
-}
-
-function holdsRest(schema: TSchema): boolean {
-  let found = restOf(schema) !== undefined;
-  forEachChild(schema, (child) => {
-    found ||= holdsRest(child);
-  });
-  return found;
 }
 
 function tooWide(why: string): string {

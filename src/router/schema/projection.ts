@@ -4,6 +4,7 @@ import { RefusedPart, ResultFault } from '../result-fault.ts';
 import { bytesKind } from './bytes.ts';
 import type { Checks } from './checks.ts';
 import { type ObjectShape, objectShape, objectShapeOfAll } from './object-shape.ts';
+import { ProjectedObjects } from './projected-objects.ts';
 import {
   bytes,
   copyRest,
@@ -75,7 +76,7 @@ class Writer {
   );
   /** The functions of named schemas, and of others that were met before. */
   readonly #functions = new Map<TSchema | string, string>();
-  #known: Map<Project, Map<object, unknown>> | undefined;
+  readonly #objects = new ProjectedObjects();
   #count = 0;
 
   constructor(checks: Checks) {
@@ -97,12 +98,11 @@ return (v) => ${root};`;
 
   /** Projects each object onto each named schema once. */
   remembering<Result>(work: () => Result): Result {
-    const before = this.#known;
-    this.#known = new Map();
+    const before = this.#objects.begin();
     try {
       return this.#checks.remembering(work);
     } finally {
-      this.#known = before;
+      this.#objects.end(before);
     }
   }
 
@@ -144,23 +144,12 @@ return (v) => ${root};`;
       return name;
     }
     this.#helpers.set(`${name}once`, (project: Project, value: unknown) =>
-      this.#once(project, value),
+      this.#objects.once(project, value),
     );
     this.#source.push(
       `function ${name}(v) { return ${name}once(${name}body, v); }\nfunction ${name}body(v) { ${body} }`,
     );
     return name;
-  }
-
-  #once(project: Project, value: unknown): unknown {
-    if (this.#known === undefined || typeof value !== 'object' || value === null)
-      return project(value);
-    const known = this.#known.get(project) ?? new Map<object, unknown>();
-    this.#known.set(project, known);
-    if (known.has(value)) return known.get(value);
-    const projected = project(value);
-    known.set(value, projected);
-    return projected;
   }
 
   #nextName(prefix: string): string {

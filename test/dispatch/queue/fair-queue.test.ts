@@ -120,7 +120,7 @@ describe('the fair queue', () => {
     assert.equal(drained(queue).join(''), 'babbbbbbb');
   });
 
-  test('a batch pays for each stretch, and others go in between', () => {
+  test('a batch pays for each portion, and others go in between', () => {
     const queue = new FairQueue(callersOf());
     pushed(queue, 'b', 3, quantumUs);
     // All of it takes a second.

@@ -223,6 +223,22 @@ export function chunked(start: Start, transport: 'uws' | 'node'): void {
     assert.equal(service.bodyMemory.stats().inUse, 0);
   });
 
+  test('trailers that come later than the last chunk are passed over', async (t) => {
+    const { client } = await start(t);
+    const one = client();
+    const body = inChunks(rpc('echo', 'x')).subarray(0, -'\r\n'.length);
+    await one.write(body);
+    // uWebSockets.js answers without them, and closes.
+    if (transport === 'node') await one.write('X-Trailer: 1\r\n\r\n');
+    assert.equal(json(await one.response()).result, 'x');
+    if (transport === 'node') {
+      const lost = client();
+      await lost.write(Buffer.concat([body, Buffer.from('Content-Length: 3\r\n\r\n')]));
+      assert.equal((await lost.response()).status, 400);
+      await lost.untilClosed();
+    }
+  });
+
   // uWebSockets.js reads each of these as a shorter body with a request behind it.
   for (const [name, bytes] of [
     ['a trailer', `2\r\n{}\r\n0\r\nX:${smuggled.toString()}`],

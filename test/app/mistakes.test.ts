@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StartupError } from '../../src/base/startup-error.ts';
+import { type AppOptions, type ListenOptions, Router, RpcApp } from '../../src/index.ts';
+
+test('what listen does not know is one line, and nobody listens elsewhere', async (t) => {
+  const app = new RpcApp({ router: new Router(), logLevel: 'silent' });
+  t.after(() => app.close());
+  for (const [at, message] of [
+    [3000, 'listen: expected an object of options, such as { port: 8000 }'],
+    [null, 'listen: expected an object of options, such as { port: 8000 }'],
+    [{ prot: 0 }, 'listen: unknown option prot, did you mean port?'],
+    [{ workers: 2 }, 'listen: unknown option workers, it takes host, port, socket, sharedPort'],
+    [{ port: '0' }, 'option port: expected a whole number, 0 to 65535, got "0"'],
+    [{ host: 'a b', port: 0 }, 'option host: expected a host name or an IP address, got "a b"'],
+  ] as const) {
+    await assert.rejects(app.listen(at as ListenOptions), new StartupError(message));
+  }
+  const { port } = await app.listen({ port: 0 });
+  assert.ok(port > 0);
+});
+
+test('a log that can not be written to is one line', () => {
+  const message =
+    'option log: expected an object with the functions debug, info, warn and error, such as pino()';
+  for (const log of ['info', {}, { info: console.info }, null, true]) {
+    const options = { router: new Router(), log } as unknown as AppOptions;
+    assert.throws(() => new RpcApp(options), new StartupError(message));
+  }
+  new RpcApp({ router: new Router(), log: console as unknown as AppOptions['log'] });
+});

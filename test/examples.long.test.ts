@@ -23,8 +23,10 @@ function byId(replies: Reply[]): Map<unknown, Reply> {
   return new Map(replies.map((reply) => [reply.id, reply]));
 }
 
-/** Longer than what any other call of a test takes; nothing waits for its end unless it is asked to. */
-const long = { method: 'time.sleep', params: { ms: 1500 } };
+/** Longer than what any other call of a test takes, on a busy machine too, and shorter than the grace time of a close. */
+const longMs = 5000;
+/** Nothing waits for its end unless it is asked to. */
+const long = { method: 'time.sleep', params: { ms: longMs } };
 const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 
 /** Every kind of line in one go; its replies are the same on every transport. */
@@ -71,7 +73,7 @@ function assertMixedReplies(text: string): void {
   assert.deepEqual(JSON.parse(single.at(-1) ?? ''), {
     jsonrpc: '2.0',
     id: 'slow',
-    result: { ms: 1500 },
+    result: { ms: longMs },
   });
 }
 
@@ -288,7 +290,7 @@ describe('examples/tcp.ts', () => {
     program.child.kill('SIGTERM');
     const rest = parseLines(await readAll(socket));
     socket.end();
-    assert.deepEqual(rest, [{ jsonrpc: '2.0', id: 'slow', result: { ms: 1500 } }]);
+    assert.deepEqual(rest, [{ jsonrpc: '2.0', id: 'slow', result: { ms: longMs } }]);
     assert.equal((await program.exit).code, 0);
   });
 });

@@ -19,7 +19,7 @@ const files = [
 describe(`properties with more cases, other ones each time (TANDEM_SEED=${seed})`, () => {
   for (const file of files) {
     test(file, async () => {
-      const env = { ...userEnvironment(), TANDEM_SEED: seed, TANDEM_CASES: '5' };
+      const env = { ...userEnvironment(), TANDEM_SEED: seed, TANDEM_CASES: '2' };
       const args = [...nodeFlags, '--test-reporter=tap', modulePath(file)];
       const options = { env, maxBuffer: 2 ** 26 };
       const output = await promisify(execFile)(process.execPath, args, options).then(

@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import { packedTarball } from '../cli/packed.ts';
 import { describeWith } from '../describe-with.ts';
 import { isReachable, Registry } from '../examples/registry.ts';
-import { findNatsServer } from '../nats/nats-server.ts';
-import { createEmptyProject, type Project } from './guide/project.ts';
+import { installed, ofNewcomers } from './guide/chapters.ts';
+import { compilerOptions, createEmptyProject, type Project } from './guide/project.ts';
 import { parseStory } from './guide/story.ts';
 import { Terminal } from './guide/terminal.ts';
 import { read } from './pages.ts';
@@ -26,12 +26,19 @@ describeWith(npm, "needs npm's registry", 'first contact', () => {
 
   test('the guide, one chapter after another in one folder that was empty', async () => {
     const terminal = new Terminal(project, 'guide', false);
-    const chapters = ['first-service', 'auth', 'streams', 'tests', 'deploy'];
-    if (findNatsServer() !== undefined) chapters.push('many-machines');
     try {
-      for (const name of chapters) {
-        for (const step of parseStory(read(`docs/guide/${name}.md`))) await terminal.play(step);
+      for (const page of ofNewcomers) {
+        for (const step of parseStory(read(page))) await terminal.play(step);
       }
+      // The files have the right types, by the compiler that a chapter has installed.
+      const config = JSON.stringify({ compilerOptions, include: ['*.ts'] });
+      await terminal.play({ kind: 'file', name: 'tsconfig.json', text: config });
+      await terminal.play({ kind: 'command', line: 'npx tsc -p .', printed: '' });
+      // What the other chapters install is there, in versions that go with each other.
+      const names = installed();
+      assert.ok(names.length > 5);
+      const line = `npm install --dry-run ${names.join(' ')}`;
+      await terminal.play({ kind: 'command', line, printed: '' });
     } finally {
       await terminal.close();
     }

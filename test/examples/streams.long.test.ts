@@ -11,6 +11,7 @@ import { grainyPhoto } from '../../examples/media/photo.ts';
 import { RpcApp } from '../../src/index.ts';
 import { temporaryFolder } from '../codegen/compile.ts';
 import { moduleUrl } from '../files.ts';
+import { patience } from '../patience.ts';
 
 interface Message {
   readonly id?: number;
@@ -73,7 +74,7 @@ describe('examples/streams', () => {
       workers: 1,
       spareWorkers: 0,
       logLevel: 'error',
-      startTimeoutMs: 300_000,
+      ...patience,
     });
     const address = await app.listen({ port: 0 });
     url = address.url.replace('http', 'ws');

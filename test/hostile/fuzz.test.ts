@@ -9,7 +9,7 @@ import { SchemaWorkFuzzer } from './fuzz/schema-work.ts';
 import { PooledSchemaFuzzer, SchemaFuzzer } from './fuzz/schemas.ts';
 import { ToolSchemaFuzzer } from './fuzz/tool-schemas.ts';
 
-/** A fixed number of cases. fresh-seeds.long.test.ts has ten times as many, `npm run fuzz` goes on for as long as it is told. */
+/** A fixed number of cases. fresh-seeds.long.test.ts has some times as many, `npm run fuzz` goes on for as long as it is told. */
 const kinds: readonly (readonly [string, number, () => Promise<Fuzzer>])[] = [
   ['bodies have the answer of the reference by every way', 8, () => BodyFuzzer.start()],
   ['bytes on a socket: no crash, no hang, no second answer', 15, () => HttpFuzzer.start()],

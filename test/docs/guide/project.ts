@@ -5,19 +5,16 @@ import { installPacked } from '../../cli/packed.ts';
 import { root } from '../../files.ts';
 
 /** The options of the project that `tandem init` writes, for the files of all pages. */
-const tsconfig = {
-  compilerOptions: {
-    target: 'es2022',
-    lib: ['es2023'],
-    types: ['node'],
-    module: 'nodenext',
-    noEmit: true,
-    strict: true,
-    skipLibCheck: true,
-    verbatimModuleSyntax: true,
-    allowImportingTsExtensions: true,
-  },
-  include: ['*/*.ts'],
+export const compilerOptions = {
+  target: 'es2022',
+  lib: ['es2023'],
+  types: ['node'],
+  module: 'nodenext',
+  noEmit: true,
+  strict: true,
+  skipLibCheck: true,
+  verbatimModuleSyntax: true,
+  allowImportingTsExtensions: true,
 };
 
 /** A folder in which each page has a folder. */
@@ -63,6 +60,7 @@ const path = `${process.env.PATH}:/usr/sbin`;
 export async function createProject(): Promise<Project> {
   const folder = mkdtempSync(join(tmpdir(), 'tandem-guide-'));
   const main = await installPacked(folder);
+  const tsconfig = { compilerOptions, include: ['*/*.ts'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig));
   const commands = join(folder, 'commands');
   writeCommands(commands, main);

@@ -3,7 +3,6 @@
  * (fixtures, templates, package.json) are copied beside the JavaScript. Code in the folder needs no tsx, which costs
  * about a second of CPU for each worker thread and each process.
  */
-import { execFile } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -14,11 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
 import { prefixOf, removeForgotten } from './forgotten-copies.ts';
 import { joinModules } from './join-modules.ts';
 import { keptConsole } from './kept-console.ts';
+import { runNode } from './run-node.ts';
 
 /** The folder of the copies, one for each current run. It lies in the repository, so that they find its node_modules. */
 const buildFolder = '.build';
@@ -91,11 +90,7 @@ async function compile(root: string, copy: string): Promise<void> {
     }),
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  await promisify(execFile)(process.execPath, [tsc, '-p', config], { cwd: root }).catch(
-    ({ stdout, stderr }: { stdout: string; stderr: string }) => {
-      throw new Error(`tsc: ${stdout}${stderr}`);
-    },
-  );
+  await runNode('tsc', [tsc, '-p', config], root);
   for (const name of readdirSync(copy, { recursive: true, encoding: 'utf8' })) {
     if (name.endsWith('.js')) renameModules(join(copy, name));
   }

@@ -1,9 +1,8 @@
 /** The page of the console for copies of the repository: built once for all that have the same sources. */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runNode } from './run-node.ts';
 
 /** What the page is made of. */
 const folders = ['console', 'src/client'];
@@ -44,15 +43,10 @@ export async function keptConsole(
   return built;
 }
 
-/** In a process of its own, so that other work for the copy goes on beside it. */
 async function build(root: string, built: string): Promise<void> {
   const own = `${built}-${process.pid}`;
   const args = ['--import', 'tsx', 'scripts/build-console.ts', own];
-  await promisify(execFile)(process.execPath, args, { cwd: root }).catch(
-    ({ stdout, stderr }: { stdout: string; stderr: string }) => {
-      throw new Error(`the console: ${stdout}${stderr}`);
-    },
-  );
+  await runNode('the console', args, root);
   try {
     renameSync(own, built);
   } catch {

@@ -17,6 +17,7 @@ import { availableParallelism, constants } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { messageOf } from '../src/base/message-of.ts';
+import { fail } from './arguments.ts';
 import { compileTree } from './compile.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -116,11 +117,6 @@ function listTests(path: string): string[] {
     .map((name) => `${from}/${name.replaceAll('\\', '/')}`)
     .filter(isAsked)
     .sort();
-}
-
-function fail(message: string): never {
-  console.error(message);
-  process.exit(1);
 }
 
 const missing = paths.filter((path) => !existsSync(path));

@@ -4,6 +4,7 @@ import { type Cores, coresText } from '../config/cores.ts';
 import { type Crew, threadsOf } from '../config/kinds/groups.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
 import type { AnyRouter } from '../router/router-state.ts';
+import { resultText } from './result-text.ts';
 import { asksWho, type ExampleCall, exampleCall } from './tools/example-call.ts';
 
 /** What the banner needs to know of a server; an RpcApp that listens has all of it. */
@@ -52,13 +53,8 @@ function signature(schema: ProcedureSchema, hasParams: boolean): string {
   const params = schema.parameters.map(
     ({ name, type, required }) => `${name}${required ? '' : '?'}: ${type}`,
   );
-  return clip(`${schema.name}(${hasParams ? params.join(', ') : '...'}) -> ${resultText(schema)}`);
-}
-
-/** Of a stream its values, and what it returns where that is declared; as `tandem list` says it. */
-function resultText({ yield_type: yields, return_type: returned }: ProcedureSchema): string {
-  if (yields === undefined) return returned;
-  return `stream of ${yields}${returned === 'unknown' ? '' : `, then ${returned}`}`;
+  const result = resultText(schema.return_type, schema.yield_type);
+  return clip(`${schema.name}(${hasParams ? params.join(', ') : '...'}) -> ${result}`);
 }
 
 function procedureRows(app: Served): string[] {

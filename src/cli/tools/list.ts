@@ -4,6 +4,7 @@ import { NamedTypes } from '../../codegen/named-types.ts';
 import { SchemaTypes } from '../../codegen/schema-type.ts';
 import { printAndExit } from '../ending.ts';
 import { fitted, joinLines, narrowed, table } from '../output.ts';
+import { resultText } from '../result-text.ts';
 import type { RemoteOptions } from './remote.ts';
 import { explained, readOpenRpc } from './source.ts';
 
@@ -43,13 +44,10 @@ function paramsOf({ params, rest, path }: Method, types: SchemaTypes): string {
   return texts.length === 0 ? '-' : texts.join(', ');
 }
 
-/** Of a stream its values, and what it returns where that is declared. */
 function resultOf({ result, stream, path }: Method, types: SchemaTypes): string {
   const text = (schema: unknown): string =>
     oneLine(types.typeOf({ schema, root: schema, path: `${path}.result` }));
-  if (stream === undefined) return text(result);
-  const returned = text(result);
-  return `stream of ${text(stream.yields)}${returned === 'unknown' ? '' : `, then ${returned}`}`;
+  return resultText(text(result), stream && text(stream.yields));
 }
 
 function oneLine(type: string): string {

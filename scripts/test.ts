@@ -19,6 +19,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { messageOf } from '../src/base/message-of.ts';
 import { fail } from './arguments.ts';
 import { compileTree } from './compile.ts';
+import { makeReadable } from './readable-coverage.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const suffix = '.test.ts';
@@ -124,8 +125,9 @@ if (missing.length > 0) fail(`no such test file or folder: ${missing.join(', ')}
 const files = (paths.length > 0 ? paths : ['test']).flatMap(listTests);
 if (files.length === 0) fail(`no *${suffix} file in ${paths.join(', ') || 'test/'}`);
 
-/** With coverage, a later run removes the copy: c8 reads its source maps after this process has ended. */
-const isMeasured = process.env.NODE_V8_COVERAGE !== undefined;
+/** Where c8 has V8 write what the tests run; a later run removes the copy, whose source maps c8 reads after this process has ended. */
+const coverage = process.env.NODE_V8_COVERAGE;
+const isMeasured = coverage !== undefined;
 
 /** Not for all runs: a process or a worker thread that reads the maps takes twice the time to start. */
 const sourceMaps = '--enable-source-maps';
@@ -213,5 +215,6 @@ child.on('exit', (code, signal) => {
     console.error(`\nFor the lines of the sources: npm test -- ${sourceMaps} FILE`);
   }
   if (counting.length > 0) printTimes();
+  if (isMeasured) makeReadable(coverage);
   process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
 });

@@ -52,8 +52,7 @@ test('a result does not wait for a call behind it that was taken for a short one
     workers: 1,
     niceIncrement: 0,
     logLevel: 'error',
-    // Longer than any test may take: a deadline would bring the result, too.
-    timeoutMs: 600_000,
+    // A deadline would bring the result, too: it must be longer than any test may take.
     ...patience,
   });
   const journal = new Journal();

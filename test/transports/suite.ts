@@ -22,11 +22,21 @@ export function casesFor({ can }: Subject): readonly TransportCase[] {
   return cases.filter(({ needs = [] }) => needs.every((ability) => can.includes(ability)));
 }
 
-/** Runs one case with a service of its own. @throws what the case throws */
-export async function runCase(subject: Subject, one: TransportCase): Promise<void> {
+/**
+ * Runs one case with a service of its own.
+ *
+ * @param limit ends a case that waits for what never comes
+ * @throws what the case throws, or the limit
+ */
+export async function runCase(
+  subject: Subject,
+  one: TransportCase,
+  limit?: Promise<never>,
+): Promise<void> {
   const stage = await Stage.open(subject, one.options ?? {});
+  const run = one.run(stage);
   try {
-    await one.run(stage);
+    await (limit === undefined ? run : Promise.race([run, limit]));
   } catch (error) {
     void stage.abandon();
     throw error;

@@ -16,6 +16,7 @@ const entries = {
   'src/required': 'bundled/required.ts',
   'src/cli/main': 'src/cli/main.ts',
   'src/cli/child-main': 'src/cli/child-main.ts',
+  'src/modules/hooks-thread': 'src/modules/hooks-thread.ts',
   'src/modules/import-hooks': 'src/modules/import-hooks.ts',
   'workers/replica': 'workers/replica.ts',
 };

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { ownExtension } from '../base/package-files.ts';
+import { ownExtension, ownFile } from '../base/package-files.ts';
+import { startHooksThread } from './hooks-thread.ts';
 import { tsconfigOf } from './tsconfig.ts';
 
 export function isTypeScript(path: string | URL): boolean {
@@ -30,7 +31,7 @@ export async function ensureTypeScript(paths: readonly (string | URL)[]): Promis
   if (tsconfig !== undefined) process.env[variable] = tsconfig;
   try {
     commonJs.register();
-    modules.register(tsconfig === undefined ? {} : { tsconfig });
+    startHooksThread(() => modules.register(tsconfig === undefined ? {} : { tsconfig }));
   } finally {
     if (before === undefined) delete process.env[variable];
     else process.env[variable] = before;
@@ -69,11 +70,19 @@ export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   );
   // `--import tsx` would do, but on Node 20 it registers its hooks for ES modules on the main thread only.
   const tsconfig = registered ?? (isActive() ? undefined : projectOf(paths));
+  // Before tsx is there, a thread can't import what runs from source.
+  const starting = ownExtension === '.ts' ? undefined : ownFile('src/modules/hooks-thread.ts').href;
+  const both = starting === undefined ? 'a(); b();' : 'a(); startHooksThread(b);';
   const register =
     tsconfig === undefined
-      ? 'a(); b();'
-      : `process.env.${variable} = ${JSON.stringify(tsconfig)}; a(); b(); delete process.env.${variable};`;
-  const script = `import { register as a } from ${commonJs}; import { register as b } from ${modules}; ${register}`;
+      ? both
+      : `process.env.${variable} = ${JSON.stringify(tsconfig)}; ${both} delete process.env.${variable};`;
+  const imports = [
+    `import { register as a } from ${commonJs};`,
+    `import { register as b } from ${modules};`,
+    ...(starting ? [`import { startHooksThread } from ${JSON.stringify(starting)};`] : []),
+  ];
+  const script = [...imports, register].join(' ');
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 

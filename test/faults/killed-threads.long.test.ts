@@ -1,6 +1,6 @@
 /** What a killed thread leaves behind in the front end: counted by object, since resident memory goes up and down by itself. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { MessagePort, Worker } from 'node:worker_threads';
@@ -11,8 +11,8 @@ import { Outbox } from '../../src/pool/wire/outbox.ts';
 import { LoadWatch } from '../../src/pool/workers/load-watch.ts';
 import { Loading } from '../../src/pool/workers/loading.ts';
 import { WorkerState } from '../../src/pool/workers/worker-state.ts';
-import { isCompiled } from '../files.ts';
-import { outcomes, plan, plans, Service, until } from './harness.ts';
+import { ModuleFolder } from '../modules/module-folder.ts';
+import { fixture, outcomes, plan, plans, Service, until } from './harness.ts';
 
 const kinds = [
   WorkerState,
@@ -25,14 +25,12 @@ const kinds = [
   RequestScope,
   Worker,
   AbortController,
+  MessagePort,
 ];
-
-/** Where tsx loads the threads it keeps a port of each. */
-const counted = isCompiled ? [...kinds, MessagePort] : kinds;
 
 /** Objects that are still reachable, by their kind. */
 function counts(): Map<string, number> {
-  return new Map(counted.map((kind) => [kind.name, queryObjects(kind, { format: 'count' })]));
+  return new Map(kinds.map((kind) => [kind.name, queryObjects(kind, { format: 'count' })]));
 }
 
 function more(now: ReadonlyMap<string, number>, before: ReadonlyMap<string, number>): string[] {
@@ -42,8 +40,8 @@ function more(now: ReadonlyMap<string, number>, before: ReadonlyMap<string, numb
   });
 }
 
-test('a killed thread leaves no object behind in the front end', async (t) => {
-  const service = await Service.start(t, { workers: 1, spareWorkers: 1 });
+async function leavesNothing(t: TestContext, module: string): Promise<void> {
+  const service = await Service.start(t, { modules: [module], workers: 1, spareWorkers: 1 });
   const kill = async (kind: string): Promise<void> => {
     const [lost] = service.threads;
     await Promise.all([service.send(plan(kind)), service.sendAll(plans(5, 'later'))]);
@@ -67,4 +65,17 @@ test('a killed thread leaves no object behind in the front end', async (t) => {
   }
   assert.deepEqual(left, []);
   assert.deepEqual(outcomes(await service.sendAll(plans(3))), ['ok', 'ok', 'ok']);
+}
+
+describe('a killed thread leaves no object behind in the front end', () => {
+  test('where it ran a module of this package', (t) => leavesNothing(t, fixture('procedures.ts')));
+
+  // Node loads these by hooks, for which each thread has a thread of its own on Node 20.
+  for (const name of ['module.mjs', 'module.ts']) {
+    test(`where it ran a user's ${name}`, (t) => {
+      const folder = new ModuleFolder(t);
+      const text = `export { default } from ${JSON.stringify(fixture('procedures.ts'))};`;
+      return leavesNothing(t, folder.write(name, text));
+    });
+  }
 });

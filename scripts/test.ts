@@ -93,6 +93,21 @@ const alone = new Set([
   'test/service/tracing.test.ts',
 ]);
 
+/** What takes its time by waiting runs first, beside what takes the cores: at the end it would run beside idle ones. */
+const waiting = new Set([
+  'test/app',
+  'test/service',
+  'test/http/socket',
+  'test/cli/serve.test.ts',
+  'test/cli/top.test.ts',
+  'test/hostile/fuzz.test.ts',
+  'test/hostile/inputs.test.ts',
+  'test/http/node.test.ts',
+  'test/http/uws.test.ts',
+  'test/protocol/protocol.test.ts',
+  'test/service/blocked.test.ts',
+]);
+
 const own = new Set(['--all', '--long', '--times']);
 process.chdir(root);
 const args = process.argv.slice(2);
@@ -155,7 +170,11 @@ function toRun(): string[] {
   }
   // What runs last, beside idle cores, should be small. The large suites are those of many files, and then those at the end of
   // the alphabet.
-  const bySize = [...groups].reverse().sort(([, a], [, b]) => b.length - a.length);
+  const weight = ([name, { length }]: [string, string[]]): number =>
+    waiting.has(name) ? Number.POSITIVE_INFINITY : length;
+  const bySize = [...groups]
+    .reverse()
+    .sort((a, b) => (weight(a) === weight(b) ? 0 : weight(b) - weight(a)));
   return bySize.flatMap(([name, members]) => {
     if (members.length === 1) return members.map(compiled);
     const entry = join(copy, `${name}.js`);

@@ -26,22 +26,22 @@ const folders = ['src', 'workers', 'test', 'examples', 'scripts', 'bench', 'cons
 /** Files that are copied and not compiled: the tests are about their mistakes. */
 const broken = 'test/fixtures/broken';
 
+export type TreeForm = 'coded' | 'joined' | 'apart';
+
 /**
  * @param root the repository's folder
- * @param keepsCode whether threads and processes find what they start with compiled already, which leaves it without a source map
+ * @param form of what every thread and process starts with: `joined` into one file, with V8's compiled code of it beside (`coded`), which
+ *   leaves it without a source map, or as the sources lie (`apart`), which starts slowly, for tools that look at each file
  * @returns the folder of the copy, which has the same names as `root` in it. The caller removes it
  * @throws Error with the compiler's message for a syntax error. `npm run typecheck` checks the types
  */
-export async function compileTree(root: string, keepsCode = false): Promise<string> {
+export async function compileTree(root: string, form: TreeForm = 'joined'): Promise<string> {
   const builds = join(root, buildFolder);
   mkdirSync(builds, { recursive: true });
   removeForgotten(builds);
   const copy = mkdtempSync(join(builds, prefixOf(process.pid)));
   try {
-    const [page] = await Promise.all([
-      keptConsole(root, builds),
-      compileSources(root, copy, keepsCode),
-    ]);
+    const [page] = await Promise.all([keptConsole(root, builds), compileSources(root, copy, form)]);
     cpSync(page, join(copy, 'dist/console'), { recursive: true });
   } catch (error) {
     rmSync(copy, { recursive: true });
@@ -61,10 +61,10 @@ export async function compileTree(root: string, keepsCode = false): Promise<stri
   return copy;
 }
 
-async function compileSources(root: string, copy: string, keepsCode: boolean): Promise<void> {
+async function compileSources(root: string, copy: string, form: TreeForm): Promise<void> {
   await compile(root, copy);
   bundleTypeBox(root, copy);
-  joinModules(copy, keepsCode);
+  if (form !== 'apart') joinModules(copy, form === 'coded');
 }
 
 async function compile(root: string, copy: string): Promise<void> {

@@ -146,10 +146,11 @@ const isMeasured = coverage !== undefined;
 
 /** Not for all runs: a process or a worker thread that reads the maps takes twice the time to start. */
 const sourceMaps = '--enable-source-maps';
+const isMapped = flags.includes(sourceMaps);
 
 async function compile(): Promise<string> {
   try {
-    return await compileTree(root, !isMeasured && !flags.includes(sourceMaps));
+    return await compileTree(root, isMeasured ? 'apart' : isMapped ? 'joined' : 'coded');
   } catch (error) {
     return fail(messageOf(error));
   }
@@ -230,7 +231,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => child.kill(signal));
 }
 child.on('exit', (code, signal) => {
-  if (code !== 0 && !flags.includes(sourceMaps)) {
+  if (code !== 0 && !isMapped) {
     console.error(`\nFor the lines of the sources: npm test -- ${sourceMaps} FILE`);
   }
   if (counting.length > 0) printTimes();

@@ -72,7 +72,10 @@ export const readers: readonly EventCase[] = [
       const clients = Array.from({ length: 8 }, () => stage.client());
       for (const client of clients) {
         client.send(rpc('texts', { size: 20_000, count: 1e9 }));
-        await client.event();
+        // Behind those that are paused already it may be the slowest itself, on a busy machine before it has read anything.
+        await client.event().catch((error: unknown) => {
+          if (!client.closed) throw error;
+        });
         client.socket.pause();
       }
       await stage.untilClosed();

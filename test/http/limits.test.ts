@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -598,8 +598,9 @@ const limits: readonly Limit[] = [
       for (const [i, one] of clients.entries()) {
         await one.write(hold);
         const pool = () => app.dispatcher.stats().pool;
-        // The first one runs, the others wait.
         await until(() => app.dispatcher.stats().inFlight > i);
+        // The first one runs, the others wait. Before it begins, a worker that gets no processor may have it taken back.
+        await until(() => existsSync(file));
         assert.equal(pool()?.queued, Math.max(0, i));
       }
       const { error } = json(await client().ask(hold));

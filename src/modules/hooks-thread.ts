@@ -44,5 +44,5 @@ function holdBackEnd(port: MessagePort, postMessage: PostMessage, threadId: unkn
     if (message?.type === ends && message.threadId === threadId) return;
     postMessage.call(port, message, ...rest);
   };
-  Object.defineProperty(port, 'postMessage', { value: passOn });
+  Object.defineProperty(port, 'postMessage', { value: passOn, configurable: true, writable: true });
 }

@@ -94,7 +94,8 @@ function isUntouched(
   file: ModuleFile,
 ): boolean {
   const newest = Math.max(...[...files.keys()].map(modifiedAt));
-  if (newest < since - clockTickMs) return true;
+  // A router that has nothing yet has nothing of the module, however old the files are.
+  if (newest < since - clockTickMs && router.size > 0) return true;
   if (newest > since) return false;
   const now = ownNames(router, file).map((name) => textOf(tableOf(router).get(name)));
   const next = [...tableOf(fresh).values()].map(textOf);

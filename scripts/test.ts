@@ -172,10 +172,8 @@ function toRun(): string[] {
   // What runs last, beside idle cores, should be small. The large suites are those of many files, and then those at the end of
   // the alphabet.
   const weight = ([name, { length }]: [string, string[]]): number =>
-    waiting.has(name) ? Number.POSITIVE_INFINITY : length;
-  const bySize = [...groups]
-    .reverse()
-    .sort((a, b) => (weight(a) === weight(b) ? 0 : weight(b) - weight(a)));
+    waiting.has(name) ? files.length : length;
+  const bySize = [...groups].reverse().sort((a, b) => weight(b) - weight(a));
   return bySize.flatMap(([name, members]) => {
     if (members.length === 1) return members.map(compiled);
     const entry = join(copy, `${name}.js`);

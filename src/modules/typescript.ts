@@ -70,18 +70,21 @@ export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   );
   // `--import tsx` would do, but on Node 20 it registers its hooks for ES modules on the main thread only.
   const tsconfig = registered ?? (isActive() ? undefined : projectOf(paths));
+  const imports = [
+    `import { register as a } from ${commonJs};`,
+    `import { register as b } from ${modules};`,
+  ];
+  let both = 'a(); b();';
   // Before tsx is there, a thread can't import what runs from source.
-  const starting = ownExtension === '.ts' ? undefined : ownFile('src/modules/hooks-thread.ts').href;
-  const both = starting === undefined ? 'a(); b();' : 'a(); startHooksThread(b);';
+  if (ownExtension !== '.ts') {
+    const file = JSON.stringify(ownFile('src/modules/hooks-thread.ts').href);
+    imports.push(`import { startHooksThread } from ${file};`);
+    both = 'a(); startHooksThread(b);';
+  }
   const register =
     tsconfig === undefined
       ? both
       : `process.env.${variable} = ${JSON.stringify(tsconfig)}; ${both} delete process.env.${variable};`;
-  const imports = [
-    `import { register as a } from ${commonJs};`,
-    `import { register as b } from ${modules};`,
-    ...(starting ? [`import { startHooksThread } from ${JSON.stringify(starting)};`] : []),
-  ];
   const script = [...imports, register].join(' ');
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }

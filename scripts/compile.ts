@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
+import { build } from 'esbuild';
 import { prefixOf, removeForgotten } from './forgotten-copies.ts';
 import { joinModules } from './join-modules.ts';
 import { keptConsole } from './kept-console.ts';
@@ -62,19 +62,20 @@ export async function compileTree(root: string, form: TreeForm = 'joined'): Prom
 }
 
 async function compileSources(root: string, copy: string, form: TreeForm): Promise<void> {
-  await compile(root, copy);
-  bundleTypeBox(root, copy);
-  if (form !== 'apart') joinModules(copy, form === 'coded');
+  // Where the joined file has no map, nobody asks for the others, which are as many files again to write.
+  await Promise.all([compile(root, copy, form !== 'coded'), bundleTypeBox(root, copy)]);
+  for (const folder of folders) renameModules(join(copy, folder.split('/', 1)[0] as string));
+  if (form !== 'apart') await joinModules(copy, form === 'coded');
 }
 
-async function compile(root: string, copy: string): Promise<void> {
+async function compile(root: string, copy: string, sourceMap: boolean): Promise<void> {
   const config = join(copy, 'tsconfig.json');
   const compilerOptions = {
     noEmit: false,
     noCheck: true,
     outDir: copy,
     rootDir: root,
-    sourceMap: true,
+    sourceMap,
     paths: {},
     // Each file by itself: no types are needed, so none are read.
     noResolve: true,
@@ -91,9 +92,6 @@ async function compile(root: string, copy: string): Promise<void> {
   );
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   await runNode('tsc', [tsc, '-p', config], root);
-  for (const name of readdirSync(copy, { recursive: true, encoding: 'utf8' })) {
-    if (name.endsWith('.js')) renameModules(join(copy, name));
-  }
 }
 
 /** What this repository imports of TypeBox. */
@@ -103,11 +101,11 @@ const typeBoxEntries = ['.', './compiler', './system'];
  * TypeBox in a few files, where everything in the copy finds it first. Its 220 small ones take 170 ms of CPU in each
  * process and each worker thread, and the tests start more than a thousand.
  */
-function bundleTypeBox(root: string, copy: string): void {
+async function bundleTypeBox(root: string, copy: string): Promise<void> {
   const installed = join(root, 'node_modules/@sinclair/typebox');
   const folder = join(copy, 'node_modules/@sinclair/typebox');
   const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-  buildSync({
+  await build({
     entryPoints: Object.fromEntries(
       typeBoxEntries.map((entry) => [
         join(entry, 'index'),
@@ -130,8 +128,12 @@ function bundleTypeBox(root: string, copy: string): void {
 /** URLs of modules, whose extension is changed like that of imports: `new URL('./procedures.ts', import.meta.url)`. */
 const moduleUrl = /(new URL\(['`][^'`]+)\.ts(\?\w+)?(['`], import\.meta\.url\))/g;
 
-function renameModules(file: string): void {
-  const text = readFileSync(file, 'utf8');
-  const renamed = text.replace(moduleUrl, '$1.js$2$3');
-  if (renamed !== text) writeFileSync(file, renamed);
+function renameModules(folder: string): void {
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.js')) continue;
+    const file = join(folder, name);
+    const text = readFileSync(file, 'utf8');
+    const renamed = text.replace(moduleUrl, '$1.js$2$3');
+    if (renamed !== text) writeFileSync(file, renamed);
+  }
 }

@@ -10,7 +10,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { type BuildOptions, buildSync } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 import { given, writeWithCode } from './compiled-code.ts';
 
 /** What the main thread and the worker threads of a server start with. */
@@ -24,8 +24,8 @@ const joined = 'src/base/joined.js';
  * @param copy the folder with the compiled files; changes them
  * @param keepsCode whether V8's compiled code of the joined file is written beside it, in place of its source map
  */
-export function joinModules(copy: string, keepsCode: boolean): void {
-  const { exportsOf, later } = findModules(copy);
+export async function joinModules(copy: string, keepsCode: boolean): Promise<void> {
+  const { exportsOf, later } = await findModules(copy);
   const modules = [...exportsOf.keys()];
   const name = (path: string, member: string): string => `m${modules.indexOf(path)}_${member}`;
   for (const path of modules) keepApart(copy, path);
@@ -39,12 +39,12 @@ export function joinModules(copy: string, keepsCode: boolean): void {
     external: [...later.map((path) => join(copy, path)), `*${onDemand}`],
   };
   if (keepsCode) {
-    const { outputFiles } = buildSync({ ...all, define: given, write: false });
+    const { outputFiles } = await build({ ...all, define: given, write: false });
     writeWithCode(join(copy, joined), outputFiles[0]?.text ?? '');
   } else {
-    buildSync({ ...all, outfile: join(copy, joined), sourcemap: true });
+    await build({ ...all, outfile: join(copy, joined), sourcemap: true });
   }
-  buildSync({
+  await build({
     ...common(copy),
     entryPoints: [hooks],
     outfile: join(copy, hooks),
@@ -106,8 +106,8 @@ interface Modules {
   readonly later: readonly string[];
 }
 
-function findModules(copy: string): Modules {
-  const { metafile } = buildSync({
+async function findModules(copy: string): Promise<Modules> {
+  const { metafile } = await build({
     ...common(copy),
     entryPoints: entries,
     outdir: unused(copy),
@@ -124,14 +124,16 @@ function findModules(copy: string): Modules {
   };
   entries.forEach(visit);
   const modules = [...found].sort();
-  const { outputs } = buildSync({
-    absWorkingDir: copy,
-    entryPoints: modules,
-    outdir: unused(copy),
-    outbase: copy,
-    metafile: true,
-    write: false,
-  }).metafile;
+  const { outputs } = (
+    await build({
+      absWorkingDir: copy,
+      entryPoints: modules,
+      outdir: unused(copy),
+      outbase: copy,
+      metafile: true,
+      write: false,
+    })
+  ).metafile;
   return {
     exportsOf: new Map(modules.map((path) => [path, outputs[join('unused', path)]?.exports ?? []])),
     later: Object.keys(metafile.inputs).filter((path) => !found.has(path)),

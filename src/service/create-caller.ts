@@ -1,3 +1,4 @@
+import { assertOptionNames } from '../base/option-names.ts';
 import {
   type Client,
   RpcError as ClientError,
@@ -35,6 +36,14 @@ export interface CallerOptions<E extends Env = Env>
   readonly onFault?: FaultReporter | undefined;
 }
 
+const optionNames = [
+  'auth',
+  'headers',
+  'onFault',
+  'remoteAddress',
+  'state',
+] as const satisfies readonly (keyof CallerOptions)[];
+
 /** The contract of a router that `Router.from` has made; of another one, any name by `call`. */
 type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
 
@@ -45,12 +54,14 @@ type Callable<R> = unknown extends ContractOf<R> ? Contract : ContractOf<R>;
  * thread, one with `placement: 'worker'` too. Nothing is started, so there is nothing to close.
  *
  * @throws TypeError for what is no router, and for an option that can't be, such as an `auth` that is no JSON value
+ * @throws StartupError for an option that nobody knows: with a misspelt `auth` a test would call as nobody
  */
 export function createCaller<R extends AnyRouter>(
   router: R,
   options: CallerOptions<EnvOf<R>> = {},
 ): Client<Callable<R>> {
   if (!Router.is(router)) throw new TypeError('createCaller: the first argument must be a Router');
+  assertOptionNames('createCaller', options, optionNames, "{ auth: { user: 'ada' } }");
   const { state, onFault, ...facts } = options;
   createCallerScope(facts); // A mistake in the options is told now, not at the first call.
   const { maxBodyBytes } = resolveConfig();

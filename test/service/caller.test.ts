@@ -176,6 +176,11 @@ describe('createCaller', () => {
     assert.throws(() => createCaller({} as never), /first argument must be a Router/);
     assert.throws(() => createCaller(new Router(), { auth: 1n }), /option auth/);
     assert.throws(() => createCaller(new Router(), { headers: { a: 1 } as never }), /headers: a/);
+    const misspelt = { atuh: { user: 'ann' } } as never;
+    assert.throws(() => createCaller(new Router(), misspelt), {
+      name: 'StartupError',
+      message: 'createCaller: unknown option atuh, did you mean auth?',
+    });
   });
 
   test('a middleware can be tried by itself', async () => {

@@ -95,6 +95,14 @@ describe('a payload that is no JSON value', () => {
     }
   });
 
+  test('says what is no router', async () => {
+    const request = { jsonrpc: '2.0', method: 'in.add', id: 1 };
+    await assert.rejects(handleRequest(request, {} as never), {
+      name: 'TypeError',
+      message: 'handleRequest: the second argument must be a Router',
+    });
+  });
+
   test('params that cannot cross to a worker are refused, and the service goes on', async () => {
     for (const [name, make] of stuck) {
       const payload = { method: 'out.repeat', params: make(), id: 1 };

@@ -31,17 +31,17 @@ export function readArguments<const O extends Options>(usage: string, options: O
 
 /** A number of an option, or the end of the process. */
 export function readNumber(name: string, text: string, least = 0): number {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= least))
-    fail(`--${name} is a number of at least ${least}, not ${text}`);
-  return value;
+  return numberOf('a number', name, text, least, Number(text) >= least);
 }
 
 /** A whole number of an option, or the end of the process. */
 export function readCount(name: string, text: string, least = 0): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least) {
-    fail(`--${name} is a whole number of at least ${least}, not ${text}`);
-  }
-  return value;
+  const isOne = Number.isSafeInteger(Number(text)) && Number(text) >= least;
+  return numberOf('a whole number', name, text, least, isOne);
+}
+
+function numberOf(kind: string, name: string, text: string, least: number, isOne: boolean): number {
+  // An empty text is 0 to JavaScript.
+  if (isOne && text.trim() !== '') return Number(text);
+  return fail(`--${name} is ${kind} of at least ${least}, not ${text}`);
 }

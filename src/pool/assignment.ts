@@ -4,78 +4,78 @@ import type { Heads } from '../dispatch/queue/intake.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import type { WorkerState } from './workers/worker-state.ts';
 
-/** What the choice looks at in a group. */
-export interface WaitingGroup {
-  /** Expected work of the calls that the group sends next, microseconds. */
+/** What the choice looks at in a train. */
+export interface WaitingTrain {
+  /** Expected work of the calls that the train sends next, microseconds. */
   readonly nextUs: number;
-  /** Calls of the group that are at no worker. */
+  /** Calls of the train that are at no worker. */
   readonly waiting: number;
 }
 
 /** What the choice looks at in a worker. */
-export interface Candidate<Group> extends WorkerLoad {
+export interface Candidate<Train> extends WorkerLoad {
   /** Whether a long call, or one that has run for long, is in the way of a call that comes now. */
   readonly isHeldByLong: boolean;
-  /** Whether callers have left so many calls of the group's procedures on the worker that it takes no more of them. */
-  isCrowdedBy(group: Group): boolean;
+  /** Whether callers have left so many calls of the train's procedures on the worker that it takes no more of them. */
+  isCrowdedBy(train: Train): boolean;
 }
 
-/** `crowded`: the group is refused, since every worker that has room is crowded by calls of its procedures. */
-export interface Assignment<Group, Worker> {
-  readonly group: Group;
+/** `crowded`: the train is refused, since every worker that has room is crowded by calls of its procedures. */
+export interface Assignment<Train, Worker> {
+  readonly train: Train;
   readonly worker: Worker | 'crowded';
 }
 
 /**
- * The group that goes next, and its worker; undefined: no group can go now. Short groups go first until a long one is
- * due. A short group goes to the lane where a long call is in its way at every worker. Where the workers merely have
- * work for a millisecond, the short group waits for them: the lane is for calls that would wait for long, and small
+ * The train that goes next, and its worker; undefined: no train can go now. Short trains go first until a long one is
+ * due. A short train goes to the lane where a long call is in its way at every worker. Where the workers merely have
+ * work for a millisecond, the short train waits for them: the lane is for calls that would wait for long, and small
  * calls travel together.
  */
-export function assign<Group extends WaitingGroup, Worker extends Candidate<Group>>(
-  { short, long, isLongDue }: Heads<Group>,
+export function assign<Train extends WaitingTrain, Worker extends Candidate<Train>>(
+  { short, long, isLongDue }: Heads<Train>,
   workers: readonly Worker[],
   lane: Worker | undefined,
-): Assignment<Group, Worker> | undefined {
+): Assignment<Train, Worker> | undefined {
   if (isLongDue) {
-    // The worker that will be idle next gets no further short groups: with them it would never be idle.
+    // The worker that will be idle next gets no further short trains: with them it would never be idle.
     return place(long, workers) ?? placeShort(short, withoutNextIdle(workers), workers, lane);
   }
   return placeShort(short, workers, workers, lane) ?? place(long, workers);
 }
 
-/** @param open the workers that take short groups now */
-function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>(
-  group: Group | undefined,
+/** @param open the workers that take short trains now */
+function placeShort<Train extends WaitingTrain, Worker extends Candidate<Train>>(
+  train: Train | undefined,
   open: readonly Worker[],
   workers: readonly Worker[],
   lane: Worker | undefined,
-): Assignment<Group, Worker> | undefined {
-  if (group === undefined) return undefined;
-  const placed = place(group, open);
+): Assignment<Train, Worker> | undefined {
+  if (train === undefined) return undefined;
+  const placed = place(train, open);
   if (placed !== undefined || lane === undefined) return placed;
   if (!workers.every(({ freeSlots, isHeldByLong }) => freeSlots === 0 || isHeldByLong)) {
     return undefined;
   }
-  if (chooseWorker([lane], group.nextUs, group.waiting) === undefined) return undefined;
-  return lane.isHeldByLong || lane.isCrowdedBy(group) ? undefined : { group, worker: lane };
+  if (chooseWorker([lane], train.nextUs, train.waiting) === undefined) return undefined;
+  return lane.isHeldByLong || lane.isCrowdedBy(train) ? undefined : { train, worker: lane };
 }
 
 /**
- * Where the chosen worker is crowded, the group goes to another worker that has room now, or is refused. It does not
- * wait: groups that any worker takes wait behind it.
+ * Where the chosen worker is crowded, the train goes to another worker that has room now, or is refused. It does not
+ * wait: trains that any worker takes wait behind it.
  */
-function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
-  group: Group | undefined,
+function place<Train extends WaitingTrain, Worker extends Candidate<Train>>(
+  train: Train | undefined,
   workers: readonly Worker[],
-): Assignment<Group, Worker> | undefined {
-  if (group === undefined) return undefined;
-  const { nextUs, waiting } = group;
+): Assignment<Train, Worker> | undefined {
+  if (train === undefined) return undefined;
+  const { nextUs, waiting } = train;
   const worker = chooseWorker(workers, nextUs, waiting);
   if (worker === undefined) return undefined;
-  if (!worker.isCrowdedBy(group)) return { group, worker };
-  const others = workers.filter((other) => !other.isCrowdedBy(group));
-  return { group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
+  if (!worker.isCrowdedBy(train)) return { train, worker };
+  const others = workers.filter((other) => !other.isCrowdedBy(train));
+  return { train, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
 }
 
 function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]): Worker[] {

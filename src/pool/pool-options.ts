@@ -1,6 +1,6 @@
 import type { RunObserver } from '../dispatch/executor.ts';
 import type { CallObserver } from '../dispatch/observer.ts';
-import type { CallGroup } from '../dispatch/queue/call-group.ts';
+import type { CallTrain } from '../dispatch/queue/call-train.ts';
 import type { CallerShares } from '../dispatch/queue/queued-callers.ts';
 import type { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import type { Expected } from './workers/loading.ts';
@@ -29,8 +29,8 @@ export interface RosterOptions extends Omit<ThreadOptions, 'threads'>, Retiremen
 export interface RosterOwner {
   /** A worker can take more calls, or a new worker has joined. */
   onCapacity(): void;
-  /** A worker is gone. These groups have calls that had not started there. */
-  onUnstarted(groups: readonly CallGroup[]): void;
+  /** A worker is gone. These trains have calls that had not started there. */
+  onUnstarted(trains: readonly CallTrain[]): void;
 }
 
 export interface PoolOptions extends RosterOptions {

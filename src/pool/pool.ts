@@ -2,10 +2,10 @@ import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/worker-group.ts';
 import type { Call } from '../dispatch/call.ts';
 import { cancelled, limitExceeded } from '../dispatch/limit.ts';
-import type { CallGroup } from '../dispatch/queue/call-group.ts';
+import type { CallTrain } from '../dispatch/queue/call-train.ts';
 import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
 import { Sweep } from '../dispatch/queue/sweep.ts';
-import { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
+import { WaitingTrains } from '../dispatch/queue/waiting-trains.ts';
 import type { Reply } from '../jsonrpc/reply.ts';
 import type { CallListeners, PoolOptions, RosterOwner } from './pool-options.ts';
 import type { PoolStats, WorkerStats } from './stats.ts';
@@ -28,7 +28,7 @@ export class Pool extends QueuedExecutor implements RosterOwner {
   readonly roster: Roster;
   readonly #options: PoolOptions;
   readonly #events: WorkerEvents;
-  protected readonly waiting: WaitingGroups;
+  protected readonly waiting: WaitingTrains;
   readonly #sweep = new Sweep(callsEveryMs, (now) => this.#look(now));
   readonly #streamSweep = new Sweep(streamsEveryMs, (now) => this.#lookAtStreams(now));
 
@@ -39,7 +39,7 @@ export class Pool extends QueuedExecutor implements RosterOwner {
     this.#events = events;
     this.roster = new Roster(options, this, onRun, events);
     const sender = new WorkerSender(options.workers, this.roster, () => this.#sweep.wake());
-    this.waiting = new WaitingGroups(options, sender);
+    this.waiting = new WaitingTrains(options, sender);
   }
 
   ready(): Promise<void> {
@@ -58,20 +58,20 @@ export class Pool extends QueuedExecutor implements RosterOwner {
       : super.executeInOrder(calls);
   }
 
-  onTooLarge(group: CallGroup): void {
-    for (const worker of this.roster.all) worker.takeBack(group);
-    this.waiting.refuse(group, limitExceeded(this.ending.maxReplyBytes));
+  onTooLarge(train: CallTrain): void {
+    for (const worker of this.roster.all) worker.takeBack(train);
+    this.waiting.refuse(train, limitExceeded(this.ending.maxReplyBytes));
   }
 
-  onCancelled(group: CallGroup): void {
-    if (group.state !== 'queued') {
+  onCancelled(train: CallTrain): void {
+    if (train.state !== 'queued') {
       for (const worker of this.roster.all) {
-        worker.takeBack(group);
-        worker.expiry.cancel(group);
+        worker.takeBack(train);
+        worker.expiry.cancel(train);
       }
     }
-    this.waiting.refuse(group, cancelled);
-    // No message tells of the room that the group leaves on its worker.
+    this.waiting.refuse(train, cancelled);
+    // No message tells of the room that the train leaves on its worker.
     this.onCapacity();
   }
 
@@ -80,8 +80,8 @@ export class Pool extends QueuedExecutor implements RosterOwner {
     else this.tellVacancy();
   }
 
-  onUnstarted(groups: readonly CallGroup[]): void {
-    this.waiting.addBack(groups);
+  onUnstarted(trains: readonly CallTrain[]): void {
+    this.waiting.addBack(trains);
   }
 
   get inFlight(): number {
@@ -120,7 +120,7 @@ export class Pool extends QueuedExecutor implements RosterOwner {
     this.#sweep.stop();
     this.#streamSweep.stop();
     for (const worker of this.roster.all) {
-      for (const group of worker.takeBack()) this.waiting.refuse(group, cancelled);
+      for (const train of worker.takeBack()) this.waiting.refuse(train, cancelled);
       worker.abandon();
     }
     this.waiting.refuseAll(cancelled);
@@ -151,7 +151,7 @@ export class Pool extends QueuedExecutor implements RosterOwner {
     for (const { thread } of this.roster.all) thread.collect();
     // A copy: the roster changes with a kill.
     for (const worker of this.roster.all.slice()) this.#lookAt(worker, now);
-    // After the workers: groups that they gave back may be overdue.
+    // After the workers: trains that they gave back may be overdue.
     this.waiting.expire(now);
     if (this.waiting.hasNext) this.waiting.plan();
     this.tellVacancy();
@@ -187,8 +187,8 @@ export class Pool extends QueuedExecutor implements RosterOwner {
 
   #lookAt(worker: WorkerState, now: number): void {
     // The calls behind an overdue call of a batch must not wait for that call to end.
-    const stuck = worker.expiry.expire(now, (group) =>
-      this.waiting.addBack(worker.takeBack(group)),
+    const stuck = worker.expiry.expire(now, (train) =>
+      this.waiting.addBack(worker.takeBack(train)),
     );
     if (stuck !== undefined) {
       this.#kill(worker, stuck.call.procedure.name);

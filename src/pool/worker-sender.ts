@@ -1,13 +1,13 @@
 import { clockMs } from '../base/clock.ts';
 import type { Refusal } from '../dispatch/limit.ts';
 import { passUs } from '../dispatch/queue/ageing.ts';
-import type { CallGroup } from '../dispatch/queue/call-group.ts';
+import type { CallTrain } from '../dispatch/queue/call-train.ts';
 import type { Intake } from '../dispatch/queue/intake.ts';
-import type { Sender } from '../dispatch/queue/waiting-groups.ts';
+import type { Sender } from '../dispatch/queue/waiting-trains.ts';
 import { assign, refusalOfBusy, refusalOfCrowded } from './assignment.ts';
 import type { ServingWorkers } from './workers/roster.ts';
 
-/** Sends waiting groups to workers: one frame for each worker. */
+/** Sends waiting trains to workers: one frame for each worker. */
 export class WorkerSender implements Sender {
   readonly #count: number;
   readonly #workers: ServingWorkers;
@@ -23,26 +23,26 @@ export class WorkerSender implements Sender {
     this.onSent = onSent;
   }
 
-  /** A group that finds all workers at rest goes at once, and the calls behind it share the next frame. */
+  /** A train that finds all workers at rest goes at once, and the calls behind it share the next frame. */
   get isIdle(): boolean {
     return this.#workers.active.every((worker) => worker.inFlight === 0);
   }
 
-  send(waiting: Intake, refuse: (group: CallGroup, refusal: Refusal) => void): void {
+  send(waiting: Intake, refuse: (train: CallTrain, refusal: Refusal) => void): void {
     const { active, lane } = this.#workers;
     for (;;) {
       const next = assign(waiting.heads(), active, lane);
       if (next === undefined) break;
-      const { group, worker } = next;
+      const { train, worker } = next;
       if (worker === 'crowded') {
-        refuse(group, refusalOfCrowded(active, clockMs()));
+        refuse(train, refusalOfCrowded(active, clockMs()));
         continue;
       }
-      // A worker that holds back shows that no worker is idle: a long group would find none either.
-      if (worker.holdsBack(waiting.sizeBeside(group))) break;
+      // A worker that holds back shows that no worker is idle: a long train would find none either.
+      if (worker.holdsBack(waiting.sizeBeside(train))) break;
       const isIdle = worker.loadUs === 0;
-      waiting.take(group, worker === lane ? 0 : passUs(group.nextUs, isIdle));
-      worker.add(group);
+      waiting.take(train, worker === lane ? 0 : passUs(train.nextUs, isIdle));
+      worker.add(train);
     }
     for (const worker of active) worker.flush();
     lane?.flush();

@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { MessagePort, Worker } from 'node:worker_threads';
-import { CallGroup, GroupCall } from '../../src/dispatch/queue/call-group.ts';
+import { CallTrain, QueuedCall } from '../../src/dispatch/queue/call-train.ts';
 import { RequestScope } from '../../src/dispatch/scope.ts';
 import { Ledger } from '../../src/pool/wire/ledger.ts';
 import { Outbox } from '../../src/pool/wire/outbox.ts';
@@ -20,8 +20,8 @@ const kinds = [
   LoadWatch,
   Ledger,
   Outbox,
-  CallGroup,
-  GroupCall,
+  CallTrain,
+  QueuedCall,
   RequestScope,
   Worker,
   AbortController,

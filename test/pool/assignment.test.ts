@@ -6,7 +6,7 @@ import { frameBudgetUs } from '../../src/dispatch/queue/balance.ts';
 import { assign } from '../../src/pool/assignment.ts';
 import { seed } from '../seed.ts';
 
-interface Group {
+interface Train {
   readonly name: string;
   readonly isShort: boolean;
   readonly nextUs: number;
@@ -19,7 +19,7 @@ interface Seat {
   readonly freeSlots: number;
   readonly streamCount: number;
   readonly isHeldByLong: boolean;
-  isCrowdedBy(group: Group): boolean;
+  isCrowdedBy(train: Train): boolean;
 }
 
 const short = { name: 'short', isShort: true, nextUs: 200, waiting: 1 };
@@ -87,13 +87,13 @@ test('what goes where', () => {
     ],
   ] as const) {
     const { short: first, long: other, due = false } = heads as Partial<Record<string, never>>;
-    const next = assign<Group, Seat>({ short: first, long: other, isLongDue: due }, workers, spare);
+    const next = assign<Train, Seat>({ short: first, long: other, isLongDue: due }, workers, spare);
     const worker = next?.worker === 'crowded' ? 'crowded' : next?.worker.name;
-    assert.equal(next && `${next.group.name} ${worker}`, wanted, title);
+    assert.equal(next && `${next.train.name} ${worker}`, wanted, title);
   }
 });
 
-test('when a long group is due', () => {
+test('when a long train is due', () => {
   for (const [longUs, passedUs, wanted] of [
     [1000, 3999, false],
     [1000, 4000, true],
@@ -110,11 +110,11 @@ const shortUs = 8000;
 class Model {
   now = 0;
   passedUs = 0;
-  readonly shorts: Group[] = [];
-  readonly longs: Group[] = [];
+  readonly shorts: Train[] = [];
+  readonly longs: Train[] = [];
   readonly ran: string[] = [];
   readonly ended = { short: 0, long: 0 };
-  readonly workers: { name: string; queue: { group: Group; leftUs: number }[] }[];
+  readonly workers: { name: string; queue: { train: Train; leftUs: number }[] }[];
   #names = 0;
 
   constructor(count: number, hasLane: boolean) {
@@ -131,8 +131,8 @@ class Model {
   get #seats(): Seat[] {
     return this.workers.map(({ name, queue }) =>
       seat(name, {
-        loadUs: queue.reduce((sum, { group }) => sum + group.nextUs, 0),
-        isHeldByLong: queue.some(({ group }) => !group.isShort),
+        loadUs: queue.reduce((sum, { train }) => sum + train.nextUs, 0),
+        isHeldByLong: queue.some(({ train }) => !train.isShort),
       }),
     );
   }
@@ -146,23 +146,23 @@ class Model {
       const [long] = this.longs;
       if (long === undefined) this.passedUs = 0;
       const isLongDue = long !== undefined && isDue(long.nextUs, this.passedUs);
-      const next = assign<Group, Seat>({ short, long, isLongDue }, regular, lane);
+      const next = assign<Train, Seat>({ short, long, isLongDue }, regular, lane);
       if (next === undefined) {
         this.#checkWaiting(regular, lane, isLongDue);
         return;
       }
-      const { group, worker } = next;
+      const { train, worker } = next;
       assert.ok(worker !== 'crowded');
-      assert.ok(group === short || group === long, 'the oldest of its line');
-      assert.ok(group.isShort || worker !== lane, 'no long one on the lane');
-      if (!group.isShort) this.passedUs = 0;
-      else if (worker !== lane) this.passedUs += passUs(group.nextUs, worker.loadUs === 0);
-      (group.isShort ? this.shorts : this.longs).shift();
+      assert.ok(train === short || train === long, 'the oldest of its line');
+      assert.ok(train.isShort || worker !== lane, 'no long one on the lane');
+      if (!train.isShort) this.passedUs = 0;
+      else if (worker !== lane) this.passedUs += passUs(train.nextUs, worker.loadUs === 0);
+      (train.isShort ? this.shorts : this.longs).shift();
       this.workers
         .find(({ name }) => name === worker.name)
         ?.queue.push({
-          group,
-          leftUs: group.nextUs,
+          train,
+          leftUs: train.nextUs,
         });
     }
   }
@@ -174,7 +174,7 @@ class Model {
     const [long] = this.longs;
     if (long !== undefined) assert.ok(!regular.some((worker) => fits(worker, long.nextUs)));
     if (short === undefined) return;
-    // One worker is kept for a long group that is due.
+    // One worker is kept for a long train that is due.
     const free = regular.filter((worker) => fits(worker, short.nextUs)).length;
     assert.ok(free <= (isLongDue ? 1 : 0));
     const mayUseLane = regular.every(({ isHeldByLong }) => isHeldByLong);
@@ -196,7 +196,7 @@ class Model {
         queue[0].leftUs -= used;
         left -= used;
         if (queue[0].leftUs > 0) continue;
-        const { name, isShort } = queue[0].group;
+        const { name, isShort } = queue[0].train;
         queue.shift();
         this.ran.push(name);
         this.ended[isShort ? 'short' : 'long']++;
@@ -235,7 +235,7 @@ test('with arrivals at random nothing waits that could go, and all of it runs', 
   );
 });
 
-test('a long group has its turn however many short ones come, and the other way round', () => {
+test('a long train has its turn however many short ones come, and the other way round', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 3 }),

@@ -1,8 +1,8 @@
-import type { CallGroup } from './call-group.ts';
+import type { CallTrain } from './call-train.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { QueuedCallers } from './queued-callers.ts';
 
-/** One procedure: its groups that are at workers, and those that wait for it. */
+/** One procedure: its trains that are at workers, and those that wait for it. */
 interface Limit {
   running: number;
   readonly waiting: FairQueue;
@@ -10,7 +10,7 @@ interface Limit {
 
 /**
  * Bounds how many calls of one procedure the workers hold at a time (`maxConcurrency`), so that a heavy procedure can't
- * take all workers. Groups above the bound wait here, shared out among their callers, and groups of other procedures
+ * take all workers. Trains above the bound wait here, shared out among their callers, and trains of other procedures
  * pass them.
  */
 export class ConcurrencyLimits {
@@ -21,42 +21,42 @@ export class ConcurrencyLimits {
     this.#callers = callers;
   }
 
-  /** Whether a group may go to a worker now. */
-  mayPass(group: CallGroup): boolean {
-    const { limited } = group;
-    if (limited === undefined || group.isInside) return true;
+  /** Whether a train may go to a worker now. */
+  mayPass(train: CallTrain): boolean {
+    const { limited } = train;
+    if (limited === undefined || train.isInside) return true;
     return this.#limitOf(limited.name).running < limited.maxConcurrency;
   }
 
-  /** Keeps a group that may not pass until another group of its procedure has its answers. */
-  keep(group: CallGroup): void {
-    if (group.limited !== undefined) this.#limitOf(group.limited.name).waiting.push(group);
+  /** Keeps a train that may not pass until another train of its procedure has its answers. */
+  keep(train: CallTrain): void {
+    if (train.limited !== undefined) this.#limitOf(train.limited.name).waiting.push(train);
   }
 
-  /** Counts a group that goes to a worker, or that is the next to do so. */
-  enter(group: CallGroup): void {
-    if (group.limited === undefined || group.isInside) return;
-    group.isInside = true;
-    this.#limitOf(group.limited.name).running++;
+  /** Counts a train that goes to a worker, or that is the next to do so. */
+  enter(train: CallTrain): void {
+    if (train.limited === undefined || train.isInside) return;
+    train.isInside = true;
+    this.#limitOf(train.limited.name).running++;
   }
 
   /**
-   * A group has its answers.
+   * A train has its answers.
    *
-   * @returns the group that may go in its place. That place is counted for it at once, so that no group that comes
+   * @returns the train that may go in its place. That place is counted for it at once, so that no train that comes
    *   later takes it
    */
-  leave(group: CallGroup): CallGroup | undefined {
-    if (!group.isInside || group.limited === undefined) return undefined;
-    group.isInside = false;
-    const limit = this.#limitOf(group.limited.name);
+  leave(train: CallTrain): CallTrain | undefined {
+    if (!train.isInside || train.limited === undefined) return undefined;
+    train.isInside = false;
+    const limit = this.#limitOf(train.limited.name);
     limit.running--;
     const next = limit.waiting.shift();
     if (next !== undefined) this.enter(next);
     return next;
   }
 
-  get all(): CallGroup[] {
+  get all(): CallTrain[] {
     return [...this.#limits.values()].flatMap(({ waiting }) => waiting.all);
   }
 

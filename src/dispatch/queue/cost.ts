@@ -12,7 +12,7 @@ const usPerByte = 0.001;
 const rise = 0.5;
 const fall = 0.1;
 
-/** A group that is expected to take at most so long is short, microseconds. */
+/** A train that is expected to take at most so long is short, microseconds. */
 export const shortBoundUs = 8000;
 
 /**

@@ -1,39 +1,39 @@
-import type { CallGroup, WaitingRoom } from './call-group.ts';
+import type { CallTrain, WaitingRoom } from './call-train.ts';
 import type { CallerLine, QueuedCaller, QueuedCallers, QueuedWork } from './queued-callers.ts';
 
 /** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
 export const quantumUs = 1000;
 
 /**
- * A group in the line of its caller. The nodes of a line are linked both ways, so that a group that is answered meanwhile
- * leaves at once. The group knows its node (`CallGroup.queue`), so that nobody has to search for it.
+ * A train in the line of its caller. The nodes of a line are linked both ways, so that a train that is answered meanwhile
+ * leaves at once. The train knows its node (`CallTrain.queue`), so that nobody has to search for it.
  */
 class LineNode implements WaitingRoom, QueuedWork {
-  readonly group: CallGroup;
+  readonly train: CallTrain;
   readonly line: Line;
   before: LineNode | undefined;
   behind: LineNode | undefined;
-  /** What was counted when the group came: exactly that is taken off again when the group leaves. */
+  /** What was counted when the train came: exactly that is taken off again when the train leaves. */
   readonly calls: number;
   readonly workUs: number;
   readonly isReturned: boolean;
-  /** What the caller pays for the group at its turn, microseconds. */
+  /** What the caller pays for the train at its turn, microseconds. */
   readonly costUs: number;
 
   constructor(
-    group: CallGroup,
+    train: CallTrain,
     line: Line,
     before: LineNode | undefined,
     behind: LineNode | undefined,
   ) {
-    this.group = group;
+    this.train = train;
     this.line = line;
     this.before = before;
     this.behind = behind;
-    this.calls = group.waiting;
-    this.workUs = group.expectedUs;
-    this.isReturned = group.isReturned;
-    this.costUs = group.nextUs;
+    this.calls = train.waiting;
+    this.workUs = train.expectedUs;
+    this.isReturned = train.isReturned;
+    this.costUs = train.nextUs;
   }
 
   drop(): void {
@@ -41,7 +41,7 @@ class LineNode implements WaitingRoom, QueuedWork {
   }
 }
 
-/** The groups of one caller, oldest first. A new line is its own neighbour: a round of one. */
+/** The trains of one caller, oldest first. A new line is its own neighbour: a round of one. */
 class Line implements CallerLine {
   readonly queue: FairQueue;
   readonly caller: QueuedCaller;
@@ -58,13 +58,13 @@ class Line implements CallerLine {
     this.caller = caller;
   }
 
-  get newest(): CallGroup | undefined {
+  get newest(): CallTrain | undefined {
     let node = this.last;
     while (node?.isReturned) node = node.before;
-    return node?.group;
+    return node?.train;
   }
 
-  /** How many more turns the caller needs to send its oldest group away. */
+  /** How many more turns the caller needs to send its oldest train away. */
   get rounds(): number {
     const lacksUs = (this.first?.costUs ?? 0) - this.deficitUs;
     return lacksUs <= 0 ? 0 : Math.max(1, Math.ceil(lacksUs / (quantumUs * this.caller.weight)));
@@ -77,20 +77,20 @@ class Line implements CallerLine {
 }
 
 /**
- * Groups that wait for a worker, shared out among their callers: deficit round robin (Shreedhar and Varghese, 1995) by
+ * Trains that wait for a worker, shared out among their callers: deficit round robin (Shreedhar and Varghese, 1995) by
  * expected cost.
  *
- *     round:  [ann: 3 groups] -> [bob: 200 groups] -> [eve: 1 group] -> back to ann
+ *     round:  [ann: 3 trains] -> [bob: 200 trains] -> [eve: 1 train] -> back to ann
  *              ^ turn, deficit 1000 us
  *
- * At its turn a caller gets a quantum, and its groups leave, oldest first, as long as they fit into what the caller
- * has. The caller keeps the rest for its next turn, as long as it has groups here. So each caller gets the same share
- * of the time, times its `weight`, however many groups the others have: the shares differ by at most one quantum and
- * the caller's largest group.
+ * At its turn a caller gets a quantum, and its trains leave, oldest first, as long as they fit into what the caller
+ * has. The caller keeps the rest for its next turn, as long as it has trains here. So each caller gets the same share
+ * of the time, times its `weight`, however many trains the others have: the shares differ by at most one quantum and
+ * the caller's largest train.
  *
- * A group that comes back with calls that did not run is put in its caller's line by its age, where it stood before.
- * The caller gets back what the group had paid for those calls. A batch that is sent in portions pays for each
- * portion, and other groups go in between.
+ * A train that comes back with calls that did not run is put in its caller's line by its age, where it stood before.
+ * The caller gets back what the train had paid for those calls. A batch that is sent in portions pays for each
+ * portion, and other trains go in between.
  */
 export class FairQueue {
   readonly #callers: QueuedCallers;
@@ -108,38 +108,38 @@ export class FairQueue {
     this.#callers = callers;
   }
 
-  push(group: CallGroup): void {
-    const caller = this.#callers.of(group);
+  push(train: CallTrain): void {
+    const caller = this.#callers.of(train);
     const line = this.#lines.get(caller) ?? this.#open(caller);
-    line.deficitUs += group.returnedUs;
-    // Nearly always the group is the youngest of its line. A group that comes back is one of the oldest.
+    line.deficitUs += train.returnedUs;
+    // Nearly always the train is the youngest of its line. A train that comes back is one of the oldest.
     let behind: LineNode | undefined;
-    if (line.last !== undefined && line.last.group.arrivedAt > group.arrivedAt) {
+    if (line.last !== undefined && line.last.train.arrivedAt > train.arrivedAt) {
       behind = line.first;
-      while (behind !== undefined && behind.group.arrivedAt <= group.arrivedAt) {
+      while (behind !== undefined && behind.train.arrivedAt <= train.arrivedAt) {
         behind = behind.behind;
       }
     }
-    this.#enter(group, line, behind);
+    this.#enter(train, line, behind);
   }
 
-  /** The group that goes next; it stays here until `shift`. */
-  peek(): CallGroup | undefined {
-    return this.#next()?.group;
+  /** The train that goes next; it stays here until `shift`. */
+  peek(): CallTrain | undefined {
+    return this.#next()?.train;
   }
 
-  shift(): CallGroup | undefined {
+  shift(): CallTrain | undefined {
     const node = this.#next();
     if (node === undefined) return undefined;
     node.line.deficitUs -= node.costUs;
     this.leave(node);
-    return node.group;
+    return node.train;
   }
 
-  /** Takes a group out. */
+  /** Takes a train out. */
   leave(node: LineNode): void {
-    const { group, line, before, behind } = node;
-    group.queue = undefined;
+    const { train, line, before, behind } = node;
+    train.queue = undefined;
     if (before === undefined) line.first = behind;
     else before.behind = behind;
     if (behind === undefined) line.last = before;
@@ -154,18 +154,18 @@ export class FairQueue {
     this.#callers.leave(line.caller, node);
   }
 
-  /** Caller by caller, the groups of each oldest first. */
-  get all(): CallGroup[] {
-    const groups: CallGroup[] = [];
+  /** Caller by caller, the trains of each oldest first. */
+  get all(): CallTrain[] {
+    const trains: CallTrain[] = [];
     for (const line of this.#lines.values()) {
       for (let node = line.first; node !== undefined; node = node.behind) {
-        groups.push(node.group);
+        trains.push(node.train);
       }
     }
-    return groups;
+    return trains;
   }
 
-  /** Gives turns until a caller has enough for its oldest group. */
+  /** Gives turns until a caller has enough for its oldest train. */
   #next(): LineNode | undefined {
     let line = this.#turn;
     if (line === undefined) return undefined;
@@ -187,14 +187,14 @@ export class FairQueue {
   }
 
   /** @param behind the node that comes after it; undefined: it is the last */
-  #enter(group: CallGroup, line: Line, behind: LineNode | undefined): void {
+  #enter(train: CallTrain, line: Line, behind: LineNode | undefined): void {
     const before = behind === undefined ? line.last : behind.before;
-    const node = new LineNode(group, line, before, behind);
+    const node = new LineNode(train, line, before, behind);
     if (before === undefined) line.first = node;
     else before.behind = node;
     if (behind === undefined) line.last = node;
     else behind.before = node;
-    group.queue = node;
+    train.queue = node;
     this.size += node.calls;
     this.workUs += node.workUs;
     this.#callers.enter(line.caller, node);

@@ -1,5 +1,5 @@
 import { isDue } from './ageing.ts';
-import type { CallGroup } from './call-group.ts';
+import type { CallTrain } from './call-train.ts';
 import { ConcurrencyLimits } from './concurrency-limits.ts';
 import { shortBoundUs } from './cost.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -9,16 +9,16 @@ import { WaitingLine } from './waiting-line.ts';
 /** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
 const turnAllowance = 4096;
 
-/** The next group of each line. */
-export interface Heads<Group> {
-  readonly short: Group | undefined;
-  readonly long: Group | undefined;
-  /** Whether the long group goes before any short one. */
+/** The next train of each line. */
+export interface Heads<Train> {
+  readonly short: Train | undefined;
+  readonly long: Train | undefined;
+  /** Whether the long train goes before any short one. */
   readonly isLongDue: boolean;
 }
 
 /**
- * The groups that wait for a worker: in the line of short groups, in the line of all others, or at the limit of a
+ * The trains that wait for a worker: in the line of short trains, in the line of all others, or at the limit of a
  * procedure with `maxConcurrency`. Each of the three is shared out fairly among callers, and each caller has one
  * account for all three.
  */
@@ -28,9 +28,9 @@ export class Intake {
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
   readonly #limits: ConcurrencyLimits;
-  /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
+  /** Trains that wait beside their lines (see `park`), by the key of what they wait for. */
   readonly #parked = new Map<string, FairQueue>();
-  /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
+  /** What the short trains that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
 
   /**
@@ -50,19 +50,19 @@ export class Intake {
     return this.#callers.calls + this.#short.unsharedCalls + this.#long.unsharedCalls;
   }
 
-  /** Calls that wait in the line of a group. */
-  sizeBeside(group: CallGroup): number {
-    return this.#lineOf(group).size;
+  /** Calls that wait in the line of a train. */
+  sizeBeside(train: CallTrain): number {
+    return this.#lineOf(train).size;
   }
 
-  /** Whether any group could go to a worker. */
+  /** Whether any train could go to a worker. */
   get hasNext(): boolean {
     return this.#short.size > 0 || this.#long.size > 0;
   }
 
-  /** How much work leaves before all groups of this group's caller have left, microseconds of one worker. */
-  waitUsOf(group: CallGroup): number {
-    return this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
+  /** How much work leaves before all trains of this train's caller have left, microseconds of one worker. */
+  waitUsOf(train: CallTrain): number {
+    return this.#callers.waitUsOf(train) + this.#short.unsharedUs + this.#long.unsharedUs;
   }
 
   /** Whether so many more calls are too many even to look whether a worker takes them at once. */
@@ -71,27 +71,27 @@ export class Intake {
   }
 
   /**
-   * Where more calls wait than may: the newest group of the caller that has the most calls. undefined: no group is too
+   * Where more calls wait than may: the newest train of the caller that has the most calls. undefined: no train is too
    * much.
    */
-  excess(): CallGroup | undefined {
+  excess(): CallTrain | undefined {
     if (this.#newcomers <= this.#maxQueue) return undefined;
     this.#short.share();
     this.#long.share();
     return this.#callers.newestOfLongest();
   }
 
-  add(group: CallGroup): void {
-    this.#classify(group).add(group);
+  add(train: CallTrain): void {
+    this.#classify(train).add(train);
   }
 
-  /** Adds a group that has waited before. */
-  addBack(group: CallGroup): void {
-    this.#classify(group).addBack(group);
+  /** Adds a train that has waited before. */
+  addBack(train: CallTrain): void {
+    this.#classify(train).addBack(train);
   }
 
-  /** The next group of each line that may go to a worker now. The groups stay here until `take`. */
-  heads(): Heads<CallGroup> {
+  /** The next train of each line that may go to a worker now. The trains stay here until `take`. */
+  heads(): Heads<CallTrain> {
     const short = this.#peek(this.#short);
     const long = this.#peek(this.#long);
     if (long === undefined) this.#passedUs = 0;
@@ -100,35 +100,35 @@ export class Intake {
   }
 
   /**
-   * One of the groups that `heads` gave goes to a worker.
+   * One of the trains that `heads` gave goes to a worker.
    *
-   * @param passedUs see `passUs`; 0: to the lane, where it takes no long group's place
+   * @param passedUs see `passUs`; 0: to the lane, where it takes no long train's place
    */
-  take(group: CallGroup, passedUs: number): void {
-    if (group.isShort) this.#passedUs += passedUs;
+  take(train: CallTrain, passedUs: number): void {
+    if (train.isShort) this.#passedUs += passedUs;
     else this.#passedUs = 0;
-    this.#lineOf(group).shift();
-    this.#limits.enter(group);
+    this.#lineOf(train).shift();
+    this.#limits.enter(train);
   }
 
   /**
-   * Has one of the groups that `heads` gave wait beside its line: what it waits for, the groups behind it do not.
+   * Has one of the trains that `heads` gave wait beside its line: what it waits for, the trains behind it do not.
    *
-   * @param key names what it waits for; the groups of one key stay in line
+   * @param key names what it waits for; the trains of one key stay in line
    */
-  park(group: CallGroup, key: string): void {
+  park(train: CallTrain, key: string): void {
     let queue = this.#parked.get(key);
     if (queue === undefined) {
       queue = new FairQueue(this.#callers);
       this.#parked.set(key, queue);
     }
-    group.queue?.drop(group);
-    queue.push(group);
+    train.queue?.drop(train);
+    queue.push(train);
   }
 
-  /** The first of each line of parked groups. */
-  parked(): CallGroup[] {
-    const heads: CallGroup[] = [];
+  /** The first of each line of parked trains. */
+  parked(): CallTrain[] {
+    const heads: CallTrain[] = [];
     for (const [key, queue] of this.#parked) {
       const head = queue.peek();
       if (head === undefined) this.#parked.delete(key);
@@ -137,26 +137,26 @@ export class Intake {
     return heads;
   }
 
-  /** One of the groups that `parked` gave goes on. */
-  takeParked(group: CallGroup, key: string): void {
+  /** One of the trains that `parked` gave goes on. */
+  takeParked(train: CallTrain, key: string): void {
     this.#parked.get(key)?.shift();
-    this.#limits.enter(group);
+    this.#limits.enter(train);
   }
 
   /**
-   * A group has its answers.
+   * A train has its answers.
    *
-   * @returns whether another group of its procedure may go in its place
+   * @returns whether another train of its procedure may go in its place
    */
-  leave(group: CallGroup): boolean {
-    const next = this.#limits.leave(group);
+  leave(train: CallTrain): boolean {
+    const next = this.#limits.leave(train);
     if (next === undefined) return false;
     this.addBack(next);
     return true;
   }
 
-  /** A copy: answering one group may answer others with it. */
-  get all(): CallGroup[] {
+  /** A copy: answering one train may answer others with it. */
+  get all(): CallTrain[] {
     const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
     return [...this.#short.all, ...this.#long.all, ...this.#limits.all, ...parked];
   }
@@ -167,25 +167,25 @@ export class Intake {
   }
 
   /**
-   * Decides anew whether a group is short, by what is known of its procedures now: a group that comes back may have
+   * Decides anew whether a train is short, by what is known of its procedures now: a train that comes back may have
    * become short or long.
    */
-  #classify(group: CallGroup): WaitingLine {
-    group.isShort = group.leastUs <= shortBoundUs;
-    return this.#lineOf(group);
+  #classify(train: CallTrain): WaitingLine {
+    train.isShort = train.leastUs <= shortBoundUs;
+    return this.#lineOf(train);
   }
 
-  #lineOf({ isShort }: CallGroup): WaitingLine {
+  #lineOf({ isShort }: CallTrain): WaitingLine {
     return isShort ? this.#short : this.#long;
   }
 
-  /** The next group that may go. Groups in front of it that may not go are moved to their limits. */
-  #peek(line: WaitingLine): CallGroup | undefined {
+  /** The next train that may go. Trains in front of it that may not go are moved to their limits. */
+  #peek(line: WaitingLine): CallTrain | undefined {
     for (;;) {
-      const group = line.peek();
-      if (group === undefined || this.#limits.mayPass(group)) return group;
-      group.queue?.drop(group);
-      this.#limits.keep(group);
+      const train = line.peek();
+      if (train === undefined || this.#limits.mayPass(train)) return train;
+      train.queue?.drop(train);
+      this.#limits.keep(train);
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { RequestScope } from '../scope.ts';
-import type { CallGroup } from './call-group.ts';
+import type { CallTrain } from './call-train.ts';
 import { type Length, Longest } from './longest.ts';
 
 /** Tells callers apart, and their shares. Asked only about calls that have to wait. */
@@ -17,26 +17,26 @@ export interface CallerShares {
 const leastWeight = 1 / 64;
 const mostWeight = 64;
 
-/** What one group counts for in the accounts. */
+/** What one train counts for in the accounts. */
 export interface QueuedWork {
   readonly calls: number;
-  /** Work that the group is expected to cost a worker, microseconds. */
+  /** Work that the train is expected to cost a worker, microseconds. */
   readonly workUs: number;
-  /** See {@link CallGroup.isReturned}. */
+  /** See {@link CallTrain.isReturned}. */
   readonly isReturned: boolean;
 }
 
-/** The groups of one caller in one queue. */
+/** The trains of one caller in one queue. */
 export interface CallerLine {
-  /** The group that came last, apart from groups that a worker gave back. */
-  readonly newest: CallGroup | undefined;
+  /** The train that came last, apart from trains that a worker gave back. */
+  readonly newest: CallTrain | undefined;
 }
 
 /** A caller who has calls waiting, in any queue. `calls` does not count calls that workers gave back. */
 export interface QueuedCaller extends Length {
   readonly key: string;
   readonly weight: number;
-  groups: number;
+  trains: number;
   workUs: number;
   readonly lines: Set<CallerLine>;
 }
@@ -68,8 +68,8 @@ export class QueuedCallers {
     return this.#callers.size;
   }
 
-  /** The account of a group's caller, made where there is none. */
-  of({ scope }: CallGroup): QueuedCaller {
+  /** The account of a train's caller, made where there is none. */
+  of({ scope }: CallTrain): QueuedCaller {
     const key = this.#shares.keyOf(scope);
     const known = this.#callers.get(key);
     if (known !== undefined) return known;
@@ -78,7 +78,7 @@ export class QueuedCallers {
       key,
       weight: Number.isNaN(weight) ? 1 : weight,
       calls: 0,
-      groups: 0,
+      trains: 0,
       workUs: 0,
       lines: new Set<CallerLine>(),
     };
@@ -87,9 +87,9 @@ export class QueuedCallers {
     return caller;
   }
 
-  /** A caller has one more group queued. */
+  /** A caller has one more train queued. */
   enter(caller: QueuedCaller, { calls, workUs, isReturned }: QueuedWork): void {
-    caller.groups++;
+    caller.trains++;
     caller.workUs += workUs;
     this.calls += calls;
     this.workUs += workUs;
@@ -97,15 +97,15 @@ export class QueuedCallers {
     else this.#count(caller, calls);
   }
 
-  /** A caller has one group less queued. Its account ends with its last group. */
+  /** A caller has one train less queued. Its account ends with its last train. */
   leave(caller: QueuedCaller, { calls, workUs, isReturned }: QueuedWork): void {
-    caller.groups--;
+    caller.trains--;
     caller.workUs -= workUs;
     this.calls -= calls;
     this.workUs -= workUs;
     if (isReturned) this.returned -= calls;
     else this.#count(caller, -calls);
-    if (caller.groups > 0) return;
+    if (caller.trains > 0) return;
     this.#callers.delete(caller.key);
     this.#weights -= caller.weight;
     if (this.calls > 0) return;
@@ -116,12 +116,12 @@ export class QueuedCallers {
   }
 
   /**
-   * The newest group of the caller that has the most calls queued. Groups that workers gave back do not count.
+   * The newest train of the caller that has the most calls queued. Trains that workers gave back do not count.
    * undefined: there is none.
    */
-  newestOfLongest(): CallGroup | undefined {
+  newestOfLongest(): CallTrain | undefined {
     this.#longest ??= new Longest(this.#callers.values());
-    let newest: CallGroup | undefined;
+    let newest: CallTrain | undefined;
     for (const { newest: last } of this.#longest.longest()?.lines ?? []) {
       if (last === undefined) continue;
       if (newest === undefined || last.arrivedAt >= newest.arrivedAt) newest = last;
@@ -130,10 +130,10 @@ export class QueuedCallers {
   }
 
   /**
-   * How much work leaves before the last group of this group's caller has left, microseconds of one worker: the
+   * How much work leaves before the last train of this train's caller has left, microseconds of one worker: the
    * caller's own work by its share of the time, and at most all work that waits.
    */
-  waitUsOf({ scope }: CallGroup): number {
+  waitUsOf({ scope }: CallTrain): number {
     const caller = this.#callers.get(this.#shares.keyOf(scope));
     if (caller === undefined) return this.workUs;
     return Math.min(this.workUs, (caller.workUs * this.#weights) / caller.weight);

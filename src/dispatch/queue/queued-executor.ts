@@ -9,19 +9,19 @@ import { cancelled, type Refusal, refusalBeforeStart } from '../limit.ts';
 import type { CallObserver } from '../observer.ts';
 import { type GoesToSink, goesToSink, type ReplySink } from '../reply-sink.ts';
 import type { RequestScope } from '../scope.ts';
-import { CallGroup, GroupCall, type GroupOwner } from './call-group.ts';
+import { CallTrain, QueuedCall, type TrainOwner } from './call-train.ts';
 import { CostEstimate } from './cost.ts';
-import type { WaitingGroups } from './waiting-groups.ts';
+import type { WaitingTrains } from './waiting-trains.ts';
 
 /**
- * An executor whose calls run elsewhere: in worker threads, or on other machines. The calls of a request make a group. The
- * group waits in a bounded queue, and goes where there is room.
+ * An executor whose calls run elsewhere: in worker threads, or on other machines. The calls of a request make a train. The
+ * train waits in a bounded queue, and goes where there is room.
  */
-export abstract class QueuedExecutor implements Executor, ExecutorFigures, GroupOwner {
+export abstract class QueuedExecutor implements Executor, ExecutorFigures, TrainOwner {
   readonly place: Place;
   readonly takesUnparsed = true;
   readonly ending: CallEnding;
-  protected abstract readonly waiting: WaitingGroups;
+  protected abstract readonly waiting: WaitingTrains;
   readonly #costs = new Map<string, CostEstimate>();
   #closing = false;
   /** Told only while the executor closes. */
@@ -33,8 +33,8 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Group
   }
 
   abstract get inFlight(): number;
-  abstract onTooLarge(group: CallGroup): void;
-  abstract onCancelled(group: CallGroup): void;
+  abstract onTooLarge(train: CallTrain): void;
+  abstract onCancelled(train: CallTrain): void;
 
   /** Whether nothing is here that a close waits for. */
   protected abstract get isAnswered(): boolean;
@@ -45,7 +45,7 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Group
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
     this.waiting.expect(1);
     return new Promise((resolve) => {
-      this.#enqueue([this.#itemOf(call)], now, (group) => resolve(group.calls[0]?.reply));
+      this.#enqueue([this.#itemOf(call)], now, (train) => resolve(train.calls[0]?.reply));
     });
   }
 
@@ -67,18 +67,18 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Group
     this.waiting.expect(calls.length);
     return new Promise((resolve) => {
       const items = calls.map((call) => this.#itemOf(call));
-      this.#enqueue(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
+      this.#enqueue(items, now, (train) => resolve(train.calls.map(({ reply }) => reply)));
     });
   }
 
-  onDone(group: CallGroup): void {
-    group.scope.removeListener(group);
-    this.waiting.leave(group);
-    group.deliver();
+  onDone(train: CallTrain): void {
+    train.scope.removeListener(train);
+    this.waiting.leave(train);
+    train.deliver();
   }
 
-  onResume(group: CallGroup): void {
-    this.waiting.addBack([group]);
+  onResume(train: CallTrain): void {
+    this.waiting.addBack([train]);
   }
 
   /** From now on calls are refused. Resolves when nothing is here any more, and after `graceMs` at the latest. */
@@ -98,22 +98,22 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, Group
   }
 
   #enqueue(
-    items: readonly GroupCall[],
+    items: readonly QueuedCall[],
     now: number,
-    receiver: ReplySink | ((group: CallGroup) => void),
+    receiver: ReplySink | ((train: CallTrain) => void),
   ): void {
-    const group = new CallGroup(items, now, this, receiver);
-    group.scope.addListener(group);
-    this.waiting.add(group);
+    const train = new CallTrain(items, now, this, receiver);
+    train.scope.addListener(train);
+    this.waiting.add(train);
   }
 
-  #itemOf(call: Call): GroupCall {
+  #itemOf(call: Call): QueuedCall {
     const { name } = call.procedure;
     let cost = this.#costs.get(name);
     if (cost === undefined) {
       cost = new CostEstimate();
       this.#costs.set(name, cost);
     }
-    return new GroupCall(call, cost, paramsLength(call));
+    return new QueuedCall(call, cost, paramsLength(call));
   }
 }

@@ -1,7 +1,7 @@
-import type { CallGroup } from './call-group.ts';
+import type { CallTrain } from './call-train.ts';
 import { FairQueue } from './fair-queue.ts';
-import { GroupQueue } from './group-queue.ts';
 import type { QueuedCallers } from './queued-callers.ts';
+import { TrainQueue } from './train-queue.ts';
 
 /**
  * Up to so much work waits in the order in which it came, microseconds. It is as much as one short call, which nobody
@@ -10,8 +10,8 @@ import type { QueuedCallers } from './queued-callers.ts';
 const plainUs = 8000;
 
 /**
- * Groups that wait for a worker. Those that arrive stand in the order in which they came, and nobody asks whose they are, as long as all
- * that waits is little work. Beyond it the groups are shared out among their callers. So calls that find a worker soon cost
+ * Trains that wait for a worker. Those that arrive stand in the order in which they came, and nobody asks whose they are, as long as all
+ * that waits is little work. Beyond it the trains are shared out among their callers. So calls that find a worker soon cost
  * nothing more than in a plain queue.
  *
  *     add -> arrivals -> worker            while little work waits
@@ -19,7 +19,7 @@ const plainUs = 8000;
  *               +-> shared -> worker       once more than 8 ms of it do
  */
 export class WaitingLine {
-  readonly #arrivals = new GroupQueue();
+  readonly #arrivals = new TrainQueue();
   readonly #shared: FairQueue;
 
   constructor(callers: QueuedCallers) {
@@ -41,33 +41,33 @@ export class WaitingLine {
     return this.#arrivals.workUs;
   }
 
-  add(group: CallGroup): void {
-    this.#arrivals.push(group);
+  add(train: CallTrain): void {
+    this.#arrivals.push(train);
   }
 
-  /** Adds a group that has waited before. It is put among its caller's groups by its age. */
-  addBack(group: CallGroup): void {
-    this.#shared.push(group);
+  /** Adds a train that has waited before. It is put among its caller's trains by its age. */
+  addBack(train: CallTrain): void {
+    this.#shared.push(train);
   }
 
-  /** The group that goes next. It stays here until `shift`. */
-  peek(): CallGroup | undefined {
+  /** The train that goes next. It stays here until `shift`. */
+  peek(): CallTrain | undefined {
     if (this.#arrivals.workUs + this.#shared.workUs > plainUs) this.share();
     return this.#shared.peek() ?? this.#arrivals.peek();
   }
 
-  shift(): CallGroup | undefined {
+  shift(): CallTrain | undefined {
     return this.#shared.shift() ?? this.#arrivals.shift();
   }
 
   /** Moves the arrivals to the lines of their callers. */
   share(): void {
-    for (let group = this.#arrivals.shift(); group !== undefined; group = this.#arrivals.shift()) {
-      this.#shared.push(group);
+    for (let train = this.#arrivals.shift(); train !== undefined; train = this.#arrivals.shift()) {
+      this.#shared.push(train);
     }
   }
 
-  get all(): CallGroup[] {
+  get all(): CallTrain[] {
     return [...this.#shared.all, ...this.#arrivals.all];
   }
 }

@@ -1,5 +1,5 @@
 import { limitExceeded } from '../../dispatch/limit.ts';
-import type { GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { ErrorCode } from '../../jsonrpc/errors.ts';
 import { textExceeds } from '../../jsonrpc/utf8.ts';
 
@@ -10,12 +10,12 @@ import { textExceeds } from '../../jsonrpc/utf8.ts';
  * @param body the reply; nothing: there is none to pass on
  */
 export function answerWith(
-  item: GroupCall,
+  item: QueuedCall,
   code: number,
   runUs: number,
   body: string | Uint8Array,
 ): void {
-  const { ending } = item.group;
+  const { ending } = item.train;
   const { id } = item.call;
   const limit = ending.maxReplyBytes;
   if (body.length > 0 && exceeds(body, limit)) {

@@ -281,7 +281,7 @@ export class MemberChannel implements LargeBodyChannel, AckChannel {
     this.#giveBack(tickets);
   }
 
-  /** Tells the owner in a microtask: now the owner may be in the middle of adding calls of the same groups. */
+  /** Tells the owner in a microtask: now the owner may be in the middle of adding calls of the same trains. */
   #giveBack(tickets: readonly number[]): void {
     if (tickets.length === 0) return;
     this.#acks.cancelled.drop(tickets);

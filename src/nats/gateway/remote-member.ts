@@ -1,7 +1,7 @@
 import { clockMs } from '../../base/clock.ts';
 import { limitExceeded, lostCall, type Refusal } from '../../dispatch/limit.ts';
 import { neverRan, notTimed } from '../../dispatch/observer.ts';
-import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
+import { type CallTrain, fitsBehind, type QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
 import type { LossReason } from '../../jsonrpc/errors.ts';
@@ -27,10 +27,10 @@ export interface RemoteOwner {
   readonly streams: OpenStreams;
   /** It may take more than before. */
   onCapacity(): void;
-  /** Calls have not run: they stand in their groups at the first of them. */
-  onUnstarted(groups: readonly CallGroup[], member: RemoteMember): void;
+  /** Calls have not run: they stand in their trains at the first of them. */
+  onUnstarted(trains: readonly CallTrain[], member: RemoteMember): void;
   /** A call was refused before it ran. Returns whether another member is to be asked. */
-  mayGoElsewhere(item: GroupCall, code: number, member: RemoteMember): boolean;
+  mayGoElsewhere(item: QueuedCall, code: number, member: RemoteMember): boolean;
   onCompleted(): void;
   onLost(calls: number): void;
 }
@@ -119,22 +119,22 @@ export class RemoteMember implements ChannelOwner {
   }
 
   /**
-   * Puts what a group sends next into the next frame; the rest is held until that has ended. It serves the first of these calls: the
+   * Puts what a train sends next into the next frame; the rest is held until that has ended. It serves the first of these calls: the
    * others may be for members of another version.
    */
-  add(group: CallGroup): void {
+  add(train: CallTrain): void {
     const now = clockMs();
     let follows = false;
     let sumUs = 0;
-    group.state = 'sent';
+    train.state = 'sent';
     let isCut = false;
-    for (; group.next < group.calls.length; group.next++) {
-      const item = group.calls[group.next] as GroupCall;
+    for (; train.next < train.calls.length; train.next++) {
+      const item = train.calls[train.next] as QueuedCall;
       if (item.isAnswered) continue;
       const isHeld: boolean = isCut || (follows && !this.#mayFollow(item, sumUs));
       const framing: Framing = isHeld ? 'later' : this.#take(item, follows, now);
       if (framing === 'later') {
-        group.state = 'held';
+        train.state = 'held';
         break;
       }
       if (framing === 'never') continue;
@@ -142,7 +142,7 @@ export class RemoteMember implements ChannelOwner {
       sumUs += item.expectedUs;
       isCut = framing === 'alone';
     }
-    group.sentUntil = Math.max(group.sentUntil, group.next);
+    train.sentUntil = Math.max(train.sentUntil, train.next);
   }
 
   flush(): void {
@@ -150,18 +150,18 @@ export class RemoteMember implements ChannelOwner {
     this.channel.flush();
   }
 
-  /** The caller of a group has gone. */
-  cancel(group: CallGroup): void {
-    const tickets = this.#sent.ticketsOf(group);
+  /** The caller of a train has gone. */
+  cancel(train: CallTrain): void {
+    const tickets = this.#sent.ticketsOf(train);
     if (tickets.length === 0) return;
     this.channel.cancel(tickets);
     this.channel.flush();
   }
 
-  /** Answers the calls of a group that are here, and those that are not: no more of it may run. */
-  stop(group: CallGroup, refusal: Refusal): void {
-    this.cancel(group);
-    this.#sent.refuse(group, refusal);
+  /** Answers the calls of a train that are here, and those that are not: no more of it may run. */
+  stop(train: CallTrain, refusal: Refusal): void {
+    this.cancel(train);
+    this.#sent.refuse(train, refusal);
   }
 
   /** Answers what is here with -32002: nobody will know what became of it. */
@@ -222,7 +222,7 @@ export class RemoteMember implements ChannelOwner {
     const { item } = sent;
     const { sink } = item.call;
     // A member times some of its inline calls only. Here, where each is wanted, it took no longer than it was away.
-    const isWanted = reply.runUs === notTimed && item.group.ending.timing === 'all';
+    const isWanted = reply.runUs === notTimed && item.train.ending.timing === 'all';
     const runUs = isWanted ? (clockMs() - sent.sentAt) * 1000 : reply.runUs;
     if (kind === ReplyKind.opened && sink !== undefined) {
       this.#owner.onCompleted();
@@ -235,7 +235,7 @@ export class RemoteMember implements ChannelOwner {
     } else if (kind === ReplyKind.notRun && this.#owner.mayGoElsewhere(item, code, this)) {
       unstarted.push(sent);
       // What follows a call that has not run has not run either.
-      const following = this.#sent.ticketsOf(item.group, item.index);
+      const following = this.#sent.ticketsOf(item.train, item.index);
       unstarted.push(...this.#sent.takeAll(following));
     } else {
       this.#owner.onCompleted();
@@ -244,12 +244,12 @@ export class RemoteMember implements ChannelOwner {
     }
   }
 
-  #mayFollow(item: GroupCall, sumUs: number): boolean {
+  #mayFollow(item: QueuedCall, sumUs: number): boolean {
     return fitsBehind(item, sumUs) && this.serves(item.call.procedure.name);
   }
 
   /** Sends a call, where it may go now; refuses it where it may never. */
-  #take(item: GroupCall, follows: boolean, now: number): Framing {
+  #take(item: QueuedCall, follows: boolean, now: number): Framing {
     const { call } = item;
     const { expiresAt } = call.scope;
     const isRead = call.sink !== undefined;
@@ -272,17 +272,17 @@ export class RemoteMember implements ChannelOwner {
 
   #giveBack(calls: readonly SentCall[]): void {
     const now = clockMs();
-    const groups = new Set<CallGroup>();
+    const trains = new Set<CallTrain>();
     for (const { item, sentAt } of calls) {
-      const { group, index, isAnswered } = item;
+      const { train, index, isAnswered } = item;
       if (isAnswered) continue;
       // It waited for a member until it left, and does so again.
-      if (!groups.has(group)) group.waitingSince += now - sentAt;
-      group.next = Math.min(group.next, index);
-      group.state = 'held';
-      groups.add(group);
+      if (!trains.has(train)) train.waitingSince += now - sentAt;
+      train.next = Math.min(train.next, index);
+      train.state = 'held';
+      trains.add(train);
     }
-    if (groups.size > 0) this.#owner.onUnstarted([...groups], this);
+    if (trains.size > 0) this.#owner.onUnstarted([...trains], this);
   }
 
   #lose(reason: LossReason, isMeant: (sent: SentCall) => boolean): void {

@@ -2,11 +2,11 @@ import { clockMs } from '../../base/clock.ts';
 import { remotePlace } from '../../base/place.ts';
 import { cancelled, limitExceeded } from '../../dispatch/limit.ts';
 import type { CallObserver } from '../../dispatch/observer.ts';
-import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { CallTrain, QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { CallerShares } from '../../dispatch/queue/queued-callers.ts';
 import { QueuedExecutor } from '../../dispatch/queue/queued-executor.ts';
 import { Sweep } from '../../dispatch/queue/sweep.ts';
-import { WaitingGroups } from '../../dispatch/queue/waiting-groups.ts';
+import { WaitingTrains } from '../../dispatch/queue/waiting-trains.ts';
 import type { RequestScope } from '../../dispatch/scope.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
@@ -43,10 +43,10 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
   readonly keyOf: (scope: RequestScope) => string;
   readonly streams: OpenStreams;
   readonly #members: () => Iterable<RemoteMember>;
-  protected readonly waiting: WaitingGroups;
+  protected readonly waiting: WaitingTrains;
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
   /** The members that have refused calls: another one is asked once. */
-  readonly #avoided = new WeakMap<GroupCall, RemoteMember>();
+  readonly #avoided = new WeakMap<QueuedCall, RemoteMember>();
   readonly #pace = new AnsweringPace();
 
   constructor(
@@ -65,7 +65,7 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
       waiting: () => this.waiting.size,
       onSent: () => this.#sweep.wake(),
     });
-    this.waiting = new WaitingGroups(options, sender);
+    this.waiting = new WaitingTrains(options, sender);
   }
 
   /** Calls that wait for a member. */
@@ -79,23 +79,23 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
     return calls;
   }
 
-  /** See {@link GroupOwner}. */
-  override onDone(group: CallGroup): void {
-    super.onDone(group);
+  /** See {@link TrainOwner}. */
+  override onDone(train: CallTrain): void {
+    super.onDone(train);
     this.tellVacancy();
   }
 
-  /** See {@link GroupOwner}. */
-  onTooLarge(group: CallGroup): void {
+  /** See {@link TrainOwner}. */
+  onTooLarge(train: CallTrain): void {
     const refusal = limitExceeded(this.ending.maxReplyBytes);
-    this.waiting.refuse(group, refusal);
-    for (const member of this.#members()) member.stop(group, refusal);
+    this.waiting.refuse(train, refusal);
+    for (const member of this.#members()) member.stop(train, refusal);
   }
 
-  /** See {@link GroupOwner}. */
-  onCancelled(group: CallGroup): void {
-    for (const member of this.#members()) member.cancel(group);
-    this.waiting.refuse(group, cancelled);
+  /** See {@link TrainOwner}. */
+  onCancelled(train: CallTrain): void {
+    for (const member of this.#members()) member.cancel(train);
+    this.waiting.refuse(train, cancelled);
   }
 
   /** See {@link RemoteOwner}. */
@@ -105,16 +105,16 @@ export class RemotePool extends QueuedExecutor implements RemoteOwner {
   }
 
   /** See {@link RemoteOwner}. */
-  onUnstarted(groups: readonly CallGroup[]): void {
-    const [gone, others] = [[] as CallGroup[], [] as CallGroup[]];
-    for (const group of groups) (group.scope.cancelled ? gone : others).push(group);
-    for (const group of gone) this.waiting.refuse(group, cancelled);
-    for (const group of others) this.counters.requeued += group.waiting;
+  onUnstarted(trains: readonly CallTrain[]): void {
+    const [gone, others] = [[] as CallTrain[], [] as CallTrain[]];
+    for (const train of trains) (train.scope.cancelled ? gone : others).push(train);
+    for (const train of gone) this.waiting.refuse(train, cancelled);
+    for (const train of others) this.counters.requeued += train.waiting;
     this.waiting.takeBack(others);
   }
 
   /** See {@link RemoteOwner}. */
-  mayGoElsewhere(item: GroupCall, code: number, member: RemoteMember): boolean {
+  mayGoElsewhere(item: QueuedCall, code: number, member: RemoteMember): boolean {
     if (code !== ErrorCode.Overloaded && code !== ErrorCode.MethodNotFound) return true;
     if (this.#avoided.has(item)) return false;
     for (const other of this.#members()) {

@@ -1,8 +1,8 @@
 import type { Refusal } from '../../dispatch/limit.ts';
 import { passUs } from '../../dispatch/queue/ageing.ts';
-import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { CallTrain, QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { Intake } from '../../dispatch/queue/intake.ts';
-import type { Sender } from '../../dispatch/queue/waiting-groups.ts';
+import type { Sender } from '../../dispatch/queue/waiting-trains.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { afterNextLook } from '../pace.ts';
 import type { ChooseMember } from './choose.ts';
@@ -16,11 +16,11 @@ export interface SenderOptions {
   readonly choose: ChooseMember;
 }
 
-/** What a sender asks of the pool whose groups it sends. */
+/** What a sender asks of the pool whose trains it sends. */
 export interface SendingPool {
   members(): Iterable<RemoteMember>;
   /** The member that has refused a call; undefined: none has. */
-  avoided(item: GroupCall): RemoteMember | undefined;
+  avoided(item: QueuedCall): RemoteMember | undefined;
   /** Calls that were answered in the last second. */
   answeredPerSecond(): number;
   /** Calls that wait. */
@@ -32,7 +32,7 @@ export interface SendingPool {
 /** When to try again, milliseconds, where nothing has been answered lately, and at most. */
 const [usualRetryMs, longestRetryMs] = [1000, 30_000];
 
-/** Sends waiting groups to members: one frame for each, as far as all calls of a turn fit in. */
+/** Sends waiting trains to members: one frame for each, as far as all calls of a turn fit in. */
 export class RemoteSender implements Sender {
   readonly #options: SenderOptions;
   readonly #pool: SendingPool;
@@ -56,14 +56,14 @@ export class RemoteSender implements Sender {
     this.#sendParked(waiting, members);
     while (members.some((member) => this.#hasRoom(member))) {
       const { short, long, isLongDue } = waiting.heads();
-      const group = isLongDue ? long : (short ?? long);
-      if (group === undefined) break;
-      const member = this.#memberFor(group, members);
+      const train = isLongDue ? long : (short ?? long);
+      if (train === undefined) break;
+      const member = this.#memberFor(train, members);
       if (member === undefined) {
-        waiting.park(group, keyOf(group));
+        waiting.park(train, keyOf(train));
       } else {
-        waiting.take(group, passUs(group.nextUs, !member.isBusy));
-        member.add(group);
+        waiting.take(train, passUs(train.nextUs, !member.isBusy));
+        member.add(train);
       }
     }
     for (const member of members) member.flush();
@@ -84,21 +84,21 @@ export class RemoteSender implements Sender {
   #sendParked(waiting: Intake, members: readonly RemoteMember[]): void {
     for (let isGoing = true; isGoing; ) {
       isGoing = false;
-      for (const group of waiting.parked()) {
-        const member = this.#memberFor(group, members);
+      for (const train of waiting.parked()) {
+        const member = this.#memberFor(train, members);
         if (member === undefined) continue;
-        waiting.takeParked(group, keyOf(group));
-        member.add(group);
+        waiting.takeParked(train, keyOf(train));
+        member.add(train);
         isGoing = true;
       }
     }
   }
 
-  #memberFor(group: CallGroup, members: readonly RemoteMember[]): RemoteMember | undefined {
+  #memberFor(train: CallTrain, members: readonly RemoteMember[]): RemoteMember | undefined {
     const { choose } = this.#options;
-    const name = keyOf(group);
+    const name = keyOf(train);
     const able = members.filter((member) => this.#hasRoom(member) && member.serves(name));
-    const item = group.nextCall;
+    const item = train.nextCall;
     const avoided = item && this.#pool.avoided(item);
     if (avoided === undefined) return able.length === 0 ? undefined : choose(able);
     const others = able.filter((member) => member !== avoided);
@@ -119,7 +119,7 @@ export class RemoteSender implements Sender {
   }
 }
 
-/** What a group waits for, where it waits beside others: members that serve its next call. */
-function keyOf(group: CallGroup): string {
-  return group.nextCall?.call.procedure.name ?? '';
+/** What a train waits for, where it waits beside others: members that serve its next call. */
+function keyOf(train: CallTrain): string {
+  return train.nextCall?.call.procedure.name ?? '';
 }

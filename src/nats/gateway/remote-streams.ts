@@ -1,6 +1,6 @@
 import { remotePlace } from '../../base/place.ts';
 import { cancelled } from '../../dispatch/limit.ts';
-import type { GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { StreamProducer, StreamSink } from '../../dispatch/streams/contract.ts';
 import type { OpenStream } from '../../dispatch/streams/open-stream.ts';
 import type { OpenStreams } from '../../dispatch/streams/open-streams.ts';
@@ -97,7 +97,7 @@ export class RemoteStreams {
   }
 
   /** The handler of a call has given an iterator: the call is answered with what its reader says. */
-  enter(item: GroupCall, sink: StreamSink, n: number, runUs: number): void {
+  enter(item: QueuedCall, sink: StreamSink, n: number, runUs: number): void {
     item.forgetParams();
     const { call, ticket } = item;
     const isLeft = item.isAnswered || call.scope.cancelled;

@@ -1,6 +1,6 @@
 import { deadlineExceeded, lostCall, type Refusal } from '../../dispatch/limit.ts';
 import { neverRan } from '../../dispatch/observer.ts';
-import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { CallTrain, QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { LossReason } from '../../jsonrpc/errors.ts';
 
 /** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
@@ -8,7 +8,7 @@ const graceMs = 500;
 
 /** A call that is with a member. */
 export interface SentCall {
-  readonly item: GroupCall;
+  readonly item: QueuedCall;
   /** Its frame; 0: it has not left. */
   n: number;
   readonly sentAt: number;
@@ -33,7 +33,7 @@ export class SentCalls {
   }
 
   /** Gives a call its ticket. */
-  add(item: GroupCall, now: number): void {
+  add(item: QueuedCall, now: number): void {
     const ticket = ++this.#tickets;
     item.ticket = ticket;
     this.#sent.set(ticket, { item, n: 0, sentAt: now });
@@ -59,18 +59,18 @@ export class SentCalls {
     return tickets.flatMap((ticket) => this.take(ticket) ?? []);
   }
 
-  /** The calls of a group that are here, from the one at `index` on. */
-  ticketsOf(group: CallGroup, index = 0): number[] {
+  /** The calls of a train that are here, from the one at `index` on. */
+  ticketsOf(train: CallTrain, index = 0): number[] {
     const tickets: number[] = [];
-    for (const item of group.calls.slice(index)) {
+    for (const item of train.calls.slice(index)) {
       if (this.#sent.get(item.ticket)?.item === item) tickets.push(item.ticket);
     }
     return tickets;
   }
 
-  /** Answers the calls of a group with a refusal. */
-  refuse(group: CallGroup, refusal: Refusal): void {
-    for (const { item } of this.takeAll(this.ticketsOf(group))) item.refuse(refusal, neverRan);
+  /** Answers the calls of a train with a refusal. */
+  refuse(train: CallTrain, refusal: Refusal): void {
+    for (const { item } of this.takeAll(this.ticketsOf(train))) item.refuse(refusal, neverRan);
   }
 
   /** Answers calls that nobody knows any more what became of. @returns how many */

@@ -1,7 +1,7 @@
 import { clockMs } from '../../base/clock.ts';
 import { deadlineExceeded } from '../../dispatch/limit.ts';
 import { neverRan } from '../../dispatch/observer.ts';
-import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { CallTrain, QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { Orphans } from './orphans.ts';
 import type { Slots } from './slots.ts';
 import type { ReplicaThread } from './threads.ts';
@@ -17,7 +17,7 @@ export class Expiry {
   readonly #thread: ReplicaThread;
   readonly #slots: Slots;
   readonly #orphans: Orphans;
-  readonly #timeoutOf: (item: GroupCall) => number;
+  readonly #timeoutOf: (item: QueuedCall) => number;
   /**
    * When the thread last answered an abort, by `clockMs`. It answers thousands that were sent at once one after
    * another.
@@ -29,7 +29,7 @@ export class Expiry {
     thread: ReplicaThread,
     slots: Slots,
     orphans: Orphans,
-    timeoutOf: (item: GroupCall) => number,
+    timeoutOf: (item: QueuedCall) => number,
   ) {
     this.#thread = thread;
     this.#slots = slots;
@@ -37,10 +37,10 @@ export class Expiry {
     this.#timeoutOf = timeoutOf;
   }
 
-  /** The caller of a group has gone: aborts the signals of its calls that run. */
-  cancel(group: CallGroup): void {
+  /** The caller of a train has gone: aborts the signals of its calls that run. */
+  cancel(train: CallTrain): void {
     for (const item of this.#slots.all) {
-      if (item === undefined || item.group !== group || item.abortedAt !== undefined) continue;
+      if (item === undefined || item.train !== train || item.abortedAt !== undefined) continue;
       // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
       // each time.
       this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
@@ -50,13 +50,13 @@ export class Expiry {
   /**
    * Answers the calls whose time is over.
    *
-   * @param onAnswered told of the group of each
+   * @param onAnswered told of the train of each
    * @returns the call for which the thread must be killed: its synchronous code runs past its deadline, or its signal
    *   was aborted and the thread does not even answer that
    */
-  expire(now: number, onAnswered: (group: CallGroup) => void): GroupCall | undefined {
+  expire(now: number, onAnswered: (train: CallTrain) => void): QueuedCall | undefined {
     const { ledger } = this.#thread;
-    let stuck: GroupCall | undefined;
+    let stuck: QueuedCall | undefined;
     for (const item of this.#slots.all) {
       if (item === undefined) continue;
       item.startedAt = ledger.startedAt(item.ticket);
@@ -85,10 +85,10 @@ export class Expiry {
 
   /** Whether the thread must be killed for a call that has started. */
   #expireStarted(
-    item: GroupCall,
+    item: QueuedCall,
     startedAt: number,
     now: number,
-    onAnswered: (group: CallGroup) => void,
+    onAnswered: (train: CallTrain) => void,
   ): boolean {
     const timeoutMs = this.#timeoutOf(item);
     const { scope } = item.call;
@@ -102,11 +102,11 @@ export class Expiry {
     if (isOrphan) this.#orphans.expire(item);
     item.refuse(refusal, (now - startedAt) * 1000);
     if (!isRunning) this.#abort(item, 'deadline', now);
-    onAnswered(item.group);
+    onAnswered(item.train);
     return isStuck;
   }
 
-  #expireUnstarted(item: GroupCall, now: number): void {
+  #expireUnstarted(item: QueuedCall, now: number): void {
     const { scope } = item.call;
     if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
     if (!this.#thread.ledger.revoke(item.ticket)) return;
@@ -114,13 +114,13 @@ export class Expiry {
     item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
   }
 
-  #isSilent({ abortedAt }: GroupCall, now: number): boolean {
+  #isSilent({ abortedAt }: QueuedCall, now: number): boolean {
     if (abortedAt === undefined) return false;
     if (now - Math.max(abortedAt, this.#heardAt) <= unresponsiveAfterMs) return false;
     return !this.#thread.ledger.isBusy();
   }
 
-  #abort(item: GroupCall, reason: 'cancelled' | 'deadline', at: number): void {
+  #abort(item: QueuedCall, reason: 'cancelled' | 'deadline', at: number): void {
     item.abortedAt = at;
     this.#thread.ledger.cancel(item.ticket);
     this.#thread.post({ type: 'abort', ticket: item.ticket, reason });

@@ -1,4 +1,4 @@
-import type { GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../../dispatch/queue/call-train.ts';
 
 /**
  * Calls of one worker that wait there although nobody waits for them: their callers have left, or they were answered at
@@ -6,7 +6,7 @@ import type { GroupCall } from '../../dispatch/queue/call-group.ts';
  */
 export class Orphans {
   readonly #limit: number;
-  readonly #items = new Map<number, GroupCall>();
+  readonly #items = new Map<number, QueuedCall>();
   /** How many of each procedure have been left by their callers and may still end in time. */
   readonly #left = new Map<string, number>();
   #leftCount = 0;
@@ -40,35 +40,35 @@ export class Orphans {
   }
 
   /** The call whose caller left first; about the next one to end. undefined: there is none. */
-  get oldest(): GroupCall | undefined {
+  get oldest(): QueuedCall | undefined {
     for (const item of this.#items.values()) if (!item.isAnswered) return item;
     return undefined;
   }
 
-  [Symbol.iterator](): Iterator<GroupCall> {
+  [Symbol.iterator](): Iterator<QueuedCall> {
     return this.#items.values();
   }
 
-  add(item: GroupCall): void {
+  add(item: QueuedCall): void {
     this.#items.set(item.ticket, item);
     if (!item.isAnswered) this.#count(item, 1);
   }
 
-  of(ticket: number): GroupCall | undefined {
+  of(ticket: number): QueuedCall | undefined {
     return this.#items.get(ticket);
   }
 
   /** A call is about to be answered at its deadline, and goes on in the worker. */
-  expire(item: GroupCall): void {
+  expire(item: QueuedCall): void {
     this.#count(item, -1);
   }
 
   /** A call has ended, or its thread has. */
-  remove(item: GroupCall): void {
+  remove(item: QueuedCall): void {
     if (this.#items.delete(item.ticket) && !item.isAnswered) this.#count(item, -1);
   }
 
-  #count(item: GroupCall, change: 1 | -1): void {
+  #count(item: QueuedCall, change: 1 | -1): void {
     const { name } = item.call.procedure;
     const count = (this.#left.get(name) ?? 0) + change;
     if (count === 0) this.#left.delete(name);

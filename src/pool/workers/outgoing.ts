@@ -1,6 +1,6 @@
 import type { BodyMemory } from '../../dispatch/body-memory.ts';
 import { ownTimeoutMs } from '../../dispatch/limit.ts';
-import { type CallGroup, fitsBehind, type GroupCall } from '../../dispatch/queue/call-group.ts';
+import { type CallTrain, fitsBehind, type QueuedCall } from '../../dispatch/queue/call-train.ts';
 import { type FaultReporter, toErrorOutcome } from '../../router/fault.ts';
 import type { PoolCounters } from '../stats.ts';
 import { FrameBuilder } from '../wire/frame-builder.ts';
@@ -49,23 +49,23 @@ export class Outgoing {
   }
 
   /** Milliseconds a call may run. */
-  timeoutOf({ call }: GroupCall): number {
+  timeoutOf({ call }: QueuedCall): number {
     return ownTimeoutMs(call, this.#options.timeoutMs);
   }
 
   /**
-   * Puts the calls that a group sends next into the next frame. The rest of the group is held until those have ended. A
+   * Puts the calls that a train sends next into the next frame. The rest of the train is held until those have ended. A
    * call that can't be put into a frame is answered with -32603.
    */
-  add(group: CallGroup): void {
+  add(train: CallTrain): void {
     let follows = false;
     let sumUs = 0;
-    group.state = 'sent';
-    for (; group.next < group.calls.length; group.next++) {
-      const item = group.calls[group.next] as GroupCall;
+    train.state = 'sent';
+    for (; train.next < train.calls.length; train.next++) {
+      const item = train.calls[train.next] as QueuedCall;
       if (item.isAnswered) continue;
       if (!fitsBehind(item, sumUs)) {
-        group.state = 'held';
+        train.state = 'held';
         break;
       }
       this.#slots.take(item);
@@ -82,16 +82,16 @@ export class Outgoing {
       follows = true;
       sumUs += item.expectedUs;
     }
-    group.sentUntil = Math.max(group.sentUntil, group.next);
+    train.sentUntil = Math.max(train.sentUntil, train.next);
   }
 
   /** Posts the frame that `add` has filled. */
   flush(): void {
-    // Where the frame can't be posted, its groups are tried one by one, so that only the group fails that causes it.
-    for (const group of this.#post()) {
-      this.add(group);
+    // Where the frame can't be posted, its trains are tried one by one, so that only the train fails that causes it.
+    for (const train of this.#post()) {
+      this.add(train);
       for (const left of this.#post()) {
-        // Not `held`: the answers below must not put the group back.
+        // Not `held`: the answers below must not put the train back.
         left.state = 'sent';
         for (const item of left.calls.slice(left.next)) {
           this.#fault(item, new Error('its message to the worker could not be posted'));
@@ -103,23 +103,23 @@ export class Outgoing {
   /**
    * Takes calls back that have not started.
    *
-   * @returns their groups, whose `next` is the first call to run
+   * @returns their trains, whose `next` is the first call to run
    */
-  takeBack(isMeant: (item: GroupCall) => boolean): CallGroup[] {
-    const groups = new Set<CallGroup>();
+  takeBack(isMeant: (item: QueuedCall) => boolean): CallTrain[] {
+    const trains = new Set<CallTrain>();
     for (const item of this.#slots.all) {
       if (item === undefined || !isMeant(item)) continue;
       if (!this.#thread.ledger.revoke(item.ticket)) continue;
       this.#slots.release(item);
-      item.group.next = Math.min(item.group.next, item.index);
-      item.group.state = 'held';
-      groups.add(item.group);
+      item.train.next = Math.min(item.train.next, item.index);
+      item.train.state = 'held';
+      trains.add(item.train);
     }
-    return [...groups];
+    return [...trains];
   }
 
-  /** @returns the groups of the frame where it could not be posted; none where it was */
-  #post(): CallGroup[] {
+  /** @returns the trains of the frame where it could not be posted; none where it was */
+  #post(): CallTrain[] {
     const { count } = this.#frame;
     if (count === 0) return [];
     const frame = this.#frame.take();
@@ -136,7 +136,7 @@ export class Outgoing {
     return [];
   }
 
-  #fault(item: GroupCall, error: unknown): void {
+  #fault(item: QueuedCall, error: unknown): void {
     if (item.isAnswered) return;
     item.finish(toErrorOutcome(error, item.call.procedure.name, this.#onFault));
   }

@@ -107,7 +107,7 @@ export class Pulse {
     let next: number | undefined;
     for (const item of this.#slots.all) {
       if (item === undefined || (next !== undefined && item.ticket > next)) continue;
-      const before = item.group.calls[item.index - 1];
+      const before = item.train.calls[item.index - 1];
       if (before !== undefined && !before.isAnswered) continue;
       if (this.#thread.ledger.startedAt(item.ticket) === undefined) next = item.ticket;
     }

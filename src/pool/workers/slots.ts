@@ -1,38 +1,38 @@
-import type { GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../../dispatch/queue/call-train.ts';
 import { slotCount } from '../wire/ledger.ts';
 
 /**
  * The calls that a worker was sent, without those that have ended or that nobody waits for, and their expected cost.
  */
 export class Slots {
-  readonly #items: (GroupCall | undefined)[] = [];
+  readonly #items: (QueuedCall | undefined)[] = [];
   readonly #free: number[] = [];
   #sequence = 1;
   /** Calls here, and those of them that do not just wait. */
   count = 0;
   working = 0;
-  /** Calls of groups that are not short, among those. */
+  /** Calls of trains that are not short, among those. */
   long = 0;
   /** Expected work of those, microseconds. */
   loadUs = 0;
 
   /** By slot; free slots are undefined. */
-  get all(): readonly (GroupCall | undefined)[] {
+  get all(): readonly (QueuedCall | undefined)[] {
     return this.#items;
   }
 
   /** The call that a ticket names; undefined: it is not here, or not any more. */
-  of(ticket: number): GroupCall | undefined {
+  of(ticket: number): QueuedCall | undefined {
     const item = this.#items[ticket % slotCount];
     return item?.ticket === ticket ? item : undefined;
   }
 
   /** Gives a call a slot, and a ticket that no call had before. */
-  take(item: GroupCall): void {
+  take(item: QueuedCall): void {
     const slot = this.#free.pop() ?? this.#items.length;
     item.ticket = this.#sequence++ * slotCount + slot;
     item.loadUs = item.expectedUs;
-    item.isOfLong = !item.group.isShort;
+    item.isOfLong = !item.train.isShort;
     if (item.isOfLong) this.long++;
     this.#items[slot] = item;
     this.count++;
@@ -41,7 +41,7 @@ export class Slots {
   }
 
   /** A call only waits from now on: it counts for the load no more. */
-  rest(item: GroupCall): void {
+  rest(item: QueuedCall): void {
     if (item.loadUs === 0) return;
     if (item.isOfLong) this.long--;
     this.working--;
@@ -49,7 +49,7 @@ export class Slots {
     item.loadUs = 0;
   }
 
-  release(item: GroupCall): void {
+  release(item: QueuedCall): void {
     this.rest(item);
     // The worker has settled the call, was told of its end, or will not start it: it reads the bytes no more.
     item.lease?.release();

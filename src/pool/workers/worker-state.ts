@@ -5,7 +5,7 @@ import type { RunObserver } from '../../dispatch/executor.ts';
 import { lostCall } from '../../dispatch/limit.ts';
 import { neverRan } from '../../dispatch/observer.ts';
 import { frameBudgetUs, type WorkerLoad } from '../../dispatch/queue/balance.ts';
-import type { CallGroup, GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { CallTrain, QueuedCall } from '../../dispatch/queue/call-train.ts';
 import { shortBoundUs } from '../../dispatch/queue/cost.ts';
 import { type OpenStreams, retryStreamMs } from '../../dispatch/streams/open-streams.ts';
 import type { LossReason } from '../../jsonrpc/errors.ts';
@@ -132,10 +132,10 @@ export class WorkerState implements WorkerLoad {
   }
 
   /** See {@link Orphans.isFullOf}. A worker with as many generators as it may have is crowded, too. */
-  isCrowdedBy(group: CallGroup): boolean {
-    if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
+  isCrowdedBy(train: CallTrain): boolean {
+    if (this.streams.isFull && train.calls.some(({ call }) => call.sink !== undefined)) return true;
     if (this.orphans.left === 0) return false;
-    return group.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
+    return train.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
   }
 
   /** How long until the call whose caller left first is given up, milliseconds. */
@@ -161,9 +161,9 @@ export class WorkerState implements WorkerLoad {
     return this.#slots.working > waiting || this.#slots.loadUs > frameBudgetUs / 2;
   }
 
-  /** Puts a group's waiting calls into the next frame. */
-  add(group: CallGroup): void {
-    this.#outgoing.add(group);
+  /** Puts a train's waiting calls into the next frame. */
+  add(train: CallTrain): void {
+    this.#outgoing.add(train);
   }
 
   /** Posts the frame that `add` has filled. */
@@ -222,19 +222,19 @@ export class WorkerState implements WorkerLoad {
   }
 
   /**
-   * Takes calls back that have not started: those of one group, or all.
+   * Takes calls back that have not started: those of one train, or all.
    *
-   * @returns their groups, whose `next` is the first call to run
+   * @returns their trains, whose `next` is the first call to run
    */
-  takeBack(of?: CallGroup): CallGroup[] {
-    return this.#outgoing.takeBack((item) => of === undefined || item.group === of);
+  takeBack(of?: CallTrain): CallTrain[] {
+    return this.#outgoing.takeBack((item) => of === undefined || item.train === of);
   }
 
   /** The thread is gone: answers the calls that had started. Call `takeBack` first, for those that had not. */
   lose(reason: LossReason): void {
     const { ledger } = this.thread;
     this.streams.lose(reason);
-    const isRunning = (item: GroupCall | undefined): boolean =>
+    const isRunning = (item: QueuedCall | undefined): boolean =>
       item !== undefined && ledger.isRunning(item.ticket);
     const hasCulprit = ledger.stretch !== undefined || this.#slots.all.some(isRunning);
     // Where the thread was in no call's synchronous code, nobody can tell whose continuation it was.
@@ -258,7 +258,7 @@ export class WorkerState implements WorkerLoad {
     this.#unsettled = [];
   }
 
-  #answerAll(reasonFor: (item: GroupCall) => LossReason): void {
+  #answerAll(reasonFor: (item: QueuedCall) => LossReason): void {
     for (const item of this.#slots.all) {
       if (item === undefined) continue;
       item.startedAt = this.thread.ledger.startedAt(item.ticket);
@@ -276,7 +276,7 @@ export class WorkerState implements WorkerLoad {
     }
   }
 
-  #answerLost(item: GroupCall, reason: LossReason): void {
+  #answerLost(item: QueuedCall, reason: LossReason): void {
     const { startedAt } = item;
     const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
     item.refuse(lostCall(item.call, reason), runUs);

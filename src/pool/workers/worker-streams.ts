@@ -1,7 +1,7 @@
 import { clockMs } from '../../base/clock.ts';
 import type { Place } from '../../base/place.ts';
 import { cancelled, ownTimeoutMs, type Refusal } from '../../dispatch/limit.ts';
-import type { GroupCall } from '../../dispatch/queue/call-group.ts';
+import type { QueuedCall } from '../../dispatch/queue/call-train.ts';
 import type { DrainReason, StreamSink } from '../../dispatch/streams/contract.ts';
 import type { OpenStream } from '../../dispatch/streams/open-stream.ts';
 import {
@@ -95,7 +95,7 @@ export class WorkerStreams implements StreamHome {
    *
    * @param runUs microseconds since the handler was entered
    */
-  enter(item: GroupCall, sink: StreamSink, runUs: number): void {
+  enter(item: QueuedCall, sink: StreamSink, runUs: number): void {
     // A stream may stay open for days: the memory of its params is freed now.
     item.forgetParams();
     const { ticket, call } = item;
@@ -212,7 +212,7 @@ export class WorkerStreams implements StreamHome {
     return streams;
   }
 
-  #refusal({ call, isAnswered }: GroupCall): Refusal | undefined {
+  #refusal({ call, isAnswered }: QueuedCall): Refusal | undefined {
     if (isAnswered || call.scope.cancelled) return cancelled;
     return this.#options.streams.refusal ?? (this.isFull ? tooManyStreams : undefined);
   }

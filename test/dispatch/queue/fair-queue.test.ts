@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { CallGroup, WaitingRoom } from '../../../src/dispatch/queue/call-group.ts';
+import type { CallTrain, WaitingRoom } from '../../../src/dispatch/queue/call-train.ts';
 import { FairQueue, quantumUs } from '../../../src/dispatch/queue/fair-queue.ts';
 import { QueuedCallers } from '../../../src/dispatch/queue/queued-callers.ts';
 import type { RequestScope } from '../../../src/dispatch/scope.ts';
 import { seed } from '../../seed.ts';
 
-/** What the queue sees of a group. */
-interface FakeGroup {
+/** What the queue sees of a train. */
+interface FakeTrain {
   readonly scope: { readonly key: string };
   readonly waiting: number;
   /** All of it, and what it sends at its turn. */
@@ -21,39 +21,39 @@ interface FakeGroup {
   queue: WaitingRoom | undefined;
 }
 
-const asGroup = (group: FakeGroup): CallGroup => group as unknown as CallGroup;
-const asFake = (group: CallGroup | undefined): FakeGroup | undefined =>
-  group as unknown as FakeGroup | undefined;
-const keyOf = (scope: RequestScope): string => (scope as unknown as FakeGroup['scope']).key;
+const asTrain = (train: FakeTrain): CallTrain => train as unknown as CallTrain;
+const asFake = (train: CallTrain | undefined): FakeTrain | undefined =>
+  train as unknown as FakeTrain | undefined;
+const keyOf = (scope: RequestScope): string => (scope as unknown as FakeTrain['scope']).key;
 
 let made = 0;
-function groupOf(key: string, us = 100, facts: Partial<FakeGroup> = {}): FakeGroup {
+function trainOf(key: string, us = 100, facts: Partial<FakeTrain> = {}): FakeTrain {
   const arrivedAt = made++;
   const costs = { expectedUs: us, nextUs: us, returnedUs: 0, isReturned: false };
   return { scope: { key }, waiting: 1, ...costs, arrivedAt, queue: undefined, ...facts };
 }
 
-function dropped(group: FakeGroup | undefined): void {
-  if (group !== undefined) group.queue?.drop(asGroup(group));
+function dropped(train: FakeTrain | undefined): void {
+  if (train !== undefined) train.queue?.drop(asTrain(train));
 }
 
 function callersOf(weightOf: (key: string) => number = () => 1): QueuedCallers {
   return new QueuedCallers({ keyOf, weightOf: (scope) => weightOf(keyOf(scope)) });
 }
 
-function pushed(queue: FairQueue, key: string, count: number, us: number): FakeGroup[] {
-  const groups = Array.from({ length: count }, () => groupOf(key, us));
-  for (const group of groups) queue.push(asGroup(group));
-  return groups;
+function pushed(queue: FairQueue, key: string, count: number, us: number): FakeTrain[] {
+  const trains = Array.from({ length: count }, () => trainOf(key, us));
+  for (const train of trains) queue.push(asTrain(train));
+  return trains;
 }
 
-/** The keys in the order in which their groups go. */
+/** The keys in the order in which their trains go. */
 function drained(queue: FairQueue, count = Number.POSITIVE_INFINITY): string[] {
   const keys: string[] = [];
   for (let i = 0; i < count; i++) {
-    const group = asFake(queue.shift());
-    if (group === undefined) break;
-    keys.push(group.scope.key);
+    const train = asFake(queue.shift());
+    if (train === undefined) break;
+    keys.push(train.scope.key);
   }
   return keys;
 }
@@ -75,11 +75,11 @@ describe('the fair queue', () => {
     assert.equal(drained(queue).join(''), 'abcabc');
   });
 
-  test('short groups share a turn, a long one is saved up for', () => {
+  test('short trains share a turn, a long one is saved up for', () => {
     const queue = new FairQueue(callersOf());
     pushed(queue, 'l', 2, 3 * quantumUs);
     pushed(queue, 's', 8, quantumUs / 2);
-    // The long one has its first quantum; each turn of the other brings two of its groups.
+    // The long one has its first quantum; each turn of the other brings two of its trains.
     assert.equal(drained(queue).join(''), 'sssslssssl');
   });
 
@@ -103,11 +103,11 @@ describe('the fair queue', () => {
 
   test('what comes back stands where it stood, by its age, and others do not wait for it', () => {
     const queue = new FairQueue(callersOf());
-    const [a1, a2] = pushed(queue, 'a', 2, quantumUs) as [FakeGroup, FakeGroup];
+    const [a1, a2] = pushed(queue, 'a', 2, quantumUs) as [FakeTrain, FakeTrain];
     assert.equal(asFake(queue.shift()), a1);
-    const [b1, b2] = pushed(queue, 'b', 2, quantumUs) as [FakeGroup, FakeGroup];
-    const [a3] = pushed(queue, 'a', 1, quantumUs) as [FakeGroup];
-    queue.push(asGroup(a1));
+    const [b1, b2] = pushed(queue, 'b', 2, quantumUs) as [FakeTrain, FakeTrain];
+    const [a3] = pushed(queue, 'a', 1, quantumUs) as [FakeTrain];
+    queue.push(asTrain(a1));
     const order = Array.from({ length: 5 }, () => asFake(queue.shift()));
     assert.deepEqual(order, [b1, a1, b2, a2, a3]);
   });
@@ -115,8 +115,8 @@ describe('the fair queue', () => {
   test('what was paid for and did not run is given back', () => {
     const queue = new FairQueue(callersOf());
     pushed(queue, 'b', 8, quantumUs);
-    const paid = { ...groupOf('a', 5 * quantumUs), returnedUs: 5 * quantumUs };
-    queue.push(asGroup(paid));
+    const paid = { ...trainOf('a', 5 * quantumUs), returnedUs: 5 * quantumUs };
+    queue.push(asTrain(paid));
     assert.equal(drained(queue).join(''), 'babbbbbbb');
   });
 
@@ -124,18 +124,18 @@ describe('the fair queue', () => {
     const queue = new FairQueue(callersOf());
     pushed(queue, 'b', 3, quantumUs);
     // All of it takes a second.
-    const batch = groupOf('a', 1_000_000, { nextUs: quantumUs, waiting: 1000 });
+    const batch = trainOf('a', 1_000_000, { nextUs: quantumUs, waiting: 1000 });
     const order: string[] = [];
-    queue.push(asGroup(batch));
+    queue.push(asTrain(batch));
     for (let n = 0; n < 6; n++) {
-      const group = asFake(queue.shift()) as FakeGroup;
-      order.push(group.scope.key);
-      if (group === batch) queue.push(asGroup(batch));
+      const train = asFake(queue.shift()) as FakeTrain;
+      order.push(train.scope.key);
+      if (train === batch) queue.push(asTrain(batch));
     }
     assert.equal(order.join(''), 'bababa');
   });
 
-  test('nothing is looked at for long: a thousand callers with groups that take minutes', () => {
+  test('nothing is looked at for long: a thousand callers with trains that take minutes', () => {
     const queue = new FairQueue(callersOf(() => 0));
     for (let i = 0; i < 1000; i++) pushed(queue, `key ${i}`, 1, 600_000_000);
     assert.equal(new Set(drained(queue)).size, 1000);
@@ -147,15 +147,15 @@ describe('the accounts of callers', () => {
     const callers = callersOf();
     const [one, other] = [new FairQueue(callers), new FairQueue(callers)];
     assert.equal(callers.newestOfLongest(), undefined);
-    const refused = (): FakeGroup | undefined => asFake(callers.newestOfLongest());
+    const refused = (): FakeTrain | undefined => asFake(callers.newestOfLongest());
     pushed(one, 'polite', 50, 100);
-    const batch = groupOf('batches', 100, { waiting: 64 });
-    one.push(asGroup(batch));
+    const batch = trainOf('batches', 100, { waiting: 64 });
+    one.push(asTrain(batch));
     // No queue holds most of its calls.
     const spread = [...pushed(one, 'greedy', 33, 100), ...pushed(other, 'greedy', 33, 100)];
-    for (const group of spread.toReversed().slice(0, 2)) {
-      assert.equal(refused(), group);
-      dropped(group);
+    for (const train of spread.toReversed().slice(0, 2)) {
+      assert.equal(refused(), train);
+      dropped(train);
     }
     assert.equal(refused(), batch);
     dropped(batch);
@@ -169,8 +169,8 @@ describe('the accounts of callers', () => {
     const callers = callersOf();
     const queue = new FairQueue(callers);
     const [newest] = pushed(queue, 'polite', 1, 100);
-    const returned = Array.from({ length: 3 }, () => groupOf('greedy', 100, { isReturned: true }));
-    for (const group of returned) queue.push(asGroup(group));
+    const returned = Array.from({ length: 3 }, () => trainOf('greedy', 100, { isReturned: true }));
+    for (const train of returned) queue.push(asTrain(train));
     assert.deepEqual([callers.calls, callers.returned], [4, 3]);
     assert.equal(asFake(callers.newestOfLongest()), newest);
     dropped(newest);
@@ -182,25 +182,25 @@ describe('the accounts of callers', () => {
   test('a wait is that of the caller by its share, and no longer than all that waits', () => {
     const callers = callersOf((key) => (key === 'gold' ? 3 : 1));
     const queue = new FairQueue(callers);
-    const [, newest] = pushed(queue, 'gold', 2, 6000) as [FakeGroup, FakeGroup];
-    assert.equal(callers.waitUsOf(asGroup(newest)), 12_000);
-    const [other] = pushed(new FairQueue(callers), 'plain', 1, 1000) as [FakeGroup];
-    assert.equal(callers.waitUsOf(asGroup(newest)), 13_000);
-    assert.equal(callers.waitUsOf(asGroup(other)), 4000);
-    assert.equal(callers.waitUsOf(asGroup(groupOf('nobody'))), 13_000);
+    const [, newest] = pushed(queue, 'gold', 2, 6000) as [FakeTrain, FakeTrain];
+    assert.equal(callers.waitUsOf(asTrain(newest)), 12_000);
+    const [other] = pushed(new FairQueue(callers), 'plain', 1, 1000) as [FakeTrain];
+    assert.equal(callers.waitUsOf(asTrain(newest)), 13_000);
+    assert.equal(callers.waitUsOf(asTrain(other)), 4000);
+    assert.equal(callers.waitUsOf(asTrain(trainOf('nobody'))), 13_000);
   });
 });
 
 /** As it is written in the paper: turn by turn, nothing skipped, each line a plain list. */
 class Model {
-  lines: { key: string; groups: FakeGroup[]; deficit: number }[] = [];
+  lines: { key: string; trains: FakeTrain[]; deficit: number }[] = [];
   turn = 0;
 
-  push(group: FakeGroup): void {
-    const { key } = group.scope;
+  push(train: FakeTrain): void {
+    const { key } = train.scope;
     let line = this.lines.find((other) => other.key === key);
     if (line === undefined) {
-      line = { key, groups: [], deficit: 0 };
+      line = { key, trains: [], deficit: 0 };
       if (this.lines.length === 0) {
         line.deficit = quantumUs;
         this.lines = [line];
@@ -211,16 +211,16 @@ class Model {
         this.turn++;
       }
     }
-    line.deficit += group.returnedUs;
-    line.groups.push(group);
-    line.groups.sort((a, b) => a.arrivedAt - b.arrivedAt);
+    line.deficit += train.returnedUs;
+    line.trains.push(train);
+    line.trains.sort((a, b) => a.arrivedAt - b.arrivedAt);
   }
 
-  peek(): FakeGroup | undefined {
+  peek(): FakeTrain | undefined {
     if (this.lines.length === 0) return undefined;
     for (;;) {
       const line = this.lines[this.turn % this.lines.length];
-      const first = line?.groups[0];
+      const first = line?.trains[0];
       if (line === undefined || first === undefined) return undefined;
       if (first.nextUs <= line.deficit) return first;
       this.turn = (this.turn + 1) % this.lines.length;
@@ -229,21 +229,21 @@ class Model {
     }
   }
 
-  shift(): FakeGroup | undefined {
-    const group = this.peek();
-    if (group === undefined) return undefined;
+  shift(): FakeTrain | undefined {
+    const train = this.peek();
+    if (train === undefined) return undefined;
     const line = this.lines[this.turn];
-    if (line !== undefined) line.deficit -= group.nextUs;
-    this.remove(group);
-    return group;
+    if (line !== undefined) line.deficit -= train.nextUs;
+    this.remove(train);
+    return train;
   }
 
-  remove(group: FakeGroup): void {
-    const at = this.lines.findIndex(({ groups }) => groups.includes(group));
+  remove(train: FakeTrain): void {
+    const at = this.lines.findIndex(({ trains }) => trains.includes(train));
     const line = this.lines[at];
     if (line === undefined) return;
-    line.groups.splice(line.groups.indexOf(group), 1);
-    if (line.groups.length > 0) return;
+    line.trains.splice(line.trains.indexOf(train), 1);
+    if (line.trains.length > 0) return;
     this.lines.splice(at, 1);
     if (at < this.turn) this.turn--;
     else if (at === this.turn && this.lines.length > 0) {
@@ -253,8 +253,8 @@ class Model {
     }
   }
 
-  get all(): FakeGroup[] {
-    return this.lines.flatMap(({ groups }) => groups);
+  get all(): FakeTrain[] {
+    return this.lines.flatMap(({ trains }) => trains);
   }
 }
 
@@ -270,12 +270,12 @@ class Pair {
   readonly callers = callersOf();
   readonly queue = new FairQueue(this.callers);
   readonly model = new Model();
-  readonly #gone: FakeGroup[] = [];
+  readonly #gone: FakeTrain[] = [];
 
   act({ what, key, us, calls }: Action): void {
     switch (what) {
       case 'push':
-        this.push(groupOf(`key ${key}`, us, { waiting: calls, nextUs: Math.ceil(us / calls) }));
+        this.push(trainOf(`key ${key}`, us, { waiting: calls, nextUs: Math.ceil(us / calls) }));
         break;
       case 'return':
         this.return(us);
@@ -293,38 +293,38 @@ class Pair {
     this.check();
   }
 
-  push(group: FakeGroup): void {
-    this.queue.push(asGroup(group));
-    this.model.push(group);
+  push(train: FakeTrain): void {
+    this.queue.push(asTrain(train));
+    this.model.push(train);
   }
 
   /** One that was sent comes back: some of what was paid for did not run. */
   return(us: number): void {
-    const [group] = this.#gone.splice(us % Math.max(1, this.#gone.length), 1);
-    if (group === undefined) return;
-    this.push({ ...group, returnedUs: Math.min(us, group.nextUs), isReturned: true });
+    const [train] = this.#gone.splice(us % Math.max(1, this.#gone.length), 1);
+    if (train === undefined) return;
+    this.push({ ...train, returnedUs: Math.min(us, train.nextUs), isReturned: true });
   }
 
   shift(): void {
     assert.equal(asFake(this.queue.peek()), this.model.peek());
-    const group = asFake(this.queue.shift());
-    assert.equal(group, this.model.shift());
-    if (group !== undefined) this.#gone.push(group);
+    const train = asFake(this.queue.shift());
+    assert.equal(train, this.model.shift());
+    if (train !== undefined) this.#gone.push(train);
   }
 
   refuse(): void {
     const newest = asFake(this.callers.newestOfLongest());
-    const lines = this.model.lines.map(({ groups }) => groups.filter((one) => !one.isReturned));
-    const line = lines.find((groups) => groups.at(-1) === newest) ?? [];
+    const lines = this.model.lines.map(({ trains }) => trains.filter((one) => !one.isReturned));
+    const line = lines.find((trains) => trains.at(-1) === newest) ?? [];
     assert.equal(callsOf(line), Math.max(0, ...lines.map(callsOf)));
     this.drop(newest);
   }
 
-  drop(group: FakeGroup | undefined): void {
-    if (group === undefined) return;
-    dropped(group);
-    this.model.remove(group);
-    assert.equal(group.queue, undefined);
+  drop(train: FakeTrain | undefined): void {
+    if (train === undefined) return;
+    dropped(train);
+    this.model.remove(train);
+    assert.equal(train.queue, undefined);
   }
 
   check(): void {
@@ -339,15 +339,15 @@ class Pair {
     );
     // A caller lives while it has something queued.
     assert.equal(callers.size, model.lines.length);
-    const shown = queue.all.map((group) => asFake(group));
+    const shown = queue.all.map((train) => asFake(train));
     assert.equal(shown.length, all.length);
     assert.deepEqual(new Set(shown), new Set(all));
-    assert.ok(all.every((group) => group.queue !== undefined));
+    assert.ok(all.every((train) => train.queue !== undefined));
   }
 }
 
-function callsOf(groups: readonly FakeGroup[]): number {
-  return groups.reduce((sum, { waiting }) => sum + waiting, 0);
+function callsOf(trains: readonly FakeTrain[]): number {
+  return trains.reduce((sum, { waiting }) => sum + waiting, 0);
 }
 
 describe('the fair queue, by generated arrivals', () => {
@@ -362,7 +362,7 @@ describe('the fair queue, by generated arrivals', () => {
     );
   });
 
-  test('shares are those of the weights within one quantum and one group, and keep their order', () => {
+  test('shares are those of the weights within one quantum and one train, and keep their order', () => {
     const callers = fc.array(
       fc.record({ weight: fc.integer({ min: 1, max: 8 }), us: fc.integer({ min: 1, max: 9000 }) }),
       { minLength: 2, maxLength: 6 },
@@ -376,15 +376,15 @@ describe('the fair queue, by generated arrivals', () => {
         const taken = list.map(() => 0);
         const last = list.map(() => -1);
         for (let i = 0; i < count; i++) {
-          const group = asFake(queue.shift());
-          if (group === undefined) break;
-          const at = Number(group.scope.key);
-          assert.ok(group.arrivedAt > (last[at] ?? 0), 'the order within a key');
-          last[at] = group.arrivedAt;
-          taken[at] = (taken[at] ?? 0) + group.expectedUs;
+          const train = asFake(queue.shift());
+          if (train === undefined) break;
+          const at = Number(train.scope.key);
+          assert.ok(train.arrivedAt > (last[at] ?? 0), 'the order within a key');
+          last[at] = train.arrivedAt;
+          taken[at] = (taken[at] ?? 0) + train.expectedUs;
           for (const [j, one] of list.entries()) {
             for (const [k, other] of list.entries()) {
-              // In rounds of a quantum: nobody is ahead of anybody by more than one round and what was saved up for a group.
+              // In rounds of a quantum: nobody is ahead of anybody by more than one round and what was saved up for a train.
               const rounds = (n: number, { weight }: typeof one) =>
                 (taken[n] ?? 0) / weight / quantumUs;
               const slack =

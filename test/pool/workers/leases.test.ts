@@ -4,7 +4,7 @@ import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import { type Call, unparsed } from '../../../src/dispatch/call.ts';
 import { CallEnding } from '../../../src/dispatch/call-ending.ts';
 import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
-import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
+import { CallTrain, QueuedCall, type TrainOwner } from '../../../src/dispatch/queue/call-train.ts';
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
@@ -36,7 +36,7 @@ class Bench {
   readonly memory = new BodyMemory(256 * large, 16 * large);
   readonly ledger = new Ledger();
   readonly worker: WorkerState;
-  readonly item: GroupCall;
+  readonly item: QueuedCall;
   readonly buffer: ArrayBufferLike;
 
   constructor(scope = new RequestScope()) {
@@ -52,8 +52,8 @@ class Bench {
     scope.body = body;
     const place = { source: body.bytes, start: 0, end: large };
     const call: Call = { procedure: called, id: '1', params: unparsed, ...place, scope };
-    this.item = new GroupCall(call, new CostEstimate(), 0);
-    const owner: GroupOwner = {
+    this.item = new QueuedCall(call, new CostEstimate(), 0);
+    const owner: TrainOwner = {
       ending: new CallEnding('fake', 1000, undefined),
       // The transport has its answer: it lets go of the body.
       onDone: () => body.release(),
@@ -61,7 +61,7 @@ class Bench {
       onTooLarge: never,
       onCancelled: never,
     };
-    this.worker.add(new CallGroup([this.item], 0, owner, () => {}));
+    this.worker.add(new CallTrain([this.item], 0, owner, () => {}));
     this.worker.flush();
   }
 
@@ -90,10 +90,10 @@ describe('the buffer of a large body that a worker was sent', () => {
 
   test('is free when the call was taken back before it began', () => {
     const bench = new Bench();
-    const [group] = bench.worker.takeBack();
+    const [train] = bench.worker.takeBack();
     assert.equal(bench.ledger.start(bench.item.ticket, 0), false);
     assert.equal(bench.isFree, false, 'it is to go to another worker');
-    assert.equal(group?.state, 'held');
+    assert.equal(train?.state, 'held');
     bench.item.answer(undefined, 0, 0);
     assert.equal(bench.isFree, true);
   });

@@ -4,7 +4,7 @@ import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
 import type { Call } from '../../../src/dispatch/call.ts';
 import { CallEnding } from '../../../src/dispatch/call-ending.ts';
 import { frameBudgetUs } from '../../../src/dispatch/queue/balance.ts';
-import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
+import { CallTrain, QueuedCall, type TrainOwner } from '../../../src/dispatch/queue/call-train.ts';
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import { PoolCounters } from '../../../src/pool/stats.ts';
@@ -100,21 +100,21 @@ class Bench {
     );
   }
 
-  add(...calls: Call[]): CallGroup {
-    const owner: GroupOwner = {
+  add(...calls: Call[]): CallTrain {
+    const owner: TrainOwner = {
       ending: new CallEnding('fake', 1000, undefined),
-      onDone: (group) => group.deliver(),
+      onDone: (train) => train.deliver(),
       onResume: () => assert.fail('nothing of it comes back'),
       onTooLarge: () => {},
       onCancelled: () => {},
     };
-    const items = calls.map((one) => new GroupCall(one, new CostEstimate(), 0));
-    const group = new CallGroup(items, 0, owner, ({ calls: done }) => {
+    const items = calls.map((one) => new QueuedCall(one, new CostEstimate(), 0));
+    const train = new CallTrain(items, 0, owner, ({ calls: done }) => {
       for (const { call: one, reply } of done)
         this.replies.set(one.id ?? '', reply?.toString() ?? '');
     });
-    this.outgoing.add(group);
-    return group;
+    this.outgoing.add(train);
+    return train;
   }
 
   sent(): unknown[] {
@@ -140,7 +140,7 @@ test('a call that can not be sent is answered, those beside it and behind it are
   assert.match(bench.replies.get('"b"') ?? '', /"code":-32603.*"ref"/);
 });
 
-test('a frame that can not be posted is tried group by group: who it is for costs no other', () => {
+test('a frame that can not be posted is tried train by train: who it is for costs no other', () => {
   const bench = new Bench((ids) => !ids.includes('"c"'));
   bench.add(call('a'));
   bench.add(call('b'), call('c'), call('d'));

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Call } from '../../../src/dispatch/call.ts';
 import { CallEnding } from '../../../src/dispatch/call-ending.ts';
 import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
-import { CallGroup, GroupCall, type GroupOwner } from '../../../src/dispatch/queue/call-group.ts';
+import { CallTrain, QueuedCall, type TrainOwner } from '../../../src/dispatch/queue/call-train.ts';
 import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/dispatch/scope.ts';
 import type { StreamFlow, StreamSink } from '../../../src/dispatch/streams/contract.ts';
@@ -32,7 +32,7 @@ class Bench {
   /** What the reader of the stream has got. */
   readonly got: string[] = [];
   readonly streams: WorkerStreams;
-  readonly item: GroupCall;
+  readonly item: QueuedCall;
   flow: StreamFlow | undefined;
 
   constructor(scope = new RequestScope()) {
@@ -60,16 +60,16 @@ class Bench {
     };
     const params = { params: undefined, source: undefined, start: -1, end: -1 };
     const call: Call = { procedure: streaming, id: '1', ...params, scope, sink };
-    this.item = new GroupCall(call, new CostEstimate(), 0);
+    this.item = new QueuedCall(call, new CostEstimate(), 0);
     this.item.ticket = ticket;
-    const owner: GroupOwner = {
+    const owner: TrainOwner = {
       ending: new CallEnding('worker', 1000, undefined),
       onDone: () => {},
       onResume: () => {},
       onTooLarge: () => {},
       onCancelled: () => {},
     };
-    new CallGroup([this.item], 0, owner, () => {});
+    new CallTrain([this.item], 0, owner, () => {});
     this.streams.enter(this.item, sink, 5);
   }
 

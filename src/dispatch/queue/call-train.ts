@@ -9,10 +9,10 @@ import type { ReplySink } from '../reply-sink.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
 import { type CostEstimate, transferCostUs } from './cost.ts';
 
-/** One call of a group: what it is expected to cost, where it is, and its answer. */
-export class GroupCall {
-  /** The call's group, and its index there. Set by the group. */
-  group!: CallGroup;
+/** One call of a train: what it is expected to cost, where it is, and its answer. */
+export class QueuedCall {
+  /** The call's train, and its index there. Set by the train. */
+  train!: CallTrain;
   index = -1;
   call: Call;
   readonly cost: CostEstimate;
@@ -23,7 +23,7 @@ export class GroupCall {
   ticket = -1;
   /** What the call counts for in the load of its worker, microseconds; 0 while the call only waits there. */
   loadUs = 0;
-  /** Whether the call was sent with a long group. */
+  /** Whether the call was sent with a long train. */
   isOfLong = false;
   /** Shared bytes that its worker may still read. */
   lease: BodyLease | undefined = undefined;
@@ -56,17 +56,17 @@ export class GroupCall {
    */
   answer(reply: Reply, code: number, runUs: number): void {
     if (!this.#claimAnswer()) return;
-    const { ending } = this.group;
-    this.reply = ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs));
-    this.group.noteAnswer(this);
+    const { ending } = this.train;
+    this.reply = ending.pass(this.call, reply, code, runUs, this.train.waitUs(runUs));
+    this.train.noteAnswer(this);
   }
 
   /** Answers with an outcome of the front end. The call has not run. */
   finish(outcome: Outcome): void {
     if (!this.#claimAnswer()) return;
-    const { ending } = this.group;
-    this.reply = ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan));
-    this.group.noteAnswer(this);
+    const { ending } = this.train;
+    this.reply = ending.finish(this.call, outcome, neverRan, this.train.waitUs(neverRan));
+    this.train.noteAnswer(this);
   }
 
   /** Frees the memory of the params. Only for a call that has started: it will not be sent again. */
@@ -77,9 +77,9 @@ export class GroupCall {
   /** Answers with a standard error. */
   refuse(refusal: Refusal, runUs: number): void {
     if (!this.#claimAnswer()) return;
-    const { ending } = this.group;
-    this.reply = ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs));
-    this.group.noteAnswer(this);
+    const { ending } = this.train;
+    this.reply = ending.refuse(this.call, refusal, runUs, this.train.waitUs(runUs));
+    this.train.noteAnswer(this);
   }
 
   #claimAnswer(): boolean {
@@ -90,58 +90,58 @@ export class GroupCall {
 }
 
 /**
- * `queued`: the group waits for a worker. `sent`: all its calls are at a worker. `held`: some calls are at no worker,
- * and have to wait until an earlier call of the group has ended.
+ * `queued`: the train waits for a worker. `sent`: all its calls are at a worker. `held`: some calls are at no worker,
+ * and have to wait until an earlier call of the train has ended.
  */
-export type GroupState = 'queued' | 'sent' | 'held';
+export type TrainState = 'queued' | 'sent' | 'held';
 
-/** Where a group waits for a worker. */
+/** Where a train waits for a worker. */
 export interface WaitingRoom {
-  /** Takes the group out: it is about to be answered, or it goes elsewhere. */
-  drop(group: CallGroup): void;
+  /** Takes the train out: it is about to be answered, or it goes elsewhere. */
+  drop(train: CallTrain): void;
 }
 
 /**
- * The portion that a group sends at a time, expected microseconds; at least one call. So a batch of many calls does not
+ * The portion that a train sends at a time, expected microseconds; at least one call. So a batch of many calls does not
  * hold a worker until all of them have run while other callers wait.
  */
 const portionUs = 8000;
 
 /** Whether a call is sent together with those before it, which are expected to take `sumUs`. */
-export function fitsBehind(item: GroupCall, sumUs: number): boolean {
+export function fitsBehind(item: QueuedCall, sumUs: number): boolean {
   return sumUs === 0 || sumUs + item.expectedUs <= portionUs;
 }
 
-/** Whom a group tells of what happens to it. */
-export interface GroupOwner {
+/** Whom a train tells of what happens to it. */
+export interface TrainOwner {
   /** Ends the calls. Its `maxReplyBytes` also bounds all replies of one request together. */
   readonly ending: CallEnding;
   /** Every call has an answer. */
-  onDone(group: CallGroup): void;
-  /** A held group may go on: every call before `next` has an answer. */
-  onResume(group: CallGroup): void;
+  onDone(train: CallTrain): void;
+  /** A held train may go on: every call before `next` has an answer. */
+  onResume(train: CallTrain): void;
   /**
-   * The replies of the group are together larger than one request may get: calls that have not started must not start.
+   * The replies of the train are together larger than one request may get: calls that have not started must not start.
    */
-  onTooLarge(group: CallGroup): void;
+  onTooLarge(train: CallTrain): void;
   /** The caller has gone. */
-  onCancelled(group: CallGroup): void;
+  onCancelled(train: CallTrain): void;
 }
 
 /**
- * Calls that run one after another on one worker: a single call, or neighbours of a batch. A group waits in the queue
+ * Calls that run one after another on one worker: a single call, or neighbours of a batch. A train waits in the queue
  * and travels in a frame. When its worker is lost, the calls that have not started go back to the queue.
  */
-export class CallGroup implements CancelListener {
-  readonly calls: readonly GroupCall[];
+export class CallTrain implements CancelListener {
+  readonly calls: readonly QueuedCall[];
   /** Since when it has waited for a worker, by `clockMs`. */
   waitingSince: number;
-  state: GroupState = 'queued';
-  /** Where the group waits; undefined: it does not wait. */
+  state: TrainState = 'queued';
+  /** Where the train waits; undefined: it does not wait. */
   queue: WaitingRoom | undefined;
-  /** Whether the group counts for its procedure's `maxConcurrency`. */
+  /** Whether the train counts for its procedure's `maxConcurrency`. */
   isInside = false;
-  /** Whether the group was expected to be short when it came to wait. */
+  /** Whether the train was expected to be short when it came to wait. */
   isShort = false;
   /** Index of the first call that is not with a worker. */
   next = 0;
@@ -149,25 +149,25 @@ export class CallGroup implements CancelListener {
   sentUntil = 0;
   /** By `clockMs`. */
   readonly arrivedAt: number;
-  readonly #owner: GroupOwner;
-  readonly #receiver: ReplySink | ((group: CallGroup) => void);
+  readonly #owner: TrainOwner;
+  readonly #receiver: ReplySink | ((train: CallTrain) => void);
   #answered = 0;
   #replyLength = 0;
 
   /**
    * @param arrivedAt by `clockMs`
-   * @param receiver gets the group once every call has an answer; a sink gets the reply of a group of one call
+   * @param receiver gets the train once every call has an answer; a sink gets the reply of a train of one call
    */
   constructor(
-    calls: readonly GroupCall[],
+    calls: readonly QueuedCall[],
     arrivedAt: number,
-    owner: GroupOwner,
-    receiver: ReplySink | ((group: CallGroup) => void),
+    owner: TrainOwner,
+    receiver: ReplySink | ((train: CallTrain) => void),
   ) {
     this.calls = calls;
     for (let index = 0; index < calls.length; index++) {
-      const item = calls[index] as GroupCall;
-      item.group = this;
+      const item = calls[index] as QueuedCall;
+      item.train = this;
       item.index = index;
     }
     this.waitingSince = arrivedAt;
@@ -184,12 +184,12 @@ export class CallGroup implements CancelListener {
 
   /** The request it belongs to: all its calls are of one. */
   get scope(): RequestScope {
-    return (this.calls[0] as GroupCall).call.scope;
+    return (this.calls[0] as QueuedCall).call.scope;
   }
 
-  /** The name and the bound of its procedure, where that has one. A call of such a procedure is a group by itself. */
+  /** The name and the bound of its procedure, where that has one. A call of such a procedure is a train by itself. */
   get limited(): { readonly name: string; readonly maxConcurrency: number } | undefined {
-    const { name, maxConcurrency } = (this.calls[0] as GroupCall).call.procedure;
+    const { name, maxConcurrency } = (this.calls[0] as QueuedCall).call.procedure;
     return maxConcurrency === undefined ? undefined : { name, maxConcurrency };
   }
 
@@ -211,12 +211,13 @@ export class CallGroup implements CancelListener {
   /** Microseconds that the calls which have still to be sent are expected to take at least. */
   get leastUs(): number {
     let sum = 0;
-    for (let i = this.next; i < this.calls.length; i++) sum += (this.calls[i] as GroupCall).leastUs;
+    for (let i = this.next; i < this.calls.length; i++)
+      sum += (this.calls[i] as QueuedCall).leastUs;
     return sum;
   }
 
   /** The call that is sent next; undefined: all were sent. */
-  get nextCall(): GroupCall | undefined {
+  get nextCall(): QueuedCall | undefined {
     for (let i = this.next; i < this.calls.length; i++) {
       if (this.calls[i]?.isAnswered === false) return this.calls[i];
     }
@@ -228,7 +229,7 @@ export class CallGroup implements CancelListener {
     return this.calls.length - this.next;
   }
 
-  /** Whether calls of the group were sent, and taken back from a worker that was lost or held up. */
+  /** Whether calls of the train were sent, and taken back from a worker that was lost or held up. */
   get isReturned(): boolean {
     return this.sentUntil > this.next;
   }
@@ -249,7 +250,7 @@ export class CallGroup implements CancelListener {
   }
 
   /**
-   * How long a call that ends now has waited: microseconds since the group's arrival, without `runUs`. 0 where nobody
+   * How long a call that ends now has waited: microseconds since the train's arrival, without `runUs`. 0 where nobody
    * asks.
    */
   waitUs(runUs: number): number {
@@ -267,7 +268,7 @@ export class CallGroup implements CancelListener {
     let sum = 0;
     let end = this.next;
     for (; end < this.calls.length; end++) {
-      const item = this.calls[end] as GroupCall;
+      const item = this.calls[end] as QueuedCall;
       if (!fitsBehind(item, sum)) break;
       sum += item.expectedUs;
     }
@@ -276,12 +277,12 @@ export class CallGroup implements CancelListener {
 
   #costUs(end: number): number {
     let sum = 0;
-    for (let i = this.next; i < end; i++) sum += (this.calls[i] as GroupCall).expectedUs;
+    for (let i = this.next; i < end; i++) sum += (this.calls[i] as QueuedCall).expectedUs;
     return sum;
   }
 
   /** One of its calls has got its answer. */
-  noteAnswer({ reply }: GroupCall): void {
+  noteAnswer({ reply }: QueuedCall): void {
     this.#answered++;
     this.#replyLength += reply?.length ?? 0;
     if (this.isDone) this.#owner.onDone(this);

@@ -5,8 +5,7 @@ import type { Deadline, DeadlineSweep } from './deadline.ts';
 import type { CancelListener, RequestScope } from './scope.ts';
 
 /**
- * Waits for the verdict on the caller of a request: until the request's deadline, until the caller leaves, or until the
- * service ends.
+ * Waits for the verdict on the caller of a request, as `refusalWithin` waits.
  *
  * @returns why nothing of the request runs; undefined: it may run, and its scope knows who calls. Synchronous where
  *   the verdict is there. Never rejects.
@@ -17,11 +16,29 @@ export function awaitVerdict(
   deadlines: DeadlineSweep,
 ): Outcome | undefined | Promise<Outcome | undefined> {
   if (!(verdict instanceof Promise)) return read(scope, verdict);
-  return new Promise((resolve) => {
-    const settle = (refusal: Outcome | undefined): void => {
+  const refusal = verdict.then((value) => read(scope, value));
+  return refusalWithin(scope, refusal, deadlines);
+}
+
+/**
+ * Waits for what must be known before a request may run: until the request's deadline, until the caller leaves, or until
+ * the service ends.
+ *
+ * @returns why nothing of the request runs; undefined: it may run. Rejects where `refusal` rejects first
+ */
+export function refusalWithin(
+  scope: RequestScope,
+  refusal: Promise<Outcome | undefined>,
+  deadlines: DeadlineSweep,
+): Promise<Outcome | undefined> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
       deadlines.delete(deadline);
       scope.removeListener(cancel);
-      resolve(refusal);
+    };
+    const settle = (found: Outcome | undefined): void => {
+      leave();
+      resolve(found);
     };
     const deadline: Deadline = {
       at: scope.expiresAt,
@@ -36,7 +53,10 @@ export function awaitVerdict(
     deadlines.add(deadline);
     scope.addListener(cancel);
     if (scope.cancelled) cancel.onCancelled();
-    void verdict.then((value) => settle(read(scope, value)));
+    refusal.then(settle, (error: unknown) => {
+      leave();
+      reject(error);
+    });
   });
 }
 

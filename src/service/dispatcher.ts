@@ -1,9 +1,8 @@
 import type { Config } from '../config/config.ts';
-import { awaitVerdict } from '../dispatch/await-verdict.ts';
+import { awaitVerdict, refusalWithin } from '../dispatch/await-verdict.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { createCallerScope } from '../dispatch/caller-facts.ts';
 import { Kernel } from '../dispatch/kernel.ts';
-import { keepBody } from '../dispatch/large-body.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { GoesToSink, ReplySink } from '../dispatch/reply-sink.ts';
@@ -16,7 +15,7 @@ import type {
   ServiceState,
 } from '../dispatch/service.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
-import { errorReply, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
+import { errorOutcome, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
 import type { Log } from '../observe/log.ts';
 import { versionOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
@@ -31,11 +30,14 @@ import { createFetch, type LocalFetch } from './local-fetch.ts';
 import { readStream } from './local-stream.ts';
 import type { Metrics } from './metrics.ts';
 import { createParts, type Parts } from './parts.ts';
-import { BodyRequest, PayloadRequest } from './request.ts';
+import { BodyRequest, PayloadRequest, type ServiceRequest } from './request.ts';
 import { runScope } from './run-scope.ts';
 import type { Serving } from './serving.ts';
 import { statsOf } from './stats.ts';
 import type { Tracing } from './tracing.ts';
+
+/** Of a service that ends, or could not start: nothing of the request has run. */
+const cancelled = errorOutcome(ErrorCode.Cancelled);
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -112,10 +114,11 @@ export class Dispatcher implements Service {
    * @returns the response object, or an array of them; undefined where there is nothing to answer
    * @throws TypeError (rejects) for options that can't be, such as an `auth` that is no JSON value; nothing has run
    *   then
+   * @throws StartupError (rejects) where the call had the service start, and it could not
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
     const reply = await this.#withScope(options, (scope) =>
-      this.#admission.enter(new PayloadRequest(this.#kernel, this.config, payload, scope)),
+      this.#enter(new PayloadRequest(this.#kernel, this.config, payload, scope)),
     );
     const text = textOfReply(reply);
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
@@ -125,14 +128,14 @@ export class Dispatcher implements Service {
    * Handles JSON text, or its UTF-8 bytes.
    *
    * @returns the reply's text; undefined where there is nothing to answer
-   * @throws TypeError as `dispatch` does
+   * @throws TypeError, StartupError as `dispatch` does
    */
   async dispatchText(
     body: string | Uint8Array,
     options: DispatchOptions = {},
   ): Promise<string | undefined> {
     const reply = await this.#withScope(options, (scope) =>
-      this.#admission.enter(new BodyRequest(this.#kernel, this.config, body, scope)),
+      this.#enter(new BodyRequest(this.#kernel, this.config, body, scope)),
     );
     return textOfReply(reply);
   }
@@ -143,6 +146,7 @@ export class Dispatcher implements Service {
    *
    * @param payload a request with an id; values of a notification would have no reader
    * @throws RpcError (rejects) where the call fails or the stream ends with an error
+   * @throws TypeError, StartupError as `dispatch` does
    */
   stream(
     payload: unknown,
@@ -152,9 +156,7 @@ export class Dispatcher implements Service {
       (reader) =>
         this.#withScope(options, (scope) => {
           scope.streams = reader;
-          return this.#admission.enter(
-            new PayloadRequest(this.#kernel, this.config, payload, scope),
-          );
+          return this.#enter(new PayloadRequest(this.#kernel, this.config, payload, scope));
         }),
       options.signal,
     );
@@ -172,16 +174,10 @@ export class Dispatcher implements Service {
     scope: RequestScope,
     sink?: ReplySink,
   ): Reply | Promise<Reply> | GoesToSink {
-    if (this.#lifecycle.isBeforeStart) {
-      const kept = keepBody(body);
-      return this.ready().then(
-        () => this.handle(kept, scope),
-        () => errorReply('null', ErrorCode.Cancelled),
-      );
-    }
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
     const request = new BodyRequest(this.#kernel, this.config, body, scope);
+    if (!this.#lifecycle.isReady) return this.#enterEarly(request, () => cancelled);
     return sink === undefined
       ? this.#admission.enter(request)
       : this.#admission.enterInto(request, sink);
@@ -264,8 +260,11 @@ export class Dispatcher implements Service {
   /**
    * Ends the streams, for whoever closes its transports before the dispatcher: each ends at its next yield, and those that
    * may finish have `graceMs`. No stream opens from here on.
+   *
+   * @throws TypeError for a grace that is no number
    */
   endStreams(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
+    assertGrace('endStreams', graceMs);
     return this.#serving.endStreams(graceMs);
   }
 
@@ -273,8 +272,11 @@ export class Dispatcher implements Service {
    * Finishes the requests in flight, for `graceMs` at most (default: the option `shutdownGraceMs`), and ends the
    * workers. After the grace, a call that never started is answered -32003, and a call that still runs -32002. Later
    * calls of `close` return the first one's promise.
+   *
+   * @throws TypeError for a grace that is no number
    */
   close(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
+    assertGrace('close', graceMs);
     return this.#lifecycle.close(graceMs);
   }
 
@@ -291,8 +293,39 @@ export class Dispatcher implements Service {
   ): Promise<Reply> {
     const scope = createCallerScope(facts);
     scope.limitTo(this.config.maxRequestMs);
-    if (this.#lifecycle.isBeforeStart) await this.ready();
     this.tracing?.join(scope);
     return runScope(scope, signal, run);
   }
+
+  /** A request of a program, which hears why the service could not start. */
+  #enter(request: ServiceRequest): Reply | Promise<Reply> {
+    if (this.#lifecycle.isReady) return this.#admission.enter(request);
+    return this.#enterEarly(request, (error) => {
+      if (this.#lifecycle.isBeforeStart) throw error;
+      return cancelled;
+    });
+  }
+
+  /**
+   * A request that comes before the start has ended waits for that. Where the service is closed first, the request is
+   * refused as a whole: nobody knows which procedures there would have been.
+   *
+   * @param onFailure says what becomes of the request where the start fails
+   */
+  #enterEarly(
+    request: ServiceRequest,
+    onFailure: (error: unknown) => Outcome,
+  ): Reply | Promise<Reply> {
+    if (!this.#lifecycle.isBeforeStart) return request.refuse(cancelled);
+    request.keep();
+    const started = this.ready().then(() => undefined, onFailure);
+    return refusalWithin(request.scope, started, this.#parts.deadlines).then((refusal) =>
+      refusal === undefined ? this.#admission.enter(request) : request.refuse(refusal),
+    );
+  }
+}
+
+function assertGrace(where: string, graceMs: unknown): void {
+  if (typeof graceMs === 'number' && !Number.isNaN(graceMs)) return;
+  throw new TypeError(`${where}: the grace must be milliseconds, not ${String(graceMs)}`);
 }

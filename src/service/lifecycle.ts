@@ -30,17 +30,28 @@ export class Lifecycle {
     return this.#parts.cluster?.state ?? 'ready';
   }
 
+  /** Whether the start has ended well, once: calls have a routing from then on, after the end too. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
   /** Whether a request has to wait for the start. */
   get isBeforeStart(): boolean {
     return !this.#isReady && this.#closing === undefined;
   }
 
-  /** Who runs the calls now. */
+  /**
+   * Who runs the calls now.
+   *
+   * @throws Error before `isReady`
+   */
   routing(): Routing {
-    return this.#parts.serving.current ?? this.#ended ?? this.#closedRouting(new Map());
+    const routing = this.#parts.serving.current ?? this.#ended;
+    if (routing === undefined) throw new Error('a call came before the start');
+    return routing;
   }
 
-  #closedRouting(table: LoadedService['table']): Routing {
+  #endedRouting(table: LoadedService['table']): Routing {
     const { config, deadlines, observation } = this.#parts;
     const streams = new OpenStreams(config, deadlines, { open: 0 }, observation);
     return closedRouting(table, streams, observation);
@@ -89,7 +100,7 @@ export class Lifecycle {
     this.#isDraining = true;
     if (loaded !== undefined) {
       await Promise.all([serving.idle(graceMs), serving.endStreams(graceMs)]);
-      this.#ended = this.#closedRouting(loaded.table);
+      this.#ended = this.#endedRouting(loaded.table);
     }
     const ended = serving.close(Math.max(0, until - clockMs()));
     const { deadlines, observation, bodies, watch, blockers, metrics } = this.#parts;

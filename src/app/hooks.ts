@@ -41,7 +41,10 @@ export async function hooksOf({
  * @throws StartupError where the module can't be loaded, exports no hook, or exports a hook that is no function
  */
 export async function loadHooks(path: string): Promise<Hooks> {
-  const exported = await loadExports(path);
+  const exported = await loadExports(path).catch((error: unknown) => {
+    if (!(error instanceof StartupError)) throw error;
+    throw new StartupError(`hooks: ${error.message}`, { cause: error });
+  });
   const found = names.filter((name) => Object.hasOwn(exported, name));
   for (const name of found) {
     const where = `hooks ${path}: ${name}`;

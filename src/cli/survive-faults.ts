@@ -19,11 +19,11 @@ export function surviveFaults(log: Log, tell: (line: string) => Promise<void>): 
   });
   process.on('uncaughtException', (error: unknown) => {
     const detail = describe(error);
-    const line = `outside of any call ${summaryWithPlace(error)}`;
+    const summary = summaryWithPlace(error);
     if (threwInModules(error)) {
       log.error(
         { event: 'uncaught-exception', detail },
-        `a procedure module failed ${line}: the process goes on`,
+        `a procedure module failed outside of any call: ${summary}; the process goes on`,
       );
       return;
     }
@@ -32,7 +32,7 @@ export function surviveFaults(log: Log, tell: (line: string) => Promise<void>): 
       'uncaught exception outside of a call: exiting',
     );
     setTimeout(() => process.exit(1), tellMs);
-    void tell(`it ended: ${line}`).finally(() => process.exit(1));
+    void tell(`it ended: outside of any call ${summary}`).finally(() => process.exit(1));
   });
 }
 

@@ -33,10 +33,11 @@ export function createReadable(open: Open, wait: Wait = pause): Readable {
     let isSent: boolean | undefined;
     const pending = start.then((call) => {
       isSent ??= true;
-      return isSent ? send(call) : call;
+      if (isSent) return send(call);
+      throw new TypeError('the call was sent already');
     });
     async function* read(): AsyncGenerator<unknown, unknown, undefined> {
-      let call = (await pending) as Call;
+      let call = await start;
       const stop = new AbortController();
       const abort = (): void => stop.abort(signal?.reason);
       if (signal?.aborted) abort();
@@ -76,6 +77,8 @@ export function createReadable(open: Open, wait: Wait = pause): Readable {
       [Symbol.asyncIterator]() {
         if (isSent) throw new TypeError('the call was sent already');
         isSent = false;
+        // Mostly nobody awaits what is iterated.
+        pending.catch(() => {});
         return read();
       },
     });

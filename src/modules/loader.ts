@@ -168,6 +168,9 @@ class Merged {
     if (table.size === 0) this.#empty.push(file.given);
     for (const [name, procedure] of table) {
       const other = this.#sources.get(name);
+      if (other?.url === file.url) {
+        throw new StartupError(`module ${file.given} is named twice: leave one of the two out`);
+      }
       if (other !== undefined) {
         throw new StartupError(
           `cannot load ${file.given}: its procedure ${JSON.stringify(name)} is in ${fileURLToPath(other.url)} too; rename one, or merge them with a prefix`,

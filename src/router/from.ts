@@ -76,6 +76,7 @@ export function leavesOf<R>(
   const leaves: (readonly [string, Procedure | R])[] = [];
   const visit = (node: unknown, path: string): void => {
     if (isRouter(node) || isProcedure(node)) {
+      if (path === '') throw new RegistrationError(`Router.from: ${faultOf(node, path)}`);
       leaves.push([path, node]);
       return;
     }
@@ -99,7 +100,8 @@ function isPlainObject(value: unknown): value is object {
 }
 
 function faultOf(value: unknown, path: string): string {
-  const place = path === '' ? 'the argument' : JSON.stringify(path);
+  if (path === '')
+    return 'the argument must be an object of procedures and routers, such as { math: router }';
   const hint = typeof value === 'function' ? '; make it one: procedure({ ... }, handler)' : '';
-  return `${place} must be a procedure, a Router or an object of them${hint}`;
+  return `${JSON.stringify(path)} must be a procedure, a Router or an object of them${hint}`;
 }

@@ -32,7 +32,10 @@ export function jsonText(value: unknown, what: string): string {
     throw new TypeError(`${what} is ${value}, which JSON cannot hold`);
   }
   const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined)
-    throw new TypeError(`${what} is a ${typeof value}, which JSON cannot hold`);
+  if (text === undefined) {
+    const kind =
+      typeof value === 'object' ? 'an object whose toJSON gives nothing' : `a ${typeof value}`;
+    throw new TypeError(`${what} is ${kind}, which JSON cannot hold`);
+  }
   return text;
 }

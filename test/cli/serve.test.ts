@@ -207,7 +207,7 @@ describe('what a procedure leaves behind', () => {
     assert.deepEqual(reply, { jsonrpc: '2.0', id: 1, result: null });
     await server.seen(
       'stderr',
-      /a procedure module failed .*nobody catches this \(.*lifecycle\.[jt]s:\d+\): the process goes on/,
+      /a procedure module failed outside of any call: it threw Error: .*nobody catches this \(.*lifecycle\.[jt]s:\d+\); the process goes on/,
     );
     assert.deepEqual(await post(url, { id: 2, method: 'leaveException' }), { ...reply, id: 2 });
     server.child.kill('SIGTERM');

@@ -143,6 +143,9 @@ function checks(open: () => ReturnType<typeof createCaller<typeof router>>): voi
     const call = (client as never as ReturnType<typeof createClient>).call('plain', { n: 1 });
     assert.equal(await call, 2);
     assert.throws(() => call[Symbol.asyncIterator](), /^TypeError: the call was sent already$/);
+    const iterated = (client as never as ReturnType<typeof createClient>).call('plain', { n: 1 });
+    for await (const value of iterated) assert.fail(String(value));
+    await assert.rejects(iterated, /^TypeError: the call was sent already$/);
     const outcomes = await client.batch([
       ['plain', { n: 1 }],
       ['plain', { n: 2 }],

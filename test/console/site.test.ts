@@ -66,6 +66,10 @@ for (const transport of ['uws', 'node'] as const) {
       assert.equal(consoleUrl, at('/console/'));
       const root = await get(at('/'));
       assert.deepEqual([root.status, root.headers.location], [307, 'console/']);
+      // A client whose URL lacks the path.
+      const call = await fetch(at('/'), { method: 'POST', body: '{}' });
+      assert.equal(call.status, 405);
+      assert.match(await call.text(), /"only pages are here, call \/rpc"/);
       const bare = await get(at('/console'));
       assert.deepEqual([bare.status, bare.headers.location], [308, 'console/']);
     });

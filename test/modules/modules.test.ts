@@ -106,6 +106,15 @@ test('a name in two modules is refused, and both are named', async (t) => {
   assert.ok(message.includes(a) && message.includes(b), message);
 });
 
+test('a module that is named twice is refused', async (t) => {
+  const folder = new ModuleFolder(t);
+  const path = folder.write('a.mjs', routerModule('same', '1'));
+  assert.equal(
+    await refusal([path, path]),
+    `module ${path} is named twice: leave one of the two out`,
+  );
+});
+
 test('generation 0 is the instance of a plain import, another one is a new copy', async (t) => {
   const folder = new ModuleFolder(t);
   const path = folder.write(

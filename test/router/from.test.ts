@@ -67,6 +67,8 @@ describe('Router.from', () => {
     'a class instance': [{ a: new Map([['b', add]]) }, /"a" must be a procedure/],
     'an array': [{ a: [add] }, /"a" must be a procedure/],
     null: [null, /the argument must be/],
+    'a router by itself': [Router.from({ add }), /must be an object of procedures and routers/],
+    'a procedure by itself': [add, /must be an object of procedures and routers/],
     'a value': [{ a: 1 }, /"a" must be a procedure, a Router or an object of them/],
     'undefined, an import that failed': [{ a: undefined }, /"a" must be a procedure/],
     'a name that is none': [{ 'a b': add }, /the name "a b" holds " "/],

@@ -291,7 +291,7 @@ describe('what a procedure returns', () => {
       [Symbol('s'), /the result is a symbol/],
       [Number.NaN, /the result is NaN/],
       [Number.NEGATIVE_INFINITY, /the result is -Infinity/],
-      [{ toJSON: () => undefined }, /the result is a object/],
+      [{ toJSON: () => undefined }, /the result is an object whose toJSON gives nothing/],
       [{ toJSON: throwing }, /trap/],
       [
         {

@@ -74,6 +74,10 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
   const allow = introspection ? 'POST, GET, HEAD, OPTIONS' : 'POST, OPTIONS';
   const notAllowed = rejection(405, `use POST on ${path}`, { headers: ['allow', allow] });
   const getOnly = rejection(405, 'use GET', { headers: ['allow', 'GET, HEAD'] });
+  // A client whose URL lacks the path comes here, where the root leads to the console.
+  const onlyPages = rejection(405, `only pages are here, ${instead}`, {
+    headers: ['allow', 'GET, HEAD'],
+  });
   const notReady = rejection(503, 'the service is starting or stopping, try again');
   const unknownFormat = rejection(
     400,
@@ -149,7 +153,7 @@ export function createRoutes(service: Service, options: HttpOptions): Routes {
         if (method === 'OPTIONS') return preflight;
         return reads && introspection ? introspect(query, ifNoneMatch) : notAllowed;
       }
-      if (!reads) return getOnly;
+      if (!reads) return target === 'root' ? onlyPages : getOnly;
       if (target === 'healthz' || target === 'readyz') return status(target);
       if (target === 'metrics') return metrics();
       if (target === 'figures') return site?.figures?.() ?? notFound;

@@ -61,7 +61,7 @@ describe('a hooks module', () => {
     ['no-function.mjs', /^hooks .*: authenticate: expected a function, got object$/],
     ['undefined.mjs', /^hooks .*: authenticate: it is undefined$/],
     ['throws.mjs', /no key to check tokens with/],
-    ['missing.mjs', /missing\.mjs not found/],
+    ['missing.mjs', /^hooks: module .*missing\.mjs not found/],
   ] as const) {
     test(`that can not be one is a start-up error of one line: ${name}`, async () => {
       await assert.rejects(loadHooks(fixture(`app/hooks/${name}`)), (error: Error) => {

@@ -1,3 +1,4 @@
+import { StartupError } from '../base/startup-error.ts';
 import type { Config } from '../config/config.ts';
 import type { Service } from '../dispatch/service.ts';
 import type { HttpOptions } from '../http/edge/http-options.ts';
@@ -46,6 +47,11 @@ export async function listenForAll(
     if (!http) return new Servers(nowhere, nowhere);
     const server = await listen(service, { ...options, serves: 'all' }, transport);
     return new Servers(server, server);
+  }
+  if (http && options.socket === '' && metricsPort === options.port && metricsPort !== 0) {
+    throw new StartupError(
+      `option metricsPort: ${metricsPort} is the port of the calls; choose another one, or leave it out to have both on one port`,
+    );
   }
   const calls = http ? await listen(service, { ...options, serves: 'calls' }, transport) : nowhere;
   try {

@@ -20,6 +20,15 @@ test('what listen does not know is one line, and nobody listens elsewhere', asyn
   assert.ok(port > 0);
 });
 
+test('one port for the calls and for the metrics by their own option is one line', async (t) => {
+  // Nothing listens there: the refusal comes before.
+  const app = new RpcApp({ router: new Router(), metricsPort: 1, logLevel: 'silent' });
+  t.after(() => app.close());
+  const message =
+    'option metricsPort: 1 is the port of the calls; choose another one, or leave it out to have both on one port';
+  await assert.rejects(app.listen({ port: 1 }), new StartupError(message));
+});
+
 test('a log that can not be written to is one line', () => {
   const message =
     'option log: expected an object with the functions debug, info, warn and error, such as pino()';

@@ -1,6 +1,7 @@
 import type { Authorize } from '../authorize.ts';
 import type { CallContext } from '../context.ts';
 import type { BaseContext, Env } from '../env.ts';
+import { isThenable } from '../thenable.ts';
 import { Passed } from './passed.ts';
 
 /**
@@ -48,10 +49,10 @@ export type Link =
 
 /**
  * Answers a call from a middleware: `return reply(value)`. The value is checked against `returns` like that of a
- * handler. A promise is waited for.
+ * handler. A promise is waited for, and so is anything else that has `then`, such as a query of knex.
  */
 export function reply(value: unknown): Passed<never> | Promise<Passed<never>> {
-  return value instanceof Promise
-    ? value.then((settled: unknown) => new Passed<never>(settled))
+  return isThenable(value)
+    ? Promise.resolve(value).then((settled) => new Passed<never>(settled))
     : new Passed<never>(value);
 }

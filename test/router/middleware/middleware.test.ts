@@ -199,6 +199,21 @@ describe('a middleware', () => {
     assert.equal((await behind(() => reply(undefined), handler).outcome).text, 'null');
     assert.equal((await behind(() => reply(Promise.resolve(1)), handler).outcome).text, '1');
     assert.equal((await behind(async () => reply(2), handler).outcome).text, '2');
+    // A promise by its behaviour alone: a query of knex, a promise of another realm.
+    for (const settle of ['resolve', 'reject'] as const) {
+      const query = {
+        secret: 'of the connection',
+        // biome-ignore lint/suspicious/noThenProperty: what has a `then` is what is tested
+        // oxlint-disable-next-line unicorn/no-thenable -- the same
+        then: (resolve: (value: unknown) => void, reject: (error: unknown) => void) =>
+          settle === 'resolve' ? resolve({ b: 3 }) : reject(new RpcError(4090, 'Taken')),
+      };
+      const { outcome } = behind(() => reply(query), handler);
+      assert.ok(outcome instanceof Promise);
+      const { code, text } = await outcome;
+      if (settle === 'resolve') assert.equal(text, '{"b":3}');
+      else assert.equal(code, 4090);
+    }
     const router = new Router().use(() => reply('x'));
     router.rpc({ name: 'p', returns: Type.Number() }, handler as () => never);
     await assertFault(run(router.get('p')), /does not match returns/);

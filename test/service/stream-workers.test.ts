@@ -122,6 +122,10 @@ describe('streams from a worker', () => {
     }
   });
 
+  test('end where done is truthy, as for any loop', async () => {
+    assert.deepEqual(await read(open('loose')), { values: [1, 2], returned: 'all' });
+  });
+
   test('end when the loop is left: the generator runs its finally block', async () => {
     const ended = await countEnds();
     for (const method of ['count', 'ticks'] as const) {

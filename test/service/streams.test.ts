@@ -32,6 +32,17 @@ function createService(options: object = {}) {
     yield 1;
     yield JSON.parse('"two"');
   });
+  const loose = [{ value: 1 }, { done: 0, value: 2 }, { done: 1, value: 'all' }];
+  for (const isLater of [false, true]) {
+    const name = isLater ? 'looseLater' : 'loose';
+    router.rpc({ name, stream: { collect: true } }, (() => {
+      const left = [...loose];
+      const next = () => left.shift() ?? assert.fail('next() came after the end');
+      return isLater
+        ? { [Symbol.asyncIterator]: () => ({ next: async () => next() }) }
+        : { [Symbol.iterator]: () => ({ next }) };
+    }) as never);
+  }
   router.rpc({ name: 'none', stream: true }, (() => 7) as never);
   router.rpc({ name: 'plain' }, () => 7);
   const { log } = recorder();
@@ -59,6 +70,18 @@ describe('streams of the same process', () => {
     );
     assert.equal(returned, 'all');
     assert.deepEqual(ended, ['count']);
+    await service.close();
+  });
+
+  test('end where done is truthy, as for any loop', async () => {
+    const { service } = createService();
+    for (const name of ['loose', 'looseLater']) {
+      const read = await drained(service.stream(call(name)));
+      assert.deepEqual(read, { values: [1, 2], returned: 'all' });
+      // Collected: nobody reads the values one by one.
+      const reply = (await service.dispatch(call(name))) as { result: unknown };
+      assert.deepEqual(reply.result, [1, 2]);
+    }
     await service.close();
   });
 

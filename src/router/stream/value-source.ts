@@ -66,7 +66,8 @@ export class ValueSource {
       throw new TypeError('next() of the iterator of a stream gave no object');
     }
     const { done, value } = result as { readonly done?: unknown; readonly value?: unknown };
-    return done === true ? this.#rules.toEnd(value) : this.#rules.toStep(value);
+    // Any truthy `done` is the end, as for a loop of JavaScript.
+    return done ? this.#rules.toEnd(value) : this.#rules.toStep(value);
   }
 }
 

@@ -1,3 +1,5 @@
+import { startTimer } from './timer.ts';
+
 /** Lets others wait until something is empty. */
 export class Vacancy {
   readonly #waiting = new Set<() => void>();
@@ -7,7 +9,7 @@ export class Vacancy {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Resolves at the next `tell`, or after `ms`. */
+  /** Resolves at the next `tell`, or after `ms`; Infinity: at the `tell` alone. */
   within(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -15,7 +17,7 @@ export class Vacancy {
         this.#waiting.delete(wake);
         resolve();
       };
-      const timer = setTimeout(wake, ms);
+      const timer = startTimer(ms, wake);
       this.#waiting.add(wake);
     });
   }

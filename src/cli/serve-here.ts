@@ -3,6 +3,7 @@ import { hooksOf } from '../app/hooks.ts';
 import { openFilesAdvice } from '../app/open-files.ts';
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { startTimer } from '../base/timer.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../observe/log.ts';
 import { banner } from './banner.ts';
@@ -48,7 +49,7 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
  */
 function failAfter(limitMs: number): NodeJS.Timeout {
   const why = `not ready after ${limitMs} ms: look for a module that waits at its top level, or raise startTimeoutMs`;
-  return setTimeout(() => fail(new StartupError(why)), limitMs);
+  return startTimer(limitMs, () => fail(new StartupError(why)));
 }
 
 async function reload(app: RpcApp, log: Log): Promise<void> {

@@ -1,4 +1,5 @@
 import { clockMs } from '../base/clock.ts';
+import { longestDelayMs } from '../base/timer.ts';
 
 /** Something that must end by a certain time. */
 export interface Deadline {
@@ -12,9 +13,6 @@ export interface Deadline {
 
 /** Shortest delay of the timer, so that many short deadlines share one wake-up. */
 const granularityMs = 5;
-
-/** The longest delay that setTimeout takes. */
-export const longestDelayMs = 2 ** 31 - 1;
 
 /**
  * One timer for all deadlines: a timer per call costs 0.55 us, an entry in a Set a tenth of that. The timer is set

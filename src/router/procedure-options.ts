@@ -1,4 +1,5 @@
 import { suggest } from '../base/suggest.ts';
+import { longestDelayMs } from '../base/timer.ts';
 import { groupNameAllowed, isGroupName } from '../base/worker-group.ts';
 import { shown } from './callable.ts';
 import { assertUseList } from './middleware/link.ts';
@@ -15,7 +16,6 @@ interface Rule {
   readonly expected: string;
 }
 
-const longestTimerMs = 2 ** 31 - 1;
 /** Types of arktype are functions. */
 const isSchema = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || isStandard(value);
@@ -57,8 +57,8 @@ const rules: Readonly<Record<OptionName, Rule>> = {
   },
   use: { valid: Array.isArray, expected: 'a list of middleware functions' },
   timeoutMs: {
-    valid: (value) => isCount(value) && Number(value) <= longestTimerMs,
-    expected: `a whole number of milliseconds, 1 to ${longestTimerMs}`,
+    valid: (value) => isCount(value) && Number(value) <= longestDelayMs,
+    expected: `a whole number of milliseconds, 1 to ${longestDelayMs}`,
   },
   maxConcurrency: { valid: isCount, expected: 'a whole number of calls, 1 or more' },
   yields: {

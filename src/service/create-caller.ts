@@ -1,4 +1,5 @@
 import { assertOptionNames } from '../base/option-names.ts';
+import { longestDelayMs } from '../base/timer.ts';
 import {
   type Client,
   RpcError as ClientError,
@@ -10,7 +11,6 @@ import {
 import { createReadable, type Open } from '../client/stream.ts';
 import { resolveConfig } from '../config/config.ts';
 import { type CallerFacts, createCallerScope } from '../dispatch/caller-facts.ts';
-import { longestDelayMs } from '../dispatch/deadline.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { textOfReply } from '../jsonrpc/reply.ts';
 import { hintsOf } from '../router/document/hints.ts';

@@ -1,3 +1,4 @@
+import { startTimer } from '../base/timer.ts';
 import type { LoadedModules } from '../modules/modules.ts';
 
 /**
@@ -12,11 +13,11 @@ export async function teardownWithin(
 ): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {
-    timer = setTimeout(() => {
+    timer = startTimer(limitMs, () => {
       const named = modules.modules.filter(({ teardown }) => teardown !== undefined);
       const paths = named.map(({ given }) => given).join(', ');
       resolve(`teardown() of ${paths} had not ended after ${limitMs} ms: it is left behind`);
-    }, limitMs);
+    });
   });
   const torn = modules.teardown();
   torn.catch(() => {}); // the teardown may fail after the limit, when nobody listens

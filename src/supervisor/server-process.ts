@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { startTimer } from '../base/timer.ts';
 import type { MetricsSnapshot } from '../observe/snapshot.ts';
 import { mallocSettings } from './malloc-settings.ts';
 import type {
@@ -209,9 +210,9 @@ export class ServerProcess {
 
   #killAfter(limitMs: number, failure: StartFailure | undefined): void {
     clearTimeout(this.#limit);
-    this.#limit = setTimeout(() => {
+    this.#limit = startTimer(limitMs, () => {
       this.#failure ??= failure;
       this.kill();
-    }, limitMs);
+    });
   }
 }

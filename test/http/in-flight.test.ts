@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InFlight } from '../../src/http/edge/in-flight.ts';
+import { shortTimersHaveFired } from '../short-timers.ts';
 import { turns } from './harness.ts';
 
 test('a request that comes in the turn of the last reply is waited for, too', async () => {
@@ -21,6 +22,18 @@ test('a request that comes in the turn of the last reply is waited for, too', as
 
 test('nothing in flight: a drain ends at once', async () => {
   await new InFlight().drain(300_000);
+});
+
+test('a grace longer than a timer can be, or without an end, is no grace of 1 ms', async () => {
+  for (const graceMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
+    const inFlight = new InFlight();
+    inFlight.enter();
+    const drained = inFlight.drain(graceMs).then(() => 'drained');
+    await shortTimersHaveFired();
+    assert.equal(await Promise.race([drained, turns().then(() => 'waits')]), 'waits');
+    inFlight.leave();
+    await drained;
+  }
 });
 
 test('the grace ends a drain', async (t) => {

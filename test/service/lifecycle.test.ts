@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Dispatcher, Router, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
 import { patience } from '../patience.ts';
+import { shortTimersHaveFired } from '../short-timers.ts';
 import { cancelled, fixture, isSettled, lost, ok, Running, recorder, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
@@ -110,6 +111,22 @@ describe('close', () => {
     await closing;
     assert.equal(dispatcher.state, 'closed');
   });
+
+  for (const graceMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
+    test(`a grace of ${graceMs} ms lets calls take as long as they take`, async (t) => {
+      const running = Running.make(t);
+      const { dispatcher } = running;
+      await dispatcher.ready();
+      const holding = running.call('hold', 'h');
+      await running.begunOn('h');
+      const closing = dispatcher.close(graceMs);
+      await shortTimersHaveFired();
+      assert.equal(await isSettled(closing), false);
+      running.release();
+      assert.equal(await holding, ok('h', 'h'));
+      await closing;
+    });
+  }
 
   test('after the grace: what runs is lost, what waits is cancelled', async (t) => {
     const running = Running.make(t);

@@ -319,6 +319,18 @@ describe('the end of a service with streams in workers', () => {
     assert.equal((await finished).returned, 'finished');
   });
 
+  for (const graceMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
+    test(`a grace of ${graceMs} ms lets them take as long as they take`, async (t) => {
+      const { service, open } = await start(t);
+      const finishing = open('finishing', 20);
+      await finishing.next();
+      const finished = read(finishing);
+      await service.endStreams(graceMs);
+      assert.equal((await finished).returned, 'finished');
+      await service.close(graceMs);
+    });
+  }
+
   test('without a grace they are cut', async (t) => {
     const { service, open } = await start(t);
     const deaf = open('deaf');

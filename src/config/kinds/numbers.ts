@@ -1,3 +1,4 @@
+import { longestDelayMs } from '../../base/timer.ts';
 import type { Kind } from './kind.ts';
 
 export interface Range {
@@ -48,11 +49,8 @@ export function portOr<const Word extends string>(word: Word): Kind<number | Wor
   };
 }
 
-/** The longest delay of a timer: with a longer one, setTimeout fires at once. */
-const maxTimerMs = 2 ** 31 - 1;
-
 /** Milliseconds. Text may have a unit: 500ms, 30s, 5m. */
-export function duration(min: number, { orZero = false, max = maxTimerMs } = {}): Kind<number> {
+export function duration(min: number, { orZero = false, max = longestDelayMs } = {}): Kind<number> {
   const range = { min, max, orZero };
   return {
     placeholder: 'ms',

@@ -1,3 +1,5 @@
+import { startTimer } from '../../base/timer.ts';
+
 /** Requests whose handler was entered and whose reply is not written yet. A drain waits for them. */
 export class InFlight {
   #count = 0;
@@ -22,10 +24,10 @@ export class InFlight {
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     let graceOver = false;
-    const timer = setTimeout(() => {
+    const timer = startTimer(graceMs, () => {
       graceOver = true;
       this.#wake?.();
-    }, graceMs);
+    });
     do {
       if (this.#count > 0) {
         await new Promise<void>((resolve) => {

@@ -1,3 +1,5 @@
+import { longestDelayMs } from '../../base/timer.ts';
+
 /** Limits of the HTTP edge that are no options, each with its reason. */
 
 /**
@@ -42,7 +44,7 @@ export const discardFactor = 8;
  * of that the time that the bytes take at 64 KiB/s. By default, 25 MiB get 410 s.
  */
 export function writeDeadlineMs(bytes: number, writeTimeoutMs: number): number {
-  return writeTimeoutMs + (bytes / (64 * 1024)) * 1000;
+  return Math.min(writeTimeoutMs + (bytes / (64 * 1024)) * 1000, longestDelayMs);
 }
 
 /** How long a body may take to arrive, by the length that its head announces: computed as for the reply. */

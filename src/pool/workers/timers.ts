@@ -1,3 +1,5 @@
+import { startTimer } from '../../base/timer.ts';
+
 /**
  * Timers that can be cleared together. They keep the process alive unless told otherwise, since there may be no thread
  * that does.
@@ -6,10 +8,10 @@ export class Timers {
   readonly #timers = new Set<NodeJS.Timeout>();
 
   set(delayMs: number, run: () => void): NodeJS.Timeout {
-    const timer = setTimeout(() => {
+    const timer = startTimer(delayMs, () => {
       this.#timers.delete(timer);
       run();
-    }, delayMs);
+    });
     this.#timers.add(timer);
     return timer;
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { longestDelayMs } from '../../../src/base/timer.ts';
 import { BodyDeadlines } from '../../../src/http/edge/body-deadlines.ts';
 import { bodyDeadlineMs } from '../../../src/http/edge/limits.ts';
 
@@ -41,5 +42,9 @@ describe('the deadlines of bodies', () => {
     assert.equal(bodyDeadlineMs(0, 10_000), 10_000);
     assert.equal(bodyDeadlineMs(64 * 1024, 10_000), 11_000);
     assert.equal(bodyDeadlineMs(10 * 1024 ** 2, 10_000), 170_000);
+  });
+
+  test('are never longer than a timer can be, which would fire at once', () => {
+    assert.equal(bodyDeadlineMs(10 * 1024 ** 2, longestDelayMs), longestDelayMs);
   });
 });

@@ -54,6 +54,9 @@ export class RpcApp {
   /** Asks the operator's hook who calls over NATS; undefined: there is no hook. */
   readonly #natsAuth: Authenticator<NatsFacts> | undefined;
   #membership: Membership | undefined;
+  /** How far `listen()` has come. It is new again where no server could listen at the address. */
+  #stage: 'new' | 'listening' | 'failed' = 'new';
+  /** The servers, from the moment that they are asked for: `close()` waits for them, and closes them. */
   #listening: Promise<Listening> | undefined;
   #transport: 'uws' | 'node' | undefined;
   #closing: Promise<void> | undefined;
@@ -123,15 +126,19 @@ export class RpcApp {
   }
 
   /**
-   * Listens at once, and resolves when the workers are ready too. Until then /readyz answers 503 and calls wait.
+   * Listens at once, and resolves when the workers are ready too. Until then /readyz answers 503 and calls wait. Where
+   * the address is taken, another one may be tried with the same app.
    *
    * @throws StartupError, or the operating system's error (EADDRINUSE and others) with one line
    */
   async listen(at: ListenOptions = {}): Promise<Address> {
     assertMainSide('listen');
     assertListenOptions(at);
-    if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
-    if (this.#listening !== undefined) throw new StartupError('this app listens already');
+    this.#assertOpen();
+    if (this.#stage === 'failed') {
+      throw new StartupError('this app could not start: make a new one');
+    }
+    if (this.#stage === 'listening') throw new StartupError('this app listens already');
     const { host, port, socket, sharedPort } = this.#options;
     const { dispatcher } = this;
     const { config, metrics } = dispatcher;
@@ -148,10 +155,7 @@ export class RpcApp {
     };
     const began = clockMs();
     this.#log.info({ event: 'start', node: process.version }, 'starting');
-    // What is behind a gateway must be in reach before anybody calls.
-    await dispatcher.cluster?.connect();
-    this.#listening = listenForAll(dispatcher, options, config);
-    const listening = await this.#listening;
+    const listening = await this.#openServers(options);
     const { calls } = listening;
     this.#transport = calls.transport;
     this.#tellConnections(listening);
@@ -159,6 +163,7 @@ export class RpcApp {
       await dispatcher.ready();
       await this.#joinMembers();
     } catch (error) {
+      this.#stage = 'failed';
       await calls.close();
       await listening.closeOperations();
       throw error;
@@ -182,6 +187,36 @@ export class RpcApp {
     const ms = Math.round(clockMs() - began);
     this.#log.info({ event: 'ready', url, mcpUrl, metricsUrl, consoleUrl, transport, ms }, 'ready');
     return address;
+  }
+
+  /** @throws StartupError */
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StartupError('this app is closed: make a new one');
+  }
+
+  /** @throws whatever keeps the app from listening; no server listens then */
+  async #openServers(options: HttpOptions): Promise<Listening> {
+    const { dispatcher } = this;
+    // From this turn on, so that a second call made in it makes no second server.
+    this.#stage = 'listening';
+    try {
+      // What is behind a gateway must be in reach before anybody calls.
+      await dispatcher.cluster?.connect();
+    } catch (error) {
+      this.#stage = 'failed';
+      throw error;
+    }
+    // A server that listened from here on would be one that close() did not see.
+    this.#assertOpen();
+    try {
+      this.#listening = listenForAll(dispatcher, options, dispatcher.config);
+      return await this.#listening;
+    } catch (error) {
+      // Nothing has started, so that another address may be tried.
+      this.#listening = undefined;
+      this.#stage = 'new';
+      throw error;
+    }
   }
 
   /**

@@ -248,6 +248,11 @@ export class RpcApp {
     const auth = toMountAuth(options, this.dispatcher, 'upgradeHandler');
     this.#startMounted();
     const upgrades = createUpgradeHandler(this.dispatcher, this.#options, auth);
+    if (this.#closing !== undefined) {
+      // close() may have asked the others already. This one has no socket yet, and will have none.
+      void upgrades.close();
+      return upgrades.handle;
+    }
     this.#mounted.push(upgrades);
     if (this.dispatcher.metrics?.connections === undefined) this.#tellConnections(undefined);
     return upgrades.handle;

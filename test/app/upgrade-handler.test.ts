@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, type MountOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
-import { header, json, RawClient, request, rpc } from '../http/raw-client.ts';
+import { header, json, post, RawClient, request, rpc } from '../http/raw-client.ts';
 import { RawSocket, upgradeRequest } from '../http/socket/raw-socket.ts';
 import { patience } from '../patience.ts';
 
@@ -165,6 +165,32 @@ describe('upgradeHandler()', () => {
     assert.ok([-32002, -32003].includes(error.code));
     assert.equal(await busy.closeCode(), 1012);
     await closing;
+  });
+
+  test('taken while the app closes or after that, it answers 503, as nodeHandler() does for /readyz', async (t) => {
+    const app = new RpcApp({ router: router(), logLevel: 'silent', ...patience });
+    await app.dispatcher.ready();
+    const closing = app.close();
+    const handlers = [app.upgradeHandler()];
+    await closing;
+    handlers.push(app.upgradeHandler());
+    for (const handler of handlers) {
+      const own = createServer(app.nodeHandler());
+      own.on('upgrade', handler);
+      await once(own.listen(0, '127.0.0.1'), 'listening');
+      const client = new RawClient((own.address() as AddressInfo).port);
+      t.after(() => {
+        client.destroy();
+        own.close();
+      });
+      const ready = await client.ask(request('GET', '/readyz'));
+      assert.deepEqual([ready.status, ready.body.toString()], [503, '{"status":"closed"}']);
+      const called = await client.ask(post(rpc('who')));
+      assert.deepEqual([called.status, json(called).error.code], [200, -32003]);
+      const refused = await client.ask(upgradeRequest());
+      assert.equal(refused.status, 503);
+      await client.untilClosed();
+    }
   });
 
   test('the figures count its sockets, where the app has no server of its own, too', async (t) => {

@@ -332,6 +332,7 @@ for (const transport of ['uws', 'node'] as const) {
 }
 
 test('ids of subscriptions are a counter in hexadecimal', () => {
+  for (let i = 0; i < 1000; i++) assert.match(new SubscriptionIds().next(), /^0x[\da-f]{10}$/);
   const ids = new SubscriptionIds(0x5f3a01);
   assert.deepEqual([ids.next(), ids.next()], ['0x5f3a01', '0x5f3a02']);
   assert.notEqual(new SubscriptionIds().next(), new SubscriptionIds().next());

@@ -35,6 +35,7 @@ export interface SocketTransport extends Transport {
 
 interface Message {
   readonly id?: unknown;
+  readonly error?: unknown;
   readonly result?: unknown;
   readonly method?: string;
   readonly params?: { readonly subscription?: unknown; readonly result?: unknown };
@@ -42,8 +43,8 @@ interface Message {
 
 /** Who waits for messages: a request, or the stream of a subscription. */
 interface Listener {
-  /** Of the request. */
-  readonly ids: readonly number[];
+  /** Of the request. Where it ends a subscription, the name of that follows. */
+  readonly ids: readonly [number, ...unknown[]];
   onMessage(message: Message): void;
   onLost(error: RpcTransportError): void;
 }
@@ -57,7 +58,9 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
   const open = new Set<Socket>();
 
   const transport: Transport = ({ url }) => {
-    let socket: Promise<Socket> | undefined;
+    let socket: Promise<unknown> | undefined;
+    /** What `socket` connects; undefined: the connection was lost. */
+    let made: Socket | undefined;
     /** By the id of a request, a number, and by that of a subscription, a text. */
     const listeners = new Map<unknown, Listener>();
     /** Whose reply has not come, the oldest first. One that nobody waits for any more stays too. */
@@ -68,14 +71,20 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
      */
     const unnamed: (readonly [message: Message, newest: number])[] = [];
     let newest = 0;
+    /** How many replies without an id were given to a request. Where that was wrong, the reply of its own still comes. */
+    let given = 0;
+    /** Of the last connection that was lost. */
+    let lost: RpcTransportError | undefined;
 
-    const post = (made: Socket, body: string, listener: Listener): void => {
-      for (const id of listener.ids) {
-        listeners.set(id, listener);
-        newest = id;
+    const post = (body: string, listener: Listener): void => {
+      // The first message may have ended the connection before its opening was heard of here.
+      if (!made) listener.onLost(lost as RpcTransportError);
+      else {
+        for (const id of listener.ids) listeners.set(id, listener);
+        [newest] = listener.ids;
+        unanswered.add(listener);
+        made.send(body);
       }
-      unanswered.add(listener);
-      made.send(body);
     };
 
     const answer = (message: Message, listener: Listener | undefined): void => {
@@ -85,64 +94,115 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       listener.onMessage(message);
     };
 
+    /** Whether a result may name a new subscription: the server's names have 10 or 11 digits, and none comes twice. */
+    const isName = (result: unknown): result is string =>
+      typeof result === 'string' && /^0x[\da-f]{10,11}$/.test(result) && !listeners.has(result);
+
+    /** What comes of the subscription meanwhile is told to `onMessage` too. */
+    const unsubscribe = (
+      name: unknown,
+      onMessage: Listener['onMessage'] = () => {},
+      onLost: Listener['onLost'] = () => {},
+    ): void => {
+      const params = JSON.stringify([name]);
+      const { sent, body } = toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]);
+      post(body, { ids: [sent[0]?.id as number, name], onMessage, onLost });
+    };
+
+    /**
+     * The reply of an awaited call. Where it may name a subscription, whose values nobody would read, that is ended. This is
+     * also how to tell: an ordinary text can't be ended, and no notification names it.
+     */
+    const settled = (message: Message | Message[]): unknown => {
+      if (Array.isArray(message)) return Promise.all(message.map(settled));
+      const { id, result } = message ?? {};
+      if (!isName(result)) return message;
+      return new Promise((resolve, reject) => {
+        const data = { reason: 'it streams: iterate the call (for await)' };
+        const error = { code: -32601, message: 'Method not found', data };
+        const onMessage = (heard: Message): void =>
+          resolve(heard.method || heard.result === true ? { id, error } : message);
+        unsubscribe(result, onMessage, reject);
+      });
+    };
+
     /** Where there are no more requests than replies that they can have, each request has one. */
     const assign = (): boolean =>
       unnamed.some(([, last], i) => {
-        const waiting = [...unanswered].filter(({ ids: [id = 0] }) => id <= last);
+        const waiting = [...unanswered].filter(({ ids: [id] }) => id <= last);
         if (waiting.length > i + 1) return false;
-        for (const [message] of unnamed.splice(0, i + 1)) answer(message, waiting.shift());
+        for (const [message] of unnamed.splice(0, i + 1)) {
+          given++;
+          answer(message, waiting.shift());
+        }
         return assign() || true;
       });
 
-    const connect = (): Promise<Socket> => {
+    const connect = (): Promise<unknown> => {
       socket ??= new Promise((resolve, reject) => {
         if (isClosed) throw new RpcTransportError('the client was closed', { url });
-        const made = new (options.WebSocket ?? WebSocket)(url.replace(/^http/, 'ws'));
-        open.add(made);
+        const own = new (options.WebSocket ?? WebSocket)(url.replace(/^http/, 'ws'));
+        made = own;
+        open.add(own);
         let why = 'the connection closed';
-        made.onopen = () => resolve(made);
-        made.onmessage = ({ data }: { readonly data: string }) => {
-          const message = JSON.parse(data) as Message;
-          const { id, params }: Message = Array.isArray(message) ? (message[0] ?? {}) : message;
-          if (id === null) unnamed.push([message, newest]);
-          else if (id === undefined) listeners.get(params?.subscription)?.onMessage(message);
-          else answer(message, listeners.get(id));
-          assign();
-        };
-        made.onerror = ({ message }: { readonly message?: string }) => {
-          why = message || why;
-        };
-        made.onclose = (cause: { readonly code: number }) => {
-          socket = undefined;
-          open.delete(made);
-          const error = new RpcTransportError(`${why} (${cause.code})`, { url, cause });
-          reject(error);
-          for (const listener of listeners.values()) listener.onLost(error);
+        own.onopen = resolve;
+        const lose = (reason: string, facts: object): void => {
+          own.onmessage = own.onclose = null;
+          socket = made = undefined;
+          open.delete(own);
+          lost = new RpcTransportError(reason, { url, ...facts });
+          reject(lost);
+          for (const listener of listeners.values()) listener.onLost(lost);
           listeners.clear();
           unanswered.clear();
-          unnamed.length = 0;
+          unnamed.length = given = 0;
         };
+        own.onmessage = ({ data }: { readonly data: string }) => {
+          try {
+            const message = JSON.parse(data) as Message;
+            const { id, method, params }: Message = Array.isArray(message) ? message[0] : message;
+            const listener = listeners.get(method ? String(params?.subscription) : id);
+            if (method) listener?.onMessage(message);
+            else if (id === null) unnamed.push([message, newest]);
+            // Who has given up waiting listens too, until the reply has come.
+            else if (listener || (id && given-- > 0)) answer(message, listener);
+            else throw id;
+            assign();
+          } catch {
+            // Nobody can know what it answers.
+            lose('a message is no JSON-RPC, or has an unknown id', { body: `${data}` });
+            own.close();
+          }
+        };
+        own.onerror = ({ message }: { readonly message?: string }) => {
+          why = message || why;
+        };
+        own.onclose = (cause: { readonly code: number }) =>
+          lose(`${why} (${cause.code})`, { cause });
       });
       return socket;
     };
 
     const send: Send = async ({ sent, body }, signal) => {
-      const made = await connect();
+      await connect();
       signal.throwIfAborted();
-      const ids = sent.flatMap(({ id }) => id ?? []);
-      if (ids.length === 0) {
-        made.send(body);
-        return { reply: '', facts: { url } };
-      }
+      const [first, ...others] = sent.flatMap(({ id }) => id ?? []);
       const reply = await new Promise<unknown>((resolve, reject) => {
+        if (!first) {
+          made?.send(body);
+          return resolve('');
+        }
         signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-        post(made, body, { ids, onMessage: resolve, onLost: reject });
+        // Not `resolve` alone: it would leave a rejection unheard where the caller has given up.
+        const onMessage = (message: Message): void =>
+          void Promise.resolve(settled(message)).then(resolve, reject);
+        post(body, { ids: [first, ...others], onMessage, onLost: reject });
       });
       return { reply, facts: { url } };
     };
 
     const readable = createReadable(async function* (call, signal) {
-      const made = await connect();
+      await connect();
       signal.throwIfAborted();
       const { sent, body } = toRequest([call]);
       const id = sent[0]?.id;
@@ -151,21 +211,15 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       let failure: unknown;
       let wake = (): void => {};
       const leave = (): void => {
-        const params = JSON.stringify([subscription]);
-        listeners.delete(subscription);
+        unsubscribe(subscription);
         subscription = undefined;
-        made.send(toRequest([{ method: 'rpc.unsubscribe', params, notify: false }]).body);
       };
       const listener: Listener = {
         ids: [id as number],
         onMessage(message) {
           const { result } = message;
           // A subscription begins with its reply, and its first values may come in the same turn.
-          if (
-            message.id !== undefined &&
-            typeof result === 'string' &&
-            /^0x[\da-f]+$/.test(result)
-          ) {
+          if (isName(result)) {
             subscription = result;
             listeners.set(result, listener);
             if (signal.aborted) leave();
@@ -187,7 +241,7 @@ export function webSocket(options: WebSocketOptions = {}): SocketTransport {
       };
       signal.addEventListener('abort', abort);
       try {
-        post(made, body, listener);
+        post(body, listener);
         for (;;) {
           const read = messages;
           messages = [];

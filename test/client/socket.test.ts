@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { WebSocket, WebSocketServer } from 'ws';
 import { createClient, RpcTransportError } from '../../src/client/index.ts';
 import { type Socket, webSocket } from '../../src/client/socket.ts';
 
@@ -65,6 +68,8 @@ function scripted(onSent: (socket: Fake, message: Sent, nth: number) => void, re
   return { client, transport, sockets, waits };
 }
 
+/** Of a subscription, as the server makes them. */
+const name = (n: number) => `0x${(2 ** 36 + n).toString(16)}`;
 const subscribed = (id: unknown, subscription: string) => ({ id, result: subscription });
 const value = (subscription: string, result: unknown) => ({
   method: 'm',
@@ -93,11 +98,10 @@ describe('a client over a WebSocket', () => {
       if (socket.sent.length < 3) return;
       const batch = socket.sent.find((one) => Array.isArray(one)) as Sent[];
       const one = (socket.sent as Sent[]).find(({ method }) => method === 'a');
-      socket.answer(
-        { id: 1e9, result: 'nobody waits for it' },
-        batch.map(({ id, method }) => ({ id, result: method })).reverse(),
-        { id: one?.id, error: { code: 7, message: 'seven' } },
-      );
+      socket.answer(batch.map(({ id, method }) => ({ id, result: method })).reverse(), {
+        id: one?.id,
+        error: { code: 7, message: 'seven' },
+      });
     });
     const a = client.call('a');
     const b = client.batch([['b1'], ['b2']]);
@@ -116,7 +120,7 @@ describe('a client over a WebSocket', () => {
 
   it('reads values that come in one packet with the reply that names them, and two streams apart', async () => {
     const { client } = scripted((socket, { id, method }) => {
-      const own = `0x${id}`;
+      const own = name(id as number);
       socket.answer(subscribed(id, own), value(own, `${method}1`), value(own, `${method}2`));
       socket.answer(over(own, { result: method }));
     });
@@ -128,18 +132,18 @@ describe('a client over a WebSocket', () => {
 
   it('unsubscribes where a loop is left, not where a stream has ended; what comes behind is not read', async () => {
     const { client, sockets } = scripted((socket, { id, method }) => {
-      if (method === 'rpc.unsubscribe') socket.answer(value('0xa', 3), { id, result: true });
-      else socket.answer(subscribed(id, '0xa'), value('0xa', 1), value('0xa', 2));
+      if (method === 'rpc.unsubscribe') socket.answer(value(name(10), 3), { id, result: true });
+      else socket.answer(subscribed(id, name(10)), value(name(10), 1), value(name(10), 2));
     });
     for await (const one of client.call('m')) if (one === 1) break;
     const methods = () => (sockets[0]!.sent as Sent[]).map(({ method }) => method);
     assert.deepEqual(methods(), ['m', 'rpc.unsubscribe']);
-    assert.deepEqual((sockets[0]!.sent[1] as Sent).params, ['0xa']);
+    assert.deepEqual((sockets[0]!.sent[1] as Sent).params, [name(10)]);
     const stream = client.call('m')[Symbol.asyncIterator]();
     await stream.next();
     await stream.next();
     const last = stream.next();
-    sockets[0]!.answer(over('0xa', { error: { code: 7, message: 'seven' } }));
+    sockets[0]!.answer(over(name(10), { error: { code: 7, message: 'seven' } }));
     await assert.rejects(last, { code: 7, method: 'm' });
     assert.deepEqual(methods(), ['m', 'rpc.unsubscribe', 'm']);
   });
@@ -153,8 +157,8 @@ describe('a client over a WebSocket', () => {
     stop.abort(new Error('enough'));
     await assert.rejects(first, /^Error: enough$/);
     const [socket] = sockets;
-    socket!.answer(subscribed((socket!.sent[0] as Sent).id, '0xb'));
-    assert.deepEqual((socket!.sent[1] as Sent).params, ['0xb']);
+    socket!.answer(subscribed((socket!.sent[0] as Sent).id, name(11)));
+    assert.deepEqual((socket!.sent[1] as Sent).params, [name(11)]);
   });
 
   it('fails what waits when the connection is lost, and connects anew for the next call', async () => {
@@ -186,8 +190,8 @@ describe('a client over a WebSocket', () => {
     const late = client.call('late');
     await turn();
     const [socket] = sockets;
-    const idOf = (name: string) =>
-      (socket!.sent as Sent[]).find(({ method }) => method === name)?.id;
+    const idOf = (call: string) =>
+      (socket!.sent as Sent[]).find(({ method }) => method === call)?.id;
     // It is for any of the three, and then for any of the last two.
     socket!.answer(refused);
     socket!.answer({ id: idOf('early'), result: 'early' });
@@ -244,7 +248,7 @@ describe('a client over a WebSocket', () => {
 
   it('reconnects and subscribes again, with what the last value says', async () => {
     const { client, sockets, waits } = scripted((socket, { id }, nth) => {
-      const own = `0x${nth}`;
+      const own = name(nth);
       socket.answer(subscribed(id, own), value(own, nth));
       if (nth === 5) socket.answer(over(own, { result: 'done' }));
       else if (nth === 4) socket.answer(over(own, { error: { code: -32003, message: 'x' } }));
@@ -287,5 +291,164 @@ describe('a client over a WebSocket', () => {
     await assert.rejects(stream, /the client was closed/);
     await assert.rejects(Promise.resolve(client.call('m')), /the client was closed/);
     assert.equal(sockets.length, 1);
+  });
+
+  it('ends the subscription of a call that is awaited, and says what to do', async () => {
+    const { client, sockets } = scripted((socket, { id, method }) => {
+      if (method === 'rpc.unsubscribe') socket.answer({ id, result: true });
+      else socket.answer(subscribed(id, name(id as number)));
+    });
+    const refusal = {
+      name: 'RpcError',
+      code: -32601,
+      method: 'm',
+      data: { reason: 'it streams: iterate the call (for await)' },
+    };
+    await assert.rejects(Promise.resolve(client.call('m')), refusal);
+    const [call, end] = sockets[0]!.sent as Sent[];
+    assert.deepEqual(end?.params, [name(call?.id as number)]);
+  });
+
+  it('ends it also where the call was aborted before its reply', async () => {
+    const { client, sockets } = scripted(() => {});
+    const stop = new AbortController();
+    const call = client.call('m', {}, { signal: stop.signal });
+    call.catch(() => {});
+    await turn();
+    stop.abort(new Error('enough'));
+    await assert.rejects(Promise.resolve(call), /^Error: enough$/);
+    const [socket] = sockets;
+    socket!.answer(subscribed((socket!.sent[0] as Sent).id, name(1)));
+    assert.deepEqual((socket!.sent[1] as Sent).params, [name(1)]);
+    // A rejection that nobody hears would fail the test.
+    socket!.close();
+    await turn();
+  });
+
+  it('fails the call where the connection is lost before that is known', async () => {
+    const { client } = scripted((socket, { id, method }) => {
+      if (method === 'rpc.unsubscribe') socket.close();
+      else socket.answer({ id, result: name(1) });
+    });
+    await assert.rejects(Promise.resolve(client.call('m')), /the connection closed \(1006\)$/);
+  });
+
+  it('tells a stream that is over already from a text that looks like its name', async () => {
+    const { client } = scripted((socket, { id, method }) => {
+      const isStream = (socket.sent as Sent[]).some((one) => one.method === 'stream');
+      if (method !== 'rpc.unsubscribe') socket.answer({ id, result: name(1) });
+      else if (isStream) socket.answer(over(name(1), { result: null }), { id, result: false });
+      else socket.answer({ id, result: false });
+    });
+    assert.equal(await client.call('text'), name(1));
+    await assert.rejects(Promise.resolve(client.call('stream')), { code: -32601 });
+  });
+
+  it('takes the name of an open subscription for a text, and asks nothing', async () => {
+    const { client, sockets } = scripted((socket, { id, method }) => {
+      if (method === 'm') socket.answer(subscribed(id, name(1)), value(name(1), 1));
+      else socket.answer({ id, result: name(1) });
+    });
+    const stream = client.call('m')[Symbol.asyncIterator]();
+    await stream.next();
+    assert.equal(await client.call('text'), name(1));
+    const none = client.call('text')[Symbol.asyncIterator]();
+    assert.deepEqual(await none.next(), { done: true, value: name(1) });
+    const last = stream.next();
+    sockets[0]!.answer(value(name(1), 2));
+    assert.deepEqual(await last, { done: false, value: 2 });
+    assert.equal(sockets[0]!.sent.length, 3);
+  });
+
+  it('takes a text that is too short or too long for the name of a subscription as a result', async () => {
+    const texts = ['0xabc', '0x123456789', '0x123456789abc', `0x${'a'.repeat(40)}`];
+    for (const text of texts) {
+      const { client, sockets } = scripted((socket, { id }) => socket.answer({ id, result: text }));
+      const read = client.call('m')[Symbol.asyncIterator]();
+      assert.deepEqual(await read.next(), { done: true, value: text });
+      assert.equal(await client.call('m'), text);
+      assert.equal(sockets[0]!.sent.length, 2);
+    }
+  });
+
+  const faults: Record<string, unknown> = {
+    'that is no JSON': '<html>',
+    null: 'null',
+    'a number': '5',
+    'a text': '"x"',
+    'an empty array': '[]',
+    'an array of null': '[null]',
+    'an empty object': '{}',
+    'a reply without an id': '{"result":1}',
+    'a reply with an id that nobody has sent': '{"id":1000000000,"result":1}',
+    'a reply with a text for an id': '{"id":"1","result":1}',
+    'a binary one': new Blob(['{}']),
+  };
+  for (const [what, data] of Object.entries(faults)) {
+    it(`ends the connection at a message that answers nothing: ${what}`, async () => {
+      const { client, sockets } = scripted((socket, { id }, nth) => {
+        if (nth === 2) socket.answer({ id, result: 'again' });
+      });
+      const call = client.call('m');
+      call.catch(() => {});
+      const batch = client.batch([['m'], ['m']]);
+      const stream = client.call('m')[Symbol.asyncIterator]().next();
+      stream.catch(() => {});
+      await turn();
+      let closed = 0;
+      // As a WebSocket does whose other end is slow to say goodbye.
+      sockets[0]!.close = () => void closed++;
+      sockets[0]!.onmessage?.({ data } as never);
+      const why = (error: unknown) => {
+        assert.ok(error instanceof RpcTransportError, String(error));
+        assert.match(error.message, /: a message is no JSON-RPC, or has an unknown id: "/);
+        assert.equal(error.body, String(data));
+        return true;
+      };
+      await assert.rejects(Promise.resolve(call), why);
+      await assert.rejects(stream, why);
+      for (const outcome of await batch) assert.ok(!outcome.ok && why(outcome.error));
+      assert.equal(closed, 1);
+      assert.equal(await client.call('m'), 'again');
+      // What still comes of the old one is nobody's.
+      sockets[0]!.onmessage?.({ data } as never);
+      sockets[0]!.onclose?.({ code: 1006 } as never);
+      assert.equal(await client.call('m'), 'again');
+      assert.equal(sockets.length, 2);
+    });
+  }
+
+  it('knows no id twice; ignores notifications of others, and the reply of a request that was given another', async () => {
+    const { client, sockets } = scripted(() => {});
+    const one = client.call('one');
+    await turn();
+    const [socket] = sockets;
+    const idOf = (nth: number) => (socket!.sent[nth] as Sent).id;
+    socket!.answer(value(name(1), 1), { method: 'hello' }, { method: 'm', params: null });
+    // The server refused a message that it could not read. It was not this call, but nobody can know.
+    socket!.answer({ id: null, error: { code: 1, message: 'no' } });
+    await assert.rejects(Promise.resolve(one), { code: 1 });
+    const two = client.call('two');
+    const three = client.call('three');
+    three.catch(() => {});
+    await turn();
+    socket!.answer({ id: idOf(0), result: 1 }, { id: idOf(1), result: 2 });
+    assert.equal(await two, 2);
+    socket!.answer({ id: idOf(1), result: 2 });
+    await assert.rejects(Promise.resolve(three), RpcTransportError);
+  });
+
+  it('fails its calls where the server greets with something else', async (t) => {
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    t.after(() => server.close());
+    await once(server, 'listening');
+    server.on('connection', (socket) => socket.send('welcome'));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const transport = webSocket({ WebSocket });
+    t.after(() => transport.close());
+    const client = createClient({ url, transport });
+    const isFault = /^RpcTransportError: .*: a message is no JSON-RPC.*: "welcome"$/;
+    await assert.rejects(Promise.resolve(client.call('m')), isFault);
+    await assert.rejects(client.call('m')[Symbol.asyncIterator]().next(), isFault);
   });
 });

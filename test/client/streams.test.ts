@@ -127,6 +127,27 @@ function checks(open: () => ReturnType<typeof createCaller<typeof router>>): voi
   it('that are none give no value, and their result at the end', async () => {
     const call = (open() as never as ReturnType<typeof createClient>).call('plain', { n: 1 });
     assert.deepEqual(await call[Symbol.asyncIterator]().next(), { done: true, value: 2 });
+    const hex = (open() as never as ReturnType<typeof createClient>).call('hex');
+    assert.deepEqual(await hex[Symbol.asyncIterator]().next(), { done: true, value: '0xabc' });
+  });
+
+  it('that are awaited, or in a batch, are refused and ended', async () => {
+    const client = open() as never as ReturnType<typeof createClient>;
+    const refused = { name: 'RpcError', code: -32601 };
+    // Over a WebSocket the first has ended before it can be left, the second would go on.
+    await assert.rejects(Promise.resolve(client.call('count', { n: 0 })), refused);
+    await assert.rejects(Promise.resolve(client.call('count', { n: 1e9 })), refused);
+    const outcomes = await client.batch([
+      ['likeName'],
+      ['count', { n: 1e9 }],
+      ['heavy', { n: 1e9 }],
+      ['plain', { n: 1 }],
+    ]);
+    assert.deepEqual(
+      outcomes.map((one) => (one.ok ? one.result : (one.error as RpcError).code)),
+      ['0xabcdef0123', -32601, -32601, 2],
+    );
+    assert.equal(await client.call('likeName'), '0xabcdef0123');
   });
 
   it('carry bytes both ways, in values and at the end', async () => {

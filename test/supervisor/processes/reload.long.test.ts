@@ -84,7 +84,7 @@ describe('a bad edit and SIGHUP', () => {
     edited.write(2, mainOnly("setTimeout(() => { throw new Error('much later'); }, 400);"));
     started.server.child.kill('SIGHUP');
     const [line] = await logged(started.server, /a procedure module failed/);
-    assert.match(line?.msg ?? '', /much later \(.*edited\.mjs:8\): the process goes on/);
+    assert.match(line?.msg ?? '', /much later \(.*edited\.mjs:8\); the process goes on/);
     // On a busy machine the reload may end after it.
     await logged(started.server, /^reloaded/);
     await assertServes(started, 2, pid);

@@ -49,14 +49,14 @@ export async function joinModules(copy: string, keepsCode: boolean): Promise<voi
     entryPoints: [hooks],
     outfile: join(copy, hooks),
     allowOverwrite: true,
-    sourcemap: true,
+    sourcemap: !keepsCode,
   });
   for (const [path, members] of exportsOf) {
     if (path === hooks) continue;
     const from = relativeTo(dirname(join(copy, path)), join(copy, joined));
     const text = exportLine(members, (member) => `${name(path, member)} as ${member}`, from);
     writeFileSync(join(copy, path), `${text}\n`);
-    rmSync(join(copy, `${path}.map`), { force: true });
+    if (!keepsCode) rmSync(join(copy, `${path}.map`), { force: true });
   }
 }
 

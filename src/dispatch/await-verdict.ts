@@ -2,6 +2,7 @@ import { ErrorCode } from '../jsonrpc/errors.ts';
 import { errorOutcome, type Outcome } from '../jsonrpc/reply.ts';
 import type { Verdict } from './authenticate.ts';
 import type { Deadline, DeadlineSweep } from './deadline.ts';
+import { cancelledOutcome } from './limit.ts';
 import type { CancelListener, RequestScope } from './scope.ts';
 
 /**
@@ -45,10 +46,10 @@ export function refusalWithin(
       expire: () => {
         settle(errorOutcome(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }));
       },
-      shutdown: () => settle(errorOutcome(ErrorCode.Cancelled)),
+      shutdown: () => settle(cancelledOutcome),
     };
     const cancel: CancelListener = {
-      onCancelled: () => settle(errorOutcome(ErrorCode.Cancelled)),
+      onCancelled: () => settle(cancelledOutcome),
     };
     deadlines.add(deadline);
     scope.addListener(cancel);

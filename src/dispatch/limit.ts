@@ -38,6 +38,9 @@ export interface Refusal {
 /** The refusal of calls that have not started when their executor closes, or whose caller has gone. */
 export const cancelled: Refusal = { code: ErrorCode.Cancelled };
 
+/** The same of a whole request, of which nothing has run. */
+export const cancelledOutcome: Outcome = errorOutcome(ErrorCode.Cancelled);
+
 /** The refusal of calls whose time is over. @param timeoutMs the limit that ended them, milliseconds */
 export function deadlineExceeded(timeoutMs: number | undefined): Refusal {
   return { code: ErrorCode.DeadlineExceeded, data: { timeoutMs } };

@@ -3,6 +3,7 @@ import { awaitVerdict, refusalWithin } from '../dispatch/await-verdict.ts';
 import type { BodyMemory } from '../dispatch/body-memory.ts';
 import { createCallerScope } from '../dispatch/caller-facts.ts';
 import { Kernel } from '../dispatch/kernel.ts';
+import { cancelledOutcome } from '../dispatch/limit.ts';
 import type { PlacementDecision } from '../dispatch/placement.ts';
 import type { ReplyMemory } from '../dispatch/reply-memory.ts';
 import type { GoesToSink, ReplySink } from '../dispatch/reply-sink.ts';
@@ -14,8 +15,7 @@ import type {
   Service,
   ServiceState,
 } from '../dispatch/service.ts';
-import { ErrorCode } from '../jsonrpc/errors.ts';
-import { errorOutcome, type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
+import { type Outcome, type Reply, textOfReply } from '../jsonrpc/reply.ts';
 import type { Log } from '../observe/log.ts';
 import { versionOf } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
@@ -35,9 +35,6 @@ import { runScope } from './run-scope.ts';
 import type { Serving } from './serving.ts';
 import { statsOf } from './stats.ts';
 import type { Tracing } from './tracing.ts';
-
-/** Of a service that ends, or could not start: nothing of the request has run. */
-const cancelled = errorOutcome(ErrorCode.Cancelled);
 
 /**
  * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
@@ -177,7 +174,7 @@ export class Dispatcher implements Service {
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
     const request = new BodyRequest(this.#kernel, this.config, body, scope);
-    if (!this.#lifecycle.isReady) return this.#enterEarly(request, () => cancelled);
+    if (!this.#lifecycle.isReady) return this.#enterEarly(request, () => cancelledOutcome);
     return sink === undefined
       ? this.#admission.enter(request)
       : this.#admission.enterInto(request, sink);
@@ -302,7 +299,7 @@ export class Dispatcher implements Service {
     if (this.#lifecycle.isReady) return this.#admission.enter(request);
     return this.#enterEarly(request, (error) => {
       if (this.#lifecycle.isBeforeStart) throw error;
-      return cancelled;
+      return cancelledOutcome;
     });
   }
 
@@ -316,7 +313,7 @@ export class Dispatcher implements Service {
     request: ServiceRequest,
     onFailure: (error: unknown) => Outcome,
   ): Reply | Promise<Reply> {
-    if (!this.#lifecycle.isBeforeStart) return request.refuse(cancelled);
+    if (!this.#lifecycle.isBeforeStart) return request.refuse(cancelledOutcome);
     request.keep();
     const started = this.ready().then(() => undefined, onFailure);
     return refusalWithin(request.scope, started, this.#parts.deadlines).then((refusal) =>

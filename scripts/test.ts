@@ -51,6 +51,8 @@ const together = [
   'test/protocol',
   'test/router',
   'test/service',
+  // Last: what is in none of the folders above.
+  'test',
 ];
 /** Files in these folders that need a process of their own, or enough time for one. */
 const alone = new Set([
@@ -61,12 +63,13 @@ const alone = new Set([
   'test/cli/ready.test.ts',
   'test/cli/serve.test.ts',
   'test/cli/top.test.ts',
-  'test/client/bundle.test.ts',
   'test/codegen/compatibility/generated.test.ts',
   'test/codegen/round-trip.test.ts',
-  'test/config/config.test.ts',
   'test/dispatch/deadline.test.ts',
   'test/dispatch/executors/conformance.test.ts',
+  'test/examples/media.test.ts',
+  'test/hostile/fuzz.test.ts',
+  'test/hostile/inputs.test.ts',
   'test/http/event-stream/event-stream.test.ts',
   'test/http/limits.test.ts',
   'test/http/node.test.ts',
@@ -74,9 +77,11 @@ const alone = new Set([
   'test/http/tls.test.ts',
   'test/http/uws.test.ts',
   'test/jsonrpc/read.test.ts',
-  'test/observe/log.test.ts',
-  'test/observe/metrics.test.ts',
-  'test/observe/served.test.ts',
+  'test/modules/hooks-thread.test.ts',
+  'test/modules/modules.test.ts',
+  'test/modules/reload-links.test.ts',
+  'test/modules/reload.test.ts',
+  'test/modules/typescript.test.ts',
   'test/pool/replica/params.test.ts',
   'test/protocol/protocol.test.ts',
   'test/router/schema/patterns.test.ts',
@@ -89,8 +94,8 @@ const alone = new Set([
   'test/service/stalls.test.ts',
   'test/service/startup.test.ts',
   'test/service/stream-workers.test.ts',
-  'test/service/topics.test.ts',
   'test/service/tracing.test.ts',
+  'test/transports/transports.test.ts',
 ]);
 
 /** What takes its time by waiting runs first, beside what takes the cores: at the end it would run beside idle ones. */

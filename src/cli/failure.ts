@@ -1,6 +1,8 @@
 import { openFilesAdvice } from '../app/open-files.ts';
 import { escapeControls } from '../base/escape.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { codeOf } from '../http/edge/listen-error.ts';
+import type { StartFailure } from '../supervisor/messages.ts';
 import { joinLines } from './output.ts';
 
 /** Prints `message` as one line on stderr, even where it holds line breaks or control characters. */
@@ -21,13 +23,16 @@ function isKnown(error: Error): boolean {
 }
 
 /** What to print for an error: one line, and with TANDEM_DEBUG=1 its stack too. */
-export function failureOf(error: unknown): { message: string; stack: string | undefined } {
+export function failureOf(error: unknown): StartFailure {
   const message = failureMessage(error);
-  if (process.env.TANDEM_DEBUG !== '1' || !(error instanceof Error)) {
-    return { message, stack: undefined };
-  }
+  if (!(error instanceof Error)) return { message, stack: undefined };
+  const failure = { message, code: 'code' in error ? codeOf(error) : undefined };
+  if (process.env.TANDEM_DEBUG !== '1') return { ...failure, stack: undefined };
   const { stack, cause } = error;
-  return { message, stack: cause instanceof Error ? `${stack}\ncaused by: ${cause.stack}` : stack };
+  return {
+    ...failure,
+    stack: cause instanceof Error ? `${stack}\ncaused by: ${cause.stack}` : stack,
+  };
 }
 
 /** Ends the process with one line that says why. */

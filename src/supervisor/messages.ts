@@ -26,6 +26,8 @@ export interface ReadyReport {
 export interface StartFailure {
   readonly message: string;
   readonly stack: string | undefined;
+  /** The operating system's code (EADDRINUSE and others), where it refused something. */
+  readonly code?: string | undefined;
 }
 
 /**

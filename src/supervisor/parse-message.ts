@@ -83,8 +83,12 @@ function isReport(value: unknown): value is ReadyReport {
 
 function isFailure(value: unknown): value is StartFailure {
   if (!isFields(value)) return false;
-  const { message, stack } = value;
-  return typeof message === 'string' && (stack === undefined || typeof stack === 'string');
+  const { message, ...others } = value;
+  const texts = [others.stack, others.code];
+  return (
+    typeof message === 'string' &&
+    texts.every((text) => text === undefined || typeof text === 'string')
+  );
 }
 
 function isFigures(value: unknown): value is Figures {

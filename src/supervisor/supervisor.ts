@@ -52,15 +52,13 @@ export class Supervisor {
    * @throws StartupError, or the operating system's error (EADDRINUSE and others), with one line
    */
   async start(): Promise<ReadyReport | undefined> {
-    const { config } = this.#options;
-    assertCanShare(config);
-    const ports = await freePorts(config);
-    if (this.#isStopping) return undefined;
-    this.#slots = this.#createSlots({ ...config, ...ports });
-    const [first, ...others] = this.#slots;
-    const report = await this.#startOf(first, true);
+    assertCanShare(this.#options.config);
+    const report = await this.#startFirst();
     if (report === undefined) return undefined;
-    const rest = await Promise.all(others.map((slot) => this.#startOf(slot, false)));
+    const others = this.#slots.slice(1);
+    const rest = await Promise.all(
+      others.map(async (slot) => this.#reportOf(await slot.start(false))),
+    );
     return rest.includes(undefined) ? undefined : report;
   }
 
@@ -116,9 +114,26 @@ export class Supervisor {
     });
   }
 
-  async #startOf(slot: Slot | undefined, isFirst: boolean): Promise<ReadyReport | undefined> {
-    if (slot === undefined || this.#isStopping) return undefined;
-    const result = await slot.start(isFirst);
+  async #startFirst(): Promise<ReadyReport | undefined> {
+    const { config, log } = this.#options;
+    const isChosen = config.port === 0 || config.metricsPort === 0;
+    for (let tries = 1; !this.#isStopping; tries++) {
+      this.#slots = this.#createSlots({ ...config, ...(await freePorts(config)) });
+      // A stop during the choice had no process to end.
+      if (this.#isStopping) break;
+      const result = await this.#slots[0]?.start(true);
+      if (result === undefined) break;
+      if (!isChosen || tries === portTries || !foundPortTaken(result))
+        return this.#reportOf(result);
+      log.warn(
+        { event: 'process-start-retried', detail: result.failure?.message },
+        'another program took the free port before the service listened: another port is chosen',
+      );
+    }
+    return undefined;
+  }
+
+  #reportOf(result: ReadyReport | ServerEnd): ReadyReport | undefined {
     if ('banner' in result) return result;
     if (this.#isStopping) return undefined;
     this.kill();
@@ -176,6 +191,13 @@ export class Supervisor {
     const serving = this.#slots.flatMap(({ current }) => current ?? []);
     return this.#tally.collect(alive, new Set(serving));
   }
+}
+
+/** Between the choice of a free port and the start any program may get the port. Nobody gets so many in a row by chance. */
+const portTries = 5;
+
+function foundPortTaken(result: ReadyReport | ServerEnd): result is ServerEnd {
+  return 'failure' in result && result.failure?.code === 'EADDRINUSE';
 }
 
 function assertCanShare({ processes, transport }: Config): void {

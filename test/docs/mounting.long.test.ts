@@ -43,6 +43,7 @@ function project(): string {
   return folder;
 }
 
+type Refusal = { readonly error?: { readonly code: number } };
 type Send = (path: string, body: unknown, cookie?: string) => Promise<Response>;
 
 const who = { jsonrpc: '2.0', id: 1, method: 'who' };
@@ -65,7 +66,10 @@ async function started(
         headers: { 'content-type': 'application/json', cookie, connection: 'close' },
         body: JSON.stringify(body),
       });
-    const refused = (await (await send('/rpc', who)).json()) as { error?: { code: number } };
+    const ask = async (): Promise<Refusal> => (await (await send('/rpc', who)).json()) as Refusal;
+    let refused = await ask();
+    // Nor has a program another timeoutMs than the usual one, which ends a call that waits longer for the start.
+    while (refused.error?.code === -32001) refused = await ask();
     if (refused.error?.code !== -32003) return { server, send, refused };
     // A program has the usual limit for the start of its workers, which a busy machine may exceed. Then another is started.
     await server.seen('stderr', /"event":"start-failed".*raise startTimeoutMs/);

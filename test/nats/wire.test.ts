@@ -18,10 +18,11 @@ import {
   readToMember,
   syncText,
 } from '../../src/nats/wire/to-member.ts';
+import { anyText } from '../any-text.ts';
 import { cases, seed } from '../seed.ts';
 
 const n = fc.nat();
-const text = fc.string({ unit: 'binary', maxLength: 40 });
+const text = anyText(40);
 const plain = { noNullPrototype: true } as const;
 const mark = fc.record({ session: n, n, ack: n }, plain);
 const replyMark = fc.record({ session: n, n, got: n, load: n }, plain);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { CompiledCli, endWith, logged, logOf, service, until, urlOf } from './cli.ts';
 import { pids } from './load.ts';
 
@@ -110,6 +111,32 @@ describe('a service that can not start ends with one line', () => {
       assert.equal((await first.exit).code, 0);
     }
   });
+});
+
+test('where another program takes the free port before the service listens, the service chooses another one', async (t) => {
+  // The neighbour takes the first port that the supervisor lets go of.
+  const neighbour = join(cli.folder, 'neighbour.mjs');
+  writeFileSync(
+    neighbour,
+    `import net from 'node:net';
+    const { close } = net.Server.prototype;
+    if (process.send === undefined) net.Server.prototype.close = function (done) {
+      net.Server.prototype.close = close;
+      const { port } = this.address() ?? {};
+      return close.call(this, (error) => {
+        const taken = net.createServer().unref();
+        taken.once('error', () => done?.(error));
+        taken.listen(port, '127.0.0.1', () => done?.(error));
+      });
+    };`,
+  );
+  const { server, url } = await cli.serveFor(t, [service, ...free, ...pair], {
+    NODE_OPTIONS: `--import "${pathToFileURL(neighbour).href}"`,
+  });
+  const [line] = await logged(server, /took the free port before the service listened/);
+  const taken = /^port (\d+) on 127\.0\.0\.1 is in use/.exec(String(line?.detail))?.[1];
+  assert.notEqual(new URL(url).port, taken);
+  assert.equal((await pids(url, 2)).length, 2);
 });
 
 describe('a process that is killed before it is ready', () => {

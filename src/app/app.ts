@@ -8,9 +8,7 @@ import { StartupError } from '../base/startup-error.ts';
 import { assertMainSide } from '../base/thread-role.ts';
 import { coresHere, oneCoreNote } from '../config/cores.ts';
 import { isBuilt, notBuilt } from '../console/assets.ts';
-import { type Authenticator, createAuthenticator } from '../dispatch/authenticate.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
-import { callerHeaderOf } from '../http/edge/peer.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
 import {
@@ -18,27 +16,24 @@ import {
   type MountedUpgrades,
   type UpgradeHandler,
 } from '../http/node/upgrade.ts';
-import type { NatsFacts } from '../nats/caller.ts';
 import type { Log } from '../observe/log.ts';
 import { defaultRouter } from '../router/default.ts';
+import { Router } from '../router/router.ts';
 import type { AnyRouter } from '../router/router-state.ts';
-import { Dispatcher } from '../service/dispatcher.ts';
+import type { Dispatcher } from '../service/dispatcher.ts';
 import { type ModuleWatch, watchModules } from '../service/watch.ts';
-import { logHookFault } from '../service/worker-log.ts';
 import {
   type Address,
   type AppOptions,
   assertListenOptions,
   type ListenOptions,
-  toOptions,
 } from './app-options.ts';
+import { type AppParts, createAppParts } from './app-parts.ts';
 import { fittingConnections } from './connections.ts';
-import { assertHook } from './hooks.ts';
 import { addressOf, type Listening, listenForAll } from './listening.ts';
-import { createMcpServer, warnOfNoTools } from './mcp.ts';
+import { warnOfNoTools } from './mcp.ts';
 import { Membership } from './membership.ts';
 import { type MountOptions, toMountAuth } from './mount-options.ts';
-import { RefusedConnections } from './refused-connections.ts';
 import { createSite } from './site.ts';
 
 /**
@@ -46,13 +41,9 @@ import { createSite } from './site.ts';
  * options with `modules`, which its workers load too. The constructor starts nothing.
  */
 export class RpcApp {
-  readonly dispatcher: Dispatcher;
-  readonly #options: HttpOptions;
-  readonly #log: Log;
+  readonly #given: AnyRouter | AppOptions;
+  #made: AppParts | undefined;
   #watch: ModuleWatch | undefined;
-  readonly #refused: RefusedConnections;
-  /** Asks the operator's hook who calls over NATS; undefined: there is no hook. */
-  readonly #natsAuth: Authenticator<NatsFacts> | undefined;
   #membership: Membership | undefined;
   /** How far `listen()` has come. It is new again where no server could listen at the address. */
   #stage: 'new' | 'listening' | 'failed' = 'new';
@@ -63,40 +54,26 @@ export class RpcApp {
   /** The service is mounted in a server of somebody else, and its workers were told to start. */
   #isMounted = false;
   readonly #mounted: MountedUpgrades[] = [];
-  /** Whether the console was asked for: behind a mount, and on a socket for a proxy, it is never there by itself. */
-  readonly #asksConsole: boolean;
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(routerOrOptions: AnyRouter | AppOptions = defaultRouter) {
-    const { authenticate, ...options } = toOptions(routerOrOptions);
-    assertHook(authenticate, 'option authenticate');
-    this.dispatcher = new Dispatcher(options);
-    this.#log = this.dispatcher.log;
-    const { config } = this.dispatcher;
-    this.#asksConsole = options.console === true;
-    const asks =
-      authenticate &&
-      createAuthenticator(
-        'authenticate',
-        this.dispatcher.watched('(authenticate)', authenticate),
-        logHookFault(this.#log, 'authenticate'),
-      );
-    this.#natsAuth = asks;
-    this.#options = {
-      ...config,
-      authenticate: asks,
-      callerHeader: callerHeaderOf(config.fairBy),
-      mcp: config.mcp
-        ? { path: config.mcpPath, server: createMcpServer(this.dispatcher) }
-        : undefined,
-      sharedPort: false,
-      console: undefined,
-      serves: 'all',
-      onConnectionRefused: () => this.#refused.note(),
-      shutdownGraceMs: config.shutdownGraceMs + lastRepliesMs,
-      warn: (message) => this.#log.warn({ event: 'http-warning' }, message),
-    };
-    this.#refused = new RefusedConnections(this.#log, config.maxConnections);
+    this.#given = routerOrOptions;
+    // No mistake can be in a router alone. Its app is made at its first use: each thread that imports the package has one, and few use it.
+    if (!Router.is(routerOrOptions)) this.#made = createAppParts(routerOrOptions);
+  }
+
+  get #parts(): AppParts {
+    this.#made ??= createAppParts(this.#given);
+    return this.#made;
+  }
+
+  get #log(): Log {
+    return this.dispatcher.log;
+  }
+
+  /** The service behind HTTP, which transports of your own can use as well. */
+  get dispatcher(): Dispatcher {
+    return this.#parts.dispatcher;
   }
 
   /** See {@link Dispatcher.router}. */
@@ -139,15 +116,15 @@ export class RpcApp {
       throw new StartupError('this app could not start: make a new one');
     }
     if (this.#stage === 'listening') throw new StartupError('this app listens already');
-    const { host, port, socket, sharedPort } = this.#options;
+    const { host, port, socket, sharedPort } = this.#parts.http;
     const { dispatcher } = this;
     const { config, metrics } = dispatcher;
     const { maxConnections, note: filesNote } = fittingConnections(config);
-    this.#refused.maxConnections = maxConnections;
+    this.#parts.refused.maxConnections = maxConnections;
     const place = { host: at.host ?? host, port: at.port ?? port, socket: at.socket ?? socket };
-    const hasSite = config.console && (place.socket === '' || this.#asksConsole);
+    const hasSite = config.console && (place.socket === '' || this.#parts.asksConsole);
     const options = {
-      ...this.#options,
+      ...this.#parts.http,
       ...place,
       sharedPort: at.sharedPort ?? sharedPort,
       maxConnections,
@@ -230,8 +207,8 @@ export class RpcApp {
   ): NodeHandler<Request> {
     const auth = toMountAuth(options, this.dispatcher, 'nodeHandler');
     this.#startMounted();
-    const site = this.#asksConsole ? createSite(this.dispatcher, false) : undefined;
-    const own = { ...this.#options, console: site };
+    const site = this.#parts.asksConsole ? createSite(this.dispatcher, false) : undefined;
+    const own = { ...this.#parts.http, console: site };
     return createNodeHandler(this.dispatcher, own, auth) as NodeHandler<Request>;
   }
 
@@ -247,7 +224,7 @@ export class RpcApp {
   upgradeHandler(options: MountOptions<IncomingMessage> = {}): UpgradeHandler {
     const auth = toMountAuth(options, this.dispatcher, 'upgradeHandler');
     this.#startMounted();
-    const upgrades = createUpgradeHandler(this.dispatcher, this.#options, auth);
+    const upgrades = createUpgradeHandler(this.dispatcher, this.#parts.http, auth);
     if (this.#closing !== undefined) {
       // close() may have asked the others already. This one has no socket yet, and will have none.
       void upgrades.close();
@@ -281,7 +258,7 @@ export class RpcApp {
       return {
         open: (listening?.connections ?? 0) + mounted,
         sockets: (listening?.sockets ?? 0) + mounted,
-        refused: this.#refused.count,
+        refused: this.#parts.refused.count,
       };
     };
   }
@@ -296,7 +273,7 @@ export class RpcApp {
     const { cluster, config } = this.dispatcher;
     if (cluster === undefined || config.natsRole === 'gateway') return;
     const connection = await cluster.connect();
-    this.#membership = await Membership.start(this.dispatcher, connection, this.#natsAuth);
+    this.#membership = await Membership.start(this.dispatcher, connection, this.#parts.natsAuth);
   }
 
   /** Stops accepting connections, answers what was accepted, and ends the workers. Idempotent. */
@@ -332,10 +309,7 @@ export class RpcApp {
     await dispatcher.close(0);
     await answered;
     await listening.closeOperations();
-    this.#refused.close();
+    this.#parts.refused.close();
     this.#log.info({ event: 'drain-ends', ms: Math.round(clockMs() - began) }, 'drained');
   }
 }
-
-/** How long the last replies may take to reach their clients after the grace has ended. */
-const lastRepliesMs = 1000;

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { brotliDecompress } from 'node:zlib';
 import { packageFolder } from '../base/package-files.ts';
 
 /** One file of the page, as the build has compressed it. */
@@ -25,7 +24,11 @@ export function isBuilt(): boolean {
   return existsSync(manifestFile);
 }
 
-const unpack = promisify(brotliDecompress);
+/** Few threads ever unpack anything: what can is loaded then. */
+async function unpack(packed: Uint8Array): Promise<Uint8Array> {
+  const { brotliDecompress } = await import('node:zlib');
+  return promisify(brotliDecompress)(packed);
+}
 
 /** The files of the page, each read when it is first asked for. */
 export class Assets {

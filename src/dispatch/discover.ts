@@ -34,13 +34,21 @@ export function openRpcText(table: Table): string {
   return cached.text;
 }
 
-/** `rpc.discover`, OpenRPC's method of service discovery: each service has it, and no router lists it. */
-const discover: Procedure = renamed(
-  procedure({ name: 'discover', params: Type.Object({}), placement: 'inline' }, () => {
-    throw new Error('answered by its executor');
-  }),
-  'rpc.discover', // reserved: no router accepts this name
-);
+/** OpenRPC's method of service discovery: each service has it, and no router lists it. Reserved: no router accepts the name. */
+const discoverName = 'rpc.discover';
+
+let made: Procedure | undefined;
+
+/** The procedure of that name, made at its first call: its schema is compiled, which no import of the package should wait for. */
+function discover(): Procedure {
+  made ??= renamed(
+    procedure({ name: 'discover', params: Type.Object({}), placement: 'inline' }, () => {
+      throw new Error('answered by its executor');
+    }),
+    discoverName,
+  );
+  return made;
+}
 
 /** The procedure of a built-in name; undefined: the name is not built in. */
 export function builtIn(
@@ -49,9 +57,9 @@ export function builtIn(
   maxReplyBytes: number,
   observer: CallObserver | undefined,
 ): BuiltIn | undefined {
-  if (method !== discover.name) return undefined;
+  if (method !== discoverName) return undefined;
   const ending = new CallEnding(inlinePlace, maxReplyBytes, observer);
-  return { procedure: discover, executor: new DiscoverExecutor(table, ending) };
+  return { procedure: discover(), executor: new DiscoverExecutor(table, ending) };
 }
 
 interface BuiltIn {
@@ -81,7 +89,7 @@ class DiscoverExecutor implements Executor {
 
   #outcome(call: Call): Outcome {
     try {
-      discover.bindParams(parsedParams(call));
+      discover().bindParams(parsedParams(call));
     } catch (error) {
       if (RpcError.is(error)) return errorOutcome(ErrorCode.InvalidParams, error.data);
       throw error;

@@ -1,10 +1,9 @@
-import { lookup } from 'node:dns/promises';
 import { resolve } from 'node:path';
 import type { Service } from '../dispatch/service.ts';
 import { assertHttpOptions, type HttpOptions } from './edge/http-options.ts';
 import type { HttpServer } from './edge/http-server.ts';
 import { codeOf, listenError } from './edge/listen-error.ts';
-import { loadTls, type TlsFiles } from './edge/tls.ts';
+import type { TlsFiles } from './edge/tls.ts';
 import { SocketFile } from './edge/unix-socket.ts';
 import { listenOnNode } from './node/server.ts';
 import type { UwsLoad } from './uws/load.ts';
@@ -26,7 +25,12 @@ export async function listenWith(
   assertHttpOptions(options);
   const { socket, socketMode, sharedPort, tlsKey, tlsCert, warn } = options;
   const host = socket === '' ? await resolveHost(options) : '';
-  const tls = tlsKey === '' ? undefined : await loadTls(tlsKey, tlsCert, warn);
+  let tls: TlsFiles | undefined;
+  if (tlsKey !== '') {
+    // Few services have a certificate of their own.
+    const { loadTls } = await import('./edge/tls.ts');
+    tls = await loadTls(tlsKey, tlsCert, warn);
+  }
   const listen = await chosen(load, service, options, transport);
   if (socket === '') return listen(host, tls);
   const file = await SocketFile.prepare(resolve(socket), socketMode, sharedPort);
@@ -76,6 +80,7 @@ function notShared(who: string): Error {
 /** Resolves the host once for both transports, which would choose among several addresses in different orders. */
 async function resolveHost({ host, port }: HttpOptions): Promise<string> {
   try {
+    const { lookup } = await import('node:dns/promises');
     return (await lookup(host)).address;
   } catch (error) {
     throw listenError(codeOf(error), host, port);

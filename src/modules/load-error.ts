@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -172,7 +171,9 @@ async function findSyntaxError(modules: readonly string[]): Promise<Place | unde
   return undefined;
 }
 
-function checkSyntax(file: string): Promise<string | undefined> {
+async function checkSyntax(file: string): Promise<string | undefined> {
+  // Not loaded by each thread that loads modules.
+  const { spawn } = await import('node:child_process');
   return new Promise((resolve) => {
     const { NODE_OPTIONS: _loaders, ...env } = process.env;
     const child = spawn(process.execPath, ['--input-type=module', '--check', '-'], {

@@ -57,6 +57,13 @@ const filesRun = `
   const paths = files.map((url) => /.*node_modules\\/(.+)/.exec(url)?.[1]).filter(Boolean);
   console.log(JSON.stringify(paths.filter((path) => !path.startsWith('tandem-rpc/')).sort()));`;
 
+/** Those of Node's modules that take long to load, and that a program without them need not have. */
+const nodeModulesLoaded = `
+  const before = [...process.moduleLoadList];
+  await import('tandem-rpc');
+  const costly = ['child_process', 'dns/promises', 'https', 'tls', 'zlib'].map((name) => 'NativeModule ' + name);
+  console.log(JSON.stringify({ before, loaded: process.moduleLoadList.filter((name) => costly.includes(name)) }));`;
+
 const inThread = (file: string): string => `
   import { Worker } from 'node:worker_threads';
   new Worker(new URL('./${file}', import.meta.url));`;
@@ -116,6 +123,14 @@ describe('importing the package', { skip: process.platform !== 'linux' && 'reads
     ].map((path) => `@sinclair/typebox/build/esm/${path}`);
     assert.deepEqual(await run(filesRun), expected);
     assert.deepEqual(await runInThread(filesRun), expected);
+  });
+
+  it("loads none of Node's modules that few programs need", async () => {
+    for (const result of [run(nodeModulesLoaded), runInThread(nodeModulesLoaded)]) {
+      const { before, loaded } = (await result) as Record<'before' | 'loaded', string[]>;
+      assert.ok(before.includes('NativeModule fs'), 'the names are as Node writes them');
+      assert.deepEqual(loaded, []);
+    }
   });
 
   it('what it had left out is there at the first use', async () => {

@@ -1,5 +1,4 @@
-import { createServer, type Server } from 'node:http';
-import { createServer as createSecureServer } from 'node:https';
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import type { Service } from '../../dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
@@ -28,6 +27,16 @@ const leastRequestTimeout = 120_000;
 /** How long a TLS handshake may take. Only after it can a connection count as idle. */
 const handshakeTimeout = 10_000;
 
+type CreateServer = (options: ServerOptions, handler: RequestListener) => Server;
+
+/** Few services have TLS of their own: Node's part for it is loaded for them alone. */
+async function creatorOf(tls: TlsFiles | undefined): Promise<CreateServer> {
+  if (tls === undefined) return createServer;
+  const https = await import('node:https');
+  const secured = { handshakeTimeout, key: tls.key, cert: tls.cert };
+  return (options, handler) => https.createServer({ ...options, ...secured }, handler);
+}
+
 /** The server on node:http, for machines on which uWebSockets.js has no binary. */
 class NodeServer implements HttpServer {
   readonly transport = 'node';
@@ -41,9 +50,9 @@ class NodeServer implements HttpServer {
   connections = 0;
   address: HttpServer['address'];
 
-  constructor(service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
+  constructor(service: Service, options: HttpOptions, scheme: Scheme, create: CreateServer) {
     this.#options = options;
-    this.#scheme = tls === undefined ? 'http' : 'https';
+    this.#scheme = scheme;
     const handler = createOwnHandler(service, options, this.#inFlight);
     // node:http's limit is twice ours, so that a head slightly over the limit is refused by our check, with a body
     // that says so.
@@ -56,10 +65,7 @@ class NodeServer implements HttpServer {
       ),
       maxHeaderSize: 2 * options.maxHeaderBytes,
     };
-    this.#server =
-      tls === undefined
-        ? createServer(own, handler)
-        : createSecureServer({ ...own, handshakeTimeout, key: tls.key, cert: tls.cert }, handler);
+    this.#server = create(own, handler);
     // Without a listener node:http answers 417 to an Expect that it does not know. RFC 9110, 10.1.1 does not require
     // that.
     this.#server.on('checkExpectation', handler);
@@ -129,11 +135,12 @@ class NodeServer implements HttpServer {
 }
 
 /** Starts a server on node:http. Errors are those of `listenOnUws`. */
-export function listenOnNode(
+export async function listenOnNode(
   service: Service,
   options: HttpOptions,
   at: string | SocketFile,
   tls: TlsFiles | undefined,
 ): Promise<HttpServer> {
-  return new NodeServer(service, options, tls).listen(at);
+  const create = await creatorOf(tls);
+  return new NodeServer(service, options, tls === undefined ? 'http' : 'https', create).listen(at);
 }

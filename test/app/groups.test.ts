@@ -51,7 +51,7 @@ test('a group that is full of calls that never end keeps nobody else waiting', a
   writeFileSync(file, '');
   const { app, ask } = await start(t);
   const endless = Array.from({ length: 12 }, (_, id) =>
-    ask({ id, method: 'heavy.spin', params: { file, text: 'spin' } }),
+    ask({ id, method: 'heavy.block', params: { file, text: 'block' } }),
   );
   const { dispatcher } = app;
   await until(() => readFileSync(file, 'utf8').split('\n').length === 3);

@@ -141,14 +141,14 @@ test('a group has a lane where it has a spare', async (t) => {
 test('close answers what the workers of every group have', async (t) => {
   const running = Running.make(t, { modules, groups: { heavy } });
   await running.dispatcher.ready();
-  const replies = ['heavy.spin', 'spin'].map((method) => running.call(method, method));
-  await Promise.all(['heavy.spin', 'spin'].map((text) => running.begunOn(text)));
+  const replies = ['heavy.block', 'block'].map((method) => running.call(method, method));
+  await Promise.all(['heavy.block', 'block'].map((text) => running.begunOn(text)));
   const waiting = running.call('heavy.hold', 'waits');
   await until(() => statsOf(running).heavy.queued === 1);
   await running.dispatcher.close(0);
   assert.deepEqual(await Promise.all(replies), [
-    lost('heavy.spin', 'shutdown'),
-    lost('spin', 'shutdown'),
+    lost('heavy.block', 'shutdown'),
+    lost('block', 'shutdown'),
   ]);
   assert.equal(await waiting, cancelled('waits'));
   assert.deepEqual(Object.keys(running.dispatcher.stats().groups), []);

@@ -98,9 +98,18 @@ const alone = new Set([
   'test/transports/transports.test.ts',
 ]);
 
-/** What takes its time by waiting runs first, beside what takes the cores: at the end it would run beside idle ones. */
+/** What takes its time by waiting, or very long, runs first, beside what takes the cores: at the end it would run beside idle ones. */
 const waiting = new Set([
   'test/app',
+  'test/app/typebox.long.test.ts',
+  'test/console/browser.long.test.ts',
+  'test/console/hostile.long.test.ts',
+  'test/docs/first-contact.long.test.ts',
+  'test/docs/guide.long.test.ts',
+  'test/docs/mounting.long.test.ts',
+  'test/examples/deployment-steps.long.test.ts',
+  'test/faults/killed-threads.long.test.ts',
+  'test/faults/reload-memory.long.test.ts',
   'test/service',
   'test/http/socket',
   'test/cli/serve.test.ts',

@@ -95,6 +95,8 @@ async function ask(url: string, method: string, key: string): Promise<Seen> {
     const { key: answered, by } = result as RunResult;
     return { code: 0, reason: undefined, answered, by };
   } catch (error) {
-    return { ...nothing, code: undefined, reason: String(error) };
+    // fetch says why in the cause alone.
+    const { cause } = error as Error;
+    return { ...nothing, code: undefined, reason: `${String(error)} (${String(cause)})` };
   }
 }

@@ -23,7 +23,7 @@ type TypesOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>;
 
 /** The type of a handler's params; any object where none are declared. */
 export type ParamsOf<Params> = [Params] extends [TSchema]
-  ? Static<Params>
+  ? Params['static']
   : [Params] extends [StandardSchema]
     ? TypesOf<Params>['output']
     : [Params] extends [Shape]

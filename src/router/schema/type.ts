@@ -71,4 +71,4 @@ export interface TypeBuilder extends JavaScriptTypeBuilder {
 
 // The overloads say more of the types than TypeBox does: the functions are TypeBox's own. Copied, not inherited: Node 26
 // refuses to assign to an object whose prototype is a module namespace.
-export const Type = { ...TypeBox, Base64: base64 } as TypeBuilder;
+export const Type = Object.assign({ Base64: base64 }, TypeBox) as TypeBuilder;

@@ -10,6 +10,7 @@ import { hosts } from './behaviour/hosts.ts';
 import { largeReplies } from './behaviour/large-replies.ts';
 import { proxies } from './behaviour/proxies.ts';
 import { rejections } from './behaviour/rejections.ts';
+import { replyTurns } from './behaviour/reply-turns.ts';
 import { routes } from './behaviour/routes.ts';
 import { slowBodies } from './behaviour/slow-bodies.ts';
 import { starter } from './harness.ts';
@@ -31,5 +32,6 @@ export function behaviour(transport: 'uws' | 'node'): void {
     connections(start, transport);
     largeReplies(start);
     drain(start);
+    replyTurns(start, transport);
   });
 }

@@ -64,9 +64,9 @@ export class NodeConnection {
   }
 
   /** Handles a request: now, or when the client has read enough of earlier replies. */
-  take(handle: () => void): void {
-    if (this.#hasRoom() && this.#held.length === 0) handle();
-    else if (this.#held.push(handle) > heldRequests) this.cut();
+  take<R>(handle: (request: R, connection: NodeConnection) => void, request: R): void {
+    if (this.#hasRoom() && this.#held.length === 0) handle(request, this);
+    else if (this.#held.push(() => handle(request, this)) > heldRequests) this.cut();
   }
 
   #hasRoom(): boolean {
@@ -79,16 +79,13 @@ export class NodeConnection {
   }
 }
 
-/** The connections of one handler, found by their socket. */
-export class NodeConnections {
-  readonly #bySocket = new WeakMap<Socket, NodeConnection>();
-
-  of(socket: Socket): NodeConnection {
-    let connection = this.#bySocket.get(socket);
-    if (connection === undefined) {
-      connection = new NodeConnection(socket);
-      this.#bySocket.set(socket, connection);
-    }
-    return connection;
-  }
+/**
+ * Returns the connection of a socket, for one handler.
+ *
+ * @param key the handler's own, under which the socket keeps it: a WeakMap of all sockets makes garbage collection dearer
+ */
+export function connectionOf(socket: Socket, key: symbol): NodeConnection {
+  const holder: object & { [key: symbol]: NodeConnection } = socket as never;
+  holder[key] ??= new NodeConnection(socket);
+  return holder[key];
 }

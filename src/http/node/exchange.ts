@@ -18,6 +18,7 @@ import type { CorsLines } from '../edge/cors.ts';
 import type { InFlight } from '../edge/in-flight.ts';
 import { bodyDeadlineMs, writeDeadlineMs } from '../edge/limits.ts';
 import { rateLimitLines } from '../edge/rate-limit-lines.ts';
+import type { ReplyTurns, TurnSender } from '../edge/reply-turns.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream/event-stream.ts';
 import { eventStreamLines } from '../event-stream/event-text.ts';
@@ -34,13 +35,16 @@ export interface NodeContext {
   readonly bodyDeadlines: BodyDeadlines;
   readonly bodyTimeoutMs: number;
   readonly eventStreams: EventStreamOptions;
+  readonly turns: ReplyTurns;
 }
 
 /** About how many bytes the head of a reply takes. */
 const headBytes = 256;
 
 /** One request on node:http, from its handler to its last byte. */
-export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, BodySink {
+export class NodeExchange
+  implements OnConnection, WaitingReply, ArrivingBody, BodySink, TurnSender
+{
   readonly #context: NodeContext;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -86,7 +90,7 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, B
     context.inFlight.enter();
     connection.add(this);
     // 'close' comes after the last byte was handed to the system, or when the client has gone.
-    res.once('close', () => this.disconnected());
+    res.on('close', () => this.disconnected());
   }
 
   disconnected(): void {
@@ -219,8 +223,18 @@ export class NodeExchange implements OnConnection, WaitingReply, ArrivingBody, B
       onFault(error);
       return;
     }
-    if (reply instanceof Promise) reply.then((settled) => this.onReply(settled), onFault);
-    else if (reply !== goesToSink) this.onReply(reply);
+    if (reply instanceof Promise) reply.then((settled) => this.#sendInTurn(settled), onFault);
+    else if (reply !== goesToSink) this.#sendInTurn(reply);
+  }
+
+  /** Sends a reply that is there at once: now, or with the others of its turn. */
+  #sendInTurn(reply: BodyAnswer): void {
+    const isText = typeof reply === 'string' && this.#events?.isOpen !== true;
+    if (!isText || !this.#context.turns.keeps(reply, this)) this.onReply(reply);
+  }
+
+  sendKept(reply: string): void {
+    this.onReply(reply);
   }
 
   onReply(reply: BodyAnswer): void {

@@ -1,6 +1,7 @@
 import type { Service } from '../../dispatch/service.ts';
 import type { BodyDeadlines } from '../edge/body-deadlines.ts';
 import type { Peers } from '../edge/peer.ts';
+import type { ReplyTurns } from '../edge/reply-turns.ts';
 import type { EventStreamOptions } from '../event-stream/event-stream.ts';
 import type { ResponseContext } from './response.ts';
 
@@ -13,4 +14,5 @@ export interface ExchangeContext extends ResponseContext {
   readonly bodyDeadlines: BodyDeadlines;
   readonly bodyTimeoutMs: number;
   readonly eventStreams: EventStreamOptions;
+  readonly turns: ReplyTurns;
 }

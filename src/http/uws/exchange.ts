@@ -14,6 +14,7 @@ import {
 import type { ChunkedBody } from '../edge/chunked-body.ts';
 import type { CorsLines } from '../edge/cors.ts';
 import { bodyDeadlineMs } from '../edge/limits.ts';
+import type { TurnSender } from '../edge/reply-turns.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { HttpSpan } from '../edge/span.ts';
 import { acceptsEventStream } from '../event-stream/accepts.ts';
@@ -29,7 +30,7 @@ import { UwsResponse } from './response.ts';
  * One request on uWebSockets.js, from its handler to its last byte: its body comes, the service gets it, the reply goes to
  * the response. Nothing is written to `#res` here.
  */
-export class UwsExchange implements ArrivingBody, BodySink {
+export class UwsExchange implements ArrivingBody, BodySink, TurnSender {
   readonly #context: ExchangeContext;
   readonly #res: HttpResponse;
   readonly #response: UwsResponse;
@@ -49,6 +50,8 @@ export class UwsExchange implements ArrivingBody, BodySink {
   #isInTurn = false;
   /** Reads the stream of the request, where its client takes events; undefined: it does not. */
   #events: EventStream | undefined;
+  /** The reply waits for the end of the turn. */
+  #isKept = false;
   /** Answers the body. The server sets another one than the service before anything is answered. */
   handler: BodyHandler;
   dueAt = 0;
@@ -214,7 +217,7 @@ export class UwsExchange implements ArrivingBody, BodySink {
     }
     if (reply !== goesToSink && !(reply instanceof Promise)) {
       this.#body?.release();
-      this.#send(reply, true);
+      if (!this.#keeps(reply)) this.#send(reply, true);
       return;
     }
     this.#noteTurn();
@@ -229,6 +232,20 @@ export class UwsExchange implements ArrivingBody, BodySink {
     } catch (error) {
       this.#context.warn(`a reply could not be written: ${String(error)}`);
     }
+  }
+
+  /** Whether a reply that is there at once is sent with the others of its turn. */
+  #keeps(reply: BodyAnswer): boolean {
+    const { inFlight, turns } = this.#context;
+    if (typeof reply !== 'string' || this.#events?.isOpen === true || inFlight.draining)
+      return false;
+    this.#isKept = turns.keeps(reply, this);
+    return this.#isKept;
+  }
+
+  sendKept(reply: string): void {
+    this.#isKept = false;
+    this.onReply(reply);
   }
 
   /** Called by `sendInCork`. */
@@ -250,7 +267,9 @@ export class UwsExchange implements ArrivingBody, BodySink {
 
   #await(reply: Promise<BodyAnswer>): void {
     reply.then(
-      (settled) => this.onReply(settled),
+      (settled) => {
+        if (!this.#keeps(settled)) this.onReply(settled);
+      },
       (error: unknown) => {
         this.#body?.release();
         this.#response.cork(() => this.#fail(error));
@@ -285,6 +304,7 @@ export class UwsExchange implements ArrivingBody, BodySink {
 
   #abort(): void {
     if (this.#response.isDone) return;
+    if (this.#isKept) this.#context.turns.lost();
     this.#response.leave();
     this.#events?.leave();
     this.#context.bodyDeadlines.delete(this);

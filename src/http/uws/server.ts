@@ -17,6 +17,7 @@ import type { HttpOptions } from '../edge/http-options.ts';
 import { type HttpServer, portAddress, type Scheme, socketAddress } from '../edge/http-server.ts';
 import { InFlight } from '../edge/in-flight.ts';
 import { createPeers, type Peers } from '../edge/peer.ts';
+import { ReplyTurns } from '../edge/reply-turns.ts';
 import { type Checks, createChecks } from '../edge/request-checks.ts';
 import { RequestHead } from '../edge/request-head.ts';
 import { createRoutes, isConsole, isHealth, type Routes } from '../edge/routes.ts';
@@ -42,6 +43,8 @@ class UwsServer implements HttpServer, ExchangeContext {
   readonly warn: (message: string) => void;
   readonly replies: UwsReplies;
   readonly bodiless = new BodilessReplies();
+  // Without a limit of replies: a reply cannot be corked in the handler of another request.
+  readonly turns = new ReplyTurns(() => this.connections, Number.POSITIVE_INFINITY);
   readonly peers: Peers | undefined;
   readonly bodyDeadlines = new BodyDeadlines();
   readonly bodyTimeoutMs: number;

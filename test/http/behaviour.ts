@@ -13,6 +13,7 @@ import { rejections } from './behaviour/rejections.ts';
 import { replyTurns } from './behaviour/reply-turns.ts';
 import { routes } from './behaviour/routes.ts';
 import { slowBodies } from './behaviour/slow-bodies.ts';
+import { text } from './behaviour/text.ts';
 import { starter } from './harness.ts';
 
 /** What both transports do alike, over bytes on a socket; where they differ, the test says how and why. */
@@ -31,6 +32,7 @@ export function behaviour(transport: 'uws' | 'node'): void {
     proxies(start);
     connections(start, transport);
     largeReplies(start);
+    text(start);
     drain(start);
     replyTurns(start, transport);
   });

@@ -8,7 +8,7 @@ import { ids } from './cases/ids.ts';
 import { members } from './cases/members.ts';
 import { params } from './cases/params.ts';
 import { specification } from './cases/specification.ts';
-import { depth, encoding, syntax, values } from './cases/text.ts';
+import { characters, depth, encoding, syntax, values } from './cases/text.ts';
 import { defaultReplyBytes, type Subject, subjects, type Way } from './subjects.ts';
 
 const tableAt = (maxReplyBytes: number): Readonly<Record<string, readonly Case[]>> => ({
@@ -16,6 +16,7 @@ const tableAt = (maxReplyBytes: number): Readonly<Record<string, readonly Case[]
   ids,
   'members of a request': members,
   'what is not JSON': syntax,
+  characters,
   encoding,
   depth,
   values,

@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import { keepAliveComment } from '../event-stream/event-text.ts';
 import { writeLines } from './head-lines.ts';
+import { nativeText } from './native-text.ts';
 import type { Closer, UwsReplies } from './reply.ts';
 
 /**
@@ -52,7 +53,7 @@ export class UwsEventOutlet implements EventOutlet {
     this.#res.cork(() => {
       if (this.#lines !== undefined) writeLines(this.#res, this.#lines);
       this.#lines = undefined;
-      for (const text of texts) isTaken = this.#res.write(text);
+      for (const text of texts) isTaken = this.#res.write(nativeText(text));
       if (isTaken && isLast) this.#end();
     });
     if (this.#hasEnded) this.#closer?.close();

@@ -1,10 +1,13 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import { nativeText } from './native-text.ts';
 
 export const closeLines = ['connection', 'close'];
 
 /** @param lines flat: name, value, name, value */
 export function writeLines(res: HttpResponse, lines: readonly string[]): void {
-  for (let i = 0; i < lines.length; i += 2) res.writeHeader(lines[i] ?? '', lines[i + 1] ?? '');
+  for (let i = 0; i < lines.length; i += 2) {
+    res.writeHeader(lines[i] ?? '', nativeText(lines[i + 1] ?? ''));
+  }
 }
 
 /**

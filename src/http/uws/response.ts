@@ -12,6 +12,7 @@ import type { EventStream } from '../event-stream/event-stream.ts';
 import { eventStreamLines } from '../event-stream/event-text.ts';
 import { UwsEventOutlet } from './event-outlet.ts';
 import { closeLines, endHead, writeLines } from './head-lines.ts';
+import { nativeText } from './native-text.ts';
 import { type BodilessReplies, type Closer, type UwsReplies, UwsReply } from './reply.ts';
 
 /** What all responses of one server share. */
@@ -167,7 +168,7 @@ export class UwsResponse {
     const res = this.#res;
     if (typeof body === 'string' && body.length <= smallReply && Math.random() > probeShare) {
       this.#finish();
-      res.end(body);
+      res.end(nativeText(body));
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -185,7 +186,7 @@ export class UwsResponse {
   #endAndClose(body: string | Uint8Array): void {
     this.#finish();
     this.#closesItself = true;
-    this.#res.end(body, true);
+    this.#res.end(nativeText(body), true);
   }
 
   /**

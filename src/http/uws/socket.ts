@@ -4,6 +4,7 @@ import { SocketConnection } from '../socket/connection.ts';
 import type { SocketFacts } from '../socket/facts.ts';
 import type { SocketContext } from '../socket/sockets.ts';
 import type { CloseCode, SocketWire } from '../socket/wire.ts';
+import { nativeText } from './native-text.ts';
 
 /** Seconds of silence that uWebSockets.js can wait for; with any other number it ends the process. */
 const idleSeconds = { least: 8, most: 960 } as const;
@@ -96,7 +97,7 @@ export class UwsSocket implements SocketWire {
   send(reply: string | Uint8Array): void {
     if (this.#ws === undefined) return;
     if (this.#isInTurn && this.#queue === undefined) {
-      if (this.#ws.send(reply) !== sent) this.onDrain();
+      if (this.#ws.send(nativeText(reply)) !== sent) this.onDrain();
       return;
     }
     this.#queued += reply.length;
@@ -117,11 +118,11 @@ export class UwsSocket implements SocketWire {
     this.#queue = undefined;
     this.#queued = 0;
     if (queue.length === 1) {
-      if (ws.send(queue[0] ?? '') !== sent) this.onDrain();
+      if (ws.send(nativeText(queue[0] ?? '')) !== sent) this.onDrain();
       return;
     }
     ws.cork(() => {
-      for (const reply of queue) ws.send(reply);
+      for (const reply of queue) ws.send(nativeText(reply));
     });
     this.onDrain();
   }

@@ -1,13 +1,11 @@
-import { cut, differing, goodCall, type Input, parser, placed } from './input.ts';
+import { goodCall, type Input, parser, placed } from './input.ts';
 import { hiding } from './lengths.ts';
 
 const size = `content-length: ${placed(goodCall, 'in.').length}`;
-const waits = 'uWebSockets.js takes it for a head that is not whole yet, until its time is over';
 
-/** Never served, and nothing behind it: the one says so, the other waits until the client ends its side. */
+/** Never served, and nothing behind it: some parsers say so, others wait until the client ends its side. */
 function malformed(cause: string, ...lines: readonly string[]): Input {
-  const input = { ...hiding(cause, lines, goodCall, parser(4)), ends: true };
-  return differing(input, { uws: cut, node: parser(4) }, waits);
+  return { ...hiding(cause, lines, goodCall, parser(4)), ends: true };
 }
 
 /** Lines of a head that are no header (RFC 9112, section 5). */

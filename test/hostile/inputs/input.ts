@@ -19,9 +19,19 @@ export type Wanted =
       /** The Allow header of a 405. */
       readonly allow?: string;
       readonly isHead?: boolean;
+      /** Newer parsers refuse it themselves, as `parser` says. */
+      readonly orParser?: boolean;
     }
-  /** Refused by the native parser in its own words, and closed: the class of the status is what counts. */
-  | { readonly how: 'parser'; readonly classes: readonly number[] }
+  /**
+   * Refused by the parser, and closed: with a status of one of these classes, in its own words, or without an answer.
+   * Which of them depends on the version of Node and of the native binary.
+   */
+  | {
+      readonly how: 'parser';
+      readonly classes: readonly number[];
+      /** The client ends its side behind the bytes: some versions wait for more of them. */
+      readonly ends?: boolean;
+    }
   /** Closed without an answer. */
   | { readonly how: 'cut' };
 
@@ -80,12 +90,21 @@ export function refused(status: number, allow?: string): Rejection {
   return { how: 'rejection', status, code, closes: false, ...(allow !== undefined && { allow }) };
 }
 
+/** By us, or by a parser that knows better: either way nothing behind it is read. */
 export function refusedAndClosed(status: number): Rejection {
-  return { how: 'rejection', status, code: status === 413 ? -32004 : -32600, closes: true };
+  return { ...refused(status), closes: true, orParser: true };
+}
+
+export function refusedHereOrByParser(status: number): Rejection {
+  return { ...refused(status), orParser: true };
 }
 
 export function parser(...classes: readonly number[]): Wanted {
   return { how: 'parser', classes };
+}
+
+export function parserAtEnd(...classes: readonly number[]): Wanted {
+  return { how: 'parser', classes, ends: true };
 }
 
 export const cut: Wanted = { how: 'cut' };

@@ -135,7 +135,7 @@ export function framing(start: Start, transport: 'uws' | 'node'): void {
     await closesAfter(client(), bytes, transport === 'uws' ? 505 : 200);
   });
 
-  test('more headers than uWebSockets.js holds: never entered; node:http answers 431', async (t) => {
+  test('more headers than uWebSockets.js holds: never entered, 4xx or silence; node:http answers 431', async (t) => {
     const { client, service } = await start(t);
     const one = client();
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`x-${i}`, 'a']));
@@ -143,10 +143,10 @@ export function framing(start: Start, transport: 'uws' | 'node'): void {
     if (transport === 'node') {
       assert.equal((await one.response()).status, 431);
     } else {
-      // Silence until its idle timeout, or until the client gives up.
+      // Its binary for Node 20 is silent until its idle timeout, or until the client gives up; newer ones answer.
       one.socket.end();
       await one.untilClosed();
-      assert.equal(one.received.length, 0);
+      assert.match(one.received.toString(), /^(HTTP\/1\.1 4|$)/);
     }
     assert.equal(service.bodies.length, 0);
   });

@@ -77,22 +77,33 @@ export function hosts(start: Start): void {
   for (const given of [[], allowedHosts]) {
     test(`a second Host is 400 on every route, ${given.length > 0 ? 'with' : 'without'} allowedHosts`, async (t) => {
       const { client, service } = await start(t, { allowedHosts: given });
-      const one = client();
+      let served = 0;
+      // Newer binaries of uWebSockets.js refuse it themselves, and close.
+      const assertRefused = async (bytes: string | Uint8Array) => {
+        const one = client();
+        const reply = await one.ask(bytes);
+        assert.equal(reply.status, 400);
+        if (header(reply, 'content-type') === undefined) {
+          await one.untilClosed();
+          return;
+        }
+        assert.deepEqual(json(reply).error.data, { reason: 'host must be sent once' });
+        assert.equal((await one.ask(post(rpc('echo'), { host: 'example.com' }))).status, 200);
+        served++;
+      };
       for (const host of [
         'example.com\r\nHost: evil.example',
         'evil.example\r\nHost: example.com',
         'example.com\r\nHost: example.com',
         'example.com\r\nHOST:',
       ]) {
-        const reply = await one.ask(post(rpc('echo'), { host }));
-        assert.equal(reply.status, 400);
-        assert.deepEqual(json(reply).error.data, { reason: 'host must be sent once' });
+        await assertRefused(post(rpc('echo'), { host }));
       }
       for (const path of ['/rpc', '/healthz', '/metrics', '/nowhere']) {
-        assert.equal((await one.ask(request('GET', path, ['Host: example.com']))).status, 400);
+        await assertRefused(request('GET', path, ['Host: example.com']));
       }
-      assert.equal(service.bodies.length, 0);
-      assert.equal((await one.ask(post(rpc('echo'), { host: 'example.com' }))).status, 200);
+      assert.equal(service.bodies.length, served);
+      assert.equal((await client().ask(post(rpc('echo'), { host: 'example.com' }))).status, 200);
     });
   }
 

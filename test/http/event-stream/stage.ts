@@ -119,6 +119,13 @@ function routerOf(stage: Stage): Router {
       }
     },
   );
+  router.rpc(
+    { name: 'say', params: Type.Object({ lines: Type.Array(Type.String()) }) },
+    function* say({ lines }) {
+      yield* lines;
+      throw new RpcError(17, lines.join(''));
+    },
+  );
   router.rpc({ name: 'quiet' }, async function* quiet(_params, { signal }) {
     try {
       yield 1;

@@ -7,6 +7,7 @@ import { listen } from '../../../src/http/listen.ts';
 import { SubscriptionIds } from '../../../src/http/socket/subscription-ids.ts';
 import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
 import { patience } from '../../patience.ts';
+import { texts } from '../../texts.ts';
 import { defaults, turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
 import { RawSocket } from './raw-socket.ts';
@@ -17,7 +18,7 @@ interface Notification {
   readonly params: {
     readonly subscription: string;
     readonly result?: unknown;
-    readonly error?: { readonly code: number; readonly data?: unknown };
+    readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
   };
 }
 
@@ -51,6 +52,13 @@ function routerOf(stage: Stage): Router {
     yield* [1, 2].slice(0, last);
     throw new RpcError(77, 'No more', { last });
   });
+  router.rpc(
+    { name: 'say', params: Type.Object({ lines: Type.Array(Type.String()) }) },
+    function* say({ lines }) {
+      yield* lines;
+      throw new RpcError(77, lines.join(''));
+    },
+  );
   router.rpc({ name: 'waits' }, async function* waits(_params, { signal }) {
     stage.begun++;
     try {
@@ -122,6 +130,20 @@ for (const transport of ['uws', 'node'] as const) {
         `{"jsonrpc":"2.0","method":"rpc.end","params":{"subscription":"${result}","result":"all"}}`,
       );
       assert.equal(JSON.parse(await socket.ask(rpc('plain'))).result, 'plain');
+    });
+
+    test('é, ÿ, C1 and wide characters arrive as UTF-8 in values and in the error of the end', async (t) => {
+      const { open } = await start(t);
+      const socket = await open();
+      for (const lines of [...texts.map((text) => [text]), texts]) {
+        await socket.ask(rpc('say', { lines }));
+        for (const line of lines) {
+          const { params }: Notification = JSON.parse(await socket.receive());
+          assert.equal(params.result, line);
+        }
+        const { params }: Notification = JSON.parse(await socket.receive());
+        assert.deepEqual(params.error, { code: 77, message: lines.join('') });
+      }
     });
 
     test('a stream that fails says so at its end: at once, or later', async (t) => {

@@ -1,4 +1,14 @@
-import { type Case, invalid, notFound, notJson, parseError, result, wireLimit } from '../case.ts';
+import { texts } from '../../texts.ts';
+import {
+  type Case,
+  error,
+  invalid,
+  notFound,
+  notJson,
+  parseError,
+  result,
+  wireLimit,
+} from '../case.ts';
 
 const before = '{"jsonrpc":"2.0","method":"free","params":';
 const after = ',"id":1}';
@@ -112,6 +122,28 @@ const wrongBytes: readonly (readonly [string, number[]])[] = [
   ['beyond U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
   ['Latin-1', [0xe9]],
 ];
+
+/** Characters of each width, in ids, results, errors and batches. */
+export const characters: readonly Case[] = texts.flatMap((text): Case[] => {
+  const json = JSON.stringify(text);
+  // Ids have a limit, and so has the name of a method in an error.
+  const word = text.slice(-4);
+  const id = JSON.stringify(word);
+  const echo = `{"method":"echo","params":{"value":${json}},"id":${id}}`;
+  const fail = `{"method":"fail","params":[1,${json},${json}],"id":2}`;
+  const [echoed, failed] = [result(id, json), error('2', 1, text, json)];
+  const name = text.slice(0, 8);
+  return [
+    { name: `a result, ${name}`, body: echo, reply: echoed },
+    { name: `an error, ${name}`, body: fail, reply: failed },
+    { name: `a batch, ${name}`, body: `[${echo},${fail}]`, reply: `[${echoed},${failed}]` },
+    {
+      name: `an unknown method, ${name}`,
+      body: `{"method":${id},"id":3}`,
+      reply: notFound('3', word),
+    },
+  ];
+});
 
 export const encoding: readonly Case[] = [
   brokenBody(

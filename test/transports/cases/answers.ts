@@ -4,7 +4,7 @@ import { batch } from '../../protocol/cases/batch.ts';
 import { errors } from '../../protocol/cases/errors.ts';
 import { ids } from '../../protocol/cases/ids.ts';
 import { specification } from '../../protocol/cases/specification.ts';
-import { depth, encoding, syntax } from '../../protocol/cases/text.ts';
+import { characters, depth, encoding, syntax } from '../../protocol/cases/text.ts';
 import type { Stage } from '../stage.ts';
 import type { TransportCase } from '../suite.ts';
 
@@ -28,6 +28,7 @@ export const answers: readonly TransportCase[] = [
   exactly('the examples of the specification have their answers', specification),
   exactly('each id comes back as it was written', ids),
   exactly('what is no JSON is answered with -32700', syntax),
+  exactly('é, ÿ, C1 and wide characters arrive as UTF-8', characters),
   exactly('text in other encodings is refused', encoding),
   exactly('depth is limited', depth),
   exactly('batches are answered in their order', batch),

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LineService, serveLines } from '../../../examples/lines.ts';
 import type { Connection, Subject } from '../subject.ts';
@@ -43,13 +42,23 @@ export const lines: Subject = {
   },
 };
 
+/** node:readline ends lines at U+2028 too, since Node 24. */
+async function* linesOf(socket: Socket): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of socket.setEncoding('utf8')) {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
 class LineConnection implements Connection {
   readonly #socket: Socket;
   readonly #lines: AsyncIterator<string>;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    this.#lines = createInterface({ input: socket })[Symbol.asyncIterator]();
+    this.#lines = linesOf(socket);
     socket.on('error', () => {}); // it was left
   }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { texts } from '../../../texts.ts';
 import { type EventCase, valueEvent } from '../case.ts';
 import { rpc } from '../stage.ts';
 
@@ -40,6 +41,19 @@ export const wire: readonly EventCase[] = [
           const text = await client.end();
           assert.equal(text, valueEvent(notification, id, 7) + end(id, null));
         }
+      }
+    },
+  },
+  {
+    name: 'é, ÿ, C1 and wide characters arrive as UTF-8 in values and in the last error',
+    async run(stage) {
+      for (const lines of [...texts.map((text) => [text]), texts]) {
+        const client = stage.client();
+        client.send(rpc('say', { lines }));
+        const events = await client.events();
+        const values = events.slice(0, -1).map(({ params }) => params?.result);
+        assert.deepEqual(values, lines);
+        assert.deepEqual(events.at(-1)?.error, { code: 17, message: lines.join('') });
       }
     },
   },

@@ -6,17 +6,28 @@
  *   --all     the long ones too (`npm run test:all`)
  *   --long    the long ones alone (`npm run test:long`)
  *   --times   prints the CPU seconds of each file at the end
+ *   --native      fails if uWebSockets.js cannot load; usual in CI on Node 20, for which every platform has a binary
+ *   --no-native   runs without uWebSockets.js, as on a platform for which there is no binary
  *
  * Other flags are passed to Node. A value must be joined to its flag: --test-name-pattern=batch.
  *
  * This script exists because `node --test` takes no glob on Node 20, and the glob of a shell is not portable.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { messageOf } from '../src/base/message-of.ts';
+import { loadUws } from '../src/http/uws/load.ts';
 import { fail } from './arguments.ts';
 import { compileTree } from './compile.ts';
 import { makeReadable } from './readable-coverage.ts';
@@ -122,7 +133,7 @@ const waiting = new Set([
   'test/service/blocked.test.ts',
 ]);
 
-const own = new Set(['--all', '--long', '--times']);
+const own = new Set(['--all', '--long', '--times', '--native', '--no-native']);
 process.chdir(root);
 const args = process.argv.slice(2);
 const asked = new Set(args.filter((arg) => own.has(arg)));
@@ -170,7 +181,23 @@ async function compile(): Promise<string> {
   }
 }
 
+const hasNative = !asked.has('--no-native');
+const isCi = (process.env.CI ?? '') !== '';
+if (hasNative && (asked.has('--native') || (isCi && process.versions.node.startsWith('20.')))) {
+  const { reason } = await loadUws();
+  if (reason !== undefined) fail(`uWebSockets.js cannot load: ${reason}`);
+}
+
+/** Puts a module that fails into the copy, where it is found before the installed one. */
+function switchOffNative(): void {
+  const folder = join(copy, 'node_modules/uWebSockets.js');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"name":"uWebSockets.js","main":"index.js"}');
+  writeFileSync(join(folder, 'index.js'), "throw new Error('switched off by --no-native');");
+}
+
 const copy = await compile();
+if (!hasNative) switchOffNative();
 if (!isMeasured) process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 const compiled = (file: string): string => join(copy, relative(root, file)).replace(/\.ts$/, '.js');
 
@@ -205,6 +232,9 @@ const runner = [
   ...counting,
   '--test',
   '--test-reporter=spec',
+  '--test-reporter-destination=stdout',
+  `--test-reporter=${pathToFileURL(compiled('scripts/not-run.ts')).href}`,
+  '--test-reporter-destination=stdout',
   // Three times as many files as there are cores: the tests start threads and processes, and wait for them.
   `--test-concurrency=${availableParallelism() * 3}`,
   // For each test and each file: what hangs must fail instead of blocking CI, and a long file on a busy machine must not.

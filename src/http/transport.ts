@@ -61,14 +61,21 @@ async function chosen(
     if (mustShare) throw notShared('node:http');
     return onNode;
   }
-  const { uws, reason } = await load();
-  if (uws !== undefined) return (at, tls) => listenOnUws(uws, service, options, at, tls);
+  const loaded = await load();
+  if (loaded.uws !== undefined) {
+    const { uws } = loaded;
+    return (at, tls) => listenOnUws(uws, service, options, at, tls);
+  }
+  const { reason, advice = '' } = loaded;
+  const mend = advice === '' ? '' : `; ${advice}`;
   if (transport === 'uws') {
-    const error = new Error(`uWebSockets.js cannot load: ${reason}`);
+    const error = new Error(`uWebSockets.js cannot load: ${reason}${mend}`);
     throw Object.assign(error, { code: 'ERR_UWS_UNAVAILABLE' });
   }
   if (mustShare) throw notShared(`uWebSockets.js cannot load (${reason}), and node:http`);
-  options.warn(`uWebSockets.js cannot load (${reason}): serving on node:http, which is slower`);
+  options.warn(
+    `serving on node:http, because the faster uWebSockets.js cannot load: ${reason}${mend}. With option transport "node" this line is not written`,
+  );
   return onNode;
 }
 

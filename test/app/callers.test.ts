@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type AppOptions, type RateLimitStore, Router } from '../../src/index.ts';
 import { header, json, post, rpc } from '../http/raw-client.ts';
+import { needs, usualServer } from '../servers.ts';
 import { carriers, deferred, serve } from './hooks/harness.ts';
 
 /** What one caller may take: `rateLimit` and `maxInFlightPerCaller`, over every way in. */
@@ -29,7 +30,7 @@ const as = (name: string) => ({ name });
 const never = { calls: 1, burstSeconds: 3600 };
 
 for (const carrier of carriers) {
-  describe(`rateLimit over ${carrier}`, () => {
+  describe(`rateLimit over ${carrier}`, needs(carrier), () => {
     test('beyond it: -32000 with retryAfterMs and the headers of the draft, and nothing runs', async (t) => {
       const { router: given, ran } = router();
       const { client } = await serve(t, carrier, {
@@ -101,7 +102,7 @@ for (const carrier of carriers) {
     });
   });
 
-  describe(`maxInFlightPerCaller over ${carrier}`, () => {
+  describe(`maxInFlightPerCaller over ${carrier}`, needs(carrier), () => {
     test('beyond it: -32000 with retryAfterMs, others go on, and a reply makes room', async (t) => {
       const { router: given, ran, waiting } = router();
       const options = { router: given, maxInFlightPerCaller: 2, ...byName };
@@ -131,7 +132,7 @@ describe('a header as the key', () => {
   test('counts from a trusted proxy only', async (t) => {
     const { router: given } = router();
     const options = { router: given, maxInFlightPerCaller: 1, fairBy: 'header:X-Tenant' };
-    const trusting = await serve(t, 'uws', { ...options, trustedProxies: '127.0.0.1' });
+    const trusting = await serve(t, usualServer, { ...options, trustedProxies: '127.0.0.1' });
     const other = await serve(t, 'node', { ...options, trustedProxies: '192.0.2.1' });
     for (const [{ client }, code] of [
       [trusting, undefined],
@@ -168,7 +169,10 @@ describe('a store of one’s own', () => {
       charge: (key, calls, costUs) => void asked.push([key, calls, costUs]),
     };
     const { router: given, ran } = router();
-    const { client } = await serve(t, 'uws', { router: given, rateLimit: { calls: 1, store } });
+    const { client } = await serve(t, usualServer, {
+      router: given,
+      rateLimit: { calls: 1, store },
+    });
     const one = client();
     await one.write(post(`[${rpc('now')},${rpc('now')},${rpc('now')}]`));
     while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -206,7 +210,7 @@ describe('a store of one’s own', () => {
     const store: RateLimitStore = { admit: () => new Promise(() => {}), charge: () => {} };
     const { router: given } = router();
     const options = { router: given, rateLimit: { calls: 1, store }, maxInFlightPerCaller: 1 };
-    const { client } = await serve(t, 'uws', options);
+    const { client } = await serve(t, usualServer, options);
     for (let i = 0; i < 3; i++) {
       const reply = await client().ask(post(rpc('now'), { 'rpc-timeout-ms': '20' }));
       assert.equal(json(reply).error.code, -32001);
@@ -217,7 +221,7 @@ describe('a store of one’s own', () => {
 describe('dispatch and dispatchText', () => {
   test('count for their callers too', async (t) => {
     const { router: given, waiting } = router();
-    const { app } = await serve(t, 'uws', { router: given, maxInFlightPerCaller: 1 });
+    const { app } = await serve(t, usualServer, { router: given, maxInFlightPerCaller: 1 });
     const call = (method: string) => ({ jsonrpc: '2.0', id: 1, method });
     const first = app.dispatcher.dispatch(call('wait'), { auth: 'ann' });
     while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));

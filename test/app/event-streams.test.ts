@@ -16,6 +16,7 @@ import { rpc } from '../http/raw-client.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { Exposition } from '../observe/exposition.ts';
 import { patience } from '../patience.ts';
+import { needs } from '../servers.ts';
 import { fixture, recorder } from '../service/harness.ts';
 
 /** An app whose procedures stream from a worker, until a test or a suite ends. */
@@ -40,7 +41,7 @@ async function start(t: { after(end: () => unknown): unknown }, options: AppOpti
 const modules = [fixture('streaming.ts')];
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`event streams of workers on ${transport}`, () => {
+  describe(`event streams of workers on ${transport}`, needs(transport), () => {
     const ends: (() => unknown)[] = [];
     let app: RpcApp;
     let client: () => EventClient;

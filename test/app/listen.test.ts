@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp, StartupError } from '../../src/index.ts';
 import { patience } from '../patience.ts';
+import { needs } from '../servers.ts';
 import { fixture } from '../service/harness.ts';
 
 const twice = new StartupError('this app listens already');
@@ -48,7 +49,7 @@ async function assertNobodyAt(port: number): Promise<void> {
 }
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`listen() on ${transport}`, () => {
+  describe(`listen() on ${transport}`, needs(transport), () => {
     test('twice in one turn makes one server, which close() ends', async (t) => {
       const app = create(t, { transport });
       const [first, second] = await Promise.allSettled([

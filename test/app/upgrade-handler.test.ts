@@ -113,14 +113,37 @@ describe('upgradeHandler()', () => {
     const { client } = await mount(t);
     const one = client();
     const body = rpc('who');
-    const lines = `host: test\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
-    for (let i = 0; i < 2; i++) {
+    const size = body.length;
+    const lines = 'host: test\r\ncontent-type: application/json\r\n';
+    for (const [length, sent] of [
+      [`content-length: ${size}`, body],
+      ['transfer-encoding: chunked', `${size.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
+      [`content-length: ${size}`, body],
+    ]) {
       const reply = await one.ask(
-        `POST /rpc HTTP/1.1\r\n${lines}connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n${body}`,
+        `POST /rpc HTTP/1.1\r\n${lines}${length}\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n\r\n${sent}`,
       );
       assert.deepEqual([reply.status, json(reply).result], [200, null]);
     }
   });
+
+  for (const isChunked of [false, true]) {
+    test(`a request that asks for another upgrade is answered if its body comes late: ${isChunked ? 'in chunks' : 'by its length'}`, async (t) => {
+      const { client, own } = await mount(t);
+      const body = rpc('who');
+      const size = body.length;
+      const length = isChunked ? 'transfer-encoding: chunked' : `content-length: ${size}`;
+      const one = client();
+      const asked = once(own, 'upgrade');
+      await one.write(
+        `POST /rpc HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\n${length}\r\nconnection: Upgrade\r\nupgrade: h2c\r\n\r\n`,
+      );
+      await asked;
+      const chunks = `${size.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+      const reply = await one.ask(isChunked ? chunks : body);
+      assert.deepEqual([reply.status, json(reply).result], [200, null]);
+    });
+  }
 
   test('however often a connection asks for another upgrade, it keeps one listener', async (t) => {
     const { client, own } = await mount(t);

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { servers } from '../servers.ts';
 import { CommandLine } from './command-line.ts';
 import { type Exit, fixture, runCli } from './process.ts';
 
@@ -161,7 +162,7 @@ describe('a mistake is one line that says what to do', () => {
     const { port } = other.address() as AddressInfo;
     try {
       const few = ['--workers', '1', '--spare-workers', '0'];
-      for (const transport of ['uws', 'node']) {
+      for (const transport of servers) {
         const args = ['serve', good, '--port', `${port}`, '--transport', transport, ...few];
         const line = assertOneLine(await runCli(args));
         assert.match(line, new RegExp(`${port}`));

@@ -214,3 +214,28 @@ describe('what a procedure leaves behind', () => {
     assert.equal((await server.exit).code, 0);
   });
 });
+
+describe('tandem serve without uWebSockets.js', () => {
+  const native = encodeURIComponent(`
+    const { dlopen } = process;
+    process.dlopen = (module, path, flags) => {
+      if (path.includes('uws_')) throw new Error('GLIBC_2.38 not found');
+      return dlopen(module, path, flags);
+    };`);
+  for (const flags of [[], ['--no-supervisor']]) {
+    it(`says in one line why it serves on node:http, and what to do: ${flags.join(' ') || 'supervised'}`, async () => {
+      const { server } = await startServer([procedures, ...flags], {
+        NODE_OPTIONS: `--import "data:text/javascript,${native}"`,
+      });
+      server.child.kill('SIGTERM');
+      const { stdout, stderr } = await server.exit;
+      assert.match(stdout, /listens on http:\S+ \(node:http, /);
+      const told = stderr.split('\n').filter((line) => line.includes('serving on node:http'));
+      assert.equal(told.length, 1, stderr);
+      assert.match(
+        told[0] ?? '',
+        /because .* uWebSockets\.js cannot load: .*With option transport/,
+      );
+    });
+  }
+});

@@ -11,6 +11,7 @@ import { WebSocketProvider as Web3Provider } from 'web3-providers-ws';
 import WebSocket from 'ws';
 import { Router, RpcApp, RpcError, Type } from '../../src/index.ts';
 import { patience } from '../patience.ts';
+import { needs } from '../servers.ts';
 
 const hex = (value: number) => `0x${value.toString(16)}`;
 
@@ -88,7 +89,7 @@ async function untilNoneIsOpen(): Promise<void> {
 
 for (const transport of ['uws', 'node'] as const) {
   /** Clients that others wrote, as their own documents say to use them. */
-  describe(`foreign clients over a WebSocket (${transport})`, () => {
+  describe(`foreign clients over a WebSocket (${transport})`, needs(transport), () => {
     let url: string;
     let app: RpcApp;
     before(async () => {

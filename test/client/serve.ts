@@ -3,6 +3,7 @@ import { RpcApp } from '../../src/app/app.ts';
 import type { AppOptions } from '../../src/app/app-options.ts';
 import { moduleUrl } from '../files.ts';
 import { patience } from '../patience.ts';
+import { usualServer } from '../servers.ts';
 
 const module = moduleUrl('test/fixtures/client/procedures.ts');
 
@@ -10,7 +11,7 @@ interface Stoppable {
   after(stop: () => Promise<void>): void;
 }
 
-/** The real server, on uWebSockets.js unless the options say otherwise; its URL. */
+/** The real server, on the usual server unless the options say otherwise; its URL. */
 export async function serve(
   t: Stoppable,
   options: AppOptions = { modules: [module] },
@@ -21,11 +22,11 @@ export async function serve(
     logLevel: 'silent',
     ...patience,
     port: 0,
-    transport: 'uws',
+    transport: usualServer,
     ...options,
   });
   t.after(() => app.close());
   const { url } = await app.listen();
-  assert.equal(app.transport, options.transport ?? 'uws');
+  assert.equal(app.transport, options.transport ?? usualServer);
   return url;
 }

@@ -9,6 +9,7 @@ import { tableOf } from '../../src/router/router.ts';
 import { createCaller } from '../../src/service/create-caller.ts';
 import { moduleUrl } from '../files.ts';
 import router from '../fixtures/client/streams.ts';
+import { needs } from '../servers.ts';
 import { serve } from './serve.ts';
 
 type Api = ContractOf<typeof router>;
@@ -42,7 +43,7 @@ function openers(url: string) {
 
 for (const server of ['uws', 'node'] as const) {
   for (const way of ['server-sent events', 'a WebSocket'] as const) {
-    describe(`streams over ${way}, ${server}`, () => {
+    describe(`streams over ${way}, ${server}`, needs(server), () => {
       const stops: (() => Promise<void>)[] = [];
       let all: ReturnType<typeof openers>;
       before(async () => {

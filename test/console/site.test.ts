@@ -9,6 +9,7 @@ import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { type AppOptions, Router, RpcApp, RpcError } from '../../src/index.ts';
 import { tree } from '../files.ts';
+import { needs } from '../servers.ts';
 import { recorder } from '../service/harness.ts';
 import { ensureBuilt, get } from './get.ts';
 
@@ -60,7 +61,7 @@ test('the page is small: 50 KB to begin with, 150 KB of the package', () => {
 });
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`the console on ${transport}`, () => {
+  describe(`the console on ${transport}`, needs(transport), () => {
     test('is where / leads, and /console with a slash', async (t) => {
       const { at, consoleUrl } = await serve(t, { transport });
       assert.equal(consoleUrl, at('/console/'));

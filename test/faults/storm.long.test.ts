@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { RpcApp } from '../../src/index.ts';
 import { patience } from '../patience.ts';
+import { needs } from '../servers.ts';
 import {
   begun,
   board,
@@ -59,7 +60,7 @@ async function receive(socket: Socket): Promise<string> {
 const wave = 50;
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`clients that connect, call and abort, over ${transport}`, () => {
+  describe(`clients that connect, call and abort, over ${transport}`, needs(transport), () => {
     const app = new RpcApp({
       modules: [fixture('procedures.ts')],
       workers: 2,

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { checkEach } from '../each-case.ts';
 import { header, json, post, type RawClient, type RawResponse } from '../http/raw-client.ts';
 import { settled } from '../protocol/case.ts';
+import { needs } from '../servers.ts';
 import { batch } from './inputs/batch.ts';
 import { envelope } from './inputs/envelope.ts';
 import { headerLines } from './inputs/header-lines.ts';
@@ -155,7 +156,7 @@ async function assertOthers(target: Target, runs: Runs): Promise<void> {
 }
 
 for (const transport of transports) {
-  describe(`bad inputs on ${transport}`, () => {
+  describe(`bad inputs on ${transport}`, needs(transport), () => {
     let target: Target;
     const runs = new Runs();
     before(async () => {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { post, type RawClient } from '../http/raw-client.ts';
 import { error, parseError, result, settled } from '../protocol/case.ts';
+import { needs, usualServer } from '../servers.ts';
 import { fileOf, type JsonCase } from './json/case.ts';
 import { corpus, filesOf } from './json/corpus.ts';
 import { placedProcedures, referenceOf, withoutHints } from './reference.ts';
@@ -27,7 +28,7 @@ interface Form {
 }
 
 /** How a body is read does not depend on what carried it: one transport is asked all of it. */
-const form = (name: string, body: string, on: readonly Transport[] = ['uws']): Form => ({
+const form = (name: string, body: string, on: readonly Transport[] = [usualServer]): Form => ({
   name,
   body,
   transports: on,
@@ -108,7 +109,7 @@ async function countOf(client: RawClient, place: string): Promise<number> {
 }
 
 for (const transport of transports) {
-  describe(`the JSON corpus on ${transport}`, () => {
+  describe(`the JSON corpus on ${transport}`, needs(transport), () => {
     let target: Target;
     let client: RawClient;
     before(async () => {

@@ -1,4 +1,5 @@
 import { describe } from 'node:test';
+import { needs } from '../servers.ts';
 import { bodies } from './behaviour/bodies.ts';
 import { calls } from './behaviour/calls.ts';
 import { chunked } from './behaviour/chunked.ts';
@@ -18,7 +19,7 @@ import { starter } from './harness.ts';
 
 /** What both transports do alike, over bytes on a socket; where they differ, the test says how and why. */
 export function behaviour(transport: 'uws' | 'node'): void {
-  describe(`http on ${transport}`, () => {
+  describe(`http on ${transport}`, needs(transport), () => {
     const start = starter(transport);
     calls(start);
     routes(start);

@@ -8,6 +8,7 @@ import { type OptionName, optionNames } from '../../src/config/config.ts';
 import { table } from '../../src/config/table.ts';
 import { type AppOptions, RegistrationError, Router, Type } from '../../src/index.ts';
 import { deferred, type Served, serve } from '../app/hooks/harness.ts';
+import { needs } from '../servers.ts';
 import { fixture } from '../service/harness.ts';
 import { until } from '../service/journal.ts';
 import { turns } from './harness.ts';
@@ -700,12 +701,16 @@ describe('limits', () => {
 
   for (const transport of ['uws', 'node'] as const) {
     for (const limit of limits) {
-      test(`${limit.of}, at it and one past it: ${limit.what} (${transport})`, async (t) => {
-        const modules = [fixture('procedures.ts')];
-        const start = (given: Given) =>
-          serve(t, transport, given.router === undefined ? { modules, ...given } : given);
-        await limit.run(start, t, transport);
-      });
+      test(
+        `${limit.of}, at it and one past it: ${limit.what} (${transport})`,
+        needs(transport),
+        async (t) => {
+          const modules = [fixture('procedures.ts')];
+          const start = (given: Given) =>
+            serve(t, transport, given.router === undefined ? { modules, ...given } : given);
+          await limit.run(start, t, transport);
+        },
+      );
     }
   }
 });

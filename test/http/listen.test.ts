@@ -6,8 +6,9 @@ import { Worker } from 'node:worker_threads';
 import { type HttpOptions, startupNotes } from '../../src/http/edge/http-options.ts';
 import { listen } from '../../src/http/listen.ts';
 import { listenWith, type ServerKind } from '../../src/http/transport.ts';
-import { loadUws } from '../../src/http/uws/load.ts';
+import { explain, loadUws } from '../../src/http/uws/load.ts';
 import { isCompiled, modulePath } from '../files.ts';
+import { needs, servers } from '../servers.ts';
 import { defaults } from './harness.ts';
 import { post, RawClient, rpc } from './raw-client.ts';
 import { StubService } from './stub-service.ts';
@@ -34,7 +35,7 @@ async function freeAddress(): Promise<AddressInfo> {
 }
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`listening on ${transport}`, () => {
+  describe(`listening on ${transport}`, needs(transport), () => {
     test('the address says where', async () => {
       const server = await listen(new StubService(), { ...defaults, path: '/x' }, transport);
       const { host, port, url } = server.address;
@@ -55,7 +56,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a port that is taken, by whichever transport, is EADDRINUSE', async () => {
-      for (const other of ['uws', 'node'] as const) {
+      for (const other of servers) {
         // By its number: a port that the system chose is never shared by uWebSockets.js.
         const { port } = await freeAddress();
         const first = await listen(new StubService(), { ...defaults, port }, other);
@@ -108,7 +109,7 @@ for (const transport of ['uws', 'node'] as const) {
 }
 
 describe('the transport', () => {
-  test('auto is uWebSockets.js where it loads', async () => {
+  test('auto is uWebSockets.js where it loads', needs('uws'), async () => {
     const server = await listen(new StubService(), defaults, 'auto');
     assert.equal(server.transport, 'uws');
     await server.close();
@@ -117,14 +118,14 @@ describe('the transport', () => {
   test('auto falls back to node:http with one warning line, and serves', async (t) => {
     const warnings: string[] = [];
     const options = { ...defaults, warn: (line: string) => warnings.push(line) };
-    const load = async () => ({ reason: 'GLIBC_2.38 not found' });
+    const load = async () => ({ reason: 'it is broken', advice: 'mend it' });
     const server = await listenWith(load, new StubService(), options, 'auto');
     t.after(() => server.close());
     assert.equal(server.transport, 'node');
     assert.equal(warnings.length, 1);
     assert.match(
       warnings[0] ?? '',
-      /^uWebSockets\.js cannot load \(GLIBC_2\.38 not found\): .*node:http/,
+      /^serving on node:http, because .* cannot load: it is broken; mend it\. .*transport "node"/,
     );
     const client = new RawClient(server.address.port);
     assert.equal((await client.ask(post(rpc('echo')))).status, 200);
@@ -132,14 +133,48 @@ describe('the transport', () => {
   });
 
   test('uws where it cannot load is an error that says why', async () => {
-    const load = async () => ({ reason: 'not installed' });
+    const load = async () => ({ reason: 'it is broken', advice: 'mend it' });
     await assert.rejects(listenWith(load, new StubService(), defaults, 'uws'), {
       code: 'ERR_UWS_UNAVAILABLE',
-      message: 'uWebSockets.js cannot load: not installed',
+      message: 'uWebSockets.js cannot load: it is broken; mend it',
     });
   });
 
-  test('the native module is not loaded in a worker thread', async () => {
+  for (const [what, message, reason, advice] of [
+    [
+      'a libc that is too old',
+      "This version supports\n\nError: /lib/libc.so.6: version `GLIBC_2.38' not found (required by /x/uws_linux_x64_137.node)",
+      /^its binary for Node \d+ needs glibc 2\.38 or newer/,
+      /image node:24-trixie-slim/,
+    ],
+    [
+      'a Node without a binary',
+      "This version supports\n\nError: Cannot find module './uws_linux_x64_147.node'\nRequire stack:\n- /x/uws.js",
+      /^it has no binary for Node \d+ on \w+ \w+$/,
+      /run Node 24, or .*"overrides"/,
+    ],
+    [
+      'musl',
+      'This version supports\n\nError: Error loading shared library ld-linux-x86-64.so.2: No such file or directory',
+      /^its binaries need glibc/,
+      /node:24-trixie-slim/,
+    ],
+    [
+      'no package',
+      "Cannot find package 'uWebSockets.js' imported from /x/load.js",
+      /^it is not installed$/,
+      /omit=optional/,
+    ],
+    ['another error', 'This version supports\n\nError: no sense', /^no sense$/, /^undefined$/],
+  ] as const) {
+    test(`why the native module does not load is said with what to do: ${what}`, () => {
+      const told = explain(new Error(message));
+      assert.match(told.reason, reason);
+      assert.match(String(told.advice), advice);
+    });
+  }
+
+  test('the native module is not loaded in a worker thread', needs('uws'), async () => {
     assert.notEqual((await loadUws()).uws, undefined);
     // Node 20 takes no TypeScript as a worker's entry: the worker starts as text and loads it by tsx.
     const imported = isCompiled

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { BodyMemory } from '../../src/dispatch/body-memory.ts';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { carriers, type Served, serve } from '../app/hooks/harness.ts';
+import { needs } from '../servers.ts';
 import { fixture } from '../service/harness.ts';
 import { until } from '../service/journal.ts';
 import { turns } from './harness.ts';
@@ -41,7 +42,7 @@ function many(): Router {
 }
 
 for (const carrier of carriers) {
-  describe(`memory, over ${carrier}`, () => {
+  describe(`memory, over ${carrier}`, needs(carrier), () => {
     const start = (t: TestContext, given: AppOptions) => serve(t, carrier, given);
 
     test('large bodies, one after another, lie in one buffer', async (t) => {
@@ -178,22 +179,26 @@ test('on node:http a connection is cut that sends thousands of requests behind c
   }
 });
 
-test('on uWebSockets.js a reply is offered anew to a system that does not call the connection writable', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
-  const router = many();
-  const served = await serve(t, 'uws', { router, maxReplyBytes: 2 * neverHeld });
-  const one = served.client();
-  await one.write(post(rpc('text', { length: neverHeld })));
-  await once(one.socket, 'data');
-  one.socket.pause();
-  // Its clock of 10 s begins again with each offer: the reply is still there, and whole, behind any number.
-  for (let i = 0; i < 100; i++) {
-    t.mock.timers.tick(2500);
-    await turns();
-  }
-  one.socket.resume();
-  assert.equal(json(await one.response()).result.length, neverHeld);
-});
+test(
+  'on uWebSockets.js a reply is offered anew to a system that does not call the connection writable',
+  needs('uws'),
+  async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const router = many();
+    const served = await serve(t, 'uws', { router, maxReplyBytes: 2 * neverHeld });
+    const one = served.client();
+    await one.write(post(rpc('text', { length: neverHeld })));
+    await once(one.socket, 'data');
+    one.socket.pause();
+    // Its clock of 10 s begins again with each offer: the reply is still there, and whole, behind any number.
+    for (let i = 0; i < 100; i++) {
+      t.mock.timers.tick(2500);
+      await turns();
+    }
+    one.socket.resume();
+    assert.equal(json(await one.response()).result.length, neverHeld);
+  },
+);
 
 describe('the memory for bodies', () => {
   const mb = 1024 * 1024;

@@ -14,6 +14,7 @@ import express from 'express';
 import type { HttpOptions } from '../../src/http/edge/http-options.ts';
 import { createNodeHandler } from '../../src/http/node/handler.ts';
 import { loadTracing } from '../../src/service/tracing.ts';
+import { needs } from '../servers.ts';
 import { makeCertificate } from './certificate.ts';
 import { defaults, type Running, starter, turns } from './harness.ts';
 import { post, RawClient, request, rpc } from './raw-client.ts';
@@ -46,7 +47,7 @@ function failed(name: string, code: number) {
 }
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`the span of an HTTP request on ${transport}`, () => {
+  describe(`the span of an HTTP request on ${transport}`, needs(transport), () => {
     const startOn = starter(transport);
     async function start(t: TestContext, options: Partial<HttpOptions> = {}): Promise<Running> {
       const running = await startOn(t, options);

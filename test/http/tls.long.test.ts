@@ -1,4 +1,5 @@
 import { after, describe } from 'node:test';
+import { needs } from '../servers.ts';
 import { calls } from './behaviour/calls.ts';
 import { connections } from './behaviour/connections.ts';
 import { framing } from './behaviour/framing.ts';
@@ -11,7 +12,7 @@ after(() => certificate.remove());
 
 /** What touches the connection itself is different code behind TLS; the rest never sees which it is. */
 for (const transport of ['uws', 'node'] as const) {
-  describe(`https on ${transport}: what http does`, () => {
+  describe(`https on ${transport}: what http does`, needs(transport), () => {
     const start = starter(transport, certificate);
     calls(start);
     framing(start, transport);

@@ -11,6 +11,7 @@ import { RpcApp, StartupError } from '../../src/index.ts';
 import { procedures } from '../app/hooks/harness.ts';
 import { runCli, startCli } from '../cli/process.ts';
 import { patience } from '../patience.ts';
+import { needs, servers } from '../servers.ts';
 import { recorder } from '../service/harness.ts';
 import { makeCertificate } from './certificate.ts';
 import { starter, turns } from './harness.ts';
@@ -23,7 +24,7 @@ const { keyPath, certPath, cert, key, folder } = certificate;
 const tls = { tlsKey: keyPath, tlsCert: certPath };
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`https on ${transport}`, () => {
+  describe(`https on ${transport}`, needs(transport), () => {
     const start = starter(transport, certificate);
 
     test('the url says https, the document is served', async (t) => {
@@ -265,7 +266,7 @@ describe('files that can not be used for TLS are a start-up error of one line', 
         return true;
       });
       // As the whole service says it, whatever carries it.
-      for (const transport of ['uws', 'node'] as const) {
+      for (const transport of servers) {
         const app = new RpcApp({
           modules: [procedures],
           port: 0,

@@ -17,6 +17,7 @@ import { after, describe, test } from 'node:test';
 import type { HttpOptions } from '../../src/http/edge/http-options.ts';
 import { startupNotes } from '../../src/http/edge/http-options.ts';
 import { listen } from '../../src/http/listen.ts';
+import { needs, servers } from '../servers.ts';
 import { defaults, starter } from './harness.ts';
 import { post, request, rpc } from './raw-client.ts';
 import { StubService } from './stub-service.ts';
@@ -43,7 +44,7 @@ async function leaveStale(socket: string): Promise<void> {
 }
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`a Unix socket on ${transport}`, () => {
+  describe(`a Unix socket on ${transport}`, needs(transport), () => {
     const start = starter(transport);
 
     async function failureOf(options: Partial<HttpOptions>) {
@@ -109,7 +110,7 @@ for (const transport of ['uws', 'node'] as const) {
     });
 
     test('a socket at which somebody listens is EADDRINUSE, and theirs goes on', async (t) => {
-      for (const other of ['uws', 'node'] as const) {
+      for (const other of servers) {
         const { within, socket } = place();
         const { client } = await starter(other)(t, { socket });
         const error = await failureOf({ socket });

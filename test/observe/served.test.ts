@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import { RawClient, request } from '../http/raw-client.ts';
 import { RawSocket } from '../http/socket/raw-socket.ts';
+import { needs } from '../servers.ts';
 import { type LogLine, recorder } from '../service/harness.ts';
 import { Exposition } from './exposition.ts';
 
@@ -44,7 +45,7 @@ function events(lines: readonly LogLine[], pattern: RegExp): unknown[] {
 }
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`seen from outside, on ${transport}`, () => {
+  describe(`seen from outside, on ${transport}`, needs(transport), () => {
     test('sockets are counted, among the connections and by themselves, until they go', async (t) => {
       const { scrape, port } = await serve(t, transport);
       const sockets = [await RawSocket.connect(port), await RawSocket.connect(port)];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { needs } from '../servers.ts';
 import { type Case, invalid, result } from './case.ts';
 import { type Subject, subjects } from './subjects.ts';
 
@@ -31,10 +32,10 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const [name, { start }] of Object.entries(subjects)) {
+for (const [name, { start, server }] of Object.entries(subjects)) {
   // It has no options.
   if (name === 'handleRequest') continue;
-  describe(`strict: ${name}`, () => {
+  describe(`strict: ${name}`, needs(server), () => {
     let subject: Subject;
     before(async () => {
       subject = await start({ strict: true });

@@ -4,6 +4,7 @@ import { type ConfigOptions, Dispatcher, handleRequest, RpcApp } from '../../src
 import { moduleUrl } from '../files.ts';
 import inlineRouter from '../fixtures/protocol/inline.ts';
 import { patience } from '../patience.ts';
+import type { ServerName } from '../servers.ts';
 import type { Case } from './case.ts';
 
 /** Something that answers request bodies: the same cases run over each. */
@@ -130,6 +131,8 @@ const handleRequestSubject: Start = async () => ({
 });
 
 interface Started {
+  /** The server of this package that it needs. */
+  readonly server?: ServerName;
   readonly start: Start;
   readonly maxReplyBytes: number;
 }
@@ -148,6 +151,6 @@ export const subjects: Readonly<Record<string, Started>> = {
   handleRequest: { start: handleRequestSubject, maxReplyBytes: defaultReplyBytes },
   'Dispatcher, inline': bounded(dispatcherSubject('inline')),
   'Dispatcher, pooled': bounded(dispatcherSubject('worker')),
-  'RpcApp on uWS': bounded(httpSubject('uws')),
+  'RpcApp on uWS': { ...bounded(httpSubject('uws')), server: 'uws' },
   'RpcApp on node:http': bounded(httpSubject('node')),
 };

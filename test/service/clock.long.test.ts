@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { carriers, serve } from '../app/hooks/harness.ts';
 import { json, post, rpc } from '../http/raw-client.ts';
+import { needs } from '../servers.ts';
 import { expired, fixture, isSettled, ok, Running, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
@@ -79,7 +80,7 @@ for (const [name, byMs] of [
     });
 
     for (const carrier of carriers) {
-      test(`over HTTP on ${carrier}`, async (t) => {
+      test(`over HTTP on ${carrier}`, needs(carrier), async (t) => {
         const { client } = await serve(t, carrier, { modules });
         const ask = async (body: string, headers = {}) =>
           json(await client().ask(post(body, headers)));

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Dispatcher, type DispatcherOptions, Router, StartupError } from '../../src/index.ts';
 import { moduleUrl, nodeFlags, root } from '../files.ts';
 import { patience } from '../patience.ts';
+import { needs } from '../servers.ts';
 import { fixture, recorder } from './harness.ts';
 
 async function startupError(name: string, options: DispatcherOptions = {}): Promise<string> {
@@ -142,7 +143,7 @@ describe('importing', () => {
     assert.deepEqual(native(await loadedBy(script)), []);
   });
 
-  test('the check sees it where it is loaded', async () => {
+  test('the check sees it where it is loaded', needs('uws'), async () => {
     const script = `
       const { loadUws } = await import(${load('src/http/uws/load.ts')});
       const { uws, reason } = await loadUws();

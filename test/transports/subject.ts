@@ -1,4 +1,5 @@
 import type { Dispatcher } from '../../src/index.ts';
+import type { ServerName } from '../servers.ts';
 
 /**
  * What some transports have and others have not:
@@ -67,6 +68,8 @@ export interface Server {
 /** A transport, as the suite sees it. */
 export interface Subject {
   readonly name: string;
+  /** The server of this package that it needs. */
+  readonly server?: ServerName;
   readonly can: readonly Ability[];
   /** Whether a message can be sent at all: a line can't hold a line feed. */
   carries(message: string | Uint8Array): boolean;

@@ -1,4 +1,5 @@
 import { describe, test } from 'node:test';
+import { needs } from '../servers.ts';
 import { answers } from './cases/answers.ts';
 import { callers } from './cases/callers.ts';
 import { ends } from './cases/ends.ts';
@@ -46,7 +47,7 @@ export async function runCase(
 
 /** The contract of `Service` (src/dispatch/service.ts), asked of a transport from the outside. */
 export function conformance(subject: Subject): void {
-  describe(`the contract of a transport: ${subject.name}`, () => {
+  describe(`the contract of a transport: ${subject.name}`, needs(subject.server), () => {
     for (const one of casesFor(subject)) test(one.name, () => runCase(subject, one));
   });
 }

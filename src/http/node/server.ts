@@ -65,14 +65,15 @@ class NodeServer implements HttpServer {
       ),
       maxHeaderSize: 2 * options.maxHeaderBytes,
     };
-    this.#server = create(own, handler);
+    this.#upgrades = new Upgrades(service, options, this.#inFlight);
+    const takesUpgrades = options.webSocket && options.serves !== 'operations';
+    // Since Node 24.9 a server can leave requests that ask for other upgrades at their parser.
+    const choice = takesUpgrades ? { shouldUpgradeCallback: this.#upgrades.asks } : {};
+    this.#server = create({ ...own, ...choice }, handler);
     // Without a listener node:http answers 417 to an Expect that it does not know. RFC 9110, 10.1.1 does not require
     // that.
     this.#server.on('checkExpectation', handler);
-    this.#upgrades = new Upgrades(service, options, this.#inFlight);
-    if (options.webSocket && options.serves !== 'operations') {
-      this.#server.on('upgrade', this.#upgrades.handle);
-    }
+    if (takesUpgrades) this.#server.on('upgrade', this.#upgrades.handle);
     this.#server.maxConnections = options.maxConnections;
     this.#server.on('drop', () => options.onConnectionRefused());
     const known = new WeakSet<Socket>();

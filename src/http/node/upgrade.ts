@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { WebSocketServer } from 'ws';
@@ -25,6 +25,9 @@ import { NodeSocket } from './socket.ts';
 
 /** A listener for the event `upgrade` of an http or https server. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** Whether Node reads the body of a request that asks for an upgrade. Otherwise it lies behind the head, as it came. */
+const readsBodies = Number.parseInt(process.versions.node, 10) >= 26;
 
 /** How long clients may take to answer the close frame at the end. */
 const farewellMs = 1000;
@@ -90,9 +93,8 @@ export class Upgrades {
     this.#head = new RequestHead(this.#options);
   }
 
-  readonly handle: UpgradeHandler = (req, duplex, first) => {
-    // An http server has no other streams than sockets.
-    const socket = duplex as Socket;
+  readonly handle: UpgradeHandler = (req, stream, first) => {
+    const { socket } = req;
     const isHere = pathOf(req.url) === this.#options.path;
     // An upgrade at another path, to whatever protocol, may be meant for another listener.
     if (!isHere && hasOtherListeners(socket, this.handle)) return;
@@ -101,10 +103,10 @@ export class Upgrades {
       socket.on('error', () => {});
     }
     const head = this.#head.reset();
-    readHead(head, req);
-    const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
-    if (!isSocket || !this.#handshake.asks(head) || !this.#options.webSocket) {
-      serveWithoutUpgrade(req, socket, first);
+    if (!this.#asks(req, head)) {
+      // Since Node 26 another stream stands for the socket while the body of the request is on its way.
+      if (stream !== socket) serveOnce(req);
+      else serveWithoutUpgrade(req, first);
     } else if (isHere) {
       this.#upgrade(req, socket, first, head);
     } else {
@@ -112,6 +114,15 @@ export class Upgrades {
       writeAnswer(socket, elsewhere, this.#cors(head.origin).lines);
     }
   };
+
+  /** Whether a request asks for a WebSocket, at whatever path. Others that ask for an upgrade are ordinary requests. */
+  readonly asks = (req: IncomingMessage): boolean => this.#asks(req, this.#head.reset());
+
+  #asks(req: IncomingMessage, head: RequestHead): boolean {
+    readHead(head, req);
+    const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
+    return isSocket && this.#handshake.asks(head) && this.#options.webSocket;
+  }
 
   /** How many sockets are open. */
   get size(): number {
@@ -257,7 +268,8 @@ function serverOf(socket: Socket): Server | undefined {
  * first request. A server that listens for upgrades gets all of them, each taken off its parser. So the request is put
  * back, without its header `Upgrade`, and its connection is given to the server once more.
  */
-function serveWithoutUpgrade(req: IncomingMessage, socket: Socket, first: Buffer): void {
+function serveWithoutUpgrade(req: IncomingMessage, first: Buffer): void {
+  const { socket } = req;
   const server = serverOf(socket);
   if (server === undefined) {
     socket.destroy();
@@ -268,6 +280,31 @@ function serveWithoutUpgrade(req: IncomingMessage, socket: Socket, first: Buffer
     const name = req.rawHeaders[i] ?? '';
     if (name.toLowerCase() !== 'upgrade') text += `${name}: ${req.rawHeaders[i + 1]}\r\n`;
   }
-  socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), first]));
+  const parts = [Buffer.from(`${text}\r\n`, 'latin1'), first];
+  if (readsBodies) parts.splice(1, 0, bodyOf(req));
+  socket.unshift(Buffer.concat(parts));
   server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket);
+}
+
+/** The body of a request that has come whole, framed as its headers say. Trailers are left out. */
+function bodyOf(req: IncomingMessage): Buffer {
+  const body: Buffer = req.read() ?? Buffer.alloc(0);
+  if (req.headers['transfer-encoding'] === undefined) return body;
+  const end = Buffer.from('0\r\n\r\n');
+  if (body.length === 0) return end;
+  const size = Buffer.from(`${body.length.toString(16)}\r\n`);
+  return Buffer.concat([size, body, Buffer.from('\r\n'), end]);
+}
+
+/**
+ * Answers such a request whose body its parser still reads (Node 26), and closes the connection: it cannot be put back
+ * before the body has ended, and a body may be large.
+ */
+function serveOnce(req: IncomingMessage): void {
+  const { socket } = req;
+  const response = new ServerResponse(req);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once('finish', () => socket.destroySoon());
+  serverOf(socket)?.emit('request', req, response);
 }

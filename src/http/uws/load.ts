@@ -2,10 +2,14 @@ import { isMainThread } from 'node:worker_threads';
 
 export type Uws = typeof import('uWebSockets.js');
 
-/** The native module; or one line that says why it is not available here. */
-export type UwsLoad =
-  | { readonly uws: Uws; readonly reason?: undefined }
-  | { readonly uws?: undefined; readonly reason: string };
+/** Why the native module is not available here, and what makes it available, as parts of one line. */
+export interface UwsMissing {
+  readonly uws?: undefined;
+  readonly reason: string;
+  readonly advice?: string;
+}
+
+export type UwsLoad = { readonly uws: Uws; readonly reason?: undefined } | UwsMissing;
 
 /** Bytes of an incomplete head that the parser keeps: 16 KiB of headers and the request line. */
 const longestHead = 24 * 1024;
@@ -23,17 +27,39 @@ export async function loadUws(): Promise<UwsLoad> {
     const module = await import('uWebSockets.js');
     return { uws: module.default };
   } catch (error) {
-    return { reason: reasonOf(error) };
+    return explain(error);
   }
 }
 
-/**
- * The module's message lists the Node versions that it supports, and then says why this binary did not load. The
- * second part is returned.
- */
-function reasonOf(error: unknown): string {
-  const lines = String(error instanceof Error ? error.message : error)
-    .split('\n')
-    .filter((line) => line.trim() !== '');
-  return (lines[1] ?? lines[0] ?? 'unknown').replace(/^Error: /, '');
+const otherBuild =
+  'run Node 24, or take a build of its authors by "overrides" in package.json (SECURITY.md, Native code)';
+const otherSystem =
+  'run on a system with glibc 2.38 or newer, such as the image node:24-trixie-slim';
+
+/** What the errors of a load say, and what they mean to an operator. */
+export function explain(error: unknown): UwsMissing {
+  const text = String(error instanceof Error ? error.message : error);
+  const [major] = process.versions.node.split('.');
+  if (/Cannot find package/.test(text)) {
+    return { reason: 'it is not installed', advice: 'install without --omit=optional' };
+  }
+  if (/Cannot find module '\.\/uws_/.test(text)) {
+    const reason = `it has no binary for Node ${major} on ${process.platform} ${process.arch}`;
+    return { reason, advice: otherBuild };
+  }
+  const glibc = /GLIBC_[\d.]+/.exec(text)?.[0].replace('_', ' ').toLowerCase();
+  if (glibc !== undefined) {
+    const reason = `its binary for Node ${major} needs ${glibc} or newer, which this system does not have`;
+    return { reason, advice: otherSystem };
+  }
+  // How the loader of musl (Alpine) begins.
+  if (/Error (?:loading shared library|relocating)/.test(text)) {
+    return {
+      reason: 'its binaries need glibc, which this system does not have',
+      advice: otherSystem,
+    };
+  }
+  // The module's message lists the Node versions that it supports, and then says why this binary did not load.
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return { reason: (lines[1] ?? lines[0] ?? 'unknown').replace(/^Error: /, '') };
 }

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Authenticate, type AuthRequest, Router, RpcError } from '../../../src/index.ts';
 import { turns } from '../../http/harness.ts';
 import { header, json, post, request, rpc } from '../../http/raw-client.ts';
+import { needs } from '../../servers.ts';
 import { carriers, deferred, type Served, serve } from './harness.ts';
 
 /** docs/protocol.md, "Who may call". */
@@ -42,7 +43,7 @@ function counting() {
 }
 
 for (const carrier of carriers) {
-  describe(`authenticate on ${carrier}`, () => {
+  describe(`authenticate on ${carrier}`, needs(carrier), () => {
     const ends: (() => unknown)[] = [];
     let common: Served;
     let current: Authenticate = () => undefined;

@@ -4,11 +4,12 @@ import { Dispatcher } from '../../../src/index.ts';
 import { moduleUrl } from '../../files.ts';
 import { json, post, rpc } from '../../http/raw-client.ts';
 import { patience } from '../../patience.ts';
+import { needs } from '../../servers.ts';
 import { serve } from './harness.ts';
 
 describe('authorize and context.auth', () => {
   for (const transport of ['uws', 'node'] as const) {
-    test(`hold in both places, over ${transport}`, async (t) => {
+    test(`hold in both places, over ${transport}`, needs(transport), async (t) => {
       const { client, lines } = await serve(t, transport, {
         authenticate: ({ headers }) => ({ user: headers['x-user'] }),
       });

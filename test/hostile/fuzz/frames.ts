@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { frame, opcodes, RawSocket } from '../../http/socket/raw-socket.ts';
 import { orHang } from '../../or-hang.ts';
 import { settled } from '../../protocol/case.ts';
+import { servers } from '../../servers.ts';
 import { placedProcedures, referenceOf, withoutHints } from '../reference.ts';
-import { Target, transports } from '../target.ts';
+import { Target } from '../target.ts';
 import {
   brokenFrame,
   type FrameCase,
@@ -172,7 +173,7 @@ export class FrameFuzzer implements Fuzzer {
 
   static async start(): Promise<FrameFuzzer> {
     const targets = [];
-    for (const transport of transports) targets.push(await Target.start(transport, 'frames'));
+    for (const transport of servers) targets.push(await Target.start(transport, 'frames'));
     return new FrameFuzzer(targets);
   }
 

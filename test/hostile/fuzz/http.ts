@@ -4,8 +4,9 @@ import { turns } from '../../http/harness.ts';
 import { header, post, type RawClient, type RawResponse } from '../../http/raw-client.ts';
 import { orHang } from '../../or-hang.ts';
 import { settled } from '../../protocol/case.ts';
+import { servers } from '../../servers.ts';
 import { placedProcedures, referenceOf, withoutHints } from '../reference.ts';
-import { Target, transports } from '../target.ts';
+import { Target } from '../target.ts';
 import { bytesOf, type HttpCase, httpCase, writesOf } from './edits.ts';
 import { assertProperty, type Fuzzer } from './run.ts';
 import { type StrictRequest, strictRequest } from './strict-request.ts';
@@ -150,7 +151,7 @@ export class HttpFuzzer implements Fuzzer {
 
   static async start(): Promise<HttpFuzzer> {
     const targets = [];
-    for (const transport of transports) targets.push(await Target.start(transport, 'both'));
+    for (const transport of servers) targets.push(await Target.start(transport, 'both'));
     const sent: Sent = { calls: 0 };
     const bombarded = [];
     for (const target of targets) bombarded.push(await Bombarded.start(target, sent));
@@ -164,7 +165,7 @@ export class HttpFuzzer implements Fuzzer {
           await bombarded.check(one);
         } catch (error) {
           const bytes = JSON.stringify(bytesOf(one).toString('latin1'));
-          const message = `on ${transports[i]}: ${String(error)}\nbytes: ${bytes}`;
+          const message = `on ${servers[i]}: ${String(error)}\nbytes: ${bytes}`;
           throw new Error(message, { cause: error });
         }
       }

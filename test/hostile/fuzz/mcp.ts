@@ -8,7 +8,8 @@ import { LineService } from '../../../src/mcp/stdio/lines.ts';
 import { post, type RawClient } from '../../http/raw-client.ts';
 import { parseModel } from '../../jsonrpc/model.ts';
 import { orHang } from '../../or-hang.ts';
-import { startDispatcher, Target, transports } from '../target.ts';
+import { servers } from '../../servers.ts';
+import { startDispatcher, Target } from '../target.ts';
 import { bytesOf, headersOf, headOf, type McpCase, mcpCase } from './mcp-case.ts';
 import { type Answer, answerOf, maxBatch, type Reply } from './mcp-model.ts';
 import { assertProperty, type Fuzzer } from './run.ts';
@@ -119,7 +120,7 @@ export class McpFuzzer implements Fuzzer {
 
   static async start(): Promise<McpFuzzer> {
     const targets = [];
-    for (const transport of transports)
+    for (const transport of servers)
       targets.push(await Target.start(transport, 'frames', { mcp: true, maxBatch }));
     return new McpFuzzer(targets, await Lines.start());
   }

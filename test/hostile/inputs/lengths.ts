@@ -108,7 +108,7 @@ export const lengths: readonly Input[] = [
     411,
   ),
   transfer411('Transfer-Encoding: chunked in quotes', ['transfer-encoding: "chunked"'], ''),
-  transfer411('an empty Transfer-Encoding', ['transfer-encoding:'], ''),
+  ours(transfer411('an empty Transfer-Encoding', ['transfer-encoding:'], ''), 411),
   ours(
     transfer411('two Transfer-Encoding headers', [chunked, 'transfer-encoding: identity'], ''),
     411,

@@ -72,6 +72,7 @@ export function drain(start: Start): void {
       await one.write(bytes.slice(0, bytes.length - 3));
       await busy.write(post(rpc('later')));
       await service.entered(1);
+      await turns();
       const closing = server.close();
       const reply = await one.ask(bytes.slice(bytes.length - 3));
       assert.equal(reply.status, status);
@@ -89,6 +90,7 @@ export function drain(start: Start): void {
     await one.write(first.subarray(0, -1));
     await busy.write(post(rpc('later')));
     await service.entered(1);
+    await turns();
     const closing = server.close();
     // More than what uWebSockets.js gathers before it writes, and that twice.
     const count = 60;

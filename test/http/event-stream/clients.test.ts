@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { EventSource } from 'eventsource';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { needs } from '../../servers.ts';
 import { rpc, Stage, ways } from './stage.ts';
 
 const post = (body: string, signal?: AbortSignal) => ({
@@ -12,7 +13,7 @@ const post = (body: string, signal?: AbortSignal) => ({
 });
 
 for (const way of ways.slice(0, 2)) {
-  describe(`clients of event streams that others wrote: ${way.name}`, () => {
+  describe(`clients of event streams that others wrote: ${way.name}`, needs(way.server), () => {
     const withStage = (run: (stage: Stage, url: string) => Promise<void>) => async () => {
       const stage = await Stage.open(way);
       try {

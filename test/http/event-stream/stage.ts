@@ -11,7 +11,7 @@ import { EventClient } from './event-client.ts';
 export { rpc };
 
 /** A way in, by its name; uWebSockets.js differs from the others where a test says so. */
-export const ways = waysIn.map(({ name, put }) => ({ name, put, isUws: name.startsWith('uWeb') }));
+export const ways = waysIn.map((way) => ({ ...way, isUws: way.server === 'uws' }));
 
 /** The servers of this package; the other ways in are other people's servers with its handler. */
 export const ownServers = ways.slice(0, 2);

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
+import { needs } from '../../servers.ts';
 import { starter, turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
 import { frame, opcodes, RawSocket } from './raw-socket.ts';
 
 for (const transport of ['uws', 'node'] as const) {
   const start = starter(transport);
-  describe(`the clocks of a WebSocket (${transport})`, () => {
+  describe(`the clocks of a WebSocket (${transport})`, needs(transport), () => {
     test('a quiet connection is pinged, and stays as long as it answers', async (t) => {
       const options = { streamPingMs: 20, socketIdleMs: 200, bodyTimeoutMs: 1, maxBodyBytes: 1000 };
       const { client, server } = await start(t, options);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { needs } from '../../servers.ts';
 import { starter, turns } from '../harness.ts';
 import { neverHeldLocally, rpc, socketPath } from '../raw-client.ts';
 import { frame, opcodes, RawSocket } from './raw-socket.ts';
@@ -10,7 +11,7 @@ const answer = '{"jsonrpc":"2.0","id":1,"result":{"text":"é"}}';
 
 for (const transport of ['uws', 'node'] as const) {
   const start = starter(transport);
-  describe(`the frames of a WebSocket (${transport})`, () => {
+  describe(`the frames of a WebSocket (${transport})`, needs(transport), () => {
     test('a message may be text or binary, in any number of fragments, with control frames between', async (t) => {
       const { client } = await start(t);
       const socket = await RawSocket.open(client());

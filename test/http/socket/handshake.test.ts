@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { createAuthenticator } from '../../../src/dispatch/authenticate.ts';
 import type { AuthRequest } from '../../../src/http/edge/auth-request.ts';
 import { RpcError } from '../../../src/index.ts';
+import { needs } from '../../servers.ts';
 import { starter } from '../harness.ts';
 import { header, json, type RawResponse, rpc } from '../raw-client.ts';
 import { RawSocket, upgradeRequest } from './raw-socket.ts';
@@ -56,7 +57,7 @@ const ordinary: readonly Wrong[] = [
 
 for (const transport of ['uws', 'node'] as const) {
   const start = starter(transport);
-  describe(`the upgrade to a WebSocket (${transport})`, () => {
+  describe(`the upgrade to a WebSocket (${transport})`, needs(transport), () => {
     for (const { what, headers, status, method, path } of refused) {
       test(`with ${what} is ${status}`, async (t) => {
         const { client, server } = await start(t, {

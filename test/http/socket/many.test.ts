@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { needs } from '../../servers.ts';
 import { starter, turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
 import { frame, opcodes, RawSocket, upgradeRequest } from './raw-socket.ts';
@@ -30,7 +31,7 @@ async function openMany(port: number, count: number): Promise<Socket[]> {
 
 for (const transport of ['uws', 'node'] as const) {
   const start = starter(transport);
-  describe(`many WebSockets (${transport})`, () => {
+  describe(`many WebSockets (${transport})`, needs(transport), () => {
     test('500 that are idle disturb nobody, and leave nothing behind', async (t) => {
       const { client, server, port, service } = await start(t);
       const idle = await openMany(port, 500);

@@ -7,6 +7,7 @@ import { listen } from '../../../src/http/listen.ts';
 import { SubscriptionIds } from '../../../src/http/socket/subscription-ids.ts';
 import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
 import { patience } from '../../patience.ts';
+import { needs } from '../../servers.ts';
 import { texts } from '../../texts.ts';
 import { defaults, turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';
@@ -112,7 +113,7 @@ for (const transport of ['uws', 'node'] as const) {
     return { stage, service, server, open };
   };
 
-  describe(`subscriptions over a WebSocket (${transport})`, () => {
+  describe(`subscriptions over a WebSocket (${transport})`, needs(transport), () => {
     test('the reply names the subscription, the values follow in order, and the end has its own method', async (t) => {
       const { open } = await start(t);
       const socket = await open();

@@ -9,6 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listen } from '../../../src/http/listen.ts';
 import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
 import { patience } from '../../patience.ts';
+import { needs } from '../../servers.ts';
 import { defaults } from '../harness.ts';
 import { RawSocket } from './raw-socket.ts';
 
@@ -221,7 +222,7 @@ for (const transport of ['uws', 'node'] as const) {
     return socket;
   };
 
-  describe(`conversations over a WebSocket (${transport})`, () => {
+  describe(`conversations over a WebSocket (${transport})`, needs(transport), () => {
     for (const [name, text] of Object.entries(transcripts)) {
       test(name, async (t) => {
         const socket = await open(t);

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
 import { type AppOptions, Dispatcher, Router, RpcApp } from '../../../src/index.ts';
 import { handleRequest } from '../../../src/service/handle-request.ts';
+import { needs } from '../../servers.ts';
 import { openRpcFaults } from './validator.ts';
 
 function routerOf(...names: string[]): Router {
@@ -27,7 +28,7 @@ function post(url: string, body: unknown): Promise<Response> {
 const discover = { jsonrpc: '2.0', id: 1, method: 'rpc.discover' };
 
 for (const transport of ['uws', 'node'] as const) {
-  describe(`the OpenRPC document on ${transport}`, () => {
+  describe(`the OpenRPC document on ${transport}`, needs(transport), () => {
     test('answers GET ?format=openrpc, with an ETag of its own', async (t) => {
       const url = await serve(t, { router: routerOf('a.b'), transport });
       const response = await fetch(`${url}?format=openrpc`);

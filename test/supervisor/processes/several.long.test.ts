@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { ModuleFolder } from '../../modules/module-folder.ts';
+import { needs } from '../../servers.ts';
 import { CompiledCli, isAlive, logged, logOf, service, until } from './cli.ts';
 import {
   ask,
@@ -30,7 +31,7 @@ async function read(url: URL, agent: Agent): Promise<string> {
   return text(response);
 }
 
-describe('several processes', () => {
+describe('several processes', needs('uws'), () => {
   test('share one port, chosen where 0 was asked for, and are told of once', async (t) => {
     const { server, url } = await cli.serveFor(t, [service, '--processes', '3']);
     assert.match(
@@ -75,6 +76,7 @@ describe('several processes', () => {
       modules.write(
         'versioned.mjs',
         `import { Router } from 'tandem-rpc';
+import { needs } from '../../servers.ts';
 const router = new Router();
 const body = ({ n }) => ({ n, pid: process.pid, version: ${version} });
 router.rpc({ name: 'inline', placement: 'inline' }, async (params) => body(params));

@@ -11,6 +11,7 @@ import { createNodeHandler, type NodeHandler } from '../../../src/http/node/hand
 import type { Dispatcher } from '../../../src/index.ts';
 import { defaults } from '../../http/harness.ts';
 import { post, RawClient } from '../../http/raw-client.ts';
+import type { ServerName } from '../../servers.ts';
 import type { Connection, SentFacts, Server, Subject, TransportOptions } from '../subject.ts';
 import { piecesOf } from './pieces.ts';
 
@@ -82,9 +83,10 @@ class HttpConnection implements Connection {
   }
 }
 
-function subject(name: string, put: Put): Subject {
+function subject({ name, put, ...server }: WayIn): Subject {
   return {
     name,
+    ...server,
     can: [
       'metadata',
       'authenticates',
@@ -126,9 +128,16 @@ async function listenWith(handler: RequestListener): Promise<Listening> {
   };
 }
 
+export interface WayIn {
+  readonly name: string;
+  readonly put: Put;
+  /** The server of this package that it needs. */
+  readonly server?: ServerName;
+}
+
 /** Every way in over HTTP: both servers, and the handler in the servers of others. */
-export const waysIn: readonly { readonly name: string; readonly put: Put }[] = [
-  { name: 'uWebSockets.js', put: server('uws') },
+export const waysIn: readonly WayIn[] = [
+  { name: 'uWebSockets.js', put: server('uws'), server: 'uws' },
   { name: 'node:http', put: server('node') },
   {
     name: 'nodeHandler() in node:http',
@@ -156,7 +165,7 @@ export const waysIn: readonly { readonly name: string; readonly put: Put }[] = [
   },
 ];
 
-const subjects: readonly Subject[] = waysIn.map(({ name, put }) => subject(name, put));
+const subjects: readonly Subject[] = waysIn.map(subject);
 /** The handler in the frameworks of others, which differ from node:http by what they do before it. */
 export const frameworkSubjects: readonly Subject[] = subjects.slice(3);
 /** The others. */

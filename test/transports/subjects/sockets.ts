@@ -7,7 +7,7 @@ import { listen } from '../../../src/http/listen.ts';
 import { createUpgradeHandler } from '../../../src/http/node/upgrade.ts';
 import { frame, opcodes, RawSocket } from '../../http/socket/raw-socket.ts';
 import type { Connection, SentFacts, Subject } from '../subject.ts';
-import { headersOf, type Listening, optionsOf, type Put } from './http.ts';
+import { headersOf, type Listening, optionsOf, type Put, type WayIn } from './http.ts';
 import { piecesOf } from './pieces.ts';
 
 /**
@@ -88,9 +88,10 @@ class SocketCaller implements Connection {
   }
 }
 
-function subject(name: string, put: Put): Subject {
+function subject({ name, put, ...server }: WayIn): Subject {
   return {
     name,
+    ...server,
     can: ['metadata', 'counts-bodies', 'pieces', 'sees-leaving'],
     carries: () => true,
     async serve(service, options) {
@@ -126,7 +127,7 @@ const mounted: Put = async (service, options): Promise<Listening> => {
 
 /** Every way in by a WebSocket. */
 export const socketSubjects: readonly Subject[] = [
-  subject('WebSocket on uWebSockets.js', server('uws')),
-  subject('WebSocket on node:http', server('node')),
-  subject('WebSocket by upgradeHandler()', mounted),
+  subject({ name: 'WebSocket on uWebSockets.js', put: server('uws'), server: 'uws' }),
+  subject({ name: 'WebSocket on node:http', put: server('node') }),
+  subject({ name: 'WebSocket by upgradeHandler()', put: mounted }),
 ];

@@ -13,7 +13,7 @@ import { createReadable, type StreamTransportOptions } from './stream.ts';
  * Reads streams as server-sent events, the response to a POST: `createClient({ url, streams: sse() })`, then
  * `for await (const value of client.ticks({ every: 5 }))`. What the client fetches with must give bodies as they come.
  */
-export function sse({ wait }: StreamTransportOptions = {}): Transport {
+export function sse(options: StreamTransportOptions = {}): Transport {
   return (endpoint) => ({
     readable: createReadable(async function* (call, signal) {
       const { sent, body } = toRequest([call]);
@@ -34,6 +34,6 @@ export function sse({ wait }: StreamTransportOptions = {}): Transport {
         throw new RpcTransportError('the stream broke off', { ...answer.facts, cause });
       }
       return resultOf(readReplies(sent, { ...answer, reply }));
-    }, wait),
+    }, options.wait),
   });
 }

@@ -36,7 +36,7 @@ const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
  */
 export function loadTracing(): Tracing {
   try {
-    return new Tracing(load('@opentelemetry/api') as Api);
+    return new OpenTelemetry(load('@opentelemetry/api') as Api);
   } catch (error) {
     throw new StartupError(
       'option tracing: it needs the package @opentelemetry/api, which cannot be loaded: npm install @opentelemetry/api',
@@ -45,7 +45,13 @@ export function loadTracing(): Tracing {
   }
 }
 
-export class Tracing implements RequestTracing {
+/** Of the names of OpenTelemetry, none is in the declarations: the package may be missing. */
+export interface Tracing extends RequestTracing {
+  /** Makes the spans of a request's calls children of the span that the caller sent. */
+  join(scope: RequestScope): void;
+}
+
+class OpenTelemetry implements Tracing {
   readonly #api: Api;
   readonly #tracer: Tracer;
 
@@ -56,7 +62,6 @@ export class Tracing implements RequestTracing {
     this.#tracer = provider.getTracer('tandem-rpc', version(), { schemaUrl });
   }
 
-  /** Makes the spans of a request's calls children of the span that the caller sent. */
   join(scope: RequestScope): void {
     const { traceparent, tracestate } = scope;
     scope.trace = new TracedRequest(

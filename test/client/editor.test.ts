@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { generate } from '../../src/codegen/generate.ts';
+import { compilers } from '../compilers.ts';
 import { root } from '../files.ts';
-import { LanguageServer } from './language-server.ts';
+import { languageServer } from './language-server.ts';
 
 const users = `import { procedure, Router, Type } from 'tandem-rpc';
 export const get = procedure(
@@ -53,86 +54,90 @@ const contract = generate({
   ],
 });
 
-describe('an editor', () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tandem-editor-')));
-  const server = new LanguageServer();
-  const file = join(folder, 'user.ts');
-  before(async () => {
-    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-    const compilerOptions = {
-      target: 'es2022',
-      lib: ['es2023', 'es2024.string', 'dom'],
-      types: ['node'],
-      module: 'nodenext',
-      moduleDetection: 'force',
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      skipLibCheck: true,
-      noEmit: true,
-      allowImportingTsExtensions: true,
-      paths: {
-        'tandem-rpc': [join(root, 'src/index.ts')],
-        'tandem-rpc/client': [join(root, 'src/client/index.ts')],
-      },
-    };
-    const files = {
-      'tsconfig.json': JSON.stringify({ compilerOptions, include: ['*.ts'] }),
-      'package.json': '{"type":"module"}',
-      'users.ts': users,
-      'router.ts': router,
-      'generated.ts': contract.text,
-      'user.ts': user,
-    };
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    await server.start(folder);
-  });
-  after(() => {
-    server.stop();
-    rmSync(folder, { recursive: true });
-  });
+const editors = compilers.filter(({ version }) => /^(?:5\.9|7)\./.test(version));
 
-  for (const [place, signature, definition] of [
-    [
-      'inferred.users.get',
-      '(params: { id: string; deep?: boolean; }, options?: CallOptions) => Call<{ name: string; }',
-      { file: 'users.ts', line: 'export const get = procedure(' },
-    ],
-    [
-      'inferred.users.admin.purge',
-      '=> Call<null',
-      {
-        file: 'users.ts',
-        line: 'export const admin = Router.from({ purge: procedure({ returns: Type.Void() }, () => {}) });',
-      },
-    ],
-    [
-      'inferred.math.add',
-      '(params: { a: number; }, options?: CallOptions) => Call<number',
-      {
-        file: 'router.ts',
-        line: 'add: procedure({ params: Type.Object({ a: Type.Number() }), returns: Type.Number() }, ({ a }) => a),',
-      },
-    ],
-    [
-      'generated.math.add',
-      '(params: { a: number; }, options?: CallOptions) => Call<number, { Gone: { code: 410; }; }>',
-      { file: 'generated.ts', line: "readonly add: Method<Contract['math.add']>;" },
-    ],
-    [
-      'generated.ping',
-      'options?: CallOptions) => Call<string, never>',
-      { file: 'generated.ts', line: "readonly ping: Method<Contract['ping']>;" },
-    ],
-  ] as const) {
-    it(`shows the params and the result of ${place}, and goes to the procedure`, async () => {
-      const seen = await server.see(file, place);
-      assert.ok(seen.hover.includes(signature), seen.hover);
-      assert.deepEqual(seen.definition, definition);
+for (const compiler of editors) {
+  describe(`an editor with TypeScript ${compiler.version}`, () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tandem-editor-')));
+    const server = languageServer(compiler);
+    const file = join(folder, 'user.ts');
+    before(async () => {
+      symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+      const compilerOptions = {
+        target: 'es2022',
+        lib: ['es2023', 'es2024.string', 'dom'],
+        types: ['node'],
+        module: 'nodenext',
+        moduleDetection: 'force',
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: true,
+        noEmit: true,
+        allowImportingTsExtensions: true,
+        paths: {
+          'tandem-rpc': [join(root, 'src/index.ts')],
+          'tandem-rpc/client': [join(root, 'src/client/index.ts')],
+        },
+      };
+      const files = {
+        'tsconfig.json': JSON.stringify({ compilerOptions, include: ['*.ts'] }),
+        'package.json': '{"type":"module"}',
+        'users.ts': users,
+        'router.ts': router,
+        'generated.ts': contract.text,
+        'user.ts': user,
+      };
+      for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+      await server.start(folder);
     });
-  }
+    after(() => {
+      server.stop();
+      rmSync(folder, { recursive: true });
+    });
 
-  it("shows a generated procedure's doc comment", async () => {
-    const { hover } = await server.see(file, 'generated.math.add');
-    assert.match(hover, /Adds a number to nothing\.$/);
+    for (const [place, signature, definition] of [
+      [
+        'inferred.users.get',
+        '(params: { id: string; deep?: boolean; }, options?: CallOptions) => Call<{ name: string; }',
+        { file: 'users.ts', line: 'export const get = procedure(' },
+      ],
+      [
+        'inferred.users.admin.purge',
+        '=> Call<null',
+        {
+          file: 'users.ts',
+          line: 'export const admin = Router.from({ purge: procedure({ returns: Type.Void() }, () => {}) });',
+        },
+      ],
+      [
+        'inferred.math.add',
+        '(params: { a: number; }, options?: CallOptions) => Call<number',
+        {
+          file: 'router.ts',
+          line: 'add: procedure({ params: Type.Object({ a: Type.Number() }), returns: Type.Number() }, ({ a }) => a),',
+        },
+      ],
+      [
+        'generated.math.add',
+        '(params: { a: number; }, options?: CallOptions) => Call<number, { Gone: { code: 410; }; }>',
+        { file: 'generated.ts', line: "readonly add: Method<Contract['math.add']>;" },
+      ],
+      [
+        'generated.ping',
+        'options?: CallOptions) => Call<string, never>',
+        { file: 'generated.ts', line: "readonly ping: Method<Contract['ping']>;" },
+      ],
+    ] as const) {
+      it(`shows the params and the result of ${place}, and goes to the procedure`, async () => {
+        const seen = await server.see(file, place);
+        assert.ok(seen.hover.includes(signature), seen.hover);
+        assert.deepEqual(seen.definition, definition);
+      });
+    }
+
+    it("shows a generated procedure's doc comment", async () => {
+      const { hover } = await server.see(file, 'generated.math.add');
+      assert.match(hover, /Adds a number to nothing\.$/);
+    });
   });
-});
+}

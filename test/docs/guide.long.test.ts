@@ -1,17 +1,16 @@
 /** Plays the pages of docs/guide and docs/recipes, docs/coming-from.md and docs/mcp.md, with the packed package: every file is written, every command is run. */
 import assert from 'node:assert/strict';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startNode } from '../cli/process.ts';
+import { compilers, resolutions } from '../compilers.ts';
 import { isReachable } from '../examples/registry.ts';
-import { root } from '../files.ts';
 import { chapters, ofNewcomers } from './guide/chapters.ts';
 import { createProject, type Project } from './guide/project.ts';
 import { parseStory } from './guide/story.ts';
 import { Terminal } from './guide/terminal.ts';
 import { read } from './pages.ts';
 
-const compiler = join(root, 'node_modules/typescript/bin/tsc');
 /** Played by first-contact.long.test.ts, where it has npm's registry. */
 const elsewhere = (await isReachable()) ? ofNewcomers : [];
 const here = chapters.filter((page) => !elsewhere.includes(page));
@@ -42,8 +41,13 @@ describe('the guide, played with the packed package', () => {
     });
   }
 
-  it('has files with the right types', async () => {
-    const { stdout } = await startNode([compiler, '-p', project.folder]).exit;
-    assert.equal(stdout, '');
-  });
+  for (const { version, main } of compilers) {
+    for (const { name, options } of resolutions) {
+      it(`has files with the right types: TypeScript ${version}, ${name}`, async () => {
+        const flags = Object.entries(options).flatMap(([flag, value]) => [`--${flag}`, value]);
+        const { stdout } = await startNode([main, '-p', project.folder, ...flags]).exit;
+        assert.equal(stdout, '');
+      });
+    }
+  }
 });

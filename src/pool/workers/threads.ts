@@ -87,13 +87,13 @@ const load = createRequire(import.meta.url);
  * takes one thread with it, and piscina's queue, whose limits and signals have traps, is never used.
  */
 export class ReplicaThreads {
-  readonly piscina: Piscina;
+  readonly #piscina: Piscina;
   readonly #options: ThreadOptions;
 
   constructor(options: ThreadOptions, onError: (error: Error) => void) {
     this.#options = options;
     const { Piscina } = load('piscina') as typeof import('piscina');
-    this.piscina = new Piscina({
+    this.#piscina = new Piscina({
       filename: ownFile('workers/replica.ts').href,
       minThreads: options.threads,
       maxThreads: options.threads,
@@ -108,7 +108,7 @@ export class ReplicaThreads {
       }),
     });
     // Without a listener an error of an idle thread would end the process.
-    this.piscina.on('error', onError);
+    this.#piscina.on('error', onError);
   }
 
   /**
@@ -158,7 +158,7 @@ export class ReplicaThreads {
       else if (!Array.isArray(message)) onNotice(message);
       else onResult(...message);
     });
-    const ended = this.piscina.run(task, { transferList: [port2], signal: abort.signal }).then(
+    const ended = this.#piscina.run(task, { transferList: [port2], signal: abort.signal }).then(
       (): ThreadExit => ({ end: 'closed', detail: undefined }),
       (error: unknown): ThreadExit => toExit(error, abort.signal.aborted),
     );
@@ -184,13 +184,13 @@ export class ReplicaThreads {
    * goes that was terminated before.
    */
   letGo(): void {
-    (this.piscina.options as { minThreads: number }).minThreads = 0;
+    (this.#piscina.options as { minThreads: number }).minThreads = 0;
   }
 
   /** Ends all threads, at once; zombies are not waited for. */
   async destroy(): Promise<void> {
     this.letGo();
-    await isDoneWithin(this.piscina.destroy(), zombieAfterMs);
+    await isDoneWithin(this.#piscina.destroy(), zombieAfterMs);
   }
 
   /**

@@ -1,7 +1,5 @@
 import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
-
-/** See `TopicOptions`. */
-export type Overflow = 'drop-oldest' | 'end';
+import type { Overflow } from './topic.ts';
 
 interface Waiting<T> {
   readonly resolve: (result: IteratorResult<T, undefined>) => void;

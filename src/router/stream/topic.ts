@@ -1,6 +1,9 @@
 import { isReplica } from '../../base/thread-role.ts';
 import { shown } from '../callable.ts';
-import { type Overflow, Subscription } from './subscription.ts';
+import { Subscription } from './subscription.ts';
+
+/** See `TopicOptions`. */
+export type Overflow = 'drop-oldest' | 'end';
 
 export interface TopicOptions {
   /** Values that are kept for a subscriber that does not keep up. Default 16. */

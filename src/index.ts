@@ -42,6 +42,7 @@ export { RegistrationError } from './router/registration-error.ts';
 export { Router } from './router/router.ts';
 export { type AnyRouter, DuplicateProcedureError } from './router/router-state.ts';
 export type { Base64Options, TBase64 } from './router/schema/bytes.ts';
+export type { JsonCannotCarry } from './router/schema/json-type.ts';
 export { model } from './router/schema/model.ts';
 export type { Input } from './router/schema/sides.ts';
 export type { StandardSchema } from './router/schema/standard.ts';

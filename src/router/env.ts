@@ -26,8 +26,13 @@ type AddedBy<Xs extends readonly object[]> = Xs extends readonly [
   infer First,
   ...infer Rest extends readonly object[],
 ]
-  ? First & AddedBy<Rest>
+  ? Later<First, AddedBy<Rest>>
   : unknown;
+
+/** What is added later takes the place of a member of the same name. */
+type Later<First, Then> = [keyof First & keyof Then] extends [never]
+  ? First & Then
+  : Omit<First, keyof Then> & Then;
 
 /** Intersects only where something was added, so that a context that nobody extends stays a plain CallContext. */
 type Extended<Context, Added> = keyof Added extends never ? Context : Context & Added;
@@ -42,7 +47,7 @@ export type HandlerContext<
   State,
   Errors,
   Xs extends readonly object[] = readonly object[],
-> = Extended<CallContext<State, Errors, AuthOf<E>>, AddedOf<E> & AddedBy<Xs>>;
+> = Extended<CallContext<State, Errors, AuthOf<E>>, Later<AddedOf<E>, AddedBy<Xs>>>;
 
 /** The environment with an `auth` that every type of `auth` accepts. */
 export type AnyAuth<E extends Env> = E & { readonly auth: never };

@@ -1,7 +1,7 @@
 import { assertCallable, isAsyncFunction, theHandler } from './callable.ts';
 import { compileErrors, type ErrorDeclarations } from './declared-errors.ts';
-import { compileEffects } from './effects.ts';
-import type { Env, StateOf } from './env.ts';
+import { compileEffects, type Effects } from './effects.ts';
+import type { Env, HandlerContext, StateOf } from './env.ts';
 import { ignoresContext } from './ignores-context.ts';
 import { behind, distinct, frontOf, linksOf } from './middleware/link.ts';
 import type { Link, Middleware } from './middleware/middleware.ts';
@@ -21,7 +21,7 @@ import type {
   Handler,
   Procedure,
   ProcedureOptions,
-  Produced,
+  Returned,
   StreamOptions,
 } from './types.ts';
 
@@ -34,10 +34,18 @@ export type MakeProcedure<E extends Env = Env> = <
   Xs extends readonly object[] = readonly object[],
   Yields extends ResultSchema | undefined = undefined,
   Stream extends true | StreamOptions | undefined = undefined,
+  const Does extends Effects | undefined = undefined,
+  Tool extends false | 'content' | undefined = undefined,
+  Out = unknown,
+  Value = unknown,
+  End = unknown,
 >(
-  options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
-  handler: Handler<ParamsOf<Params>, Produced<Returns, Yields, Stream>, State, Errors, E, Xs>,
-) => Procedure<EntryFor<Params, Returns, Errors, Yields, Stream>, E>;
+  options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream, Does, Tool>,
+  handler: (
+    params: ParamsOf<Params>,
+    context: HandlerContext<E, State, Errors, Xs>,
+  ) => Returned<Returns, Yields, Stream, Out, Value, End>,
+) => Procedure<EntryFor<Params, Returns, Errors, Yields, Stream, Does, Tool, Out, Value, End>, E>;
 
 /**
  * Compiles a procedure without registering it: `router.register(name, procedure({...}, handler))`. Its options declare

@@ -5,7 +5,7 @@ import { buildProcedure, type CompiledOptions, compileOptions } from './procedur
 import { RegistrationError } from './registration-error.ts';
 import type { ParamsSchema } from './schema/shape.ts';
 import type { ParamsOf, ResultSchema } from './schema/sides.ts';
-import type { Handler, Procedure, ProcedureOptions, Produced, StreamOptions } from './types.ts';
+import type { Handler, Procedure, ProcedureOptions, Returned, StreamOptions } from './types.ts';
 
 /** Any method that can be a procedure: `never` accepts every type of params, state and auth. */
 type Method<This, E extends Env> = (
@@ -34,7 +34,7 @@ export type RpcDecorator<
     this: This,
     params: ParamsOf<Params>,
     context: HandlerContext<E, State, Errors, Xs>,
-  ) => Produced<Returns, Yields, Stream> | Promise<Produced<Returns, Yields, Stream>>,
+  ) => Returned<Returns, Yields, Stream>,
   context: ClassMethodDecoratorContext<This>,
 ) => void;
 
@@ -59,10 +59,19 @@ export interface Rpc<E extends Env = Env> {
     Xs extends readonly object[] = readonly object[],
     Yields extends ResultSchema | undefined = undefined,
     Stream extends true | StreamOptions | undefined = undefined,
+    Out = unknown,
+    Value = unknown,
+    End = unknown,
   >(
     options: ProcedureOptions<Params, Returns, Errors, State, E, Xs, Yields, Stream>,
-    handler: Handler<ParamsOf<Params>, Produced<Returns, Yields, Stream>, State, Errors, E, Xs>,
-  ): Handler<ParamsOf<Params>, Produced<Returns, Yields, Stream>, State, Errors, E, Xs>;
+    handler: (
+      params: ParamsOf<Params>,
+      context: HandlerContext<E, State, Errors, Xs>,
+    ) => Returned<Returns, Yields, Stream, Out, Value, End>,
+  ): (
+    params: ParamsOf<Params>,
+    context: HandlerContext<E, State, Errors, Xs>,
+  ) => Returned<Returns, Yields, Stream, Out, Value, End>;
 
   /** `router.rpc(function add(params, context) {...})`: no schema, takes any object */
   <Params extends object = Record<string, unknown>, Result = unknown, State = StateOf<E>>(

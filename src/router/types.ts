@@ -1,11 +1,12 @@
-import type { Static, TObject, TSchema, TVoid } from '@sinclair/typebox';
+import type { TObject, TSchema } from '@sinclair/typebox';
 import type { Authorize } from './authorize.ts';
 import type { CompiledErrors, ErrorDeclarations, ErrorTypes } from './declared-errors.ts';
 import type { Effects } from './effects.ts';
 import type { Env, HandlerContext } from './env.ts';
 import type { Link, UseList } from './middleware/middleware.ts';
+import type { JsonOf, Nothing } from './schema/json-type.ts';
 import type { ParamsSchema } from './schema/shape.ts';
-import type { Input, ParamsOf, ResultOf, ResultSchema } from './schema/sides.ts';
+import type { Input, ParamsOf, ReceivedOf, ResultOf, ResultSchema } from './schema/sides.ts';
 
 /** Where a procedure runs (docs/architecture.md, "Placement"). */
 export type Placement = 'inline' | 'worker' | 'auto';
@@ -33,6 +34,8 @@ export interface ProcedureOptions<
   Xs extends readonly object[] = readonly object[],
   Yields extends ResultSchema | undefined = ResultSchema | undefined,
   Stream extends true | StreamOptions | undefined = true | StreamOptions | undefined,
+  Does extends Effects | undefined = Effects | undefined,
+  Tool extends false | 'content' | undefined = false | 'content' | undefined,
 > {
   /** Default: the function's own name. */
   readonly name?: string | undefined;
@@ -41,7 +44,10 @@ export interface ProcedureOptions<
    * valibot. Without it any object is taken.
    */
   readonly params?: Params;
-  /** The result's schema. Of a stream: the schema of the value that its generator returns. */
+  /**
+   * The result's schema. Of a stream: the schema of the value that its generator returns. Without it the type of the result
+   * is what JSON makes of what the handler returns, and nothing is checked.
+   */
   readonly returns?: Returns;
   /** The schema of each value that a stream yields. */
   readonly yields?: Yields;
@@ -69,13 +75,13 @@ export interface ProcedureOptions<
   /** Middleware for this procedure alone. It runs behind that of the router and behind `authorize`, in this order. */
   readonly use?: UseList<E, Xs> | undefined;
   /** What the procedure does to the world: shown in the documents, used by clients. */
-  readonly effects?: Effects | undefined;
+  readonly effects?: Does | undefined;
   /**
    * What the procedure is to agents, where the service offers its procedures to them (option `mcp`). `false`: it is left
    * out. `'content'`: its handler returns what a model is shown, `{ content: [...] }`: texts, images, audio, resources.
    * Default: a tool whose result is shown as JSON.
    */
-  readonly tool?: false | 'content' | undefined;
+  readonly tool?: Tool | undefined;
   /** Milliseconds that a call may run before it is stopped. Default: the server's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Calls that may run at once in the pool. Default: no bound of its own. */
@@ -106,18 +112,28 @@ export interface StreamOptions {
 }
 
 /**
- * What a handler returns, or promises: a result of `returns`. That of a stream: something to iterate, whose values are
- * those of `yields` and whose return value is that of `returns`. A generator is such a thing.
+ * What a handler returns: a result of `returns`, or a promise of one. Without `returns` anything, from which `Out` is
+ * inferred. That of a stream: something to iterate, whose values are those of `yields` and whose return value is that of
+ * `returns`; without these `Value` and `End` are inferred. A generator is such a thing.
  */
-export type Produced<Returns, Yields, Stream> = [Yields, Stream] extends [undefined, undefined]
-  ? ResultOf<Returns>
+export type Returned<Returns, Yields, Stream, Out = unknown, Value = unknown, End = unknown> = [
+  Returns,
+  Yields,
+  Stream,
+] extends [undefined, undefined, undefined]
+  ? Out
   : [undefined, undefined] extends [Yields, Stream]
-    ? ResultOf<Returns> // options whose type says no more than that they are options
-    : Values<ResultOf<Yields>, ResultOf<Returns>>;
+    ? ResultOf<Returns> | Promise<ResultOf<Returns>>
+    :
+        | Values<Declared<Yields, Value>, Declared<Returns, End>>
+        | Promise<Values<Declared<Yields, Value>, Declared<Returns, End>>>;
 
-type Values<Value, Return> =
-  | (object & { [Symbol.iterator](): Iterator<Value, Return, undefined> })
-  | { [Symbol.asyncIterator](): AsyncIterator<Value, Return, undefined> };
+/** What a schema declares; without a schema what is inferred. */
+type Declared<Schema, Inferred> = [Schema] extends [undefined] ? Inferred : ResultOf<Schema>;
+
+type Values<Value, End> =
+  | (object & { [Symbol.iterator](): Iterator<Value, End, undefined> })
+  | { [Symbol.asyncIterator](): AsyncIterator<Value, End, undefined> };
 
 /** A stream, compiled. */
 export interface StreamRules {
@@ -214,15 +230,22 @@ export interface Procedure<Entry = unknown, E extends Env = Env> {
   readonly '~env'?: E;
 }
 
-/** A procedure in a contract, as its caller sees it: a procedure that returns nothing has the result null. */
+/**
+ * A procedure in a contract, as its caller sees it: a procedure that returns nothing has the result null.
+ *
+ * @typeParam Out what the handler returns, which is the result where no `returns` is declared
+ */
 export interface ProcedureEntry<
   Params extends ParamsSchema | undefined,
   Returns extends ResultSchema | undefined,
   Errors extends ErrorDeclarations,
+  Does extends Effects | undefined = undefined,
+  Out = unknown,
 > {
   readonly params: Input<Params>;
-  readonly result: OnWire<ResultOf<Returns>>;
+  readonly result: OnWire<Returns, Out>;
   readonly errors: ErrorTypes<Errors>;
+  readonly effects: EffectTypes<Does>;
 }
 
 /** A stream in a contract. Its `result` is what it returns at its end. */
@@ -231,23 +254,60 @@ export interface StreamEntry<
   Returns extends ResultSchema | undefined,
   Errors extends ErrorDeclarations,
   Yields,
-> extends ProcedureEntry<Params, Returns, Errors> {
-  readonly yields: OnWire<ResultOf<Yields>>;
+  Does extends Effects | undefined = undefined,
+  Out = unknown,
+  Value = unknown,
+> extends ProcedureEntry<Params, Returns, Errors, Does, Out> {
+  readonly yields: OnWire<Yields, Value>;
 }
 
-/** The entry of a procedure with these options. */
+/** The entry of a procedure with these options, and a handler from which `Out`, `Value` and `End` were inferred. */
 export type EntryFor<
   Params extends ParamsSchema | undefined,
   Returns extends ResultSchema | undefined,
   Errors extends ErrorDeclarations,
   Yields,
   Stream,
-> = [Yields, Stream] extends [undefined, undefined]
-  ? ProcedureEntry<Params, Returns, Errors>
-  : StreamEntry<Params, Returns, Errors, Yields>;
+  Does extends Effects | undefined,
+  Tool,
+  Out,
+  Value,
+  End,
+> = [Returns, Yields, Stream] extends [undefined, undefined, undefined]
+  ? // What a model is shown is no value of the caller's: its bytes travel, and members may be left out.
+    UndeclaredEntry<Params, Errors, Does, [Tool] extends ['content'] ? unknown : Out>
+  : [Yields, Stream] extends [undefined, undefined]
+    ? ProcedureEntry<Params, Returns, Errors, Does>
+    : StreamEntry<Params, Returns, Errors, Yields, Does, End, Value>;
 
-type OnWire<Result> = [Result] extends [Static<TVoid>]
-  ? null
-  : undefined extends Result
-    ? Exclude<Result, undefined> | null
-    : Result;
+/** The options don't say whether it is a stream: what a generator function returns is one. */
+type UndeclaredEntry<
+  Params extends ParamsSchema | undefined,
+  Errors extends ErrorDeclarations,
+  Does extends Effects | undefined,
+  Out,
+> = [Out] extends [never]
+  ? ProcedureEntry<Params, undefined, Errors, Does, Out>
+  : [Out] extends [GeneratorOf<unknown, unknown>] // inference costs more than this comparison
+    ? [Out] extends [GeneratorOf<infer Value, infer End>]
+      ? StreamEntry<Params, undefined, Errors, undefined, Does, End, Value>
+      : never
+    : ProcedureEntry<Params, undefined, Errors, Does, Settled<Out>>;
+
+type GeneratorOf<Value, End> = Generator<Value, End, never> | AsyncGenerator<Value, End, never>;
+
+type Settled<Out> = Out extends PromiseLike<unknown> ? Awaited<Out> : Out;
+
+/** What a caller gets of a value that the schema declares; without a schema what JSON makes of it. */
+type OnWire<Schema, Value> = OrNull<
+  [Schema] extends [undefined] ? JsonOf<Value> : ReceivedOf<Schema>
+>;
+
+type OrNull<Result> = unknown extends Result ? Result : Result extends Nothing ? null : Result;
+
+/** What clients decide by. */
+type EffectTypes<Does> = {
+  readonly [Name in keyof Does & ('readOnly' | 'idempotent') as Does[Name] extends true
+    ? Name
+    : never]: true;
+};

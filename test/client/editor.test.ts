@@ -18,6 +18,8 @@ export const get = procedure(
   },
   ({ id }) => ({ name: id }),
 );
+export interface User { id: string; friends: User[] }
+export const list = procedure({}, async () => ({ users: [] as User[], at: new Date() }));
 export const admin = Router.from({ purge: procedure({ returns: Type.Void() }, () => {}) });
 `;
 const router = `import { procedure, Router, Type } from 'tandem-rpc';
@@ -34,6 +36,7 @@ import type { Contract } from './generated.ts';
 import type { router } from './router.ts';
 const inferred = createClient<ContractOf<typeof router>>({ url: '' });
 void inferred.users.get({ id: 'x' });
+void inferred.users.list();
 void inferred.users.admin.purge();
 void inferred.math.add({ a: 1 });
 const generated = createClient<Contract>({ url: '' });
@@ -100,6 +103,15 @@ for (const compiler of editors) {
         'inferred.users.get',
         '(params: { id: string; deep?: boolean; }, options?: CallOptions) => Call<{ name: string; }',
         { file: 'users.ts', line: 'export const get = procedure(' },
+      ],
+      // Without returns: what JSON makes of it, and the names of what JSON leaves as it is.
+      [
+        'inferred.users.list',
+        '=> Call<{ users: User[]; at: string; }',
+        {
+          file: 'users.ts',
+          line: 'export const list = procedure({}, async () => ({ users: [] as User[], at: new Date() }));',
+        },
       ],
       [
         'inferred.users.admin.purge',

@@ -2,6 +2,7 @@
 import { type ContractOf, createClient, type Outcome, settle } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
+import type { Bytes } from '../../src/router/schema/bytes.ts';
 import { createCaller } from '../../src/service/create-caller.ts';
 import router from '../fixtures/client/streams.ts';
 import type { Contract } from '../fixtures/codegen/api.ts';
@@ -78,7 +79,7 @@ const generated = createClient<Contract>({ url: '' });
 async function others(): Promise<void> {
   for await (const value of own.count({ n: 1 })) same<typeof value, number>(true);
   for await (const value of caller.bytes({ data: new Uint8Array() })) {
-    same<typeof value, { part: Uint8Array }>(true);
+    same<typeof value, { part: Bytes }>(true);
   }
   for await (const { thumb } of generated.shapes.watch({ of: 'boxes' })) {
     same<typeof thumb, Uint8Array>(true);

@@ -163,6 +163,8 @@ new Router().use(async (_context, next) => {
 new Router().use(() => true);
 // @ts-expect-error signal is reserved
 new Router().use((_context, next) => next({ signal: new AbortController().signal }));
+// @ts-expect-error nor may it be in a list
+new Router().procedure({ use: [(_context, next) => next({ a: 1, headers: {} })] }, () => 1);
 // @ts-expect-error no function
 new Router().use();
 // @ts-expect-error one at a time
@@ -203,6 +205,16 @@ app.rpc({ name: 'q', use: [async (context, next) => next({ me: context.auth })] 
 });
 procedure({ use: [withRole('admin')] }, (_params, { role }) => {
   same<typeof role, 'admin'>(true);
+});
+// Of two that add a member of one name the later one's counts.
+app.procedure(
+  { use: [withRole('user'), withRole('admin'), (_context, next) => next({ role: 7 })] },
+  (_params, { role }) => {
+    same<typeof role, number>(true);
+  },
+);
+signedIn.procedure({ use: [(_context, next) => next({ user: 'ann' })] }, (_params, { user }) => {
+  same<typeof user, string>(true);
 });
 class Listed {
   @app.rpc({ use: [withRole('x')] })

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { ContractOf } from '../../src/client/contract.ts';
 import { procedure } from '../../src/router/procedure.ts';
 import { Router } from '../../src/router/router.ts';
+import type { Bytes } from '../../src/router/schema/bytes.ts';
 import type { Input } from '../../src/router/schema/sides.ts';
 import { Type } from '../../src/router/schema/type.ts';
 
@@ -60,10 +61,23 @@ same<Input<typeof quality>, { q?: number; r?: number }>(true);
 const thumb = procedure(
   { params: { data: Type.Base64() }, returns: Type.Object({ data: Type.Base64() }) },
   ({ data }) => {
-    same<typeof data, Uint8Array>(true);
+    same<typeof data, Bytes>(true);
     return { data };
   },
 );
+// Bytes that come lie in an ArrayBuffer, as a Blob of the DOM wants them; of what is sent any Uint8Array is taken.
+const album = procedure(
+  {
+    params: Type.Object({ one: Type.Base64(), more: Type.Optional(Type.Array(Type.Base64())) }),
+    returns: Type.Record(Type.String(), Type.Union([Type.Base64(), Type.Null()])),
+  },
+  ({ one, more }) => {
+    same<typeof one, Bytes>(true);
+    same<typeof more, Bytes[] | undefined>(true);
+    return { one: Buffer.from(one), rest: more?.[0] ?? null, shared: ofAnyMemory };
+  },
+);
+declare const ofAnyMemory: Uint8Array;
 // @ts-expect-error text is no bytes
 rpc({ name: 'f', returns: Type.Base64() }, () => 'AAAA');
 
@@ -91,10 +105,13 @@ rpc({ name: 'g', returns: z.object({ sum: z.number() }) }, () => ({ sum: 'x' }))
 // @ts-expect-error a schema of a text is no object
 rpc({ name: 'h', params: 5 }, () => 1);
 
-const api = Router.from({ thumb, byZod, byArk, byValibot });
+const api = Router.from({ thumb, album, byZod, byArk, byValibot });
 type Api = ContractOf<typeof api>;
 same<Api['thumb']['params'], { data: Uint8Array }>(true);
-same<Api['thumb']['result'], { data: Uint8Array }>(true);
+same<Api['thumb']['result'], { data: Bytes }>(true);
+same<Api['album']['params'], { one: Uint8Array; more?: Uint8Array[] }>(true);
+same<Api['album']['result'], Record<string, Bytes | null>>(true);
+same<Bytes, ReturnType<typeof Uint8Array.of>>(true);
 same<Api['byZod']['params'], { a?: number | undefined; b: string }>(true);
 same<Api['byZod']['result'], { sum: number }>(true);
 same<Api['byArk']['params'], { a: number; c?: string[] }>(true);

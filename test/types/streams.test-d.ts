@@ -185,7 +185,8 @@ same<
 same<EntryOf<typeof ticks>['yields'], number>(true);
 same<EntryOf<typeof ticks>['result'], string>(true);
 const open = procedure({ stream: true }, () => [1]);
-same<EntryOf<typeof open>['yields'], unknown>(true);
+same<EntryOf<typeof open>['yields'], number>(true);
+same<EntryOf<typeof open>['result'], null>(true);
 const silent = procedure({ yields: Type.Void() }, function* () {
   yield;
 });

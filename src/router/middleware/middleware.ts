@@ -26,11 +26,19 @@ export type Middleware<Needs = CallContext, X extends object = Record<never, nev
  * @param onEnd is told how it ended. It must be synchronous. What it throws takes the place of the outcome
  */
 export type Next = <X extends object = Record<never, never>>(
-  add?: X & NotReserved,
+  add?: X & Free<X>,
   onEnd?: (ended: Ended) => void,
 ) => Passed<X> | Promise<Passed<X>>;
 
-type NotReserved = { readonly [Name in Exclude<keyof CallContext, 'auth' | 'state'>]?: never };
+/** Nothing, for members that may be added. Of one that may not, the compiler's message has this name. */
+type Free<X> = {
+  readonly [Name in keyof X &
+    Exclude<keyof CallContext, 'auth' | 'state'>]?: AlreadyInContext<Name>;
+};
+
+export interface AlreadyInContext<Name> {
+  readonly '~name': Name;
+}
 
 /** How a handler ended: before its result is checked against `returns` and made JSON. */
 export type Ended =

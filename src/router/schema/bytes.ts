@@ -12,10 +12,17 @@ export interface Base64Options {
   readonly title?: string;
 }
 
+/**
+ * Bytes that have come as base64 text, which `new Blob([bytes])` takes: `Uint8Array<ArrayBuffer>`. TypeScript before 5.7 has
+ * no such parameter, and `Uint8Array` alone means what it needs to mean there.
+ */
+export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
+
 /** Bytes that travel as base64 text. A handler takes and returns them as a Uint8Array. */
 export interface TBase64 extends TSchema {
   [Kind]: typeof bytesKind;
-  static: Uint8Array;
+  // `TBase64['static']` is what comes, `Static<TBase64>` what is sent, which sets params: there any Uint8Array is taken.
+  static: unknown[] extends this['params'] ? Bytes : Uint8Array;
   type: 'string';
   format: 'byte';
   contentEncoding: 'base64';
@@ -74,7 +81,7 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 /** @param text valid base64 */
-export function fromBase64(text: string): Uint8Array {
+export function fromBase64(text: string): Bytes {
   const { buffer, byteOffset, length } = Buffer.from(text, 'base64');
   // Few bytes lie in a pool, beside those of others.
   return length === buffer.byteLength

@@ -27,12 +27,19 @@ export type ParamsOf<Params> = [Params] extends [TSchema]
   : [Params] extends [StandardSchema]
     ? TypesOf<Params>['output']
     : [Params] extends [Shape]
-      ? Static<TObject<Mutable<Params>>>
+      ? TObject<Mutable<Params>>['static']
       : Record<string, unknown>;
 
-/** The type of a handler's result; any type where none is declared. */
+/** The type of a result that a handler may return; any type where none is declared. */
 export type ResultOf<Returns> = [Returns] extends [TSchema]
   ? Static<Returns>
+  : [Returns] extends [StandardSchema]
+    ? TypesOf<Returns>['output']
+    : unknown;
+
+/** The type of a result as its caller gets it. */
+export type ReceivedOf<Returns> = [Returns] extends [TSchema]
+  ? Returns['static']
   : [Returns] extends [StandardSchema]
     ? TypesOf<Returns>['output']
     : unknown;

@@ -93,9 +93,14 @@ async function canSharePort(transport: string): Promise<boolean> {
   return (await loadUws()).uws !== undefined;
 }
 
-/** Drops the notes about the start: the first process of the service has logged them. */
+/** Drops the notes about the start and about the modules: the first process of the service has logged them. */
 function withoutStartNotes(log: Log): Log {
-  return { ...log, warn: (fields, message) => void (isReady && log.warn(fields, message)) };
+  return {
+    ...log,
+    info: (fields, message) =>
+      void (fields.event !== 'returns-missing' && log.info(fields, message)),
+    warn: (fields, message) => void (isReady && log.warn(fields, message)),
+  };
 }
 
 function counted(): MetricsSnapshot | undefined {

@@ -8,7 +8,7 @@ import { createProxy } from './proxy.ts';
 import { resultOf } from './reply.ts';
 import type { Call, Fetch, HeadersSource } from './request.ts';
 import { run } from './run.ts';
-import type { StreamCallOptions, Transport } from './transport.ts';
+import type { Readable, StreamCallOptions, Transport } from './transport.ts';
 import type { Client } from './types.ts';
 
 export interface ClientOptions {
@@ -32,7 +32,30 @@ export interface ClientOptions {
   readonly transport?: Transport | undefined;
 }
 
+/** The options of a client that can't iterate streams. */
+export interface ClientOptionsWithoutStreams extends ClientOptions {
+  readonly streams?: undefined;
+  readonly transport?: undefined;
+}
+
 type Own = CallOptions & StreamCallOptions;
+
+/** Calls of a client that can't read streams. Who iterates one is told what to add, and it is not sent. */
+const unread: Readable = (start, send) => {
+  let failure: TypeError | undefined;
+  const pending = start.then((call) => {
+    if (failure) throw failure;
+    return send(call);
+  });
+  return Object.assign(pending, {
+    [Symbol.asyncIterator]() {
+      // Mostly nobody awaits what is iterated, and Node ends where nobody hears of a rejection.
+      pending.catch(() => {});
+      failure = new TypeError('to iterate, add streams: sse() to createClient');
+      throw failure;
+    },
+  });
+};
 
 /**
  * Creates a typed client of a JSON-RPC 2.0 server over HTTP: `client.math.add({ a: 1, b: 2 })`. The client opens no
@@ -41,7 +64,11 @@ type Own = CallOptions & StreamCallOptions;
  * A call rejects with an RpcError, an RpcTransportError, the reason of its signal, what `headers` throws, or the
  * TypeError of params that JSON can't hold.
  */
-export function createClient<C extends Contract<C> = Contract>(options: ClientOptions): Client<C> {
+export function createClient<C extends Contract<C> = Contract>(
+  options: ClientOptionsWithoutStreams,
+): Client<C, false>;
+export function createClient<C extends Contract<C> = Contract>(options: ClientOptions): Client<C>;
+export function createClient(options: ClientOptions): unknown {
   const { batch: automatic, timeoutMs = Infinity, retries = 2, hints } = options;
   const endpoint = { ...options, url: String(options.url) };
   const { send, readable } = (options.transport ?? options.streams)?.(endpoint) ?? {};
@@ -76,7 +103,7 @@ export function createClient<C extends Contract<C> = Contract>(options: ClientOp
   const begin = (notify: boolean) => (method: string, params?: unknown, own?: Own) => {
     const start = (async () => toCall(method, params, notify))();
     const send = async (call: Call) => resultOf(await sendAll([call], own));
-    return readable?.(start, send, known[method], own) ?? start.then(send);
+    return (readable ?? unread)(start, send, known[method], own);
   };
   const methods = {
     call: begin(false),
@@ -92,5 +119,5 @@ export function createClient<C extends Contract<C> = Contract>(options: ClientOp
   // The contract exists only in the types. The proxy accepts every name.
   return createProxy(methods, '', (name, [params, own]) =>
     methods.call(name, params, own as Own | undefined),
-  ) as Client<C>;
+  );
 }

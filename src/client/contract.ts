@@ -12,6 +12,12 @@ export interface ContractEntry {
   readonly effects?: { readonly readOnly?: true; readonly idempotent?: true };
 }
 
+/**
+ * The bytes of a result: `Uint8Array<ArrayBuffer>` from TypeScript 5.7 on, `Uint8Array` before, which knows no such parameter.
+ * `new Blob([bytes])` takes them.
+ */
+export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
+
 export interface ContractError {
   /** A literal type: callers tell errors apart by it. */
   readonly code: number;

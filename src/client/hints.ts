@@ -20,9 +20,17 @@ function replacer(this: Record<string, unknown>, name: string, value: unknown): 
   return given instanceof Uint8Array ? toBase64(given) : value;
 }
 
-/** The params as JSON text. */
+/**
+ * The params as JSON text.
+ *
+ * @throws TypeError for what JSON can't hold, and for bytes without a hint that says that there are some
+ */
 export function encode(params: unknown, hint?: Hint): string | undefined {
-  return JSON.stringify(params, hint?.sendsBytes ? replacer : undefined);
+  const text = JSON.stringify(params, hint?.sendsBytes ? replacer : undefined);
+  // Text that may be bytes. To look for them in each value would take longer than to write it.
+  if (/\{("0":|})|fer","data/.test(text) && text !== JSON.stringify(params, replacer))
+    throw new TypeError('to send bytes, add hints to createClient');
+  return text;
 }
 
 /** Turns the base64 texts at the places into bytes, within the result where it has members. */

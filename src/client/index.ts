@@ -1,5 +1,5 @@
-export { type ClientOptions, createClient } from './client.ts';
-export type { Contract, ContractEntry, ContractError, ContractOf } from './contract.ts';
+export { type ClientOptions, type ClientOptionsWithoutStreams, createClient } from './client.ts';
+export type { Bytes, Contract, ContractEntry, ContractError, ContractOf } from './contract.ts';
 export { hasCode, RpcError, RpcTransportError } from './errors.ts';
 // What the transports beside this file use of it, under names that cost a page next to nothing.
 /** @internal */
@@ -17,6 +17,7 @@ export {
   type Pending,
   type StreamCall,
   settle,
+  type UnreadStream,
 } from './outcome.ts';
 /** @internal */
 export { readReplies as _a, resultOf as _o } from './reply.ts';
@@ -24,4 +25,11 @@ export type { Endpoint, Fetch, FetchResponse, HeadersSource } from './request.ts
 /** @internal */
 export { mayRepeat as _m } from './retry.ts';
 export type { Readable, Send, StreamCallOptions, Transport } from './transport.ts';
-export type { BatchCall, Client, ClientMethods } from './types.ts';
+export type {
+  BatchCall,
+  CallErrors,
+  CallParams,
+  CallResult,
+  Client,
+  ClientMethods,
+} from './types.ts';

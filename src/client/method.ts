@@ -1,5 +1,5 @@
 import type { ErrorsOf } from './contract.ts';
-import type { Call, StreamCall } from './outcome.ts';
+import type { AddStreams, Call, StreamCall, UnreadStream } from './outcome.ts';
 import type { StreamCallOptions } from './transport.ts';
 
 export interface CallOptions {
@@ -16,15 +16,23 @@ export interface CallOptions {
   readonly idempotent?: boolean | undefined;
 }
 
-/** Calls one procedure with named params. Written out, since editors show it. */
-export type Method<Entry> = Entry extends {
+/**
+ * Calls one procedure with named params. Written out, since editors show it.
+ *
+ * @typeParam Streams false: the client can't iterate streams
+ */
+export type Method<Entry, Streams extends boolean = true> = Entry extends {
   readonly params: infer Params;
   readonly result: infer Result;
 }
   ? Entry extends { readonly yields: infer Value }
-    ? Record<never, never> extends Params
-      ? (params?: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
-      : (params: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
+    ? Streams extends true
+      ? Record<never, never> extends Params
+        ? (params?: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
+        : (params: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
+      : Record<never, never> extends Params
+        ? (params?: Params, options?: StreamCallOptions) => UnreadStream<AddStreams, Value, Result>
+        : (params: Params, options?: StreamCallOptions) => UnreadStream<AddStreams, Value, Result>
     : Record<never, never> extends Params
       ? (params?: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
       : (params: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
@@ -39,3 +47,6 @@ export type OptionsOf<Entry> = Entry extends {
   : 'yields' extends keyof Entry
     ? CallOptions & StreamCallOptions
     : CallOptions;
+
+/** The options that every call has. */
+export type CommonOptions = Pick<CallOptions, keyof CallOptions & keyof StreamCallOptions>;

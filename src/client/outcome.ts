@@ -35,9 +35,30 @@ export interface StreamCall<Value, Result = unknown> {
   then(this: never, onfulfilled?: (value: never) => unknown): never;
 }
 
-/** A call of this contract entry. */
-export type Pending<Entry> = Entry extends { readonly yields: infer Value }
-  ? StreamCall<Value, ResultOf<Entry>>
+/** What the compiler shows if a stream is iterated that nothing can read. */
+export type AddStreams = 'add streams: sse() to the options of createClient';
+
+/**
+ * A call of a stream by a client that has neither `streams` nor a `transport`. It can't be iterated: `Mend` says what to do.
+ * A client with such calls is still a `Client<C>`, so that functions for any client take it.
+ */
+export interface UnreadStream<Mend extends string, Value, Result = unknown>
+  extends StreamCall<Value, Result> {
+  readonly [Symbol.asyncIterator]: never;
+  readonly '~mend'?: Mend;
+}
+
+/**
+ * A call of this contract entry.
+ *
+ * @typeParam Streams false: the client has neither `streams` nor a `transport`
+ */
+export type Pending<Entry, Streams extends boolean = true> = Entry extends {
+  readonly yields: infer Value;
+}
+  ? Streams extends true
+    ? StreamCall<Value, ResultOf<Entry>>
+    : UnreadStream<AddStreams, Value, ResultOf<Entry>>
   : 'yields' extends keyof Entry
     ? Call<ResultOf<Entry>, ErrorsOf<Entry>> & Iterable
     : Call<ResultOf<Entry>, ErrorsOf<Entry>>;

@@ -26,9 +26,7 @@ function hintOf(
   { effects, params, rest, result, stream, path }: Method,
   references: References,
 ): string[] {
-  const parts = ['readOnly', 'idempotent']
-    .filter((name) => isObject(effects) && own(effects, name) === true)
-    .map((name) => `${name}: true`);
+  const parts = repeatable(effects);
   const places = (schema: unknown): readonly string[] =>
     new Places(references).of({ schema, root: schema, path });
   const sent = [...params.map(({ schema }) => schema), rest];
@@ -38,6 +36,13 @@ function hintOf(
   const yielded = places(stream?.yields);
   if (yielded.length > 0) parts.push(`yields: [${yielded.map(quoted).join(', ')}]`);
   return parts;
+}
+
+/** The effects by which a call may be repeated, each as a member of a type or of an object. */
+export function repeatable(effects: unknown): string[] {
+  return ['readOnly', 'idempotent']
+    .filter((name) => isObject(effects) && own(effects, name) === true)
+    .map((name) => `${name}: true`);
 }
 
 /** Whether a schema is that of bytes, as `Type.Base64()` writes it. */

@@ -9,6 +9,9 @@ interface Named {
   readonly target: Target;
   /** Keys of the types that TypeScript must resolve before this one: it refers to them outside of members and items. */
   readonly eager: Set<string>;
+  /** Whether it is the type of results alone. In params any bytes are taken. */
+  isResult: boolean;
+  usesBytes: boolean;
 }
 
 /** The types that references lead to. Each type gets its name at its first use, and is written once. */
@@ -16,7 +19,10 @@ export class NamedTypes implements TypeNames {
   readonly #references: References;
   readonly #named = new Map<string, Named>();
   readonly #names = new UniqueNames();
+  #usesBytes = false;
   #writing: Named | undefined;
+  /** Types of results that params were found to hold. */
+  readonly #outdated = new Set<Named>();
   /** Keys of types that refer only to themselves or to each other (`type A = B; type B = A`): TypeScript refuses them. */
   #circular: ReadonlySet<string> = new Set();
 
@@ -24,17 +30,32 @@ export class NamedTypes implements TypeNames {
     this.#references = references;
   }
 
-  nameFor($ref: string, at: Located, eager: boolean): string {
+  nameFor($ref: string, at: Located, eager: boolean, isResult: boolean): string {
     const target = this.#references.resolve($ref, at);
     let named = this.#named.get(target.key);
     if (named === undefined) {
       const name = this.#names.take(typeName(target.name));
-      named = { name, target, eager: new Set() };
+      named = { name, target, eager: new Set(), isResult, usesBytes: false };
       this.#named.set(target.key, named);
+    }
+    if (named.isResult && !isResult) {
+      named.isResult = false;
+      this.#outdated.add(named);
     }
     if (!eager || this.#writing === undefined) return named.name;
     this.#writing.eager.add(target.key);
     return this.#circular.has(target.key) ? 'unknown' : named.name;
+  }
+
+  bytesOfResult(): string {
+    if (this.#writing === undefined) this.#usesBytes = true;
+    else this.#writing.usesBytes = true;
+    return 'Bytes';
+  }
+
+  /** Whether `bytesOfResult()` is in the text, once the declarations are written. */
+  get usesBytes(): boolean {
+    return this.#usesBytes || [...this.#named.values()].some((named) => named.usesBytes);
   }
 
   /** The declarations of all named types, and of the types that these refer to, sorted by name. */
@@ -42,6 +63,8 @@ export class NamedTypes implements TypeNames {
     const texts = new Map<Named, string>();
     // The loop also visits types that it adds: writing one type names others.
     for (const named of this.#named.values()) texts.set(named, this.#declare(named));
+    // A type that params hold was written as one of results. What it refers to may be held by params then, too.
+    for (const named of this.#outdated) texts.set(named, this.#declare(named));
     this.#circular = circularOf(this.#named);
     for (const key of this.#circular) {
       const named = this.#named.get(key);
@@ -54,8 +77,9 @@ export class NamedTypes implements TypeNames {
 
   #declare(named: Named): string {
     this.#writing = named;
-    const { name, target } = named;
-    const types = new SchemaTypes(this);
+    named.usesBytes = false;
+    const { name, target, isResult } = named;
+    const types = new SchemaTypes(this, { isResult });
     const doc = docComment(schemaDoc(target.schema));
     const members = types.membersOf(target);
     if (members !== undefined)

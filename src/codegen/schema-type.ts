@@ -20,9 +20,12 @@ export interface TypeNames {
   /**
    * @param eager TypeScript must resolve this type to resolve the one that is being written: the reference stands
    *   outside of members and items
+   * @param isResult see {@link SchemaTypes}
    * @throws CodegenError for a reference that leads nowhere
    */
-  nameFor($ref: string, at: Located, eager: boolean): string;
+  nameFor($ref: string, at: Located, eager: boolean, isResult: boolean): string;
+  /** The type of the bytes in results. */
+  bytesOfResult(): string;
 }
 
 /** A schema's place in the text that is being written. */
@@ -38,11 +41,22 @@ interface Place extends Located {
 export class SchemaTypes {
   readonly #names: TypeNames;
   readonly #inline: boolean;
+  readonly #isResult: boolean;
 
-  /** @param options inline: write no doc comments and formats, for text on one line */
-  constructor(names: TypeNames, { inline = false }: { readonly inline?: boolean } = {}) {
+  /**
+   * @param options inline: write no doc comments and formats, for text on one line. isResult: the values come from the
+   *   client, so that the type of bytes may be narrower than that of bytes in params
+   */
+  constructor(
+    names: TypeNames,
+    {
+      inline = false,
+      isResult = false,
+    }: { readonly inline?: boolean; readonly isResult?: boolean } = {},
+  ) {
     this.#names = names;
     this.#inline = inline;
+    this.#isResult = isResult;
   }
 
   /** The type of a schema that stands under a doc comment: of a member, or of a named type. */
@@ -78,7 +92,9 @@ export class SchemaTypes {
 
     const $ref = own(schema, '$ref');
     const reference =
-      typeof $ref === 'string' ? [tight(this.#names.nameFor($ref, at, at.eager))] : [];
+      typeof $ref === 'string'
+        ? [tight(this.#names.nameFor($ref, at, at.eager, this.#isResult))]
+        : [];
     // Beside a $ref only keywords with a shape count, whatever the draft says. Annotations and a type add nothing.
     if (reference[0] !== undefined && !shapes.some((key) => Object.hasOwn(schema, key))) {
       return reference[0];
@@ -124,7 +140,7 @@ export class SchemaTypes {
   #writeType(type: unknown, schema: JsonObject, at: Place): Piece {
     switch (type) {
       case 'string':
-        return tight(isBytes(schema) ? 'Uint8Array' : withFormat(type, schema, at));
+        return tight(isBytes(schema) ? this.#bytes() : withFormat(type, schema, at));
       case 'number':
       case 'boolean':
       case 'null':
@@ -138,6 +154,10 @@ export class SchemaTypes {
       default:
         return unknownPiece;
     }
+  }
+
+  #bytes(): string {
+    return this.#isResult ? this.#names.bytesOfResult() : 'Uint8Array';
   }
 
   #inner(schema: unknown, at: Located, step: string): Piece {

@@ -58,7 +58,7 @@ const keywords = (
 ).split(' ');
 // Names that the generated file uses itself, and names that TypeScript allows for no type.
 const taken =
-  'Contract Method Procedures procedures Record any bigint boolean never null number object string symbol undefined unknown void'
+  'Bytes Contract Method Procedures Uint8Array procedures Record any bigint boolean never null number object string symbol undefined unknown void'
     .split(' ')
     .concat(keywords);
 

@@ -15,9 +15,6 @@ const maxLevels = 32;
 const ordinary = new Set(['then', 'toJSON', ...Object.getOwnPropertyNames(Object.prototype)]);
 const ofClient = new Set(['call', 'notify', 'batch']);
 
-/** What the tree needs at the head of the file. */
-export const treeImport = "import type { Method } from 'tandem-rpc/client';\n";
-
 /** The member of the contract that leads to the tree. */
 export const treeMember = 'readonly [procedures]?: Procedures;\n';
 

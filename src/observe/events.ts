@@ -5,6 +5,8 @@ export const logEvents = {
   'start-failed': 'a service that is mounted could not start: its calls are answered -32003',
   'synchronous-inline': 'synchronous procedures of a router without modules run on the main thread',
   'no-procedures': 'a router that is served has no procedure',
+  'returns-missing':
+    'procedures without returns, or streams without yields: what they return is neither projected nor checked',
   'group-unused': 'a group of workers is configured that no procedure names: it gets no workers',
   'mcp-tools': 'a pattern of mcpTools names no procedure',
   'console-absent': 'a checkout whose console was not built: how to build it',

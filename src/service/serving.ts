@@ -2,6 +2,7 @@ import { clockMs } from '../base/clock.ts';
 import { isDoneWithin } from '../base/is-done-within.ts';
 import { messageOf } from '../base/message-of.ts';
 import { StartupError } from '../base/startup-error.ts';
+import { undeclaredResults } from '../base/undeclared-results.ts';
 import { locateModule } from '../modules/module-file.ts';
 import type { Pool } from '../pool/pool.ts';
 import { Router, replaceTable, setOwner, sourcesOf, tableOf } from '../router/router.ts';
@@ -30,6 +31,8 @@ export class Serving implements RouterOwner {
   /** Loads that were given up and have not ended yet. */
   readonly #discarding = new Set<Promise<void>>();
   #closed = false;
+  /** What was said last of procedures without `returns`. */
+  #undeclared: string | undefined;
 
   constructor(source: Servable, context: Omit<ServiceContext, 'onOutdated'>) {
     this.#modules = source.modules;
@@ -246,6 +249,18 @@ export class Serving implements RouterOwner {
     }
     replaceTable(this.router, tableOf(loaded.router), sourcesOf(loaded.router));
     this.#current = loaded;
+    this.#tellOfUndeclared();
+  }
+
+  /** Names the procedures whose results are sent as they are: once, and again where a reload has changed which. */
+  #tellOfUndeclared(): void {
+    const names = [...tableOf(this.router).values()]
+      .filter(({ stream, result }) => (stream === undefined ? result : stream.value) === undefined)
+      .map(({ name }) => name);
+    const told = undeclaredResults(names);
+    if (told !== undefined && told !== this.#undeclared)
+      this.#context.log.info({ event: 'returns-missing', procedures: names.length }, told);
+    this.#undeclared = told;
   }
 }
 

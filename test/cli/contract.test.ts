@@ -238,7 +238,9 @@ export default router;`;
     name = 'another';
     await watching.seen('stdout', /wrote .+\nwrote .+\n/);
     assert.match(readFileSync(out, 'utf8'), / {2}another: \{/);
-    assert.equal(watching.stderr, '');
+    const note = (one: string) =>
+      `tandem: 1 procedure has no \`returns\`: its result is neither projected nor checked: ${one}\n`;
+    assert.equal(watching.stderr, note('one') + note('another'));
   });
 });
 

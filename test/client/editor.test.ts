@@ -28,6 +28,7 @@ export const router = Router.from({
   users,
   math: {
     add: procedure({ params: Type.Object({ a: Type.Number() }), returns: Type.Number() }, ({ a }) => a),
+    count: procedure({ yields: Type.Number() }, function* () { yield 1; }),
   },
 });
 `;
@@ -39,9 +40,11 @@ void inferred.users.get({ id: 'x' });
 void inferred.users.list();
 void inferred.users.admin.purge();
 void inferred.math.add({ a: 1 });
+inferred.math.count();
 const generated = createClient<Contract>({ url: '' });
 void generated.math.add({ a: 1 });
 void generated.ping();
+generated.math.count({ to: 1 });
 `;
 const contract = generate({
   openrpc: '1.4.1',
@@ -54,6 +57,13 @@ const contract = generate({
       'x-errors': { Gone: { code: 410, message: 'Gone' } },
     },
     { name: 'ping', params: [], result: { name: 'result', schema: { type: 'string' } } },
+    {
+      name: 'math.count',
+      description: 'Counts.',
+      params: [{ name: 'to', required: true, schema: { type: 'number' } }],
+      result: { name: 'result', schema: { type: 'null' } },
+      'x-stream': { yields: { type: 'number' } },
+    },
   ],
 });
 
@@ -138,6 +148,20 @@ for (const compiler of editors) {
         'generated.ping',
         'options?: CallOptions) => Call<string, never>',
         { file: 'generated.ts', line: "readonly ping: Method<Contract['ping']>;" },
+      ],
+      // Neither client can read streams: they say so.
+      [
+        'inferred.math.count',
+        '=> UnreadStream<"add streams: sse() to the options of createClient", number,',
+        {
+          file: 'router.ts',
+          line: 'count: procedure({ yields: Type.Number() }, function* () { yield 1; }),',
+        },
+      ],
+      [
+        'generated.math.count',
+        'UnreadStream<"add streams: sse() to the options of createClient", number, null>',
+        { file: 'generated.ts', line: "readonly count: Method<Contract['math.count']>;" },
       ],
     ] as const) {
       it(`shows the params and the result of ${place}, and goes to the procedure`, async () => {

@@ -80,6 +80,25 @@ describe('hints', () => {
     assert.deepEqual(outcome.ok && outcome.result.data, new Uint8Array([254]));
   });
 
+  it('are what bytes need: without them the call is refused, and nothing is sent', async () => {
+    const { fetch, bodies } = server(({ id }) => ({ jsonrpc: '2.0', id, result: null }));
+    const refused = /^TypeError: to send bytes, add hints to createClient$/;
+    for (const own of [undefined, {}, { m: { bytes: ['/data'] } }]) {
+      const client = createClient({ url: 'http://x', fetch, hints: own });
+      for (const data of [new Uint8Array([1]), Buffer.from('a'), new Uint8Array(0)]) {
+        for (const params of [{ data }, [data], { deep: [{ n: 1, data }] }, { n: 1, data }]) {
+          await assert.rejects(client.call('m', params), refused);
+          await assert.rejects(client.batch([['n'], ['m', params]]), refused);
+        }
+      }
+    }
+    assert.equal(bodies.length, 0);
+    const client = createClient({ url: 'http://x', fetch });
+    const alike = { a: { 0: 1 }, b: {}, c: '{"0":1}', d: { type: 'Buffer', data: [1] }, e: [[]] };
+    await client.call('m', alike);
+    assert.deepEqual(JSON.parse(bodies[0] ?? '').params, alike);
+  });
+
   it('leave alone a result of another shape', async () => {
     for (const result of [
       null,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createClient, type Fetch, RpcTransportError } from '../../src/client/index.ts';
 import { sse } from '../../src/client/sse.ts';
+import { startModule } from '../cli/process.ts';
 
 /** What one POST is answered with: pieces of a body, then its end, or a loss of the connection. */
 interface Script {
@@ -128,11 +129,23 @@ describe('the reader of server-sent events', () => {
   it('refuses to iterate what can not be read', async () => {
     const { client, posted } = scripted();
     await assert.rejects(drained(client.call('m', { n: 1n })), TypeError);
-    const without = createClient({ url: 'http://x', fetch: () => Promise.reject(new Error('no')) });
-    const call = without.call('m');
-    call.catch(() => {});
-    assert.throws(() => call[Symbol.asyncIterator](), TypeError);
     assert.equal(posted.length, 0);
+  });
+});
+
+describe('a client without streams', () => {
+  it('says at a loop what to add, and neither sends the call nor leaves a rejection that ends Node', async () => {
+    const module = 'test/fixtures/client/iterates-unread.ts';
+    const { code, stdout, stderr } = await startModule(module, []).exit;
+    const refusal = 'TypeError: to iterate, add streams: sse() to createClient\n';
+    assert.deepEqual([code, stdout, stderr], [0, `${refusal}0 sent\n`, '']);
+  });
+
+  it('refuses an iterated call with the same error where it is awaited too', async () => {
+    const fetch: Fetch = () => Promise.reject(new Error('no'));
+    const call = createClient({ url: 'http://x', fetch }).call('m');
+    assert.throws(() => call[Symbol.asyncIterator](), /add streams: sse\(\)/);
+    await assert.rejects(call, /^TypeError: to iterate, add streams: sse\(\) to createClient$/);
   });
 });
 

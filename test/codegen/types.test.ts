@@ -20,6 +20,9 @@ function typeOf(schema: unknown, schemas?: object): string {
   return type.replace(/\s*\n\s*/g, ' ').trim();
 }
 
+/** A reference to a schema among the components. */
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
 const User = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
 
 const types: readonly (readonly [what: string, schema: unknown, type: string])[] = [
@@ -212,7 +215,6 @@ describe('references', () => {
   });
 
   test('in a circle are broken where TypeScript could not follow, and nowhere else', (t) => {
-    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
     const schemas = {
       A: ref('B'),
       B: { anyOf: [ref('A'), { type: 'string' }] },
@@ -292,6 +294,65 @@ describe('methods', () => {
         ['ERROR', '4'],
       ],
     );
+  });
+
+  test('have the effects by which a call may be repeated, where the document says so', (t) => {
+    const effects = { readOnly: true, idempotent: true, destructive: false, openWorld: true };
+    const text = method({ 'x-effects': effects });
+    assert.match(text, /result: unknown;\n {4}effects: \{ readOnly: true; idempotent: true \};/);
+    assert.equal(compiled(t, text).errors, '');
+    for (const none of [{ readOnly: false }, { readOnly: 'true' }, {}, [], null, undefined])
+      assert.doesNotMatch(method({ 'x-effects': none }), /effects/);
+  });
+
+  test('take any bytes, and return bytes that a Blob takes', (t) => {
+    const bytes = { type: 'string', format: 'byte', contentEncoding: 'base64' };
+    const holding = (more: object) => ({ type: 'object', properties: { data: bytes, ...more } });
+    const schemas = {
+      Inner: holding({}),
+      Sent: holding({ inner: ref('Inner') }),
+      Got: holding({ inner: ref('Inner'), more: ref('Only') }),
+      Only: holding({}),
+      Bytes: { type: 'number' },
+    };
+    const params = [
+      { name: 'raw', schema: bytes, required: true },
+      { name: 'sent', schema: ref('Sent') },
+    ];
+    const { text } = generate(
+      documentOf(ref('Got'), schemas, {
+        params,
+        'x-stream': { yields: { anyOf: [bytes, ref('Bytes')] } },
+      }),
+    );
+    assert.match(text, /import type \{ Bytes, Method \} from/);
+    assert.match(text, /raw: Uint8Array;/);
+    assert.match(text, /yields: Bytes \| Bytes_2;/);
+    const typeOfData = (name: string) =>
+      new RegExp(`interface ${name} \\{[^}]*?data\\?: (\\w+);`).exec(text)?.[1];
+    assert.deepEqual(
+      ['Got', 'Only', 'Sent', 'Inner'].map((name) => [name, typeOfData(name)]),
+      [
+        ['Got', 'Bytes'],
+        ['Only', 'Bytes'],
+        // What params hold takes any bytes, wherever else it is found.
+        ['Sent', 'Uint8Array'],
+        ['Inner', 'Uint8Array'],
+      ],
+    );
+    assert.equal(compiled(t, text).errors, '');
+    // A type that is not one of results after all leaves no import that nothing uses.
+    const both = generate(
+      documentOf(
+        ref('Got'),
+        { Got: holding({}) },
+        {
+          params: [{ name: 'a', schema: { type: 'array', items: ref('Got') } }],
+        },
+      ),
+    ).text;
+    assert.match(both, /import type \{ Method \} from/);
+    assert.equal(compiled(t, both).errors, '');
   });
 
   test('are sorted by name, so that the order of a document is no drift', () => {

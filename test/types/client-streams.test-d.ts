@@ -1,8 +1,13 @@
 /** Checked by the compiler alone: each `@ts-expect-error` fails the type check when nothing is wrong there. */
-import { type ContractOf, createClient, type Outcome, settle } from '../../src/client/index.ts';
+import {
+  type Bytes,
+  type ContractOf,
+  createClient,
+  type Outcome,
+  settle,
+} from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
-import type { Bytes } from '../../src/router/schema/bytes.ts';
 import { createCaller } from '../../src/service/create-caller.ts';
 import router from '../fixtures/client/streams.ts';
 import type { Contract } from '../fixtures/codegen/api.ts';
@@ -73,18 +78,34 @@ client.feed.ticks({ every: 1 }, { retries: 1 });
 void client.plain({ n: 1 }, { reconnect: true });
 
 // From a router and from codegen.
-const own = createClient<ContractOf<typeof router>>({ url: '' });
+const own = createClient<ContractOf<typeof router>>({ url: '', streams: sse() });
 const caller = createCaller(router);
-const generated = createClient<Contract>({ url: '' });
+const generated = createClient<Contract>({ url: '', transport: webSocket() });
 async function others(): Promise<void> {
   for await (const value of own.count({ n: 1 })) same<typeof value, number>(true);
   for await (const value of caller.bytes({ data: new Uint8Array() })) {
     same<typeof value, { part: Bytes }>(true);
   }
   for await (const { thumb } of generated.shapes.watch({ of: 'boxes' })) {
-    same<typeof thumb, Uint8Array>(true);
+    same<typeof thumb, Bytes>(true);
   }
   // @ts-expect-error a stream is not awaited
   await own.count({ n: 1 });
 }
 void others;
+
+// Without `streams` or a `transport` a stream can be called, and not iterated, whatever the contract is made of.
+const ownUnread = createClient<ContractOf<typeof router>>({ url: '' });
+const generatedUnread = createClient<Contract>({ url: '', streams: undefined });
+async function unread(): Promise<void> {
+  // @ts-expect-error add streams: sse()
+  for await (const value of ownUnread.count({ n: 1 })) void value;
+  // @ts-expect-error add streams: sse()
+  for await (const value of ownUnread.count({ n: 2 })) void value;
+  // @ts-expect-error add streams: sse()
+  for await (const value of generatedUnread.shapes.watch({ of: 'boxes' })) void value;
+  same<Awaited<ReturnType<typeof ownUnread.plain>>, number>(true);
+  // @ts-expect-error a stream is not awaited
+  await ownUnread.count({ n: 1 });
+}
+void unread;

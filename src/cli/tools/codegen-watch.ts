@@ -4,7 +4,7 @@ import { StartupError } from '../../base/startup-error.ts';
 import { openRpcOf } from '../../router/document/openrpc.ts';
 import { tableOf } from '../../router/router.ts';
 import { printFailure } from '../failure.ts';
-import { generateFrom, writeOut } from './contract-file.ts';
+import { generateFrom, printUndeclared, writeOut } from './contract-file.ts';
 import { loadQuietly } from './module-source.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
 import { kindOf, readOpenRpc, toOpenRpc } from './source.ts';
@@ -37,6 +37,7 @@ class WatchedOutput {
   readonly #out: string;
   #text: string | undefined;
   #failure: string | undefined;
+  #undeclared: string | undefined;
 
   constructor(source: string, out: string) {
     this.#source = source;
@@ -54,6 +55,7 @@ class WatchedOutput {
       if (generated.text === this.#text && !recovered) return;
       const line = await writeOut(generated, this.#out);
       this.#text = generated.text;
+      this.#undeclared = printUndeclared(generated, this.#undeclared);
       process.stdout.write(`${line}\n`);
     } catch (error) {
       const failure = messageOf(error);

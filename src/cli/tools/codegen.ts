@@ -4,7 +4,7 @@ import type { Generated } from '../../codegen/generate.ts';
 import { printAndExit } from '../ending.ts';
 import { printFailure } from '../failure.ts';
 import type { WatchOptions } from './codegen-watch.ts';
-import { countOf, generateFrom, readOut, writeOut } from './contract-file.ts';
+import { countOf, generateFrom, printUndeclared, readOut, writeOut } from './contract-file.ts';
 import { readOpenRpc } from './source.ts';
 
 export interface CodegenOptions extends WatchOptions {
@@ -28,6 +28,8 @@ export async function codegen(source: string, options: CodegenOptions): Promise<
     return;
   }
   const generated = generateFrom(source, await readOpenRpc(source, options));
+  // A check compares what an earlier run has written, and has spoken of.
+  if (!check) printUndeclared(generated);
   if (out === undefined) await printAndExit(generated.text);
   else if (check) await compare(generated, source, out);
   else await printAndExit(`${await writeOut(generated, out)}\n`);

@@ -1,12 +1,26 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartupError } from '../../base/startup-error.ts';
+import { undeclaredResults } from '../../base/undeclared-results.ts';
 import { type Generated, generate } from '../../codegen/generate.ts';
+import { printFailure } from '../failure.ts';
 import { explained } from './source.ts';
 
 /** @throws StartupError */
 export function generateFrom(source: string, document: unknown): Generated {
   return explained(source, () => generate(document));
+}
+
+/**
+ * Names on stderr the procedures without `returns`.
+ *
+ * @param before what was printed last, which is not printed again
+ * @returns what is known now
+ */
+export function printUndeclared({ undeclared }: Generated, before?: string): string | undefined {
+  const line = undeclaredResults(undeclared);
+  if (line !== undefined && line !== before) printFailure(line);
+  return line;
 }
 
 /**

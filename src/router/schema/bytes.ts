@@ -14,7 +14,8 @@ export interface Base64Options {
 
 /**
  * Bytes that have come as base64 text, which `new Blob([bytes])` takes: `Uint8Array<ArrayBuffer>`. TypeScript before 5.7 has
- * no such parameter, and `Uint8Array` alone means what it needs to mean there.
+ * no such parameter, and `Uint8Array` alone means what it needs to mean there. As in the client's contract, which knows nothing
+ * of this side.
  */
 export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
 

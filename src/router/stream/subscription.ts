@@ -1,5 +1,4 @@
 import { ErrorCode, standardError } from '../../jsonrpc/errors.ts';
-import type { Overflow } from './topic.ts';
 
 interface Waiting<T> {
   readonly resolve: (result: IteratorResult<T, undefined>) => void;
@@ -15,7 +14,7 @@ interface Waiting<T> {
  */
 export class Subscription<T> implements AsyncGenerator<T, undefined, undefined> {
   readonly #size: number;
-  readonly #overflow: Overflow;
+  readonly #overflow: 'drop-oldest' | 'end';
   readonly #signal: AbortSignal | undefined;
   readonly #onOver: (subscription: Subscription<T>) => void;
   /** Made when a value has to wait for the first time. */
@@ -30,7 +29,7 @@ export class Subscription<T> implements AsyncGenerator<T, undefined, undefined> 
   /** @param onOver is called once, when it takes no more values; before the constructor returns where that is so at once */
   constructor(
     size: number,
-    overflow: Overflow,
+    overflow: 'drop-oldest' | 'end',
     signal: AbortSignal | undefined,
     onOver: (subscription: Subscription<T>) => void,
   ) {

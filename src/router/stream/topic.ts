@@ -2,9 +2,6 @@ import { isReplica } from '../../base/thread-role.ts';
 import { shown } from '../callable.ts';
 import { Subscription } from './subscription.ts';
 
-/** See `TopicOptions`. */
-export type Overflow = 'drop-oldest' | 'end';
-
 export interface TopicOptions {
   /** Values that are kept for a subscriber that does not keep up. Default 16. */
   readonly buffer?: number | undefined;
@@ -12,7 +9,7 @@ export interface TopicOptions {
    * What happens to a subscriber whose buffer is full. `drop-oldest`, the default: it misses the oldest values. `end`: it
    * gets those that are kept, then an error that says so, a -32003 with `{ reason: 'overflow', buffer }`.
    */
-  readonly overflow?: Overflow | undefined;
+  readonly overflow?: 'drop-oldest' | 'end' | undefined;
 }
 
 /**
@@ -24,7 +21,7 @@ export interface TopicOptions {
  */
 export class Topic<T> {
   readonly #buffer: number;
-  readonly #overflow: Overflow;
+  readonly #overflow: 'drop-oldest' | 'end';
   readonly #subscriptions = new Set<Subscription<T>>();
 
   /** @throws TypeError for an option that can't be */

@@ -77,7 +77,6 @@ describe('several processes', needs('uws'), () => {
       modules.write(
         'versioned.mjs',
         `import { Router } from 'tandem-rpc';
-import { needs } from '../../servers.ts';
 const router = new Router();
 const body = ({ n }) => ({ n, pid: process.pid, version: ${version} });
 router.rpc({ name: 'inline', placement: 'inline' }, async (params) => body(params));

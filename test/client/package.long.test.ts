@@ -32,22 +32,25 @@ describe('the package, as a project installs it', () => {
   after(() => rmSync(project, { recursive: true }));
 
   it('compiles the examples of docs/client.md, with declarations', () => {
-    const [first, contract, server, client, calls, errors, declared, ...more] = examples();
+    const [first, contract, server, client, calls, generic, errors, declared, ...more] = examples();
     assert.ok(declared !== undefined && more.length === 0, 'the blocks of the page');
     const files = {
       'api.ts': contract,
       'server.ts': server,
       'client.ts': client,
+      'generic.ts': generic,
       'page.ts': [first, `{ ${calls} }`, errors].join('\n'),
       'declared.ts': `import { procedure, Router, Type } from 'tandem-rpc';
         ${declared}
-        export const users = Router.from({ users: { get } });
+        const ticks = procedure({ yields: Type.Number() }, function* () { yield 1; });
+        export const users = Router.from({ users: { get }, ticks });
         export const add = users.rpc({ name: 'add' }, () => 1);`,
       'use.ts': `import { createClient, type ContractOf, settle } from 'tandem-rpc/client';
         import type { users } from './declared.ts';
         export const client = createClient<ContractOf<typeof users>>({ url: '' });
         export const get = () => client.users.get({ id: 'x' });
         export const settled = () => settle(get());
+        export const ticks = () => client.ticks();
         export const batch = () => client.batch([['users.get', { id: 'x' }]]);`,
     };
     for (const [name, text] of Object.entries(files))

@@ -40,7 +40,7 @@ export interface ClientOptionsWithoutStreams extends ClientOptions {
 
 type Own = CallOptions & StreamCallOptions;
 
-/** Calls of a client that can't read streams. Who iterates one is told what to add, and it is not sent. */
+/** Calls of a client that can't read streams. Iterating one throws an error that says what to add; the call is not sent. */
 const unread: Readable = (start, send) => {
   let failure: TypeError | undefined;
   const pending = start.then((call) => {
@@ -49,7 +49,7 @@ const unread: Readable = (start, send) => {
   });
   return Object.assign(pending, {
     [Symbol.asyncIterator]() {
-      // Mostly nobody awaits what is iterated, and Node ends where nobody hears of a rejection.
+      // Nobody awaits a call that is iterated: its rejection would end a Node process.
       pending.catch(() => {});
       failure = new TypeError('to iterate, add streams: sse() to createClient');
       throw failure;

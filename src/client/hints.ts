@@ -29,7 +29,7 @@ export function encode(params: unknown, hint?: Hint): string | undefined {
   const text = JSON.stringify(params, hint?.sendsBytes ? replacer : undefined);
   // Text that may be bytes. To look for them in each value would take longer than to write it.
   if (/\{("0":|})|fer","data/.test(text) && text !== JSON.stringify(params, replacer))
-    throw new TypeError('to send bytes, add hints to createClient');
+    throw new TypeError('to send bytes, declare Type.Base64() and add hints to createClient');
   return text;
 }
 

@@ -31,8 +31,14 @@ export type Method<Entry, Streams extends boolean = true> = Entry extends {
         ? (params?: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
         : (params: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
       : Record<never, never> extends Params
-        ? (params?: Params, options?: StreamCallOptions) => UnreadStream<AddStreams, Value, Result>
-        : (params: Params, options?: StreamCallOptions) => UnreadStream<AddStreams, Value, Result>
+        ? (
+            params?: Params,
+            options?: StreamCallOptions<Value, Params>,
+          ) => UnreadStream<AddStreams, Value, Result>
+        : (
+            params: Params,
+            options?: StreamCallOptions<Value, Params>,
+          ) => UnreadStream<AddStreams, Value, Result>
     : Record<never, never> extends Params
       ? (params?: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
       : (params: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>

@@ -66,7 +66,10 @@ export interface ClientMethods<C, Streams extends boolean = true> {
   ): Promise<{ -readonly [Index in keyof Calls]: Ended<C, Calls[Index]> }>;
 }
 
-/** The named params of a procedure, for functions that call any: `query<Name extends keyof C & string>(name: Name, params: CallParams<C, Name>)`. */
+/**
+ * The named params of a procedure, for functions that call any:
+ * `query<Name extends keyof C & string>(name: Name, params: CallParams<C, Name>)`.
+ */
 export type CallParams<C, Name extends NameOf<C>> = ParamsOf<C[Name]>;
 
 /** What a call of a procedure resolves with. Of a stream: what it returns at its end. */
@@ -92,5 +95,8 @@ type Params<Entry, Positional> =
     ? [params?: Either<ParamsOf<Entry>, Positional>]
     : [params: ParamsOf<Entry> | Positional];
 
-/** Of `object | unknown[]` the compiler would not take an object literal at first, but try the next signature. */
+/**
+ * In its first pass over the signatures the compiler takes no object literal for `object | unknown[]`, but one for `object`,
+ * which is all that the second signature of `call` asks for.
+ */
 type Either<Named, Positional> = [keyof Named] extends [never] ? Named : Named | Positional;

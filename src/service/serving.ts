@@ -252,7 +252,7 @@ export class Serving implements RouterOwner {
     this.#tellOfUndeclared();
   }
 
-  /** Names the procedures whose results are sent as they are: once, and again where a reload has changed which. */
+  /** Names the procedures whose results are sent as they are: once, and again if a reload has changed which. */
   #tellOfUndeclared(): void {
     const names = [...tableOf(this.router).values()]
       .filter(({ stream, result }) => (stream === undefined ? result : stream.value) === undefined)

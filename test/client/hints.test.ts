@@ -82,7 +82,8 @@ describe('hints', () => {
 
   it('are what bytes need: without them the call is refused, and nothing is sent', async () => {
     const { fetch, bodies } = server(({ id }) => ({ jsonrpc: '2.0', id, result: null }));
-    const refused = /^TypeError: to send bytes, add hints to createClient$/;
+    const refused =
+      /^TypeError: to send bytes, declare Type\.Base64\(\) and add hints to createClient$/;
     for (const own of [undefined, {}, { m: { bytes: ['/data'] } }]) {
       const client = createClient({ url: 'http://x', fetch, hints: own });
       for (const data of [new Uint8Array([1]), Buffer.from('a'), new Uint8Array(0)]) {

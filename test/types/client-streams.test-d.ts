@@ -104,6 +104,9 @@ async function unread(): Promise<void> {
   for await (const value of ownUnread.count({ n: 2 })) void value;
   // @ts-expect-error add streams: sse()
   for await (const value of generatedUnread.shapes.watch({ of: 'boxes' })) void value;
+  const options = { reconnect: (last?: number) => ({ n: last ?? 1 }) };
+  // @ts-expect-error add streams: sse()
+  for await (const value of ownUnread.count({ n: 1 }, options)) void value;
   same<Awaited<ReturnType<typeof ownUnread.plain>>, number>(true);
   // @ts-expect-error a stream is not awaited
   await ownUnread.count({ n: 1 });

@@ -82,6 +82,29 @@ export const httpServers: readonly ServerSubject[] = [
   server('trpc', 'tRPC', 'rival', { ...rpc, dialect: 'trpc' }),
 ];
 
+const onNode = {
+  ...rpc,
+  module: 'subjects/http/tandem',
+  args: [String(poolThreads), '', 'node'],
+};
+
+/** The first two need a binary of uWebSockets.js. */
+export const transportServers: readonly ServerSubject[] = [
+  tandem,
+  tandemPooled,
+  server('node-floor', 'raw node:http, fixed reply', 'floor', {
+    dialect: 'fixed',
+    method: 'add',
+  }),
+  server('tandem-node', 'Tandem on node:http, inline', 'ours', onNode),
+  server('tandem-node-pooled', 'Tandem on node:http, pooled', 'ours', {
+    ...onNode,
+    method: pooled,
+  }),
+  fastify,
+  fastifyPiscina,
+];
+
 /** A server that runs in a process of its own. */
 export class RunningServer {
   readonly process: Child;

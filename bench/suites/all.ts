@@ -17,11 +17,13 @@ import { sockets } from './sockets.ts';
 import { stalls } from './stalls.ts';
 import { start } from './start.ts';
 import { streams } from './streams.ts';
+import { transports } from './transports.ts';
 
 export const suites: readonly Suite[] = [
   micro,
   hop,
   http,
+  transports,
   isolation,
   mixture,
   fairness,

@@ -20,11 +20,13 @@ import { atLeast, atMost, given, type Target } from '../targets.ts';
 
 const connectionsOf: Readonly<Record<string, number>> = {
   '1 connection': 1,
+  '8 connections': 8,
   '64 connections': 64,
   '512 connections': 512,
   'batch of 50, 16 connections': 16,
 };
 const main = '64 connections';
+const cases = ['1 connection', main, '512 connections', 'batch of 50, 16 connections'];
 const batch = 'batch of 50, 16 connections';
 const wholeCpu = 'cpu';
 const mainCpu = 'main cpu';
@@ -32,27 +34,39 @@ const mainCpu = 'main cpu';
 function plan(options: Options): Plan {
   const { full, only, duration, rounds } = options;
   // The quick run measures one case of these many servers, `--only http` all of them.
-  const names = full || only.includes('http') ? Object.keys(connectionsOf) : [main];
+  const names = full || only.includes('http') ? cases : [main];
   const tools = wrkVersion() === undefined ? 1 : 2;
-  const cases = names.map((name): Case => {
+  const planned = names.map((name): Case => {
     const each = duration ?? (full ? 0.6 : 0.35);
     const able = httpServers.filter(
       ({ dialect, method }) => name !== batch || batchCalls(dialect, method) !== undefined,
     );
     return { name, subjects: able.map(({ id }) => id), seconds: each * tools };
   });
-  return { subjects: httpServers, cases, rounds: rounds ?? 5, openSeconds: 4 };
+  return { subjects: httpServers, cases: planned, rounds: rounds ?? 5, openSeconds: 4 };
 }
 
-class HttpSession implements Session {
+export class HttpSession implements Session {
+  readonly #subjects: readonly ServerSubject[];
   readonly #loads: Loads;
   readonly #servers: ReadonlyMap<string, RunningServer>;
   readonly #goals = new Map<string, Goal>();
   readonly #checked = new Set<string>();
 
-  constructor(loads: Loads, servers: ReadonlyMap<string, RunningServer>) {
+  private constructor(
+    subjects: readonly ServerSubject[],
+    loads: Loads,
+    servers: ReadonlyMap<string, RunningServer>,
+  ) {
+    this.#subjects = subjects;
     this.#loads = loads;
     this.#servers = servers;
+  }
+
+  /** Starts those of `all` that the plan has. */
+  static async open(all: readonly ServerSubject[], { subjects }: Plan): Promise<HttpSession> {
+    const wanted = all.filter(({ id }) => subjects.some((one) => one.id === id));
+    return new HttpSession(wanted, await Loads.start(), await startServers(wanted));
   }
 
   async measure(subject: string, name: string, seconds: number): Promise<Reading[]> {
@@ -87,7 +101,7 @@ class HttpSession implements Session {
     const key = `${subject} ${name === batch ? batch : main}`;
     let goal = this.#goals.get(key);
     if (goal === undefined) {
-      const { dialect, method } = httpServers.find(({ id }) => id === subject) as ServerSubject;
+      const { dialect, method } = this.#subjects.find(({ id }) => id === subject) as ServerSubject;
       const asked = name === batch ? batchCalls(dialect, method) : addCalls(dialect, method);
       if (asked === undefined) throw new Error(`${subject} has no batches`);
       goal = await server.goal(asked);
@@ -160,9 +174,6 @@ export const http: Suite = {
   name: 'http',
   about: 'A tiny call over HTTP/1.1 on loopback, every server in a process of its own.',
   plan,
-  open: async ({ subjects }) => {
-    const wanted = httpServers.filter(({ id }) => subjects.some((one) => one.id === id));
-    return new HttpSession(await Loads.start(), await startServers(wanted));
-  },
+  open: (planned) => HttpSession.open(httpServers, planned),
   report,
 };

@@ -85,7 +85,8 @@ export class NodeConnection {
  * @param key the handler's own, under which the socket keeps it: a WeakMap of all sockets makes garbage collection dearer
  */
 export function connectionOf(socket: Socket, key: symbol): NodeConnection {
-  const holder: object & { [key: symbol]: NodeConnection } = socket as never;
+  // The type of a socket has no members under symbols.
+  const holder = socket as unknown as { [key: symbol]: NodeConnection };
   holder[key] ??= new NodeConnection(socket);
   return holder[key];
 }

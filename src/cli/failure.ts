@@ -11,6 +11,9 @@ export function printFailure(message: string): void {
 }
 
 function failureMessage(error: unknown): string {
+  if (error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd') {
+    return 'the working folder was deleted; change to one that exists';
+  }
   return error instanceof Error && isKnown(error)
     ? openFilesAdvice(error.message)
     : `unexpected error: ${String(error)} (set TANDEM_DEBUG=1 to see the stack)`;

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
+import { onOutputLost } from './ending.ts';
 import { fail, printFailure } from './failure.ts';
 import { addMcp } from './mcp/mcp-command.ts';
 import { addGateway, addServe } from './serve-command.ts';
@@ -74,10 +75,13 @@ function isHelpOfNone(
   );
 }
 
+/** Commands that go on without their output. */
+const servers: ReadonlySet<string | undefined> = new Set(['serve', 'gateway', 'mcp']);
+
 /** Runs one command line. Sets `process.exitCode` instead of exiting, so that a server goes on. */
 export async function runCli(argv: readonly string[]): Promise<void> {
   // `tandem serve x | head -1` closes stdout. That must not end the server.
-  process.stdout.on('error', () => {});
+  process.stdout.on('error', servers.has(argv[2]) ? () => {} : onOutputLost);
   process.stderr.on('error', () => {});
   const program = createProgram(argv[2] ?? '');
   try {

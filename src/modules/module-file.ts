@@ -1,10 +1,13 @@
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync, type Stats, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
 import { suggestFile } from './load-error.ts';
 
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
+
+/** No module is larger; a data file that was named by mistake may be. */
+const mostBytes = 64 * 1024 * 1024;
 
 export interface ModuleFile {
   /** The module as its user named it, for messages. */
@@ -15,19 +18,24 @@ export interface ModuleFile {
 
 /**
  * @param given a path, relative to `cwd` or absolute, or a file: URL
- * @throws StartupError when there is no such module
+ * @throws StartupError when there is no such module, or it can't be one
  */
 export function locateModule(given: string, cwd: string): ModuleFile {
   const path = given.startsWith('file:') ? pathOf(given) : resolve(cwd, given);
-  let isFolder: boolean;
+  let stats: Stats;
   try {
-    isFolder = statSync(path).isDirectory();
+    stats = statSync(path);
   } catch (cause) {
     const near = suggestFile(path);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     throw new StartupError(`module ${given} not found (looked for ${path})${hint}`, { cause });
   }
-  if (isFolder) throw new StartupError(`${given} is a folder; name the module in it`);
+  if (stats.isDirectory()) throw new StartupError(`${given} is a folder; name the module in it`);
+  // To read a FIFO would wait for whoever writes to it, for ever.
+  if (!stats.isFile()) throw new StartupError(`module ${given} is no regular file`);
+  if (stats.size > mostBytes) {
+    throw new StartupError(`module ${given} has ${stats.size} bytes; the most is ${mostBytes}`);
+  }
   const extension = extname(path);
   if (!extensions.includes(extension)) {
     const shown = extension === '' ? 'has no extension' : `has the extension ${extension}`;

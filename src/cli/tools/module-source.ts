@@ -2,6 +2,7 @@ import { type LoadedModules, loadModules } from '../../modules/modules.ts';
 import { getRegistrySchema } from '../../router/document/introspect.ts';
 import { openRpcOf } from '../../router/document/openrpc.ts';
 import { tableOf } from '../../router/router.ts';
+import { printFailure } from '../failure.ts';
 
 /** The document that `tandem schema` prints of a module. */
 export async function describeModule(path: string, format: 'tandem' | 'openrpc'): Promise<unknown> {
@@ -16,10 +17,18 @@ export async function describeModule(path: string, format: 'tandem' | 'openrpc')
  */
 export async function loadQuietly(path: string, generation: number): Promise<LoadedModules> {
   const write = process.stdout.write.bind(process.stdout);
+  // Node ends with this code, in silence, if nothing is left that could settle an await at the top level of a module.
+  const onExit = (): void => {
+    if (process.exitCode !== 13) return;
+    printFailure(`cannot load ${path}: it awaits something at its top level that never comes`);
+    process.exitCode = 1;
+  };
+  process.on('exit', onExit);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
     return await loadModules([path], { generation });
   } finally {
     process.stdout.write = write;
+    process.off('exit', onExit);
   }
 }

@@ -50,7 +50,10 @@ describe('files and folders', () => {
     execFileSync('mkfifo', [file]);
     const failure = { status: 1, stderr: `tandem: module ${file} is no regular file\n` };
     assert.deepEqual(run([...command, 'list', file]), failure);
-    assert.deepEqual(run([...command, 'serve', '--watch', '--no-supervisor', '--log-level', 'error', file]), failure);
+    assert.deepEqual(
+      run([...command, 'serve', '--watch', '--no-supervisor', '--log-level', 'error', file]),
+      failure,
+    );
   });
 
   it('a file of 100 MB is no module', () => {

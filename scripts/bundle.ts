@@ -42,7 +42,6 @@ const clientByName: Plugin = {
     );
   },
 };
-const checker = 'src/router/schema/recheck.cts';
 
 const common = {
   bundle: true,
@@ -89,8 +88,7 @@ export async function bundleInto(root: string, to: string): Promise<void> {
   for (const { path, contents } of built.outputFiles) {
     write(join(to, relative(dist, path)), contents);
   }
-  write(join(to, checker.replace(/ts$/, 'js')), recheckAlone(root));
-  write(join(to, 'LICENSES.txt'), licencesOf(root, ['recheck', ...bundledFrom(built.metafile)]));
+  write(join(to, 'LICENSES.txt'), licencesOf(root, bundledFrom(built.metafile)));
   const forClient = { ...own, ...forPages };
   for (const { path, contents } of await clientFiles(forClient, 'src/client/stream-[hash]')) {
     write(join(to, relative(dist, path)), contents);
@@ -158,15 +156,6 @@ async function bundleClientInto(root: string, to: string): Promise<void> {
       : contents;
     write(join(to, relative(dist, path)), text);
   }
-}
-
-/** Without the package around it, whose Java and native forms nobody here runs: 52 MB. */
-function recheckAlone(root: string): string {
-  const folder = join(root, 'node_modules/recheck');
-  const licence = readFileSync(join(folder, 'LICENSE'), 'utf8').trim();
-  const { version } = readManifest(folder);
-  const code = readFileSync(join(folder, 'lib/browser.js'), 'utf8');
-  return `/*!\nrecheck ${version}, lib/browser.js\n\n${licence}\n*/\n${code}`;
 }
 
 interface Manifest {

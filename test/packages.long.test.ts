@@ -154,6 +154,6 @@ describe('the packages, packed', () => {
       join(folder, 'node_modules/tandem-rpc/dist/LICENSES.txt'),
       'utf8',
     );
-    assert.match(licences, /^recheck \d.*^@sinclair\/typebox \d.*MIT/ms);
+    assert.match(licences, /^@sinclair\/typebox \d.*MIT/ms);
   });
 });

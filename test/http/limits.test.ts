@@ -31,7 +31,7 @@ type Given = Omit<AppOptions, 'modules'>;
 
 interface Limit {
   /** What is bounded: an option, or what the protocol fixes. */
-  readonly of: OptionName | 'id' | 'method' | 'members' | 'pattern';
+  readonly of: OptionName | 'id' | 'method' | 'members' | 'pattern' | 'format';
   readonly what: string;
   run(
     start: (options: Given) => Promise<Served>,
@@ -660,7 +660,7 @@ const limits: readonly Limit[] = [
   },
   {
     of: 'pattern',
-    what: 'one that takes superlinear time for as long a text is refused at registration',
+    what: 'one that takes more than 64 steps a character is refused at registration',
     async run(start) {
       const given = router().router;
       const register = (name: string, maxLength: number) =>
@@ -672,16 +672,48 @@ const limits: readonly Limit[] = [
           },
           ({ text }) => text.length,
         );
-      register('at', 256);
-      assert.throws(() => register('past', 257), {
+      register('at', 127);
+      assert.throws(() => register('past', 128), {
         name: 'RegistrationError',
-        message: /polynomial/,
+        message: /takes more than 64 steps a character/,
       });
       const { client } = await start({ router: given });
       const ask = async (length: number) =>
         client().ask(post(rpc('at', { text: ' '.repeat(length) })));
-      assert.equal(json(await ask(256)).result, 256);
-      assert.equal(codeOf(await ask(257)), -32602);
+      assert.equal(json(await ask(127)).result, 127);
+      assert.equal(codeOf(await ask(128)), -32602);
+      assert.throws(
+        () =>
+          given.rpc(
+            {
+              name: 'repeats',
+              placement: 'inline',
+              params: Type.Object({ text: Type.String({ pattern: 'a?a?a?a?a?a?a?a?a{999}b' }) }),
+            },
+            ({ text }) => text.length,
+          ),
+        { name: 'RegistrationError', message: /rewrite it without nested or overlapping repeats/ },
+      );
+    },
+  },
+  {
+    of: 'format',
+    what: '-32602 for a text of the format regex that is longer',
+    async run(start) {
+      const given = router().router;
+      given.rpc(
+        {
+          name: 'at',
+          placement: 'inline',
+          params: Type.Object({ text: Type.String({ format: 'regex' }) }),
+        },
+        ({ text }) => text.length,
+      );
+      const { client } = await start({ router: given });
+      const ask = async (text: string) => client().ask(post(rpc('at', { text })));
+      assert.equal(json(await ask('a'.repeat(4096))).result, 4096);
+      assert.equal(codeOf(await ask('a'.repeat(4097))), -32602);
+      assert.equal(codeOf(await ask('\\p{L}'.repeat(40_000))), -32602);
     },
   },
 ];

@@ -84,8 +84,7 @@ async function loadReplica(
   task: ReplicaTask,
   onStage: (stage: LoadStage) => void,
 ): Promise<{ modules: LoadedModules; loaded: LoadedReplica }> {
-  // The front end verifies the patterns of the same schemas before any call comes. Trusting them saves each worker 90
-  // ms.
+  // The main thread checks the patterns of the same schemas before any call comes.
   trustPatterns();
   const tells = task.fingerprint === undefined;
   const modules = await loadModules(task.modules, { generation: 0, onStage, tracksFiles: tells });

@@ -94,9 +94,37 @@ function isHostname(value: string): boolean {
   return value.split('.').every((label) => expressions.label.test(label));
 }
 
+const maxRegexLength = 4096;
+
+/**
+ * Whether the text is a regular expression with the flag u. V8 builds a list of characters for each class that it
+ * reads, 170 us for `\p{L}`, so it is given `\d` instead, which may stand wherever such a class may.
+ */
 function isRegex(value: string): boolean {
+  if (value.length > maxRegexLength) return false;
+  const cheap = value.replace(
+    /\\(?:([dDsSwW])|[pP]\{([^{}]*)\}|.)/gs,
+    (text, letter?: string, property?: string) => {
+      const isClass = letter !== undefined || (property !== undefined && isProperty(property));
+      return isClass ? '\\d' : text;
+    },
+  );
+  return compiles(cheap);
+}
+
+/** Those that Unicode has: a few thousand names, so that this can't grow without end. */
+const properties = new Set<string>();
+
+function isProperty(name: string): boolean {
+  if (properties.has(name)) return true;
+  const isOne = compiles(`\\p{${name}}`);
+  if (isOne) properties.add(name);
+  return isOne;
+}
+
+function compiles(expression: string): boolean {
   try {
-    new RegExp(value, 'u');
+    new RegExp(expression, 'u');
     return true;
   } catch {
     return false;

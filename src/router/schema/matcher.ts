@@ -7,6 +7,11 @@ import { ValueIds } from './value-ids.ts';
 
 type Members = Record<string, unknown>;
 
+const isObject: Check = (value) => typeof value === 'object' && value !== null;
+
+/** A text on which a pattern may take longer than a look into a table of verdicts. */
+const isLongText: Check = (value) => typeof value === 'string' && value.length > 16;
+
 /** Up to so many items, checking an array again is faster than looking its verdict up in a table. */
 const fewItems = 8;
 
@@ -15,14 +20,15 @@ const manyMembers = 32;
 
 /**
  * Checks values with the same verdicts as TypeBox's compiled code. It keeps its verdicts until the scope ends, so it
- * checks no object twice against one named schema and no array twice against one array schema. The time is bounded by
+ * checks no object twice against one named schema, no array twice against one array schema and no long text twice against
+ * one pattern. The time is bounded by
  * the size of the value times the number of parts of the schema; the time of compiled code may double with each level.
  */
 export class Matcher {
   readonly #names: Names;
   readonly #checks = new Map<TSchema, Check>();
   /** The tables of verdicts that are not empty. */
-  readonly #used: Map<object, boolean>[] = [];
+  readonly #used: Map<unknown, boolean>[] = [];
   #ids: ValueIds | undefined;
   #scopes = 0;
 
@@ -95,8 +101,10 @@ export class Matcher {
         const target = targetOf(schema, this.#names);
         return target === undefined ? () => false : this.#later(target);
       }
-      default:
-        return valueCheck(schema);
+      default: {
+        const check = valueCheck(schema);
+        return typeof schema.pattern === 'string' ? this.#remembered(check, isLongText) : check;
+      }
     }
   }
 
@@ -109,10 +117,10 @@ export class Matcher {
     };
   }
 
-  #remembered(check: Check): Check {
-    const verdicts = new Map<object, boolean>();
+  #remembered(check: Check, isKept: Check = isObject): Check {
+    const verdicts = new Map<unknown, boolean>();
     return (value) => {
-      if (typeof value !== 'object' || value === null) return check(value);
+      if (!isKept(value)) return check(value);
       const known = verdicts.get(value);
       if (known !== undefined) return known;
       const verdict = check(value);

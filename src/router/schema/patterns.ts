@@ -1,33 +1,33 @@
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../base/message-of.ts';
-import { ownFile } from '../../base/package-files.ts';
+import { type Automaton, automatonOf, type Place } from './pattern-automaton.ts';
+import { lastUnit, type PatternNode, parsePattern, type Range } from './pattern-syntax.ts';
 
 /**
- * CPU time of one check; some 100 ms is usual. The checker counts no steps, it has a limit by the clock alone: on a busy
- * machine that refuses patterns which it passes on an idle one. So a check that ran out of time, but not of this, is
- * done again with twice the time.
+ * Steps that a string may take for each of its bytes in JSON, on average. V8 takes 1 to 4 ns for a step: a call of 256
+ * KB, the default of maxInlineParamsBytes, holds the main thread for 60 ms at most, and for as long again to explain why
+ * it is refused.
  */
-const checkCpuMs = 10_000;
+export const maxStepsPerByte = 64;
 
-/** Steps that a polynomial pattern may take per character of its longest string: 10 KB of such strings take some ms. */
-const maxStepsPerCharacter = 256;
+/** Bytes of a string in JSON beside its characters: two quotes and a comma. */
+export const bytesAround = 3;
 
-type Recheck = typeof import('recheck');
-type Verdict = { readonly kind: 'safe' } | Unsafe;
-type Unsafe =
-  | { readonly kind: 'exponential' }
-  | { readonly kind: 'polynomial'; readonly degree: number }
+/** Work that the search for the worst string may take, some 40 ms. It is counted, so that no verdict depends on the clock. */
+const maxWork = 1_000_000;
+
+/** A shorter maxLength is no advice: the steps of such a pattern grow faster than with the square of the length. */
+const shortest = 32;
+
+type Verdict =
+  | { readonly kind: 'bounded'; readonly longest: number; readonly isMendedByAnchor: boolean }
   | { readonly kind: 'invalid' | 'unknown'; readonly reason: string };
 
-const checker = ownFile('src/router/schema/recheck.cts');
 const verdicts = new Map<string, Verdict>();
-let recheck: Recheck | undefined;
 let trusted = false;
 
 /**
- * Turns the check off in this thread. Replicas call it: the front end has checked the same schemas (their equal
- * fingerprints prove it), and each thread would load 3 MB of code for the checker at its start.
+ * Turns the check off in this thread. Workers call it: the main thread has checked the same schemas (their equal
+ * fingerprints prove it), and the check would delay their start.
  */
 export function trustPatterns(): void {
   trusted = true;
@@ -36,92 +36,242 @@ export function trustPatterns(): void {
 /**
  * Why a string of up to `maxLength` characters must not be matched against `pattern`; undefined: it may. The author of
  * the schema wrote the pattern, but a stranger chooses the string: backtracking must stay bounded.
+ *
+ * @param maxLength `unlimited`: the length can't be checked before the pattern
  */
 export function patternFault(
   pattern: string,
-  maxLength = Number.POSITIVE_INFINITY,
+  maxLength: number | 'unlimited' = Number.POSITIVE_INFINITY,
 ): string | undefined {
   if (trusted) return undefined;
-  const verdict = verdictOf(pattern);
+  let verdict = verdicts.get(pattern);
+  if (verdict === undefined) {
+    verdict = judge(pattern);
+    verdicts.set(pattern, verdict);
+  }
   switch (verdict.kind) {
-    case 'safe':
-      return undefined;
     case 'invalid':
       return `is no regular expression: ${verdict.reason}`;
     case 'unknown':
       return `could not be shown to be free of catastrophic backtracking (${verdict.reason}); simplify it, or set a format of your own with FormatRegistry`;
-    case 'exponential':
-      return 'takes exponential time on some strings; rewrite it without nested or overlapping repeats';
-    case 'polynomial': {
-      const longest = Math.floor(maxStepsPerCharacter ** (1 / (verdict.degree - 1)));
-      return maxLength <= longest
-        ? undefined
-        : `takes polynomial time (degree ${verdict.degree}) on some strings; anchor it with ^, rewrite it without overlapping repeats, or give the string a maxLength of at most ${longest}`;
+    case 'bounded': {
+      const { longest, isMendedByAnchor } = verdict;
+      const length = maxLength === 'unlimited' ? Number.POSITIVE_INFINITY : maxLength;
+      if (length <= longest) return undefined;
+      const mends = [
+        ...(isMendedByAnchor ? ['anchor it with ^'] : []),
+        'rewrite it without nested or overlapping repeats',
+        ...(maxLength === 'unlimited' || longest < shortest
+          ? []
+          : [`give the string a maxLength of at most ${longest}`]),
+      ];
+      return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${mends.join(', or ')}`;
     }
   }
 }
 
-function verdictOf(pattern: string): Verdict {
-  let verdict = verdicts.get(pattern);
-  if (verdict === undefined) {
-    verdict = analyse(pattern);
-    verdicts.set(pattern, verdict);
-  }
-  return verdict;
-}
-
-/** Matches a class or a plain character that is repeated a fixed number of times. */
-const exactRepeat = /(\[(?:[^\]\\]|\\.)*\]|\\[dDwWsS]|[A-Za-z0-9_ -])\{\d{1,3}\}/g;
-const mostChoices = 8;
-
-/**
- * True for a pattern without repeats of variable length and with few choices, as most patterns of a fixed form are. An
- * attempt at one place of the string takes at most as many steps as the pattern is long, for each combination of
- * choices. Such patterns need no checker, which takes half a second to load.
- */
-function isBounded(pattern: string): boolean {
-  const rest = pattern.replace(exactRepeat, '$1');
-  return !/[*+{]/.test(rest) && (rest.match(/[?|]/g)?.length ?? 0) <= mostChoices;
-}
-
-function analyse(pattern: string): Verdict {
+function judge(pattern: string): Verdict {
   try {
     new RegExp(pattern);
   } catch (error) {
     return { kind: 'invalid', reason: messageOf(error) };
   }
-  if (isBounded(pattern)) return { kind: 'safe' };
-  // The checker is loaded at the first pattern that needs it, since most programs have none.
-  recheck ??= createRequire(import.meta.url)(fileURLToPath(checker)) as Recheck;
-  const found = check(recheck, pattern);
-  if (found.status === 'safe') return { kind: 'safe' };
-  if (found.status === 'vulnerable') {
-    return found.complexity.type === 'polynomial'
-      ? { kind: 'polynomial', degree: found.complexity.degree }
-      : { kind: 'exponential' };
+  try {
+    const tree = parsePattern(pattern);
+    const longest = longestOf(tree);
+    const infinite = Number.POSITIVE_INFINITY;
+    const anchored: PatternNode = { kind: 'sequence', parts: [{ kind: 'start' }, tree] };
+    const isMendedByAnchor = longest < infinite && longestOf(anchored) === infinite;
+    return { kind: 'bounded', longest, isMendedByAnchor };
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'unknown', reason: error.message };
+    throw error;
   }
-  const { error } = found;
-  const message = 'message' in error ? error.message : undefined;
-  return { kind: 'unknown', reason: message ?? error.kind };
 }
 
-type Diagnostics = ReturnType<Recheck['checkSync']>;
-type Inconclusive = {
-  readonly status: 'unknown';
-  readonly error: { readonly kind: string; readonly message?: string };
-};
+/** @throws RangeError if the pattern is too large to tell */
+function longestOf(tree: PatternNode): number {
+  const longest = longestBounded(automatonOf(tree, { isCountless: true }));
+  if (longest === Number.POSITIVE_INFINITY) return longest;
+  try {
+    return Math.max(longest, longestBounded(automatonOf(tree, { isCountless: false })));
+  } catch (error) {
+    if (error instanceof RangeError) return longest;
+    throw error;
+  }
+}
 
-function check({ checkSync }: Recheck, pattern: string): Diagnostics | Inconclusive {
-  for (let timeout = checkCpuMs; ; timeout *= 2) {
-    const before = process.cpuUsage();
-    try {
-      const found = checkSync(pattern, '', { timeout });
-      const isLate = found.status === 'unknown' && found.error.kind === 'timeout';
-      const { user, system } = process.cpuUsage(before);
-      if (!isLate || user + system >= checkCpuMs * 1000) return found;
-    } catch {
-      // It recurses as deep as repeats stand in each other.
-      return { status: 'unknown', error: { kind: 'its repeats stand too deep in each other' } };
+/** The length up to which no string takes more steps than it may. */
+function longestBounded(automaton: Automaton): number {
+  const endless = new Search(automaton, false).longest();
+  const hasEnd = automaton.places.some(({ isSure }) => isSure);
+  const longest =
+    hasEnd && endless < Number.POSITIVE_INFINITY
+      ? Math.max(endless, new Search(automaton, true).longest())
+      : endless;
+  return automaton.looksBehind ? Math.floor(longest / 2) : longest;
+}
+
+/** How many attempts are under way at which places. */
+type Attempts = ReadonlyMap<number, number>;
+
+/** What a string leads to. */
+interface Reached {
+  readonly attempts: Attempts;
+  /** The steps beyond those that were allowed so far. */
+  readonly surplus: number;
+}
+
+/**
+ * The search for the shortest string that takes more steps than it may.
+ *
+ * A backtracking matcher tries every way through the automaton that agrees with the string, from each character at
+ * which an attempt may begin. So the steps at one character are the ways that are alive there, and following all of
+ * them at once over all strings finds the string that takes most. Strings that lead to no more attempts than another
+ * one, and to no larger surplus, need not be followed; there the search ends for most patterns.
+ */
+class Search {
+  readonly #all: readonly Place[];
+  readonly #begin: number;
+  readonly #beginLater: number;
+  readonly #alphabet: Alphabet;
+  readonly #endsAtMatch: boolean;
+  readonly #known = new Map<number, Reached[]>();
+  #work = 0;
+
+  /** @param endsAtMatch whether what matches ends the search. It takes longer, and is not needed for most patterns. */
+  constructor({ places, start, later }: Automaton, endsAtMatch: boolean) {
+    this.#all = later === undefined ? [...places, start] : [...places, start, later];
+    this.#begin = places.length;
+    this.#beginLater = places.length + 1;
+    this.#alphabet = alphabetOf(places.map(({ ranges }) => ranges));
+    this.#endsAtMatch = endsAtMatch;
+  }
+
+  longest(): number {
+    const first = new Map([[this.#begin, 1]]);
+    let reached: readonly Reached[] = [{ attempts: first, surplus: this.#stepsOf(first) }];
+    for (let length = 0; reached.length > 0; length += 1) {
+      if (reached.some(({ surplus }) => surplus > bytesAround * maxStepsPerByte)) return length - 1;
+      const next: Reached[] = [];
+      for (const one of reached.toSorted((a, b) => b.surplus - a.surplus)) {
+        if (this.#work > maxWork) return length;
+        if (this.#covers(one)) continue;
+        this.#add(one);
+        for (const attempts of this.#follow(one.attempts)) {
+          const surplus = one.surplus + this.#stepsOf(attempts) - maxStepsPerByte;
+          next.push({ attempts, surplus });
+        }
+      }
+      reached = next;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  #stepsOf(attempts: Attempts): number {
+    let steps = 0;
+    for (const [at, count] of attempts) steps += count * (this.#all[at]?.cost ?? 0);
+    return steps;
+  }
+
+  /** The attempts that are left after one more character, for each kind of character. */
+  #follow(from: Attempts): Map<number, number>[] {
+    const { kinds, kindCount } = this.#alphabet;
+    const byKind = new Map<number, Map<number, number>>();
+    const over = new Set<number>();
+    for (const [at, count] of from) {
+      for (const [target, ways] of this.#all[at]?.next ?? []) {
+        const isEnd = this.#endsAtMatch && this.#all[target]?.isSure === true;
+        for (const kind of kinds[target] ?? []) {
+          this.#work += 1;
+          const to = byKind.get(kind) ?? new Map<number, number>();
+          byKind.set(kind, to);
+          // Of several attempts that have matched, the first ends the search.
+          to.set(target, isEnd ? 1 : (to.get(target) ?? 0) + count * ways);
+          if (isEnd) over.add(kind);
+        }
+      }
+    }
+    const mayBegin =
+      this.#beginLater < this.#all.length && (from.has(this.#begin) || from.has(this.#beginLater));
+    if (!mayBegin) return [...byKind.values()];
+    for (const [kind, to] of byKind) if (!over.has(kind)) to.set(this.#beginLater, 1);
+    const others = byKind.size < kindCount ? [new Map([[this.#beginLater, 1]])] : [];
+    return [...byKind.values(), ...others];
+  }
+
+  #covers(one: Reached): boolean {
+    // A cover has attempts wherever this one has: the place with the fewest candidates tells.
+    let candidates: readonly Reached[] | undefined;
+    for (const at of one.attempts.keys()) {
+      this.#work += 1;
+      const here = this.#known.get(at) ?? [];
+      if (candidates === undefined || here.length < candidates.length) candidates = here;
+    }
+    return candidates?.some((other) => this.#isCovered(one, other)) ?? false;
+  }
+
+  #isCovered(one: Reached, other: Reached): boolean {
+    this.#work += 1;
+    if (one.surplus > other.surplus) return false;
+    // An attempt more may be the one that matches, and ends a search that takes long without it.
+    if (this.#endsAtMatch && one.attempts.size !== other.attempts.size) return false;
+    for (const [at, count] of one.attempts) {
+      this.#work += 1;
+      if ((other.attempts.get(at) ?? 0) < count) return false;
+    }
+    return true;
+  }
+
+  #add(one: Reached): void {
+    for (const at of one.attempts.keys()) {
+      const here = this.#known.get(at);
+      if (here === undefined) this.#known.set(at, [one]);
+      else here.push(one);
     }
   }
+}
+
+interface Alphabet {
+  /** For each place, the kinds of characters that it takes. The pattern tells no two characters of one kind apart. */
+  readonly kinds: readonly (readonly number[])[];
+  readonly kindCount: number;
+}
+
+function alphabetOf(classes: readonly (readonly Range[])[]): Alphabet {
+  const ids = new Map<string, number>();
+  const edges = new Map<number, Map<number, number>>([[0, new Map()]]);
+  const mark = (unit: number, id: number, change: number): void => {
+    const here = edges.get(unit) ?? new Map<number, number>();
+    here.set(id, (here.get(id) ?? 0) + change);
+    edges.set(unit, here);
+  };
+  const sets = classes.map((ranges) => {
+    const text = ranges.join(';');
+    const found = ids.get(text);
+    if (found !== undefined) return found;
+    const id = ids.size;
+    ids.set(text, id);
+    for (const [from, to] of ranges) {
+      mark(from, id, 1);
+      mark(to + 1, id, -1);
+    }
+    return id;
+  });
+  const kindsOfSet = new Map<number, number[]>();
+  const known = new Set<string>();
+  const open = new Map<number, number>();
+  for (const unit of [...edges.keys()].sort((a, b) => a - b)) {
+    for (const [id, change] of edges.get(unit) ?? []) {
+      const count = (open.get(id) ?? 0) + change;
+      if (count === 0) open.delete(id);
+      else open.set(id, count);
+    }
+    const here = [...open.keys()].sort((a, b) => a - b);
+    const text = here.join();
+    if (unit > lastUnit || known.has(text)) continue;
+    for (const id of here) kindsOfSet.set(id, [...(kindsOfSet.get(id) ?? []), known.size]);
+    known.add(text);
+  }
+  return { kinds: sets.map((id) => kindsOfSet.get(id) ?? []), kindCount: known.size };
 }

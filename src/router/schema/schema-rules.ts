@@ -49,16 +49,21 @@ const maxParts = 10_000;
  * Refuses at registration a schema that would fail at a call.
  *
  * @param where begins the message, e.g. `procedure "add": params`
+ * @param validator what checks values at a call. Other libraries run a pattern on strings that are too long, too.
  * @throws RegistrationError
  */
-export function assertSchema(schema: TSchema, where: string): void {
+export function assertSchema(
+  schema: TSchema,
+  where: string,
+  validator: 'own' | 'library' = 'own',
+): void {
   registerFormats();
   const ids = new Map<string, TSchema>();
   let parts = 0;
   const visit = (node: TSchema, path: string, depth: number): void => {
     parts += 1;
     if (parts > maxParts) throw new RegistrationError(`${where}: ${tooLarge}`);
-    const fault = depth > maxSchemaDepth ? tooDeep : schemaFault(node, ids);
+    const fault = depth > maxSchemaDepth ? tooDeep : schemaFault(node, ids, validator);
     if (fault !== undefined) {
       throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
     }
@@ -71,13 +76,17 @@ const tooDeep = `schemas nest at most ${maxSchemaDepth} levels; use Type.Recursi
 
 const tooLarge = `a schema has at most ${maxParts} parts, written out; declare types that it uses again once, with Type.Module`;
 
-function schemaFault(schema: TSchema, ids: Map<string, TSchema>): string | undefined {
+function schemaFault(
+  schema: TSchema,
+  ids: Map<string, TSchema>,
+  validator: 'own' | 'library',
+): string | undefined {
   return (
     kindFault(schema) ??
     idFault(schema, ids) ??
     memberFault(schema) ??
     formatFault(schema) ??
-    patternsFault(schema)
+    patternsFault(schema, validator)
   );
 }
 
@@ -135,7 +144,7 @@ function formatFault(schema: TSchema): string | undefined {
   return `unknown format ${JSON.stringify(format)}${hint} Known: ${known.join(', ')}`;
 }
 
-function patternsFault(schema: TSchema): string | undefined {
+function patternsFault(schema: TSchema, validator: 'own' | 'library'): string | undefined {
   const kind = kindOf(schema);
   if (kind === 'String' || kind === 'TemplateLiteral') {
     const pattern: unknown = schema.pattern;
@@ -143,13 +152,14 @@ function patternsFault(schema: TSchema): string | undefined {
     if (typeof pattern !== 'string') return 'pattern must be a string';
     const maxLength: unknown = schema.maxLength;
     // TypeBox compares the length before the pattern, but has no length for a template.
-    const bound = kind === 'String' && typeof maxLength === 'number' ? maxLength : undefined;
-    return withPattern(pattern, patternFault(pattern, bound));
+    const hasLength = kind === 'String' && validator === 'own';
+    const given = typeof maxLength === 'number' ? maxLength : undefined;
+    return withPattern(pattern, patternFault(pattern, hasLength ? given : 'unlimited'));
   }
   if (kind !== 'Record') return undefined;
   for (const pattern of Object.keys((schema.patternProperties ?? {}) as object)) {
     if (plainKeyPatterns.has(pattern)) continue;
-    const fault = withPattern(pattern, patternFault(pattern));
+    const fault = withPattern(pattern, patternFault(pattern, 'unlimited'));
     if (fault !== undefined) return fault;
   }
   return undefined;

@@ -70,7 +70,7 @@ function compileStandard(
   const schema = sideOf(declared, 'input', place);
   if (!isObjectSchema(schema))
     throw new RegistrationError(`${place} must be an object: its JSON Schema has another type`);
-  assertSchema(schema, place);
+  assertSchema(schema, place, 'library');
   if (placement === undefined && branchesWithin(schema)) {
     throw new RegistrationError(
       `${place}: a union in a type that holds itself may take this library exponential time on what a caller sends: declare placement: 'worker', where a call can be stopped, or 'inline', where its callers are trusted`,

@@ -119,7 +119,10 @@ const table: Record<string, { valid: string[]; invalid: string[] }> = {
   base64: { valid: ['QUJD'], invalid: ['====', 'QUJ'] },
   base64url: { valid: ['', 'QQ', '-_-_'], invalid: ['Q', '+/+/', 'QQ=='] },
   'json-pointer': { valid: ['', '/a/b', '/a~0b~1c', '/'], invalid: ['a', '/~', '/~2'] },
-  regex: { valid: ['^a+$', '\\p{L}'], invalid: ['(', '[z-a]'] },
+  regex: {
+    valid: ['^a+$', '\\p{L}', '\\P{Script=Greek}', '\\\\\\w', 'a'.repeat(4096)],
+    invalid: ['(', '[z-a]', '\\p{Lx}', '\\p{}', '\\p{L', '[a-\\p{L}]', '\\', 'a'.repeat(4097)],
+  },
 };
 
 describe('formats', () => {
@@ -155,6 +158,22 @@ describe('formats', () => {
         assert.equal(typeof FormatRegistry.Get(name)!(unit.repeat(200_000)), 'boolean');
       }
     }
+  });
+
+  test('regex takes what RegExp compiles with the flag u', () => {
+    const parts =
+      '\\ p P { } L Script=Greek w D [ ] ^ a - ( ) ?<n> \\k<n> * {1,2} | \\u{1F600} \\cA'.split(
+        ' ',
+      );
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...parts), { maxLength: 8 }), (chosen) => {
+        const text = chosen.join('');
+        const compile = () => new RegExp(text, 'u');
+        if (FormatRegistry.Get('regex')!(text)) assert.doesNotThrow(compile);
+        else assert.throws(compile, SyntaxError);
+      }),
+      { seed, numRuns: 5000 },
+    );
   });
 
   test('one that the program has set stays', () => {

@@ -320,9 +320,20 @@ describe('issues', () => {
 
   test('a string that is too long is not matched against the pattern', () => {
     // Degree 2: a million spaces would take minutes.
-    const schema = Type.Object({ s: Type.String({ pattern: '\\s+$', maxLength: 200 }) });
+    const schema = Type.Object({ s: Type.String({ pattern: '\\s+$', maxLength: 100 }) });
     const [issue] = issues(schema, { s: `${' '.repeat(1_000_000)}x` });
-    assert.match(issue!.message, /at most 200/);
+    assert.match(issue!.message, /at most 100/);
+  });
+
+  test('take one more match of each pattern, however deep the text lies', (t) => {
+    const text = Type.String({ pattern: '^[a-z]+$' });
+    const deep = Type.Object({ a: Type.Object({ b: Type.Array(Type.Object({ c: text })) }) });
+    const value = `${'a'.repeat(100)}-`;
+    const tests = t.mock.method(RegExp.prototype, 'test');
+    const [issue] = issues(deep, { a: { b: [{ c: value }] } });
+    assert.equal(issue!.path, '/a/b/0/c');
+    const ofValue = tests.mock.calls.filter((call) => call.arguments[0] === value);
+    assert.equal(ofValue.length, 2);
   });
 
   test('are found exactly where TypeBox finds a value wrong', () => {
@@ -435,18 +446,18 @@ describe('refused at registration', () => {
       Type.Object({ list: Type.Array(Type.Object({ s: schema })) });
     refusesSchema(
       inObject(Type.String({ pattern: '^(a+)+$' })),
-      /params at \/list\/\*\/s: the pattern "\^\(a\+\)\+\$" takes exponential time/,
+      /params at \/list\/\*\/s: the pattern "\^\(a\+\)\+\$" backtracks: .*; rewrite it/,
     );
-    refusesSchema(inObject(Type.String({ pattern: '^(a+)+$', maxLength: 100 })), /exponential/);
+    refusesSchema(inObject(Type.String({ pattern: '^(a+)+$', maxLength: 100 })), /backtracks/);
     refusesSchema(
       inObject(Type.String({ pattern: '^a*a*$' })),
-      /polynomial time \(degree 2\).*maxLength/,
+      /backtracks: .*maxLength of at most 127/,
     );
-    refusesSchema(inObject(Type.String({ pattern: '^a*a*$', maxLength: 1_000_000 })), /polynomial/);
+    refusesSchema(inObject(Type.String({ pattern: '^a*a*$', maxLength: 1_000_000 })), /backtracks/);
     refusesSchema(inObject(Type.String({ pattern: '(' })), /is no regular expression/);
     refusesSchema(
       inObject(Type.Record(Type.String({ pattern: '^(b|b)*$' }), Type.Number())),
-      /exponential/,
+      /backtracks/,
     );
     assert.doesNotThrow(() =>
       compileParams(inObject(Type.String({ pattern: '^a*a*$', maxLength: 100 })), 'p'),

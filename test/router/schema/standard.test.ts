@@ -287,7 +287,17 @@ describe('at registration', () => {
       { params: z.object({ constructor: z.string() }) },
       /the member name "constructor" is one every object inherits/,
     );
-    refuses({ params: z.object({ a: z.string().regex(/^(a+)+$/) }) }, /exponential time/);
+    refuses({ params: z.object({ a: z.string().regex(/^(a+)+$/) }) }, /backtracks/);
+  });
+
+  test('a pattern counts without its maxLength, since libraries match strings that are too long', () => {
+    const text = z.string().max(100);
+    refuses({ params: z.object({ a: text.regex(/\s+$/) }) }, /or rewrite it without [a-z ]+$/);
+    assert.doesNotThrow(() => build(z.object({ a: text.regex(/^\S+$/) }), {}));
+  });
+
+  test('endsWith of zod is taken', () => {
+    assert.doesNotThrow(() => build(z.object({ file: z.string().endsWith('.pdf') }), {}));
   });
 
   test('the formats of zod are taken', () => {

@@ -1,0 +1,323 @@
+import { anyUnit, type PatternNode, type Range } from './pattern-syntax.ts';
+
+/** In how many ways a place can be reached, by place. */
+type Ways = Map<number, number>;
+
+/**
+ * Part of a pattern as an automaton without empty steps (Glushkov's): each place stands for one character of the
+ * pattern with its repeats written out. What has `AtStart` holds for an attempt that begins at the start of the text,
+ * which is the only one that gets past a `^`.
+ */
+interface Fragment {
+  firstAtStart: Ways;
+  first: Ways;
+  last: Ways;
+  /** In how many ways it matches the empty text. */
+  emptyAtStart: number;
+  empty: number;
+  /** The places at which it has matched whatever follows. */
+  sure: Set<number>;
+  isSureAtStart: boolean;
+  isSure: boolean;
+  /** False if a place may be reached that RegExp would not reach. */
+  isExact: boolean;
+}
+
+/** What an attempt may do at one place. Several ways to one place are several attempts for a backtracking matcher. */
+export interface Place {
+  readonly ranges: readonly Range[];
+  readonly next: Ways;
+  /** Steps for one attempt that is here, at each character. */
+  cost: number;
+  isSure: boolean;
+}
+
+export interface Automaton {
+  readonly places: readonly Place[];
+  /** The attempt that begins at the start of the text. */
+  readonly start: Place;
+  /** The attempt that begins at any later character; undefined: there is none. */
+  readonly later: Place | undefined;
+  /** Whether some steps are counted up to as many characters later as the text has. */
+  readonly looksBehind: boolean;
+}
+
+export interface AutomatonOptions {
+  /** Counted repeats as repeats without a count. That is much smaller, and never takes fewer steps. */
+  readonly isCountless: boolean;
+}
+
+const maxPlaces = 4000;
+const maxWays = 200_000;
+
+/** Limits numbers that double with each part of a pattern. */
+const most = 1e9;
+
+/** @throws RangeError if the pattern is too large with its repeats written out */
+export function automatonOf(root: PatternNode, options: AutomatonOptions): Automaton {
+  return new Builder(options).automaton(root);
+}
+
+/** How the inside of a group differs from the pattern as it is written. */
+interface Mode {
+  /** Each character stands for any, for instance since letters match in both cases. */
+  readonly isLoose: boolean;
+  readonly isReversed: boolean;
+}
+
+const asWritten: Mode = { isLoose: false, isReversed: false };
+
+class Builder {
+  readonly #options: AutomatonOptions;
+  readonly #places: Place[] = [];
+  readonly #referred = new Set<PatternNode>();
+  #looksBehind = false;
+  #ways = 0;
+  #built = 0;
+
+  constructor(options: AutomatonOptions) {
+    this.#options = options;
+  }
+
+  automaton(root: PatternNode): Automaton {
+    const whole = this.#build(root, asWritten);
+    this.#endWith(whole);
+    for (const place of this.#places) place.cost += repeated(place.next);
+    for (const at of whole.sure) this.#placeAt(at).isSure = true;
+    const start = entry(whole.firstAtStart, whole.emptyAtStart);
+    const hasLater = whole.first.size > 0 || whole.empty > 0;
+    const isOver = whole.isSure || whole.isSureAtStart;
+    const later = hasLater && !isOver ? entry(whole.first, whole.empty) : undefined;
+    return { places: this.#places, start, later, looksBehind: this.#looksBehind };
+  }
+
+  #build(node: PatternNode, mode: Mode): Fragment {
+    this.#built += 1;
+    if (this.#built > maxPlaces) throw tooLarge();
+    switch (node.kind) {
+      case 'characters':
+        return this.#characters(mode.isLoose ? anyUnit : node.ranges, mode);
+      case 'sequence': {
+        const parts = mode.isReversed ? [...node.parts].reverse() : node.parts;
+        return parts
+          .map((part) => this.#build(part, mode))
+          .reduceRight((rest, part) => this.#join(part, rest), nothing());
+      }
+      case 'choice':
+        return node.parts.map((part) => this.#build(part, mode)).reduce(either, none());
+      case 'repeat':
+        return this.#repeat(node.body, node.least, node.most, mode);
+      case 'look':
+        // Looking behind takes as many steps as looking ahead at a text of any characters, its parts in reverse.
+        this.#looksBehind ||= node.isBehind;
+        return this.#look(
+          this.#build(node.body, {
+            isLoose: node.isBehind || mode.isLoose,
+            isReversed: node.isBehind,
+          }),
+        );
+      case 'flags':
+        return this.#build(node.body, { ...mode, isLoose: true });
+      case 'reference':
+        return this.#reference(node.groups, mode);
+      case 'start':
+        return mode.isLoose ? condition() : { ...nothing(), empty: 0, isSure: false };
+      case 'condition':
+        return condition();
+    }
+  }
+
+  #characters(ranges: readonly Range[], mode: Mode): Fragment {
+    const at = this.#places.length;
+    this.#places.push({ ranges, next: new Map(), cost: 1, isSure: false });
+    return {
+      firstAtStart: new Map([[at, 1]]),
+      first: new Map([[at, 1]]),
+      last: new Map([[at, 1]]),
+      emptyAtStart: 0,
+      empty: 0,
+      sure: new Set([at]),
+      isSureAtStart: false,
+      isSure: false,
+      isExact: !mode.isLoose,
+    };
+  }
+
+  #join(a: Fragment, b: Fragment): Fragment {
+    this.#link(a.last, b.first);
+    const sure = a.isExact ? b.sure : new Set<number>();
+    if (b.isSure) for (const at of a.sure) sure.add(at);
+    return {
+      firstAtStart: sum(a.firstAtStart, b.firstAtStart, a.emptyAtStart),
+      first: sum(a.first, b.first, a.empty),
+      last: sum(b.last, a.last, b.empty),
+      emptyAtStart: Math.min(most, a.emptyAtStart * b.emptyAtStart),
+      empty: Math.min(most, a.empty * b.empty),
+      sure,
+      isSureAtStart: a.isSureAtStart && b.isSureAtStart,
+      isSure: a.isSure && b.isSure,
+      isExact: a.isExact && b.isExact,
+    };
+  }
+
+  #link(from: Ways, to: Ways): void {
+    for (const [at, ways] of from) {
+      this.#ways += to.size;
+      if (this.#ways > maxWays) throw tooLarge();
+      sum(this.#placeAt(at).next, to, ways, false);
+    }
+  }
+
+  #repeat(body: PatternNode, least: number, top: number, mode: Mode): Fragment {
+    if (top === 0) return nothing();
+    const one = this.#build(body, mode);
+    if (top === Number.POSITIVE_INFINITY && least <= 1) return this.#endless(one, least);
+    const canCollapse = this.#options.isCountless && top > 1;
+    // Without characters, each count is a way of its own: only those written out show how many there are.
+    if (canCollapse && one.empty === 0 && one.emptyAtStart === 0) {
+      const sure = least <= 1 ? one.sure : new Set<number>();
+      return { ...this.#endless(one, Math.min(least, 1)), sure, isExact: false };
+    }
+    const isEndless = top === Number.POSITIVE_INFINITY;
+    const count = isEndless ? least : top;
+    // From the last one, which may be repeated, to the first.
+    let rest = isEndless ? this.#endless(one, 1) : least === top ? one : optional(one);
+    for (let left = count - 1; left > 0; left -= 1) {
+      const joined = this.#join(this.#build(body, mode), rest);
+      rest = left > least ? optional(joined) : joined;
+    }
+    return rest;
+  }
+
+  /** A `*` or a `+`. A round without characters ends it, but is tried before. */
+  #endless(body: Fragment, least: number): Fragment {
+    this.#link(body.last, body.first);
+    const rounds = (empty: number): number =>
+      Math.min(most, least === 0 ? 1 + empty : empty * (1 + empty));
+    return {
+      firstAtStart: sum(body.firstAtStart, body.firstAtStart, body.emptyAtStart, false),
+      first: sum(body.first, body.first, body.empty, false),
+      last: sum(body.last, body.last, body.empty, false),
+      emptyAtStart: rounds(body.emptyAtStart),
+      empty: rounds(body.empty),
+      sure: body.isExact ? body.sure : new Set(),
+      isSureAtStart: least === 0 || body.isSureAtStart,
+      isSure: least === 0 || body.isSure,
+      isExact: body.isExact,
+    };
+  }
+
+  /** What is looked at is attempted beside what follows, and leads nowhere. */
+  #look(body: Fragment): Fragment {
+    this.#endWith(body);
+    return {
+      ...condition(),
+      firstAtStart: body.firstAtStart,
+      first: body.first,
+      emptyAtStart: Math.max(1, body.emptyAtStart),
+      empty: Math.max(1, body.empty),
+    };
+  }
+
+  /** A reference as a copy of its group, or as nothing: the group may have matched nothing yet. */
+  #reference(groups: readonly PatternNode[], mode: Mode): Fragment {
+    const copies = groups.map((group) => {
+      // A reference in its own group may repeat what it repeated before.
+      if (this.#referred.has(group)) return this.#endless(this.#characters(anyUnit, mode), 0);
+      this.#referred.add(group);
+      const copy = this.#build(group, mode);
+      this.#referred.delete(group);
+      return copy;
+    });
+    return { ...optional(copies.reduce(either, none())), ...uncertain() };
+  }
+
+  #endWith({ last }: Fragment): void {
+    for (const [at, ways] of last) this.#placeAt(at).cost += ways - 1;
+  }
+
+  #placeAt(at: number): Place {
+    const place = this.#places[at];
+    if (place === undefined) throw new Error(`the automaton has no place ${at}`);
+    return place;
+  }
+}
+
+/** `a` and `factor` times `b`. Changes one of them, the larger if it may, for long lists would be copied once for each part. */
+function sum(a: Ways, b: Ways, factor: number, mayChangeBoth = true): Ways {
+  if (factor === 0) return a;
+  const [larger, smaller] = mayChangeBoth && factor === 1 && b.size > a.size ? [b, a] : [a, b];
+  for (const [at, ways] of smaller) {
+    larger.set(at, Math.min(most, (larger.get(at) ?? 0) + ways * factor));
+  }
+  return larger;
+}
+
+function either(a: Fragment, b: Fragment): Fragment {
+  for (const at of b.sure) a.sure.add(at);
+  return {
+    firstAtStart: sum(a.firstAtStart, b.firstAtStart, 1),
+    first: sum(a.first, b.first, 1),
+    last: sum(a.last, b.last, 1),
+    emptyAtStart: Math.min(most, a.emptyAtStart + b.emptyAtStart),
+    empty: Math.min(most, a.empty + b.empty),
+    sure: a.sure,
+    isSureAtStart: a.isSureAtStart || b.isSureAtStart,
+    isSure: a.isSure || b.isSure,
+    isExact: a.isExact && b.isExact,
+  };
+}
+
+function optional(body: Fragment): Fragment {
+  return {
+    ...body,
+    emptyAtStart: Math.min(most, body.emptyAtStart + 1),
+    empty: Math.min(most, body.empty + 1),
+    isSureAtStart: true,
+    isSure: true,
+  };
+}
+
+/** What matches no text at all. */
+function none(): Fragment {
+  return {
+    firstAtStart: new Map(),
+    first: new Map(),
+    last: new Map(),
+    emptyAtStart: 0,
+    empty: 0,
+    sure: new Set(),
+    isSureAtStart: false,
+    isSure: false,
+    isExact: true,
+  };
+}
+
+/** What matches the empty text alone. */
+function nothing(): Fragment {
+  return { ...none(), emptyAtStart: 1, empty: 1, isSureAtStart: true, isSure: true };
+}
+
+function uncertain() {
+  return { sure: new Set<number>(), isSureAtStart: false, isSure: false, isExact: false };
+}
+
+/** What matches the empty text in some places. */
+function condition(): Fragment {
+  return { ...nothing(), ...uncertain() };
+}
+
+function entry(next: Ways, empty: number): Place {
+  return { ranges: [], next, cost: 1 + repeated(next) + Math.max(0, empty - 1), isSure: false };
+}
+
+/** The ways that lead where another one leads too. */
+function repeated(next: Ways): number {
+  let count = 0;
+  for (const ways of next.values()) count += ways - 1;
+  return Math.min(most, count);
+}
+
+function tooLarge(): RangeError {
+  return new RangeError(`it has more than ${maxPlaces} parts with its repeats written out`);
+}

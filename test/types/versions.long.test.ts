@@ -99,13 +99,13 @@ describe('programs of users', { concurrency: 2 }, () => {
     let folder: string;
     before(() => {
       folder = join(project, 'first');
-      mkdirSync(folder);
-      const [hello] = fences(read('README.md')).filter(({ text }) =>
-        text.startsWith('// hello.ts\n'),
-      );
-      mkdirSync(join(folder, 'readme'));
-      writeFileSync(join(folder, 'readme/hello.ts'), hello?.text ?? '');
-      cpSync(join(root, 'templates/basic'), join(folder, 'template'), { recursive: true });
+      cpSync(join(root, 'templates/basic'), folder, { recursive: true });
+      // The client of README.md calls the service of the template.
+      const programs = fences(read('README.md')).filter(({ language }) => language === 'ts');
+      assert.equal(programs.length, 2);
+      programs.forEach(({ text }, i) => {
+        writeFileSync(join(folder, `readme-${i}.ts`), text);
+      });
     });
     everywhere('compile', (compiler, resolution) => errorsOf(compiler, folder, resolution));
   });

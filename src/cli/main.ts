@@ -1,4 +1,5 @@
 #!/usr/bin/env node
 import { runCli } from './program.ts';
 
-await runCli(process.argv);
+// Not awaited: Node would end with a warning of its own if a module waits for ever.
+void runCli(process.argv);

@@ -17,9 +17,9 @@ export async function describeModule(path: string, format: 'tandem' | 'openrpc')
  */
 export async function loadQuietly(path: string, generation: number): Promise<LoadedModules> {
   const write = process.stdout.write.bind(process.stdout);
-  // Node ends with this code, in silence, if nothing is left that could settle an await at the top level of a module.
-  const onExit = (): void => {
-    if (process.exitCode !== 13) return;
+  // Node ends in silence if nothing is left that could settle an await at the top level of a module.
+  const onExit = (code: number): void => {
+    if (code !== 0) return;
     printFailure(`cannot load ${path}: it awaits something at its top level that never comes`);
     process.exitCode = 1;
   };

@@ -287,13 +287,15 @@ export class NodeExchange
     if (close || draining) lines.push('connection', 'close');
     this.#unread = bytes + headBytes;
     this.#connection.addUnread(this.#unread);
-    if (bytes > 0 && !isShared) {
-      this.bytes = bytes;
-      this.#context.service.replyMemory.add(this);
-    }
     this.#res.writeHead(status, lines);
     if (body === undefined || this.#req.method === 'HEAD') this.#res.end();
     else this.#res.end(body);
+    // Mostly the system has taken all of it. A Set through which every reply passed would keep many alive until the next full
+    // garbage collection: its outgrown tables lead to its newer ones.
+    if (bytes > 0 && !isShared && this.#res.writableLength > 0) {
+      this.bytes = bytes;
+      this.#context.service.replyMemory.add(this);
+    }
     if (bytes > largeBody) {
       // Without this deadline, a client that does not read would keep the whole reply in memory.
       this.#writeTimer = setTimeout(

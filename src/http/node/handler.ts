@@ -106,8 +106,7 @@ function createHandler(
     bodyDeadlines,
     bodyTimeoutMs,
     eventStreams: { streamPingMs, writeTimeoutMs, replyMemory: service.replyMemory },
-    // node:http keeps the order of pipelined requests. What waits survives a garbage collection: of 64 replies that costs more
-    // than the fewer wake-ups save, of 16 it does not.
+    // node:http keeps the order of pipelined requests. More than 16 replies at a time would save nothing more, and wait longer.
     turns: new ReplyTurns(() => Number.POSITIVE_INFINITY, 16),
   };
   const cors = createCors(options);

@@ -1,5 +1,5 @@
 /** `npm run bench:compare OLD.json NEW.json`: prints what changed. Exits with 1 where ours got slower by more than the noise. */
-import { messageOf } from '../src/base/message-of.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
 import { type Change, compare } from './compare.ts';
 import { readResults } from './results.ts';
 import { figure, markdownTable } from './table.ts';

@@ -1,7 +1,7 @@
 /** `npm run bench`. Its options are in options.ts; docs/benchmark.md explains the figures. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../src/base/message-of.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
 import { writeCharts } from './charts.ts';
 import { describeMachine, loadNow } from './machine.ts';
 import { assertKnown, helpOf, isWhole, type Options, parseOptions } from './options.ts';

@@ -1,5 +1,5 @@
 /**
- * The table of docs/media.md: light calls beside thumbnails of 5 MB, on the example's service and on the two that stand
+ * The second table of docs/benchmark.md, "A complete service": light calls beside thumbnails of 5 MB, on the example's service and on the two that stand
  * beside it. Each has its defaults and a process of its own; they are measured in turn, round by round.
  *
  *   node --import tsx bench/media-main.ts

@@ -24,6 +24,11 @@ export function microseconds(metric: string, tool: string, value: number): Readi
   return { metric, unit: 'us', better: 'lower', tool, value };
 }
 
+/** How many calls were refused. */
+export function refusals(metric: string, tool: string, value: number): Reading {
+  return { metric, unit: 'calls', better: 'lower', tool, value };
+}
+
 export function megabytes(metric: string, tool: string, bytes: number): Reading {
   return { metric, unit: 'MB', better: 'lower', tool, value: bytes / 1024 ** 2 };
 }

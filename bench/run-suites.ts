@@ -1,4 +1,4 @@
-import { messageOf } from '../src/base/message-of.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
 import type { Options } from './options.ts';
 import { Child } from './process/child.ts';
 import type { SuiteResult } from './results.ts';

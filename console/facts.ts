@@ -1,4 +1,4 @@
-import type { PageFacts } from '../src/console/pages.ts';
+import type { PageFacts } from '../src/extras/console/console.ts';
 
 /** What the server has written into the page. */
 export const facts: PageFacts = JSON.parse(

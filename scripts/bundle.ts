@@ -16,8 +16,8 @@ const entries = {
   'src/required': 'bundled/required.ts',
   'src/cli/main': 'src/cli/main.ts',
   'src/cli/child-main': 'src/cli/child-main.ts',
-  'src/modules/hooks-thread': 'src/modules/hooks-thread.ts',
-  'src/modules/import-hooks': 'src/modules/import-hooks.ts',
+  'src/core/modules/hooks-thread': 'src/core/modules/hooks-thread.ts',
+  'src/core/modules/import-hooks': 'src/core/modules/import-hooks.ts',
   'workers/replica': 'workers/replica.ts',
 };
 /** In one file, for pages: it shares no code with the server. It is in both packages. */
@@ -35,8 +35,8 @@ const clientBeside: Plugin = {
 const clientByName: Plugin = {
   name: 'client',
   setup(build) {
-    build.onResolve({ filter: /^\.{1,2}\/(client\/)?index\.ts$/ }, ({ importer }) =>
-      /src\/(service|client)\/[\w-]+\.ts$/.test(importer)
+    build.onResolve({ filter: /^(?:\.{1,2}\/)+(client\/)?index\.ts$/ }, ({ importer }) =>
+      /src\/(server\/app|client)\/[\w-]+\.ts$/.test(importer)
         ? { path: 'tandem-rpc/client', external: true }
         : undefined,
     );
@@ -54,7 +54,12 @@ const common = {
   write: false,
 } satisfies BuildOptions;
 
-const forPages = { platform: 'browser', target: 'es2022' } satisfies BuildOptions;
+const forPages = {
+  platform: 'browser',
+  target: 'es2022',
+  // Left to whoever bundles the page: esbuild would write its own value here.
+  define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV' },
+} satisfies BuildOptions;
 
 /**
  * Writes the package's JavaScript.
@@ -80,8 +85,8 @@ export async function bundleInto(root: string, to: string): Promise<void> {
     external: Object.keys({ ...others, ...optionalDependencies, ...peerDependencies }),
     plugins: [bundleTypeBox(join(root, 'bundled')), clientByName],
     splitting: true,
-    // As deep as src/base/package-files.ts, which tells from its own place where the others lie.
-    chunkNames: 'src/chunks/[name]-[hash]',
+    // As deep as src/core/base/package-files.ts, which tells from its own place where the others lie.
+    chunkNames: 'src/core/chunks/[name]-[hash]',
     // The sideEffects of package.json are for those who bundle the package: its own files may have some.
     ignoreAnnotations: true,
   });
@@ -209,7 +214,9 @@ export async function buildPackage(root: string, to: string): Promise<void> {
 export async function buildClient(root: string, folder: string, withTypes = true): Promise<void> {
   for (const name of ['dist', 'src']) rmSync(join(folder, name), { recursive: true, force: true });
   await bundleClientInto(root, join(folder, 'dist'));
-  cpSync(join(root, 'src/client'), join(folder, 'src'), { recursive: true });
+  // Source maps name these files. What makes contracts from documents is the server package's.
+  const isClient = (file: string): boolean => !file.endsWith('/codegen');
+  cpSync(join(root, 'src/client'), join(folder, 'src'), { recursive: true, filter: isClient });
   if (withTypes)
     compileTypes(root, join(root, clientFolder, 'tsconfig.json'), join(folder, 'dist'));
 }

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { configTable } from '../src/config/docs.ts';
+import { configTable } from '../src/core/config/docs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = ['docs/reference/options.md'];

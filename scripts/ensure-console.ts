@@ -5,7 +5,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { messageOf } from '../src/base/message-of.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
 import { keptConsole } from './kept-console.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -4,7 +4,7 @@
  * and the shrunk case. The seed and the path repeat the case.
  */
 import { randomInt } from 'node:crypto';
-import { messageOf } from '../src/base/message-of.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
 import { fuzzers } from '../test/hostile/fuzz/fuzzers.ts';
 import { fail, readArguments } from './arguments.ts';
 

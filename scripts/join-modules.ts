@@ -2,8 +2,8 @@
  * Joins the modules that every process and every worker thread of this package loads into one file. Opening a file costs
  * more than reading it: 190 small ones take 150 ms of CPU, and the tests start more than a thousand threads and processes.
  *
- *   src/dispatch/kernel.js   before: the module        after: export { kernel_Kernel as Kernel } from '../base/joined.js'
- *   src/base/joined.js       all modules, each one once
+ *   src/core/dispatch/kernel.js   before: the module        after: export { kernel_Kernel as Kernel } from '../base/joined.js'
+ *   src/core/base/joined.js       all modules, each one once
  *
  * Each module keeps its name and its exports, so a test that imports one of them and the package share its state. Only the
  * hooks that Node loads into a thread of its own are a file apart.
@@ -14,11 +14,11 @@ import { type BuildOptions, build } from 'esbuild';
 import { given, writeWithCode } from './compiled-code.ts';
 
 /** What the main thread and the worker threads of a server start with. */
-const entries = ['src/index.js', 'src/pool/replica/main.js'];
+const entries = ['src/index.js', 'src/core/workers/replica/main.js'];
 /** Also read by a thread of Node's own in each process that loads procedures, which needs nothing else. */
-const hooks = 'src/modules/import-hooks.js';
-/** As deep as src/base/package-files.ts, which tells from its own place where the others lie. */
-const joined = 'src/base/joined.js';
+const hooks = 'src/core/modules/import-hooks.js';
+/** As deep as src/core/base/package-files.ts, which tells from its own place where the others lie. */
+const joined = 'src/core/base/joined.js';
 
 /**
  * @param copy the folder with the compiled files; changes them

@@ -1,6 +1,7 @@
 /**
  * Calls over HTTP against a server process. Some per cent of the calls are hostile. Beside them come uploads that are large,
- * held or given up, streams, reloads of bad edits, and steps of the server's clock. Counts every answer and every execution, and
+ * held or given up, streams, some of which compute, reloads of bad edits, steps of the server's clock, and floods of connections, streams
+ * and rubbish. Counts every answer and every execution, and
  * prints a table at the end. Exits with 1 if an answer was lost or went to another caller, if a call ran twice, or if memory,
  * threads or descriptors grew.
  */
@@ -8,7 +9,7 @@ import { randomInt } from 'node:crypto';
 import { findFaketime } from '../test/faults/soak/clock.ts';
 import { notesOf, tableOf } from '../test/faults/soak/report.ts';
 import { soak } from '../test/faults/soak/soak.ts';
-import { runNatsSoak } from '../test/nats/soak/run.ts';
+import { runNatsSoak } from '../test/nats/soak/soak.ts';
 import { fail, readArguments, readCount, readNumber } from './arguments.ts';
 
 const usage = `npm run soak -- [options]; FAULT_SEED=N repeats a run

@@ -20,7 +20,7 @@ import {
 import { constants, homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { messageOf } from '../src/base/message-of.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
 import { findProgram } from '../test/programs.ts';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');

@@ -26,8 +26,8 @@ import {
 import { availableParallelism, constants } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { messageOf } from '../src/base/message-of.ts';
-import { loadUws } from '../src/http/uws/load.ts';
+import { messageOf } from '../src/core/base/message-of.ts';
+import { loadUws } from '../src/server/http/uws/load.ts';
 import { fail } from './arguments.ts';
 import { compileTree } from './compile.ts';
 import { makeReadable } from './readable-coverage.ts';
@@ -74,7 +74,7 @@ const alone = new Set([
   'test/cli/ready.test.ts',
   'test/cli/serve.test.ts',
   'test/cli/top.test.ts',
-  'test/codegen/compatibility/generated.test.ts',
+  'test/codegen/compatible-generated.test.ts',
   'test/codegen/round-trip.test.ts',
   'test/dispatch/deadline.test.ts',
   'test/dispatch/executors/conformance.test.ts',

@@ -4,90 +4,46 @@ import { dirname, join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { root } from './files.ts';
 
-/** Which room of src may import which. "The house" of docs/architecture.md says what each room is for. */
+/** Which folder of src may import which. docs/architecture.md, "The tree", says what each folder is for. */
 
 /**
- * Every folder, from the ground up: a room may import rooms above its own line only. A room below another one
- * (`router/schema`) and its parent are one room to the others.
+ * The folders, from the ground up: each may import those in its list, which stand above it. A folder below another one
+ * (`core/procedures/schema`) and its parent are one to the others.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  base: [],
-  client: [],
-  codegen: [],
-  jsonrpc: [],
-  config: ['base'],
-  observe: ['base'],
-  router: ['base', 'jsonrpc'],
-  modules: ['base', 'router'],
-  dispatch: ['base', 'jsonrpc', 'router'],
-  pool: ['base', 'jsonrpc', 'router', 'modules', 'dispatch'],
-  mcp: ['base', 'jsonrpc', 'router', 'dispatch'],
-  http: ['base', 'jsonrpc', 'router', 'dispatch', 'mcp'],
-  console: ['base', 'observe', 'jsonrpc', 'dispatch', 'http'],
-  nats: ['base', 'jsonrpc', 'router', 'dispatch'],
-  service: [
-    'base',
-    'client',
-    'jsonrpc',
-    'config',
-    'observe',
-    'router',
-    'modules',
-    'dispatch',
-    'pool',
-    'nats',
+  'core/base': [],
+  'core/protocol': [],
+  'core/config': ['core/base'],
+  'core/observe': ['core/base'],
+  'core/procedures': ['core/base', 'core/protocol'],
+  'core/modules': ['core/base', 'core/procedures'],
+  'core/dispatch': ['core/base', 'core/protocol', 'core/procedures'],
+  'core/workers': [
+    'core/base',
+    'core/protocol',
+    'core/procedures',
+    'core/modules',
+    'core/dispatch',
   ],
-  app: [
-    'base',
-    'config',
-    'observe',
-    'router',
-    'modules',
-    'dispatch',
-    'mcp',
-    'pool',
-    'http',
-    'nats',
-    'console',
-    'service',
-  ],
+  'core/service': ['core'],
+  client: ['core/procedures'],
+  'server/http': ['core'],
+  'server/supervisor': ['core', 'server/http'],
+  'extras/mcp': ['core', 'server/http'],
+  'extras/console': ['core', 'server/http'],
+  'extras/nats': ['core'],
+  // What few services use is imported on demand: see "are loaded when used".
+  'server/app': ['core', 'client', 'server/http', 'extras'],
   // What people import: names from everywhere.
-  'index.ts': [
-    'base',
-    'jsonrpc',
-    'config',
-    'observe',
-    'router',
-    'modules',
-    'dispatch',
-    'http',
-    'service',
-    'app',
-  ],
-  supervisor: ['base', 'config', 'observe', 'http'],
-  cli: [
-    'base',
-    'client',
-    'codegen',
-    'config',
-    'observe',
-    'router',
-    'modules',
-    'mcp',
-    'http',
-    'nats',
-    'service',
-    'app',
-    'supervisor',
-  ],
+  'index.ts': ['core', 'server'],
+  cli: ['core', 'client', 'server', 'extras'],
+  workers: ['core/workers'],
 };
 
-/** Rooms within a room that do not know each other. */
+/** Folders that do not know each other. */
 const strangers: readonly (readonly string[])[] = [
-  ['http/uws', 'http/node'],
-  ['jsonrpc/quick', 'jsonrpc/exact'],
-  ['pool/workers', 'pool/replica'],
-  ['nats/gateway', 'nats/member'],
+  ['server/http/uws', 'server/http/node'],
+  ['extras/nats/gateway', 'extras/nats/member'],
 ];
 
 interface Import {
@@ -113,6 +69,14 @@ function importsOf(file: string): Import[] {
   });
 }
 
+/** Own files that are loaded with a file. Types are not. */
+function staticImportsOf(file: string): string[] {
+  const found = withoutComments(file).matchAll(
+    /^(?:import|export) (?!type )(?:[^;'"]*? from )?['"](\.[^'"\n]+)['"]/gm,
+  );
+  return Array.from(found, ([, target = '']) => relative(root, join(root, dirname(file), target)));
+}
+
 const files = ['src', 'workers'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
@@ -122,10 +86,16 @@ const files = ['src', 'workers'].flatMap((folder) =>
 const imports = files.flatMap(importsOf);
 const own = imports.filter(({ isOwn }) => isOwn);
 
-/** `src/router/schema/model.ts`: `router`. */
-function roomOf(file: string): string {
-  const [top = '', second = ''] = file.split('/');
-  return top === 'workers' ? top : second;
+/** `src/core/procedures/schema/model.ts`: `core/procedures`. */
+function folderOf(file: string): string {
+  const [top = '', second = '', third = ''] = file.split('/');
+  if (top === 'workers') return top;
+  return ['core', 'server', 'extras'].includes(second) ? `${second}/${third}` : second;
+}
+
+/** The folder itself, or the one above it. */
+function isIn(folder: string, folders: readonly string[]): boolean {
+  return folders.includes(folder) || folders.includes(folder.split('/')[0] ?? '');
 }
 
 const shown = ({ from, to }: Import): string => `${from} imports ${to}`;
@@ -138,32 +108,51 @@ describe('imports', () => {
     );
     const known = new Set(files);
     assert.deepEqual(own.filter(({ to }) => !known.has(to)).map(shown), []);
-    const rooms = new Set(files.map(roomOf));
-    assert.deepEqual([...rooms].sort(), [...Object.keys(mayImport), 'workers'].sort());
+    const folders = new Set(files.map(folderOf));
+    assert.deepEqual([...folders].sort(), Object.keys(mayImport).sort());
   });
 
-  test('go from a room to those that it may know', () => {
+  test('go from a folder to those that it may know', () => {
     const wrong = own.filter(({ from, to }) => {
-      if (roomOf(from) === roomOf(to)) return false;
-      if (roomOf(from) === 'workers') return roomOf(to) !== 'pool';
-      return !mayImport[roomOf(from)]?.includes(roomOf(to));
+      const [folder, other] = [folderOf(from), folderOf(to)];
+      return folder !== other && !isIn(other, mayImport[folder] ?? []);
     });
     assert.deepEqual(wrong.map(shown), []);
   });
 
-  test('go one way: the rules themselves have no circle', () => {
-    const order = Object.keys(mayImport);
-    for (const [room, others] of Object.entries(mayImport)) {
-      const above = others.filter((other) => order.indexOf(other) >= order.indexOf(room));
-      assert.deepEqual(above, [], room);
-    }
+  test('never go from the core to servers, extras, the client or the CLI, on demand neither', () => {
+    const wrong = own.filter(
+      ({ from, to }) => from.startsWith('src/core/') && !to.startsWith('src/core/'),
+    );
+    assert.deepEqual(wrong.map(shown), []);
+  });
+
+  test('of extras are loaded when used: nothing that starts a server imports one statically', () => {
+    const loaded = new Set<string>();
+    const load = (file: string): void => {
+      if (loaded.has(file)) return;
+      loaded.add(file);
+      for (const target of staticImportsOf(file)) load(target);
+    };
+    for (const file of [
+      'src/index.ts',
+      'src/cli/main.ts',
+      'src/cli/serve.ts',
+      'workers/replica.ts',
+    ])
+      load(file);
+    assert.ok(loaded.size > 100, `${loaded.size} files`);
+    assert.deepEqual(
+      [...loaded].filter((file) => file.startsWith('src/extras/')),
+      [],
+    );
   });
 
   test('never go between two ways of doing one thing', () => {
     const wrong = own.filter(({ from, to }) =>
-      strangers.some((rooms) => {
-        const one = rooms.find((room) => from.startsWith(`src/${room}/`));
-        const other = rooms.find((room) => to.startsWith(`src/${room}/`));
+      strangers.some((folders) => {
+        const one = folders.find((folder) => from.startsWith(`src/${folder}/`));
+        const other = folders.find((folder) => to.startsWith(`src/${folder}/`));
         return one !== undefined && other !== undefined && one !== other;
       }),
     );
@@ -173,8 +162,8 @@ describe('imports', () => {
   test('never go from what both servers share to one of them', () => {
     const wrong = own.filter(
       ({ from, to }) =>
-        /^src\/http\/(edge|event-stream|socket)\//.test(from) &&
-        /^src\/http\/(uws|node)\//.test(to),
+        /^src\/server\/http\/(edge|event-stream|socket)\//.test(from) &&
+        /^src\/server\/http\/(uws|node)\//.test(to),
     );
     assert.deepEqual(wrong.map(shown), []);
   });
@@ -199,40 +188,34 @@ describe('imports', () => {
     const importersOf = (name: string): string[] => [
       ...new Set(imports.filter(({ to }) => to === name).map(({ from }) => from)),
     ];
-    assert.deepEqual(importersOf('piscina'), ['src/pool/workers/threads.ts']);
-    assert.deepEqual([...new Set(importersOf('uWebSockets.js').map(dirname))], ['src/http/uws']);
-    // One file of the running code loads it; the other one has its types.
+    assert.deepEqual(importersOf('piscina'), ['src/core/workers/threads.ts']);
+    assert.deepEqual(
+      [...new Set(importersOf('uWebSockets.js').map(dirname))],
+      ['src/server/http/uws'],
+    );
     assert.deepEqual(importersOf('@nats-io/transport-node'), [
-      'src/nats/connection/client-connection.ts',
-      'src/nats/connection/connect.ts',
+      'src/extras/nats/connection/connect.ts',
     ]);
     // The command `tandem call` is a client of its own.
     assert.deepEqual(
       [...new Set(importersOf('ws').map(dirname))],
-      ['src/cli/tools', 'src/http/node'],
+      ['src/cli/tools', 'src/server/http/node'],
     );
     assert.deepEqual(
-      importersOf('commander').filter((file) => roomOf(file) !== 'cli'),
+      importersOf('commander').filter((file) => folderOf(file) !== 'cli'),
       [],
     );
   });
 
   test('are not the only way to know HTTP: below the transports nobody speaks of a status, a path or an ETag', () => {
     const words = /'POST'|etag|ETag|'(http|url)\.|statusCode|content-type|AuthRequest/;
-    const below = ['jsonrpc', 'router', 'modules', 'dispatch', 'pool', 'service'];
+    const below = ['protocol', 'procedures', 'modules', 'dispatch', 'workers', 'service'];
     const speaking = files.filter(
-      (file) => below.includes(roomOf(file)) && words.test(withoutComments(file)),
+      (file) =>
+        below.some((name) => folderOf(file) === `core/${name}`) &&
+        words.test(withoutComments(file)),
     );
     // A fetch is HTTP by its type, though nothing listens.
-    assert.deepEqual(speaking, ['src/service/local-fetch.ts']);
-  });
-
-  test('are of rooms that docs/architecture.md describes', () => {
-    const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
-    const folders = new Set(files.map((file) => dirname(file)).filter((name) => name !== 'src'));
-    assert.deepEqual(
-      [...folders].filter((folder) => !page.includes(`| \`${folder}\``)),
-      [],
-    );
+    assert.deepEqual(speaking, ['src/core/service/local.ts']);
   });
 });

@@ -1,4 +1,4 @@
-import { loadUws } from '../src/http/uws/load.ts';
+import { loadUws } from '../src/server/http/uws/load.ts';
 
 export type ServerName = 'uws' | 'node';
 

@@ -1,4 +1,4 @@
-import type { Notice, ReplicaTask } from '../src/pool/wire/messages.ts';
+import type { Notice, ReplicaTask } from '../src/core/workers/wire/messages.ts';
 
 /**
  * The entry that piscina loads in each worker thread. The import is dynamic because piscina tries `require` first.
@@ -6,7 +6,7 @@ import type { Notice, ReplicaTask } from '../src/pool/wire/messages.ts';
  * this package.
  */
 export default async function replica(task: ReplicaTask): Promise<void> {
-  const main = await import('../src/pool/replica/main.ts').catch((error: unknown) => {
+  const main = await import('../src/core/workers/replica/main.ts').catch((error: unknown) => {
     tellFailure(task, error);
   });
   // Never resolves: the front end ends this thread. What failed to load, for want of file descriptors say, stays in

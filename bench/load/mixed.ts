@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { createHistogram } from 'node:perf_hooks';
 import { median } from '../statistics.ts';
 import { Connection } from './connection.ts';
@@ -22,12 +24,23 @@ export interface ClosedLoad {
   readonly arrivals?: readonly number[];
 }
 
+/** Streams over server-sent events, which are read until the time is over; one that ends is opened again. */
+export interface StreamLoad {
+  readonly port: number;
+  readonly path: string;
+  readonly body: string;
+  /** The caller's address. Default: 127.0.0.1 */
+  readonly from?: string;
+  readonly count: number;
+}
+
 export interface MixedJob {
   readonly seconds: number;
   /** How many stretches of equal length the time is cut into, for the latency of paced calls over time. Default: 1 */
   readonly windows?: number;
   readonly paced?: PacedLoad;
   readonly closed?: ClosedLoad;
+  readonly streams?: StreamLoad;
   /** Error codes that also count as right answers. */
   readonly refusals?: readonly number[];
 }
@@ -49,6 +62,8 @@ export interface Tally {
 export interface MixedResult {
   readonly paced: Tally | undefined;
   readonly closed: Tally | undefined;
+  /** Of all streams together. */
+  readonly valuesPerSecond: number | undefined;
 }
 
 /** Most calls that may wait at once: a server with more waiting answers nothing. */
@@ -133,6 +148,38 @@ async function runClosed(
   await Promise.all(lanes);
 }
 
+/** @returns values a second, of all streams together */
+async function runStreams(load: StreamLoad, seconds: number, until: number): Promise<number> {
+  const { port, path, body, from = '127.0.0.1', count } = load;
+  const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
+  const open = new Set<ClientRequest>();
+  let values = 0;
+  let isOver = false;
+  const read = async (): Promise<void> => {
+    const sent = request({ port, path, method: 'POST', agent: false, localAddress: from, headers });
+    sent.once('close', () => open.delete(sent));
+    open.add(sent);
+    try {
+      sent.end(body);
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      for await (const chunk of response) {
+        values += String(chunk).split('"subscription":').length - 1;
+      }
+    } catch (error) {
+      if (!isOver) throw error;
+    }
+  };
+  const readers = Array.from({ length: count }, async () => {
+    while (!isOver) await read();
+  });
+  const end = setTimeout(() => {
+    isOver = true;
+    for (const sent of open) sent.destroy();
+  }, until - performance.now());
+  await Promise.all(readers).finally(() => clearTimeout(end));
+  return values / seconds;
+}
+
 /** The connection that was used last. Where it is stale, all others are too. */
 function takeFresh(idle: Connection[]): Connection | undefined {
   const last = idle.pop();
@@ -183,17 +230,19 @@ async function runPaced(
   if (failure !== undefined) throw failure;
 }
 
-/** Runs both kinds of load at once and checks each answer. @throws Error at the first wrong answer */
+/** Runs all kinds of load at once and checks each answer. @throws Error at the first wrong answer */
 export async function runMixed(job: MixedJob): Promise<MixedResult> {
   const until = performance.now() + job.seconds * 1000;
   const paced = new Counter(job, until);
   const closed = new Counter(job, until);
-  await Promise.all([
+  const [valuesPerSecond] = await Promise.all([
+    job.streams === undefined ? undefined : runStreams(job.streams, job.seconds, until),
     job.paced === undefined ? undefined : runPaced(job.paced, until, paced),
     job.closed === undefined ? undefined : runClosed(job.closed, job.seconds, until, closed),
   ]);
   return {
     paced: job.paced === undefined ? undefined : paced.tally,
     closed: job.closed === undefined ? undefined : closed.tally,
+    valuesPerSecond,
   };
 }

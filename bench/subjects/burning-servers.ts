@@ -1,4 +1,4 @@
-import type { MixedJob, MixedResult } from '../load/mixed.ts';
+import type { MixedJob, MixedResult, StreamLoad } from '../load/mixed.ts';
 import type { Goal } from '../load/request.ts';
 import { Child } from '../process/child.ts';
 import { stepsFor } from './calibrate.ts';
@@ -32,6 +32,20 @@ export class BurningServers {
     const server = this.#servers.get(subject);
     if (server === undefined) throw new Error(`${subject} was not started`);
     return server.goal(burnCalls('json-rpc', Math.round(ms * this.#stepsOfOneMs), method));
+  }
+
+  /** Streams of `method`, each of whose values burns `ms`. @throws for a subject that was not started */
+  streams(
+    subject: string,
+    method: string,
+    ms: number,
+    load: Pick<StreamLoad, 'count' | 'from'>,
+  ): StreamLoad {
+    const server = this.#servers.get(subject);
+    if (server === undefined) throw new Error(`${subject} was not started`);
+    const steps = Math.round(ms * this.#stepsOfOneMs);
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { steps } });
+    return { port: server.port, path: '/rpc', body, ...load };
   }
 
   run(job: MixedJob): Promise<MixedResult> {

@@ -1,5 +1,5 @@
 /** Measures how the time and the memory of a request grow with its size. Times and memory (with `gc`) need a process each. */
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
 import { median } from '../statistics.ts';

@@ -1,9 +1,9 @@
 /** MCP in a process of its own: over HTTP beside /rpc, in process beside a plain call, and a catalogue of 10,000 tools. */
 
-import { threadCpuMs } from '../../src/base/thread-cpu.ts';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { threadCpuMs } from '../../src/core/dispatch/front-end-watch.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { McpServer } from '../../src/extras/mcp/server.ts';
 import { Dispatcher, Router, RpcApp, Type } from '../../src/index.ts';
-import { McpServer } from '../../src/mcp/server.ts';
 import { expose } from '../process/expose.ts';
 import { firstId, operands } from './fixed.ts';
 import router from './procedures-inline.ts';

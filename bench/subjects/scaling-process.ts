@@ -1,4 +1,4 @@
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
 import { burn } from './work.ts';

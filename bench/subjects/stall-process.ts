@@ -1,6 +1,6 @@
 /** Measures how long one body holds up the event loop: the longest turn between its arrival and its reply. */
 import { existsSync, readFileSync } from 'node:fs';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
 import { largestInline, type StallBody, stallBodies } from './stall-bodies.ts';

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import {
   type StreamFlow,
   type StreamHost,
   type StreamSink,
   streamWindow,
   type WindowLimits,
-} from '../../src/dispatch/streams/contract.ts';
-import { ValueWindow } from '../../src/dispatch/streams/value-window.ts';
+} from '../../src/core/dispatch/streams/contract.ts';
+import { ValueWindow } from '../../src/core/dispatch/streams/readers.ts';
 import { Dispatcher } from '../../src/index.ts';
 import { expose } from '../process/expose.ts';
 import { median } from '../statistics.ts';

@@ -1,4 +1,4 @@
-import { loadUws } from '../../src/http/uws/load.ts';
+import { loadUws } from '../../src/server/http/uws/load.ts';
 import { wrkVersion } from '../load/wrk.ts';
 import type { Options } from '../options.ts';
 import type { SeriesSet } from '../series.ts';

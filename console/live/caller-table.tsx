@@ -1,10 +1,10 @@
-import type { ThrottleCause, ThrottledCaller } from '../../src/observe/throttled-callers.ts';
+import type { ThrottleCause, ThrottledCaller } from '../../src/core/observe/throttled-callers.ts';
 import { Scroll } from '../parts/data-table.tsx';
 import { timeText } from '../parts/figures-text.ts';
 import { NumberHeads } from '../parts/number-heads.tsx';
 import type { Figures } from './figures.ts';
 
-/** What a key is, by its first letter: see src/dispatch/caller-key.ts. */
+/** What a key is, by its first letter: see src/core/dispatch/caller-key.ts. */
 const kinds: Readonly<Record<string, string>> = {
   a: 'address',
   s: 'auth',

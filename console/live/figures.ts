@@ -1,11 +1,11 @@
-import type { RecentEvent } from '../../src/observe/recent-events.ts';
+import type { RecentEvent } from '../../src/core/observe/recent-events.ts';
 import type {
   CallTotals,
   MemberFigures,
   MetricsSnapshot,
   WorkerFigures,
-} from '../../src/observe/snapshot.ts';
-import type { ThrottledCaller } from '../../src/observe/throttled-callers.ts';
+} from '../../src/core/observe/snapshot.ts';
+import type { ThrottledCaller } from '../../src/core/observe/throttled-callers.ts';
 
 /** What the server answers each second. */
 export interface Figures {
@@ -24,7 +24,7 @@ export type Snapshot = Omit<
   'workers' | 'events' | 'places' | 'callers' | 'members'
 >;
 
-/** Upper bounds of the buckets of a histogram, seconds: those of src/observe/histogram.ts. */
+/** Upper bounds of the buckets of a histogram, seconds: those of src/core/observe/snapshot.ts. */
 const bounds = [
   0.000_01, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
   0.25, 0.5, 1, 2.5, 5, 10, 30, 60,

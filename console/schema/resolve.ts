@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/router/schema/plain-schema.ts';
+import type { JsonSchema } from '../../src/core/procedures/schema/schema-tree.ts';
 
 export type { JsonSchema };
 

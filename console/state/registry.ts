@@ -1,5 +1,8 @@
 import { computed, signal } from '@preact/signals';
-import type { ProcedureSchema, RegistrySchema } from '../../src/router/document/introspect.ts';
+import type {
+  ProcedureSchema,
+  RegistrySchema,
+} from '../../src/core/procedures/document/introspect.ts';
 import { callsUrl, facts } from '../facts.ts';
 import { requestHeaders } from './headers.ts';
 

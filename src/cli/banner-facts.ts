@@ -1,7 +1,7 @@
-import type { Address } from '../app/app-options.ts';
-import type { Hooks } from '../app/hooks.ts';
-import type { Config } from '../config/config.ts';
-import { coresHere } from '../config/cores.ts';
+import type { Config } from '../core/config/config.ts';
+import { coresHere } from '../core/config/cores.ts';
+import type { Address } from '../server/app/app-options.ts';
+import type { Hooks } from '../server/app/hooks.ts';
 import type { BannerFacts } from './banner.ts';
 
 /** What the banner says of a process that listens, with or without a supervisor. */

@@ -1,9 +1,9 @@
-import { escapeControls } from '../base/escape.ts';
-import type { Place } from '../base/place.ts';
-import { type Cores, coresText } from '../config/cores.ts';
-import { type Crew, threadsOf } from '../config/kinds/groups.ts';
-import { getRegistrySchema, type ProcedureSchema } from '../router/document/introspect.ts';
-import type { AnyRouter } from '../router/router-state.ts';
+import { escapeControls } from '../core/base/escape.ts';
+import type { Place } from '../core/base/place.ts';
+import { type Cores, coresText } from '../core/config/cores.ts';
+import { type Crew, threadsOf } from '../core/config/groups.ts';
+import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
+import type { AnyRouter } from '../core/procedures/router.ts';
 import { resultText } from './result-text.ts';
 import { asksWho, type ExampleCall, exampleCall } from './tools/example-call.ts';
 

@@ -1,7 +1,7 @@
 /** The program that the supervisor starts: one process of a service. */
 
-import { guardAgainstOrphanhood } from '../supervisor/orphan-guard.ts';
-import { SupervisorChannel } from '../supervisor/supervisor-channel.ts';
+import { guardAgainstOrphanhood } from '../server/supervisor/orphan-guard.ts';
+import { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
 import { failureOf } from './failure.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 

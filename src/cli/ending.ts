@@ -1,4 +1,4 @@
-import { StartupError } from '../base/startup-error.ts';
+import { StartupError } from '../core/base/startup-error.ts';
 import { fail } from './failure.ts';
 
 /**

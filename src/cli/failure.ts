@@ -1,8 +1,8 @@
-import { openFilesAdvice } from '../app/open-files.ts';
-import { escapeControls } from '../base/escape.ts';
-import { StartupError } from '../base/startup-error.ts';
-import { codeOf } from '../http/edge/listen-error.ts';
-import type { StartFailure } from '../supervisor/messages.ts';
+import { escapeControls } from '../core/base/escape.ts';
+import { StartupError } from '../core/base/startup-error.ts';
+import { openFilesAdvice } from '../server/app/open-files.ts';
+import { codeOf } from '../server/http/edge/http-server.ts';
+import type { StartFailure } from '../server/supervisor/messages.ts';
 import { joinLines } from './output.ts';
 
 /** Prints `message` as one line on stderr, even where it holds line breaks or control characters. */

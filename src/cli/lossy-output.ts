@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { noteLostOutput } from '../observe/lost-output.ts';
+import { noteLostOutput } from '../core/observe/log.ts';
 
 /** Most bytes that wait for a slow reader. Further output is lost. */
 const mostWaiting = 1024 * 1024;

@@ -1,8 +1,20 @@
 import { type Command, type Help, Option } from 'commander';
-import { type FlagValues, type OptionName, optionNames } from '../config/config.ts';
-import { flagText } from '../config/docs.ts';
-import { type Option as ConfigOption, defaultText, flagOf, variablesOf } from '../config/option.ts';
-import { table } from '../config/table.ts';
+import {
+  type FlagValues,
+  noAlias,
+  type OptionName,
+  optionNames,
+  removedOption,
+  removedOptions,
+} from '../core/config/config.ts';
+import { flagText } from '../core/config/docs.ts';
+import {
+  type Option as ConfigOption,
+  defaultText,
+  flagOf,
+  variablesOf,
+} from '../core/config/option.ts';
+import { table } from '../core/config/table.ts';
 
 function describe(name: string, option: ConfigOption<unknown>, negated: boolean): string {
   const { about, reason, fallback, kind } = option;
@@ -56,6 +68,14 @@ export function addConfigOptions(
 ): Command {
   for (const name of names) {
     for (const flag of toFlags(name, table[name] as ConfigOption<unknown>)) command.addOption(flag);
+  }
+  for (const name of Object.keys(removedOptions)) {
+    const refuse = (): never => {
+      throw removedOption(name);
+    };
+    command.addOption(
+      new Option(`--${flagOf(name, noAlias)} <value>`).argParser(refuse).hideHelp(),
+    );
   }
   return command;
 }

@@ -1,15 +1,16 @@
-import { RpcApp } from '../app/app.ts';
-import { hooksOf } from '../app/hooks.ts';
-import { openFilesAdvice } from '../app/open-files.ts';
-import { messageOf } from '../base/message-of.ts';
-import type { Config } from '../config/config.ts';
-import { loadUws } from '../http/uws/load.ts';
-import { createLog, type Log } from '../observe/log.ts';
-import { residentMemory } from '../observe/resident-memory.ts';
-import type { MetricsSnapshot } from '../observe/snapshot.ts';
-import { freePorts } from '../supervisor/free-ports.ts';
-import type { ReloadOutcome, StartOrder } from '../supervisor/messages.ts';
-import type { SupervisorChannel } from '../supervisor/supervisor-channel.ts';
+import { messageOf } from '../core/base/message-of.ts';
+import { runningCode } from '../core/base/running-code.ts';
+import type { Config } from '../core/config/config.ts';
+import { createLog, type Log } from '../core/observe/log.ts';
+import { residentMemory } from '../core/observe/process-gauges.ts';
+import type { MetricsSnapshot } from '../core/observe/snapshot.ts';
+import { RpcApp } from '../server/app/app.ts';
+import { hooksOf } from '../server/app/hooks.ts';
+import { openFilesAdvice } from '../server/app/open-files.ts';
+import { loadUws } from '../server/http/uws/load.ts';
+import { freePorts } from '../server/supervisor/free-ports.ts';
+import type { ReloadOutcome, StartOrder } from '../server/supervisor/messages.ts';
+import type { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
 import { banner } from './banner.ts';
 import { bannerFacts } from './banner-facts.ts';
 import { failureOf } from './failure.ts';
@@ -53,6 +54,7 @@ async function start(order: StartOrder): Promise<void> {
   const { of, isFirst, modules, config, version } = order;
   const log = createLog({
     level: config.logLevel,
+    maxBytesPerSecond: config.maxLogBytesPerSecond / of,
     ...(of > 1 && { base: { process: order.number } }),
   });
   log.open();
@@ -116,6 +118,7 @@ async function reload(): Promise<ReloadOutcome> {
 }
 
 function tellFigures(): void {
+  runningCode.beat();
   channel.figures({ zombies: zombies(), rssBytes: residentMemory() });
 }
 
@@ -128,6 +131,7 @@ function zombies(): number {
 async function stop(): Promise<void> {
   if (isStopping) return;
   isStopping = true;
+  tellFigures();
   try {
     await app?.close();
   } catch (error) {

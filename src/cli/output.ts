@@ -1,4 +1,4 @@
-import { escapeControls } from '../base/escape.ts';
+import { escapeControls } from '../core/base/escape.ts';
 import { layOut } from './tools/json-text.ts';
 
 const styles = { key: 36, string: 32, number: 33, word: 35 } as const;

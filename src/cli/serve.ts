@@ -1,11 +1,11 @@
-import { StartupError } from '../base/startup-error.ts';
+import { StartupError } from '../core/base/startup-error.ts';
 import {
   type FlagValues,
   misspeltVariables,
   optionsFromFlags,
   resolveConfig,
-} from '../config/config.ts';
-import { createLog } from '../observe/log.ts';
+} from '../core/config/config.ts';
+import { createLog } from '../core/observe/log.ts';
 import { printFailure } from './failure.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 
@@ -21,7 +21,7 @@ export async function serve(modules: string[], flags: FlagValues, version: strin
     );
   }
   makeOutputLossy();
-  const log = createLog({ level: config.logLevel });
+  const log = createLog({ level: config.logLevel, maxBytesPerSecond: config.maxLogBytesPerSecond });
   log.open();
   const service = { modules, config, version, log };
   // Loaded on demand: a supervisor has no server in its memory.

@@ -1,4 +1,4 @@
-import type { Log } from '../observe/log.ts';
+import type { Log } from '../core/observe/log.ts';
 import { fail } from './failure.ts';
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;

@@ -1,7 +1,7 @@
-import { ownFile } from '../base/package-files.ts';
-import { Episode } from '../observe/episode.ts';
-import type { Log } from '../observe/log.ts';
-import { Supervisor, type SupervisorOptions } from '../supervisor/supervisor.ts';
+import { stackOf } from '../core/base/message-of.ts';
+import { ownFile } from '../core/base/package-files.ts';
+import type { Log } from '../core/observe/log.ts';
+import { Supervisor, type SupervisorOptions } from '../server/supervisor/supervisor.ts';
 import { printBanner } from './print-banner.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 
@@ -28,33 +28,18 @@ export async function supervise(service: Omit<SupervisorOptions, 'entry'>): Prom
   }
 }
 
-/** Faults less than this apart have one cause. */
-const quietMs = 5000;
-
 /**
  * Logs an uncaught error of the supervisor and goes on. No procedure runs in a supervisor, and nobody restarts it: if
  * it ended, so would the service. An error outside of all that the supervisor awaits comes from the channel of a
  * server process, whose bytes Node reads before this code does.
  */
 function surviveOwnFaults(log: Log): void {
-  let last: unknown;
-  const faults = new Episode(quietMs, {
-    begins: () => tell({}),
-    ends: ({ count, ms }) => count > 1 && tell({ count, ms }),
-  });
-  const tell = (fields: { readonly count?: number; readonly ms?: number }): void =>
-    log.error(
-      {
-        event: 'supervisor-fault',
-        ...fields,
-        detail: last instanceof Error ? last.stack : String(last),
-      },
-      'an unexpected error in the supervisor: the processes serve on',
-    );
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-    process.on(event, (fault: unknown) => {
-      last = fault;
-      faults.note();
-    });
+    process.on(event, (fault: unknown) =>
+      log.error(
+        { event: 'supervisor-fault', detail: () => stackOf(fault) },
+        'an unexpected error in the supervisor: the processes serve on',
+      ),
+    );
   }
 }

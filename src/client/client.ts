@@ -1,15 +1,20 @@
-import { collect } from './collect.ts';
 import type { Contract } from './contract.ts';
-import { createExchange, post } from './exchange.ts';
+import { createExchange, post, resultOf } from './exchange.ts';
 import { decode, encode, type Hints } from './hints.ts';
-import type { CallOptions } from './method.ts';
+import { assertNames, UnknownOption } from './option-names.ts';
 import type { Outcome } from './outcome.ts';
-import { createProxy } from './proxy.ts';
-import { resultOf } from './reply.ts';
-import type { Call, Fetch, HeadersSource } from './request.ts';
-import { run } from './run.ts';
-import type { Readable, StreamCallOptions, Transport } from './transport.ts';
-import type { Client } from './types.ts';
+import type {
+  Call,
+  Fetch,
+  HeadersSource,
+  Readable,
+  StreamCallOptions,
+  Transport,
+} from './request.ts';
+import { collect, run } from './run.ts';
+import type { CallOptions, Client } from './types.ts';
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 export interface ClientOptions {
   /** The URL of the JSON-RPC path, e.g. `https://example.com/rpc`; in browsers it may be relative. */
@@ -20,7 +25,7 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** How many times a failed call is sent again, where sending it again is safe. Default: 2. */
   readonly retries?: number | undefined;
-  /** Used in place of the global fetch. */
+  /** Used instead of the global fetch. */
   readonly fetch?: Fetch | undefined;
   /** What `tandem codegen` writes beside the contract: which calls may be repeated, and where there are bytes. */
   readonly hints?: Hints | undefined;
@@ -28,7 +33,7 @@ export interface ClientOptions {
   readonly batch?: { readonly max: number } | undefined;
   /** How streams are read where calls are POSTs: `sse()` of tandem-rpc/client/sse. */
   readonly streams?: Transport | undefined;
-  /** How calls and streams travel, in place of fetch: `webSocket()` of tandem-rpc/client/socket. */
+  /** How calls and streams travel, instead of fetch: `webSocket()` of tandem-rpc/client/socket. */
   readonly transport?: Transport | undefined;
 }
 
@@ -70,6 +75,24 @@ export function createClient<C extends Contract<C> = Contract>(
 export function createClient<C extends Contract<C> = Contract>(options: ClientOptions): Client<C>;
 export function createClient(options: ClientOptions): unknown {
   const { batch: automatic, timeoutMs = Infinity, retries = 2, hints } = options;
+  try {
+    if (process.env.NODE_ENV !== 'production') {
+      assertNames('createClient', options, [
+        'url',
+        'headers',
+        'timeoutMs',
+        'retries',
+        'fetch',
+        'hints',
+        'batch',
+        'streams',
+        'transport',
+      ] satisfies (keyof ClientOptions)[]);
+      assertNames('createClient: batch', automatic ?? {}, ['max']);
+    }
+  } catch (error) {
+    if (error instanceof UnknownOption) throw error;
+  }
   const endpoint = { ...options, url: String(options.url) };
   const { send, readable } = (options.transport ?? options.streams)?.(endpoint) ?? {};
   const exchange = createExchange(
@@ -117,7 +140,35 @@ export function createClient(options: ClientOptions): unknown {
           ),
   };
   // The contract exists only in the types. The proxy accepts every name.
-  return createProxy(methods, '', (name, [params, own]) =>
-    methods.call(name, params, own as Own | undefined),
-  );
+  return createProxy(methods, '', methods.call);
+}
+
+/** Handles a call on the proxy: `root.math.add(1)` has the name `math.add` and the params `1`. */
+type ProxyCall = (name: string, params?: unknown, own?: Own) => unknown;
+
+/**
+ * Gives an object members that lead to procedures: `root.math.add(...)`. What the object at the root has itself, it keeps.
+ *
+ * @param path the names so far; '' at the root
+ */
+function createProxy(target: object, path: string, call: ProxyCall): unknown {
+  const members = path === '' ? target : {};
+  const children = new Map<string, unknown>();
+  return new Proxy(target, {
+    get(_, key) {
+      // `await`, JSON.stringify, templates and debuggers read members of any value. They must find the members of an
+      // ordinary object, not a procedure, which they would call.
+      if (typeof key === 'symbol' || key === 'then' || key === 'toJSON' || key in members) {
+        return Reflect.get(target, key);
+      }
+      let child = children.get(key);
+      if (child === undefined) {
+        // The target is a function, since only the proxy of a function can be called.
+        child = createProxy(() => {}, path === '' ? key : `${path}.${key}`, call);
+        children.set(key, child);
+      }
+      return child;
+    },
+    apply: (_target, _this, args: [unknown?, Own?]) => call(path, ...args),
+  });
 }

@@ -1,5 +1,95 @@
 import type { ContractError, ErrorIn, ErrorsOf, ResultOf } from './contract.ts';
-import { RpcError, RpcTransportError } from './errors.ts';
+
+/**
+ * The error that the server answered a call with, or -32001 where the deadline passed in the client first.
+ *
+ * The server's RpcError is another class. A handler that calls another service and lets its error through must not
+ * answer with it: "overloaded, the call never ran" was true of the other call, not of the handler's own.
+ */
+export class RpcError<Code extends number = number, Data = unknown> extends Error {
+  override readonly name = 'RpcError';
+  declare readonly code: Code;
+  /** Undefined where the reply has none. */
+  declare readonly data: Data;
+  /** The procedure that was called. */
+  declare readonly method: string;
+
+  constructor(code: Code, message: string, data: Data, method: string) {
+    super(message);
+    this.code = code;
+    this.data = data;
+    this.method = method;
+  }
+}
+
+/** What the client knows of a request that got no valid reply. */
+export interface TransportFacts {
+  readonly url: string;
+  /** The HTTP status; undefined where no response came. */
+  readonly status?: number | undefined;
+  readonly contentType?: string | undefined;
+  /** The first 200 characters of the body. */
+  readonly body?: string | undefined;
+  /** What fetch or reading the body threw. */
+  readonly cause?: unknown;
+}
+
+/** The call got no valid reply: no connection, a response that is not JSON-RPC, wrong ids. */
+export class RpcTransportError extends Error implements TransportFacts {
+  override readonly name = 'RpcTransportError';
+  declare readonly url: string;
+  declare readonly status: number | undefined;
+  declare readonly contentType: string | undefined;
+  declare readonly body: string | undefined;
+
+  /** @param why continues `<url>: ` */
+  constructor(why: string, { cause, ...facts }: TransportFacts) {
+    const { url, status, contentType = 'no content-type' } = facts;
+    const body = facts.body?.slice(0, 200);
+    const answer = status === undefined ? '' : ` (${status} ${contentType})`;
+    const shown = body ? `: ${JSON.stringify(body)}` : '';
+    super(`${url}${answer}: ${why}${shown}`, cause === undefined ? cause : { cause });
+    Object.assign(this, facts, { body });
+  }
+}
+
+/** Why a call was refused with -32000. The first three are limits of the caller's own, the others the service's. */
+export type OverloadReason =
+  | 'rate'
+  | 'in-flight-per-caller'
+  | 'share'
+  | 'in-flight'
+  | 'queue'
+  | 'queue-time'
+  | 'streams'
+  | 'connection'
+  | 'body-memory'
+  | 'reply-memory'
+  | 'orphans';
+
+/** The data of a -32000: the call never ran. */
+export interface OverloadData {
+  readonly reason: OverloadReason;
+  /** The option of the service that sets the limit. */
+  readonly limit: string;
+  readonly retryAfterMs: number;
+}
+
+/**
+ * The errors of `Union` with this code; where none is declared, an RpcError with data of any type. That of -32000 is known;
+ * undefined: the server does not say why it refuses.
+ */
+export type WithCode<Union, Code extends number> = [Extract<Union, RpcError<Code>>] extends [never]
+  ? RpcError<Code, Code extends -32000 ? OverloadData | undefined : unknown>
+  : Extract<Union, RpcError<Code>>;
+
+/** True for an RpcError with this code. Narrows a declared error to the type of its data. */
+export function hasCode<Union, const Code extends number>(
+  error: Union,
+  code: Code,
+): error is Union & WithCode<Union, Code> {
+  return error instanceof RpcError && error.code === code;
+}
 
 /** How a call ended: its result, or its error. */
 export type Outcome<Result = unknown, Failure = CallError> =

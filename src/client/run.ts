@@ -1,8 +1,100 @@
-import { RpcError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { Outcome } from './outcome.ts';
+import { type Outcome, RpcError, type RpcTransportError } from './outcome.ts';
 import type { Call } from './request.ts';
-import { type RetryPolicy, retryDelay } from './retry.ts';
+
+interface Waiting {
+  readonly calls: readonly Call[];
+  readonly signal: AbortSignal;
+  readonly expires: number;
+  readonly resolve: (outcomes: Outcome[]) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** An exchange that collects the calls of one turn of the event loop and sends them as one batch. */
+export function collect(exchange: Exchange, max: number): Exchange {
+  let waiting: Waiting[] = [];
+  const flush = (): void => {
+    const group = waiting.filter(({ signal }) => !signal.aborted);
+    waiting = [];
+    if (group.length > 0) sendTogether(exchange, group);
+  };
+  return (calls, signal, expires) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ calls, signal, expires, resolve, reject });
+      if (waiting.length >= max) flush();
+      else if (waiting.length === 1) setTimeout(flush);
+    });
+}
+
+function sendTogether(exchange: Exchange, group: readonly Waiting[]): void {
+  // When one caller aborts, the others still get their replies: the request is aborted with its last caller.
+  const stop = new AbortController();
+  let left = group.length;
+  for (const { signal } of group) {
+    signal.addEventListener('abort', () => {
+      left -= 1;
+      if (left === 0) stop.abort(signal.reason);
+    });
+  }
+  const calls = group.flatMap((each) => each.calls);
+  // The server gets one deadline for all calls, the latest. Each caller also keeps its own here.
+  const expires = Math.max(...group.map((each) => each.expires));
+  exchange(calls, stop.signal, expires).then(
+    (outcomes) => {
+      for (const each of group) each.resolve(outcomes.splice(0, each.calls.length));
+    },
+    (reason) => {
+      for (const { reject } of group) reject(reason);
+    },
+  );
+}
+
+export interface RetryPolicy {
+  /** How many times a call may be sent again. */
+  readonly retries: number;
+  /** Running the call twice does no harm. */
+  readonly idempotent: boolean;
+}
+
+/**
+ * Milliseconds to wait before the calls of one request are sent again; undefined: they are not sent again. A batch is
+ * sent again as a whole or not at all, which keeps its order. The first wait is 50 ms. Where the server asks for more than
+ * 30 s, the caller gets its error.
+ *
+ * The numbers stand in the code as they are: a name for each costs every page that loads the client.
+ *
+ * @param attempt 0 after the first attempt
+ * @param random 0 to 1, so that clients that were refused together do not return together
+ */
+export function retryDelay(
+  outcomes: readonly Outcome[],
+  attempt: number,
+  { retries, idempotent }: RetryPolicy,
+  random: number,
+): number | undefined {
+  if (attempt >= retries) return undefined;
+  let wait = 50 * 2 ** attempt;
+  for (const outcome of outcomes) {
+    if (outcome.ok || !mayRepeat(outcome.error, idempotent)) return undefined;
+    const asked = (outcome.error as { data?: { retryAfterMs?: unknown } | null }).data
+      ?.retryAfterMs;
+    if (typeof asked === 'number') wait = Math.max(wait, asked);
+  }
+  return wait > 30_000 ? undefined : wait * (1 + random);
+}
+
+export function mayRepeat(error: unknown, idempotent: boolean): boolean {
+  if (error instanceof RpcError) {
+    const { code, data } = error;
+    if (code === -32000 || code === -32003) return true; // overloaded, cancelled: it never ran
+    // Nobody knows whether the call of a lost worker ran. The server says where that makes no difference.
+    const allowed = idempotent || (data as { retry?: unknown } | null | undefined)?.retry === true;
+    return allowed && code === -32002;
+  }
+  // A 404, a redirect or a garbled reply would come again.
+  const { status = 0, cause } = error as Partial<RpcTransportError>;
+  return idempotent && (cause !== undefined || status >= 500 || status === 429);
+}
 
 export interface RunOptions extends RetryPolicy {
   readonly signal: AbortSignal | undefined;

@@ -6,7 +6,10 @@ import {
   type Transport,
   _r as toRequest,
 } from './index.ts';
+import { assertNames, UnknownOption } from './option-names.ts';
 import { createReadable, type StreamTransportOptions } from './stream.ts';
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** The part of a WebSocket that is used here. Browsers, Node from 22 on and the package ws have such a class. */
 export interface SocketClass {
@@ -54,6 +57,11 @@ interface Listener {
  * connects at the first call, and again at the first one after the connection was lost.
  */
 export function webSocket(options: WebSocketOptions = {}): SocketTransport {
+  try {
+    if (process.env.NODE_ENV !== 'production') assertNames('webSocket', options, ['WebSocket']);
+  } catch (error) {
+    if (error instanceof UnknownOption) throw error;
+  }
   let isClosed = false;
   const open = new Set<Socket>();
 

@@ -7,13 +7,21 @@ import {
   _o as resultOf,
   _r as toRequest,
 } from './index.ts';
+import { assertNames, UnknownOption } from './option-names.ts';
 import { createReadable, type StreamTransportOptions } from './stream.ts';
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /**
  * Reads streams as server-sent events, the response to a POST: `createClient({ url, streams: sse() })`, then
  * `for await (const value of client.ticks({ every: 5 }))`. What the client fetches with must give bodies as they come.
  */
 export function sse(options: StreamTransportOptions = {}): Transport {
+  try {
+    if (process.env.NODE_ENV !== 'production') assertNames('sse', options, []);
+  } catch (error) {
+    if (error instanceof UnknownOption) throw error;
+  }
   return (endpoint) => ({
     readable: createReadable(async function* (call, signal) {
       const { sent, body } = toRequest([call]);

@@ -1,8 +1,14 @@
-import type { Api } from './api.ts';
 import type { ErrorsOf, NameOf, NestedIn, ParamsOf, ResultOf, TreeOfRouter } from './contract.ts';
-import type { CallOptions, CommonOptions, OptionsOf } from './method.ts';
-import type { Namespace } from './namespace.ts';
-import type { Call, CallErrorOf, OutcomeOf, Pending } from './outcome.ts';
+import type {
+  AddStreams,
+  Call,
+  CallErrorOf,
+  OutcomeOf,
+  Pending,
+  StreamCall,
+  UnreadStream,
+} from './outcome.ts';
+import type { StreamCallOptions } from './request.ts';
 
 /**
  * A client for the procedures of a contract.
@@ -100,3 +106,154 @@ type Params<Entry, Positional> =
  * which is all that the second signature of `call` asks for.
  */
 type Either<Named, Positional> = [keyof Named] extends [never] ? Named : Named | Positional;
+
+/**
+ * The procedures of a router's tree. A mapped type over the tree's own keys keeps where each member was declared: an editor goes from
+ * a call to the procedure, and shows its doc comment.
+ */
+export type Api<C, Tree, Taken = never, Prefix extends string = ''> = Members<
+  C,
+  Tree,
+  Prefix,
+  Exclude<Plain<keyof Tree>, Taken | Ordinary>
+> &
+  Dotted<C, Tree, Prefix, Taken>;
+
+type Members<C, Tree, Prefix extends string, Keys extends keyof Tree> = {
+  readonly [Key in Keys]: Member<C, Tree[Key], `${Prefix}${Key & string}.`>;
+};
+
+/** A procedure, a router, or an object of them. */
+type Member<C, Value, Prefix extends string> = '~entry' extends keyof Value
+  ? Value extends { readonly '~entry'?: infer Entry }
+    ? Method<KnownEntry<Entry>>
+    : never
+  : '~contract' extends keyof Value
+    ? RouterMember<C, Value, Prefix>
+    : Api<C, Value, never, Prefix>;
+
+/** A procedure whose types were lost (`router.get` returns such) takes any object and returns unknown. */
+type KnownEntry<Entry> = unknown extends Entry
+  ? { readonly params: Record<string, unknown>; readonly result: unknown }
+  : Entry;
+
+type RouterMember<C, Value, Prefix extends string> = Value extends {
+  readonly '~contract'?: infer Inner;
+}
+  ? NestedIn<Inner> extends TreeOfRouter<infer Tree>
+    ? Api<C, Tree, never, Prefix>
+    : Namespace<C, Below<C, Prefix>, Prefix>
+  : never;
+
+type Below<C, Prefix extends string> = Extract<NameOf<C>, `${Prefix}${string}`>;
+
+/** Keys without a dot. */
+type Plain<Key> = Exclude<Key, `${string}.${string}`>;
+
+/** Keys with a dot lead to names that no member of the tree stands for. */
+type Dotted<C, Tree, Prefix extends string, Taken> = [
+  Exclude<keyof Tree, Plain<keyof Tree>>,
+] extends [never]
+  ? unknown
+  : Namespace<
+      C,
+      Extract<
+        NameOf<C>,
+        `${Prefix}${Exclude<keyof Tree, Plain<keyof Tree>> & string}${'' | `.${string}`}`
+      >,
+      Prefix,
+      Taken
+    >;
+
+/** Names that the proxy leaves to JavaScript. Reach a procedure with such a name through `call`. */
+export type Ordinary = 'then' | 'toJSON' | '__proto__' | keyof typeof Object.prototype;
+
+/**
+ * The procedures of `Names` below `Prefix`. Names with the same next segment become one member: the `as` clause unites
+ * them in one pass over the names.
+ */
+export type Namespace<
+  C,
+  Names extends NameOf<C>,
+  Prefix extends string,
+  Taken = never,
+  Streams extends boolean = true,
+> = {
+  readonly [Name in Names as Exclude<Segment<Name, Prefix>, Taken | Ordinary>]: Node<
+    C,
+    Name,
+    `${Prefix}${Segment<Name, Prefix>}`,
+    Streams
+  >;
+};
+
+type Segment<Name, Prefix extends string> = Name extends `${Prefix}${infer Rest}`
+  ? Rest extends `${infer First}.${string}`
+    ? First
+    : Rest
+  : never;
+
+/** A procedure, a namespace, or both. */
+type Node<C, Names extends NameOf<C>, Path extends string, Streams extends boolean> = [
+  Names,
+] extends [Path]
+  ? Method<C[Names], Streams>
+  : Path extends Names
+    ? Method<C[Path & NameOf<C>], Streams> &
+        Namespace<C, Exclude<Names, Path>, `${Path}.`, never, Streams>
+    : Namespace<C, Names, `${Path}.`, never, Streams>;
+
+export interface CallOptions {
+  /**
+   * Aborting it rejects the call with the signal's reason, and closes the request, which cancels the call on the server. Over
+   * a WebSocket, where other calls share the connection, the call goes on there, and its reply is dropped.
+   */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds, retries included. Default: the client's. */
+  readonly timeoutMs?: number | undefined;
+  /** Default: the client's. */
+  readonly retries?: number | undefined;
+  /** Running the call twice does no harm, so it is also sent again after transport failures and lost workers. */
+  readonly idempotent?: boolean | undefined;
+}
+
+/**
+ * Calls one procedure with named params. Written out, since editors show it.
+ *
+ * @typeParam Streams false: the client can't iterate streams
+ */
+export type Method<Entry, Streams extends boolean = true> = Entry extends {
+  readonly params: infer Params;
+  readonly result: infer Result;
+}
+  ? Entry extends { readonly yields: infer Value }
+    ? Streams extends true
+      ? Record<never, never> extends Params
+        ? (params?: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
+        : (params: Params, options?: StreamCallOptions<Value, Params>) => StreamCall<Value, Result>
+      : Record<never, never> extends Params
+        ? (
+            params?: Params,
+            options?: StreamCallOptions<Value, Params>,
+          ) => UnreadStream<AddStreams, Value, Result>
+        : (
+            params: Params,
+            options?: StreamCallOptions<Value, Params>,
+          ) => UnreadStream<AddStreams, Value, Result>
+    : Record<never, never> extends Params
+      ? (params?: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
+      : (params: Params, options?: CallOptions) => Call<Result, ErrorsOf<Entry>>
+  : never;
+
+/** The options of a call of this contract entry. */
+export type OptionsOf<Entry> = Entry extends {
+  readonly params: infer Params;
+  readonly yields: infer Value;
+}
+  ? StreamCallOptions<Value, Params>
+  : 'yields' extends keyof Entry
+    ? CallOptions & StreamCallOptions
+    : CallOptions;
+
+/** The options that every call has. */
+export type CommonOptions = Pick<CallOptions, keyof CallOptions & keyof StreamCallOptions>;

@@ -111,7 +111,9 @@ for (const carrier of carriers) {
       for (const each of held) await each.write(post(rpc('wait'), as('ann')));
       while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
       const refused = json(await client().ask(post(rpc('now'), as('ann'))));
-      assert.deepEqual([refused.error.code, refused.error.data], [-32000, { retryAfterMs: 1000 }]);
+      const [reason, limit] = ['in-flight-per-caller', 'maxInFlightPerCaller'];
+      const data = { reason, limit, retryAfterMs: 1000 };
+      assert.deepEqual([refused.error.code, refused.error.data], [-32000, data]);
       assert.equal(json(await client().ask(post(rpc('now'), as('bob')))).error, undefined);
       assert.equal(ran.length, 3);
       waiting[0]?.();

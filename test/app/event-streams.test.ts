@@ -9,8 +9,8 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
+import { renderMetrics } from '../../src/core/observe/render.ts';
 import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
-import { renderMetrics } from '../../src/observe/render.ts';
 import { EventClient } from '../http/event-stream/event-client.ts';
 import { rpc } from '../http/raw-client.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';

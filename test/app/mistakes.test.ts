@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { StartupError } from '../../src/base/startup-error.ts';
+import { StartupError } from '../../src/core/base/startup-error.ts';
 import { type AppOptions, type ListenOptions, Router, RpcApp } from '../../src/index.ts';
 
 test('what listen does not know is one line, and nobody listens elsewhere', async (t) => {

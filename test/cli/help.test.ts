@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { optionNames } from '../../src/config/config.ts';
-import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
-import { table } from '../../src/config/table.ts';
+import { optionNames } from '../../src/core/config/config.ts';
+import { flagOf, type Option, variablesOf } from '../../src/core/config/option.ts';
+import { table } from '../../src/core/config/table.ts';
 import { CommandLine } from './command-line.ts';
 import { runCli } from './process.ts';
 

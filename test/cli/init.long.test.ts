@@ -28,11 +28,12 @@ const files = [
   'tsconfig.json',
 ];
 
-/** The commands of the second terminal of docs/overview.md, each with what it prints. */
+/** The commands of the second terminal of docs/codegen.md, each with what it prints. */
 function story(): { command: string; remark: string; printed: string }[] {
-  const overview = readFileSync(join(root, 'docs/overview.md'), 'utf8');
-  const section = /^## Typed calls\n(.*?)^## /ms.exec(overview)?.[1] ?? '';
-  const [, second = ''] = [...section.matchAll(/^```\n(.*?)^```$/gms)].map(([, text]) => text);
+  const page = readFileSync(join(root, 'docs/codegen.md'), 'utf8');
+  const section = /^## Two terminals\n(.*?)^## /ms.exec(page)?.[1] ?? '';
+  const blocks = [...section.matchAll(/^```(\w*)\n(.*?)^```$/gms)];
+  const second = blocks.find(([, language]) => language === '')?.[2] ?? '';
   const commands = [...second.matchAll(/^\$ (.*?)(?: +# (.*))?\n((?:(?!\$ ).*\n)*)/gm)];
   assert.equal(commands.length, 4, 'the commands of the story');
   return commands.map(([, command = '', remark = '', printed = '']) => {
@@ -97,7 +98,7 @@ describe('tandem init, from the packed package', () => {
     assert.deepEqual([called.code, called.stderr], [0, '']);
     assert.equal(called.stdout, 'Hello, Ada!\n{ count: 3, mean: 2 }\n');
 
-    // What docs/overview.md tells of its second terminal, typed as it stands there.
+    // What docs/codegen.md tells of its second terminal, typed as it stands there.
     for (const { command, remark, printed } of story()) {
       if (remark.includes('became a Type.String')) {
         const file = join(project, 'procedures.ts');

@@ -78,8 +78,19 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'options that contradict each other',
-    args: ['serve', good, '--inline-below-us', '100', '--demote-above-us', '10'],
-    says: [/demoteAboveUs \(10\)/],
+    args: ['serve', good, '--max-body', '2mb', '--max-body-memory', '1mb'],
+    says: [/maxBodyMemory \(1048576\)/],
+  },
+  {
+    what: 'a flag that is gone',
+    args: ['serve', good, '--inline-below-us', '100'],
+    says: [/^tandem: option inlineBelowUs is gone: .*placement: 'inline'$/m],
+  },
+  {
+    what: 'a variable that is gone',
+    args: ['serve', good],
+    env: { TANDEM_DEMOTE_ABOVE_US: '10' },
+    says: [/^tandem: option demoteAboveUs is gone \(TANDEM_DEMOTE_ABOVE_US\): /m],
   },
   {
     what: 'a group of workers with a member that there is not',

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { coresHere, coresText } from '../../src/config/cores.ts';
+import { coresHere, coresText } from '../../src/core/config/cores.ts';
 import { fixture, type Running, startCli, startServer } from './process.ts';
 
 const procedures = fixture('cli/procedures.ts');

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { generate } from '../../src/codegen/generate.ts';
+import { generate } from '../../src/client/codegen/generate.ts';
 import { root } from '../files.ts';
 
 const bytes = { type: 'string', format: 'byte', contentEncoding: 'base64' };

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { generate } from '../../src/codegen/generate.ts';
+import { generate } from '../../src/client/codegen/generate.ts';
 import { compilers } from '../compilers.ts';
 import { root } from '../files.ts';
 import { languageServer } from './language-server.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import { generate } from '../../src/client/codegen/generate.ts';
 import { createClient, type Fetch, type Hints, RpcError } from '../../src/client/index.ts';
-import { generate } from '../../src/codegen/generate.ts';
+import { openRpcOf } from '../../src/core/procedures/document/openrpc.ts';
+import { tableOf } from '../../src/core/procedures/router.ts';
 import { createCaller, handleRequest, Router, Type } from '../../src/index.ts';
-import { openRpcOf } from '../../src/router/document/openrpc.ts';
-import { tableOf } from '../../src/router/router.ts';
 
 /** A server whose replies to attempts come from `answer`; keeps the bodies. */
 function server(answer: (request: { id: number; params?: unknown }, attempt: number) => unknown) {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createClient, hasCode, RpcError, RpcTransportError } from '../../src/client/index.ts';
 import type { Outcome } from '../../src/client/outcome.ts';
 import type { FetchResponse } from '../../src/client/request.ts';
-import { retryDelay } from '../../src/client/retry.ts';
+import { retryDelay } from '../../src/client/run.ts';
 import { answering, answerJson, result, serveRaw } from './raw-server.ts';
 
 const ok: Outcome = { ok: true, result: 1 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { RpcApp } from '../../src/app/app.ts';
-import type { AppOptions } from '../../src/app/app-options.ts';
+import { RpcApp } from '../../src/server/app/app.ts';
+import type { AppOptions } from '../../src/server/app/app-options.ts';
 import { moduleUrl } from '../files.ts';
 import { patience } from '../patience.ts';
 import { usualServer } from '../servers.ts';

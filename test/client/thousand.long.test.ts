@@ -80,8 +80,8 @@ describe('a thousand procedures', () => {
       const tree = [...spaces].map(([space, texts]) => `${space}: {\n${texts.join('\n')}\n},`);
       const api = `
       import { Type } from ${JSON.stringify(join(root, 'node_modules/@sinclair/typebox/build/esm/index.mjs'))};
-      ${head === '' ? `import { procedure } from ${source('router/procedure.ts')};` : ''}
-      import { Router } from ${source('router/router.ts')};
+      ${head === '' ? `import { procedure } from ${source('core/procedures/procedure.ts')};` : ''}
+      import { Router } from ${source('core/procedures/router.ts')};
       ${head}
       export const router = Router.from({ ${tree.join('\n')} });`;
       const user = `

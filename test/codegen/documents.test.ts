@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { generate } from '../../src/codegen/generate.ts';
+import { generate } from '../../src/client/codegen/generate.ts';
 import { openRpcFaults } from '../router/document/validator.ts';
 import { compiled } from './compile.ts';
 

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { generate } from '../../src/codegen/generate.ts';
-import type { RegistrySchema } from '../../src/router/document/introspect.ts';
-import { openRpcOfRegistry } from '../../src/router/document/openrpc.ts';
-import { ValueIds } from '../../src/router/schema/value-ids.ts';
+import { generate } from '../../src/client/codegen/generate.ts';
+import type { RegistrySchema } from '../../src/core/procedures/document/introspect.ts';
+import { openRpcOfRegistry } from '../../src/core/procedures/document/openrpc.ts';
+import { ValueIds } from '../../src/core/procedures/schema/value-ids.ts';
 import { compiledAll } from './compile.ts';
 
 function nested(levels: number, wrap: (inner: object) => object): object {

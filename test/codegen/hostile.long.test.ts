@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { generate } from '../../src/codegen/generate.ts';
-import { CodegenError } from '../../src/codegen/text.ts';
-import type { RegistrySchema } from '../../src/router/document/introspect.ts';
-import { openRpcOfRegistry } from '../../src/router/document/openrpc.ts';
+import { generate } from '../../src/client/codegen/generate.ts';
+import { CodegenError } from '../../src/client/codegen/text.ts';
+import type { RegistrySchema } from '../../src/core/procedures/document/introspect.ts';
+import { openRpcOfRegistry } from '../../src/core/procedures/document/openrpc.ts';
 import { compiled, compiledAll, temporaryFolder } from './compile.ts';
 
 const code = [

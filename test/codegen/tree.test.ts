@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { generate } from '../../src/codegen/generate.ts';
+import { generate } from '../../src/client/codegen/generate.ts';
 import { temporaryFolder, typeErrors } from './compile.ts';
 
 function generated(...names: string[]): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { generate } from '../../src/codegen/generate.ts';
+import { generate } from '../../src/client/codegen/generate.ts';
 import { compiled } from './compile.ts';
 
 /** The document of one method with this result, and these components. */

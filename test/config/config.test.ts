@@ -3,19 +3,18 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { StartupError } from '../../src/base/startup-error.ts';
+import { StartupError } from '../../src/core/base/startup-error.ts';
 import {
   type ConfigOptions,
   misspeltVariables,
   optionNames,
   optionsFromFlags,
   resolveConfig,
-} from '../../src/config/config.ts';
-import { coresHere } from '../../src/config/cores.ts';
-import { configTable } from '../../src/config/docs.ts';
-import { flagOf, type Option, variablesOf } from '../../src/config/option.ts';
-import { packageVersion } from '../../src/config/package-version.ts';
-import { table } from '../../src/config/table.ts';
+} from '../../src/core/config/config.ts';
+import { coresHere } from '../../src/core/config/cores.ts';
+import { configTable } from '../../src/core/config/docs.ts';
+import { flagOf, type Option, variablesOf } from '../../src/core/config/option.ts';
+import { packageVersion, table } from '../../src/core/config/table.ts';
 import { root } from '../files.ts';
 
 /** The message of the StartupError that `run` throws; one line. */
@@ -67,8 +66,6 @@ describe('defaults', () => {
       maxWorkerMemory: 0,
       workerMemoryMb: 0,
       niceIncrement: 10,
-      inlineBelowUs: 0,
-      demoteAboveUs: 1000,
       timeoutMs: 30_000,
       maxRequestMs: 60_000,
       maxQueueMs: 5000,
@@ -126,7 +123,9 @@ describe('defaults', () => {
       memberBytes: 8 * 1024 ** 2,
       natsTrustAuth: false,
       natsEndpoints: true,
+      natsReplyPrefixes: [],
       logLevel: 'info',
+      maxLogBytesPerSecond: 1_048_576,
       accessLog: false,
       metrics: true,
       metricsPort: 'same',
@@ -460,7 +459,7 @@ describe('servers of NATS', () => {
   it('make a version needed, which is that of package.json', () => {
     assert.equal(resolveConfig({}).serviceVersion, '0.0.0');
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-    assert.equal(packageVersion(join(root, 'src', 'nats')), version);
+    assert.equal(packageVersion(join(root, 'src', 'extras', 'nats')), version);
     assert.equal(packageVersion('/'), '0.0.0');
   });
 
@@ -553,10 +552,6 @@ describe('what one caller may take', () => {
 
 describe('options that contradict each other', () => {
   it('are refused', () => {
-    assert.match(
-      refusal(() => resolveConfig({ inlineBelowUs: 500, demoteAboveUs: 400 })),
-      /demoteAboveUs \(400\).*inlineBelowUs \(500\)/,
-    );
     assert.match(
       refusal(() => resolveConfig({ path: '/healthz' })),
       /^option path: \/healthz/,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { coresText, oneCoreNote, toCores } from '../../src/config/cores.ts';
-import { readCpuQuota } from '../../src/config/cpu-quota.ts';
+import { coresText, oneCoreNote, readCpuQuota, toCores } from '../../src/core/config/cores.ts';
 
 /** The files of a machine that is made up. */
 type Files = Readonly<Record<string, string>>;
@@ -95,15 +94,6 @@ describe('the CPU quota of control groups', () => {
       };
       assert.equal(quotaOf(files)?.cores, 2, group);
     }
-  });
-
-  it('is found in folders with blanks in their names', () => {
-    const files = {
-      [mounts]: v2Mount('/', '/sys/fs/my\\040groups\\134x'),
-      [self]: '0::/a b\n',
-      '/sys/fs/my groups\\x/a b/cpu.max': '100000 50000',
-    };
-    assert.equal(quotaOf(files)?.cores, 2);
   });
 
   it('is none where it is unlimited, or where nothing says so', () => {

@@ -1,14 +1,14 @@
 /** docs/console.md, "Watching the service": who is refused because of too much. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
 import {
   joinThrottled,
   mostThrottled,
   type ThrottledCaller,
   ThrottledCallers,
-} from '../../src/observe/throttled-callers.ts';
-import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
+} from '../../src/core/observe/throttled-callers.ts';
+import { type AppOptions, Router, RpcApp } from '../../src/index.ts';
+import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
 import { Running, recorder } from '../service/harness.ts';
 import { get } from './get.ts';
 

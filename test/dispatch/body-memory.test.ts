@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BodyMemory } from '../../src/dispatch/body-memory.ts';
+import { BodyMemory } from '../../src/core/dispatch/body-memory.ts';
 
 const mb = 1024 ** 2;
 

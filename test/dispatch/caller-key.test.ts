@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type CallerKeyOf, CallerKeys } from '../../src/dispatch/caller-key.ts';
-import { RequestScope, type ScopeFacts } from '../../src/dispatch/scope.ts';
+import { type CallerKeyOf, CallerKeys } from '../../src/core/dispatch/caller-key.ts';
+import { RequestScope, type ScopeFacts } from '../../src/core/dispatch/scope.ts';
 
 function keyOf(
   fairBy: string | CallerKeyOf,

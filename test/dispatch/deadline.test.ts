@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import fc from 'fast-check';
-import { type Deadline, DeadlineSweep } from '../../src/dispatch/deadline.ts';
+import { type Deadline, DeadlineSweep } from '../../src/core/dispatch/deadline.ts';
 import { seed } from '../seed.ts';
 
 const start = 1_000_000;

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BodyMemory } from '../../src/dispatch/body-memory.ts';
-import { GrowingBody } from '../../src/dispatch/growing-body.ts';
-import { largeBody } from '../../src/jsonrpc/body.ts';
+import { BodyMemory } from '../../src/core/dispatch/body-memory.ts';
+import { GrowingBody } from '../../src/core/dispatch/request-body.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { largeBody } from '../../src/core/protocol/body.ts';
 
 const mb = 1024 ** 2;
+const scope = new RequestScope();
 
 /** Bytes by which a place tells where it stands. */
 function bytes(from: number, length: number): Buffer {
@@ -22,7 +24,7 @@ describe('a body that grows', () => {
     for (const chunk of [1000, 4096, 70_000, 1_000_000]) {
       test(`of ${length} bytes in chunks of ${chunk} is whole`, () => {
         const memory = new BodyMemory(16 * mb, mb);
-        const body = new GrowingBody(memory, mb);
+        const body = new GrowingBody(memory, mb, scope);
         fill(body, length, chunk);
         const whole = body.end();
         assert.ok(bytes(0, length).equals(whole));
@@ -40,7 +42,7 @@ describe('a body that grows', () => {
 
   test('takes no more memory than twice what has come', () => {
     const memory = new BodyMemory(16 * mb, 10 * mb);
-    const body = new GrowingBody(memory, 10 * mb);
+    const body = new GrowingBody(memory, 10 * mb, scope);
     for (let length = 1000; length < 2 * mb; length += 1000) {
       assert.equal(body.add(bytes(length, 1000)), undefined);
       assert.ok(memory.stats().inUse <= Math.max(2.5 * length, 4096), `${length}`);
@@ -53,7 +55,7 @@ describe('a body that grows', () => {
   test('is refused where it is longer than any may be, and takes no memory for that', () => {
     const memory = new BodyMemory(16 * mb, mb);
     for (const most of [10, 100_000]) {
-      const body = new GrowingBody(memory, most);
+      const body = new GrowingBody(memory, most, scope);
       fill(body, most, 1000);
       const { inUse } = memory.stats();
       assert.equal(body.add(bytes(0, 1)), 'too-large');
@@ -68,15 +70,15 @@ describe('a body that grows', () => {
     const memory = new BodyMemory(mb, mb);
     assert.ok(memory.take(mb - 5000));
     for (const length of [5001, largeBody + 1]) {
-      const body = new GrowingBody(memory, mb);
+      const body = new GrowingBody(memory, mb, scope);
       assert.equal(body.add(bytes(0, 900)), undefined);
-      assert.equal(body.add(bytes(0, length - 900)), 'no-memory');
+      assert.equal(body.add(bytes(0, length - 900)), 'bodyMemory');
       body.release();
       assert.equal(memory.stats().inUse, mb - 5000);
     }
     assert.equal(memory.stats().refused, 2);
     // Twice the room is not to be had, and what is needed is.
-    const body = new GrowingBody(memory, mb);
+    const body = new GrowingBody(memory, mb, scope);
     assert.equal(body.add(bytes(0, 4097)), undefined);
     assert.ok(bytes(0, 4097).equals(body.end()));
     body.release();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decidePlacement, isMeasured } from '../../src/dispatch/placement.ts';
+import { decidePlacement } from '../../src/core/dispatch/placement.ts';
 
 test('where a procedure begins', () => {
   // placement, asynchronous, workers there: place, the cause, which is in the reason's words
@@ -32,7 +32,6 @@ test('a group is a place of its own, whatever the procedure is', () => {
       const { place, reason, cause } = decidePlacement(facts);
       assert.deepEqual([place, cause], ['worker:gpu', 'declared']);
       assert.match(reason, /group: 'gpu'/);
-      assert.equal(isMeasured(facts, { inlineBelowUs: 100, demoteAboveUs: 1000 }), false);
     }
   }
 });

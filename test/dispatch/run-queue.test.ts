@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Runnable, RunQueue } from '../../src/dispatch/streams/run-queue.ts';
+import { type Runnable, RunQueue } from '../../src/core/dispatch/streams/stream-run.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 

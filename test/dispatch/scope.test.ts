@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import { seed } from '../seed.ts';
 
 test('a limit is lowered, never raised', () => {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Call } from '../../src/dispatch/call.ts';
-import { CallEnding } from '../../src/dispatch/call-ending.ts';
-import type { Executor } from '../../src/dispatch/executor.ts';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import type { Call } from '../../src/core/dispatch/call.ts';
+import { CallEnding } from '../../src/core/dispatch/call-ending.ts';
+import type { Executor } from '../../src/core/dispatch/executor.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
 import {
   joinReplies,
   runConcurrently,
   runInOrder,
   type Step,
-} from '../../src/dispatch/sequence.ts';
-import type { Reply } from '../../src/jsonrpc/reply.ts';
-import { procedure } from '../../src/router/procedure.ts';
+} from '../../src/core/dispatch/sequence.ts';
+import { procedure } from '../../src/core/procedures/procedure.ts';
+import type { Reply } from '../../src/core/protocol/reply.ts';
 import { seed } from '../seed.ts';
 
 const upTo = (bytes: number) => new CallEnding('none', bytes, undefined);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { RequestScope } from '../../src/dispatch/scope.ts';
-import { toTraceparent, toTracestate } from '../../src/dispatch/trace.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { toTraceparent, toTracestate } from '../../src/core/dispatch/trace.ts';
 
 /** What https://www.w3.org/TR/trace-context-2/ says of the two headers. */
 const trace = '0af7651916cd43dd8448eb211c80319c';

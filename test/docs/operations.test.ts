@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { logEvents } from '../../src/observe/events.ts';
+import { logEvents } from '../../src/core/observe/events.ts';
 import {
   blockedMetrics,
   callMetrics,
   counterTable,
   gaugeTable,
   placeMetric,
-} from '../../src/observe/metric-table.ts';
+} from '../../src/core/observe/metric-table.ts';
 import { read } from './pages.ts';
 
 /** Names in the first column of the table below a heading. */

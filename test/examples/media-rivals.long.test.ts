@@ -1,6 +1,6 @@
 /**
  * The service of examples/media, and the same on tRPC and on Fastify with piscina (bench/subjects/media): they answer the
- * same calls alike, and docs/media.md says how many lines each of them has.
+ * same calls alike, and docs/benchmark.md says how many lines each of them has.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -153,7 +153,7 @@ describe('the media service answers the same calls alike', () => {
 });
 
 describe('examples/media', () => {
-  it('has a client that prints what docs/media.md says', async (t) => {
+  it('has a client that prints what examples/README.md says', async (t) => {
     const client = startModule('examples/media/client.ts', [await urlOfTandem(t)]);
     const { code, stdout, stderr } = await client.exit;
     assert.deepEqual([code, stderr], [0, '']);
@@ -162,7 +162,7 @@ describe('examples/media', () => {
       text
         .replace(/^\d+ bytes in, \d{5} bytes out, \d+ ms$/m, 'sizes')
         .replace(/^\w{64}$/m, 'digest');
-    const [, printed = ''] = /media\/client\.ts\n(.*?)```/s.exec(read('docs/media.md')) ?? [];
+    const [, printed = ''] = /media\/client\.ts\n(.*?)```/s.exec(read('examples/README.md')) ?? [];
     assert.match(shape(stdout), /^sizes\ndigest\n\{ added: 2 \}\n/);
     assert.equal(shape(stdout), shape(printed));
   });
@@ -181,8 +181,8 @@ function linesOf(path: string): number {
   return lines.filter((line) => !/^\s*(?:$|\/\/|\/?\*)/.test(line)).length;
 }
 
-it('docs/media.md tells the lines of each service, of which ours has the fewest', () => {
-  const rows = [...read('docs/media.md').matchAll(/^\| ([^|]+) \| (\d+) \| (`.+`) \|$/gm)];
+it('docs/benchmark.md tells the lines of each service, of which ours has the fewest', () => {
+  const rows = [...read('docs/benchmark.md').matchAll(/^\| ([^|]+) \| (\d+) \| (`.+`) \|$/gm)];
   const told = rows.map(([, name, lines]) => [name, Number(lines)]);
   const counted = rows.map(([, name, , files = '']) => {
     const paths = [...files.matchAll(/`([^`]+)`/g)];

@@ -35,7 +35,7 @@ export interface Plan {
   readonly id: string | number | undefined;
 }
 
-/** How a call ended: 'ok', or its error code, with the reason of a -32002. */
+/** How a call ended: 'ok', or its error code; see {@link outcomeOf}. */
 export interface Ended {
   readonly plan: Plan;
   readonly outcome: string;
@@ -108,8 +108,18 @@ function read(plan: Plan, reply: Reply): Ended {
   const { reason, nonce } = (error.data ?? {}) as { reason?: string; nonce?: string };
   if (nonce !== undefined)
     assert.equal(nonce, plan.params.nonce, 'the error is that of another call');
-  const outcome = reason === undefined ? `${error.code}` : `${error.code} ${reason}`;
-  return { plan, outcome, data: error.data, thread: undefined, result: undefined };
+  return {
+    plan,
+    outcome: outcomeOf(error.code, reason),
+    data: error.data,
+    thread: undefined,
+    result: undefined,
+  };
+}
+
+/** An error code, with the reason that it has. A refusal's reason says which limit was met, and nothing of the call. */
+export function outcomeOf(code: number, reason: string | undefined): string {
+  return reason === undefined || code === -32_000 ? `${code}` : `${code} ${reason}`;
 }
 
 /** Reads the whole answer to a call or a batch: one reply for each id, in the order of the calls. */

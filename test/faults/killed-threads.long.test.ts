@@ -4,23 +4,21 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { queryObjects } from 'node:v8';
 import { MessagePort, Worker } from 'node:worker_threads';
-import { CallTrain, QueuedCall } from '../../src/dispatch/queue/call-train.ts';
-import { RequestScope } from '../../src/dispatch/scope.ts';
-import { Ledger } from '../../src/pool/wire/ledger.ts';
-import { Outbox } from '../../src/pool/wire/outbox.ts';
-import { LoadWatch } from '../../src/pool/workers/load-watch.ts';
-import { Loading } from '../../src/pool/workers/loading.ts';
-import { WorkerState } from '../../src/pool/workers/worker-state.ts';
+import { CallGroup, QueuedCall } from '../../src/core/dispatch/queue/call-group.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { Loading } from '../../src/core/workers/starting.ts';
+import { Ledger } from '../../src/core/workers/wire/ledger.ts';
+import { Outbox } from '../../src/core/workers/wire/outbox.ts';
+import { PoolWorker } from '../../src/core/workers/worker.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { fixture, outcomes, plan, plans, Service, until } from './harness.ts';
 
 const kinds = [
-  WorkerState,
+  PoolWorker,
   Loading,
-  LoadWatch,
   Ledger,
   Outbox,
-  CallTrain,
+  CallGroup,
   QueuedCall,
   RequestScope,
   Worker,

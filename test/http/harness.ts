@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { HttpOptions } from '../../src/http/edge/http-options.ts';
-import type { HttpServer } from '../../src/http/edge/http-server.ts';
-import { listen } from '../../src/http/listen.ts';
+import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
+import type { HttpServer } from '../../src/server/http/edge/http-server.ts';
+import { listen } from '../../src/server/http/listen.ts';
 import type { Certificate } from './certificate.ts';
 import { RawClient } from './raw-client.ts';
 import { StubService } from './stub-service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InFlight } from '../../src/http/edge/in-flight.ts';
+import { InFlight } from '../../src/server/http/edge/http-server.ts';
 import { shortTimersHaveFired } from '../short-timers.ts';
 import { turns } from './harness.ts';
 

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type OptionName, optionNames } from '../../src/config/config.ts';
-import { table } from '../../src/config/table.ts';
+import { type OptionName, optionNames } from '../../src/core/config/config.ts';
+import { table } from '../../src/core/config/table.ts';
 import { type AppOptions, RegistrationError, Router, Type } from '../../src/index.ts';
 import { deferred, type Served, serve } from '../app/hooks/harness.ts';
 import { needs } from '../servers.ts';
@@ -124,7 +124,9 @@ const limits: readonly Limit[] = [
       );
       assert.equal(refused.status, 503);
       const { id, error } = json(refused);
-      assert.deepEqual([id, error.code, error.data], [null, -32000, { retryAfterMs: 1000 }]);
+      assert.deepEqual([id, error.code], [null, -32000]);
+      const data = { reason: 'body-memory', limit: 'maxBodyMemory', retryAfterMs: 1000 };
+      assert.deepEqual(error.data, data);
       assert.equal(header(refused, 'retry-after'), '1');
       await third.untilClosed();
       assert.equal(app.dispatcher.stats().bodies.refused, 1);
@@ -417,7 +419,8 @@ const limits: readonly Limit[] = [
       await second.write(post(`[${rpc('wait', {}, 'second')}]`));
       await until(() => waiting.length >= 2);
       assert.equal(app.dispatcher.stats().inFlight, 2);
-      const error = { code: -32000, message: 'Server overloaded', data: { retryAfterMs: 1000 } };
+      const data = { reason: 'in-flight', limit: 'maxInFlight', retryAfterMs: 1000 };
+      const error = { code: -32000, message: 'Server overloaded', data };
       const third = client();
       for (const [body, id] of [
         [rpc('text', {}, 'third'), 'third'],
@@ -492,7 +495,12 @@ const limits: readonly Limit[] = [
       await held.write(post(rpc('wait')));
       await until(() => waiting.length >= 1);
       const { id, error } = json(await client().ask(post(rpc('text', {}, 'second'))));
-      assert.deepEqual([id, error.code, error.data], ['second', -32000, { retryAfterMs: 1000 }]);
+      const data = {
+        reason: 'in-flight-per-caller',
+        limit: 'maxInFlightPerCaller',
+        retryAfterMs: 1000,
+      };
+      assert.deepEqual([id, error.code, error.data], ['second', -32000, data]);
       const other = await app.dispatcher.dispatch({ method: 'text', id: 1 }, { auth: 'other' });
       assert.deepEqual(other, { jsonrpc: '2.0', id: 1, result: '' });
       waiting[0]?.();
@@ -510,7 +518,8 @@ const limits: readonly Limit[] = [
       await one.send(rpc('wait', {}, 'first'));
       await one.send(rpc('wait', {}, 'second'));
       const { id, error } = JSON.parse(await one.ask(rpc('text', {}, 'third')));
-      assert.deepEqual([id, error.code, error.data], ['third', -32000, { retryAfterMs: 1000 }]);
+      const data = { reason: 'connection', limit: 'maxCallsPerConnection', retryAfterMs: 1000 };
+      assert.deepEqual([id, error.code, error.data], ['third', -32000, data]);
       assert.deepEqual(ran, ['first', 'second']);
       assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
       waiting[0]?.();
@@ -529,7 +538,8 @@ const limits: readonly Limit[] = [
       const { result } = JSON.parse(await one.ask(rpc('ticks')));
       await one.receive();
       const { id, error } = JSON.parse(await other.ask(rpc('ticks', {}, 'second')));
-      assert.deepEqual([id, error.code, error.data], ['second', -32000, { retryAfterMs: 1000 }]);
+      const data = { reason: 'streams', limit: 'maxStreams', retryAfterMs: 1000 };
+      assert.deepEqual([id, error.code, error.data], ['second', -32000, data]);
       assert.equal(JSON.parse(await other.ask(rpc('text'))).result, '');
       assert.equal(JSON.parse(await one.ask(rpc('rpc.unsubscribe', [result]))).result, true);
       assert.match(JSON.parse(await other.ask(rpc('ticks'))).result, /^0x/);

@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { type HttpOptions, startupNotes } from '../../src/http/edge/http-options.ts';
-import { listen } from '../../src/http/listen.ts';
-import { listenWith, type ServerKind } from '../../src/http/transport.ts';
-import { explain, loadUws } from '../../src/http/uws/load.ts';
+import { type HttpOptions, startupNotes } from '../../src/server/http/edge/http-options.ts';
+import { listen, type ServerKind } from '../../src/server/http/listen.ts';
+import { explain, loadUws } from '../../src/server/http/uws/load.ts';
 import { isCompiled, modulePath } from '../files.ts';
 import { needs, servers } from '../servers.ts';
 import { defaults } from './harness.ts';
@@ -119,7 +118,7 @@ describe('the transport', () => {
     const warnings: string[] = [];
     const options = { ...defaults, warn: (line: string) => warnings.push(line) };
     const load = async () => ({ reason: 'it is broken', advice: 'mend it' });
-    const server = await listenWith(load, new StubService(), options, 'auto');
+    const server = await listen(new StubService(), options, 'auto', load);
     t.after(() => server.close());
     assert.equal(server.transport, 'node');
     assert.equal(warnings.length, 1);
@@ -134,7 +133,7 @@ describe('the transport', () => {
 
   test('uws where it cannot load is an error that says why', async () => {
     const load = async () => ({ reason: 'it is broken', advice: 'mend it' });
-    await assert.rejects(listenWith(load, new StubService(), defaults, 'uws'), {
+    await assert.rejects(listen(new StubService(), defaults, 'uws', load), {
       code: 'ERR_UWS_UNAVAILABLE',
       message: 'uWebSockets.js cannot load: it is broken; mend it',
     });
@@ -185,7 +184,7 @@ describe('the transport', () => {
        ${imported}.then(({ loadUws }) => loadUws()).then((loaded) => parentPort.postMessage(loaded));`,
       {
         eval: true,
-        workerData: modulePath('src/http/uws/load.ts'),
+        workerData: modulePath('src/server/http/uws/load.ts'),
       },
     );
     const [loaded] = await once(worker, 'message');

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { BodyMemory } from '../../src/dispatch/body-memory.ts';
+import { BodyMemory } from '../../src/core/dispatch/body-memory.ts';
 import { type AppOptions, Router } from '../../src/index.ts';
 import { carriers, type Served, serve } from '../app/hooks/harness.ts';
 import { needs } from '../servers.ts';

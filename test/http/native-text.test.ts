@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createNativeText } from '../../src/http/uws/native-text.ts';
+import { createNativeText } from '../../src/server/http/uws/load.ts';
 import { formsOf, texts } from '../texts.ts';
 
 const bytes = Buffer.from('é');

@@ -55,9 +55,11 @@ export class RawClient {
   /**
    * @param port or the path of a Unix socket
    * @param ca PEM text of who signed the server's certificate; undefined: no TLS
+   * @param localAddress the caller's own: each one in 127.0.0.0/8 is another caller
    */
-  constructor(port: number | string, host = '127.0.0.1', ca?: string) {
-    const at = typeof port === 'string' ? { path: port } : { port, host };
+  constructor(port: number | string, host = '127.0.0.1', ca?: string, localAddress?: string) {
+    const from = localAddress === undefined ? {} : { localAddress };
+    const at = typeof port === 'string' ? { path: port } : { port, host, ...from };
     this.socket =
       ca === undefined ? connect({ ...at, noDelay: true }) : connectSecurely({ ...at, ca });
     this.socket.on('data', (chunk) => {

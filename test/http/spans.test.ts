@@ -11,9 +11,9 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import express from 'express';
-import type { HttpOptions } from '../../src/http/edge/http-options.ts';
-import { createNodeHandler } from '../../src/http/node/handler.ts';
-import { loadTracing } from '../../src/service/tracing.ts';
+import { loadTracing } from '../../src/core/service/tracing.ts';
+import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
+import { createNodeHandler } from '../../src/server/http/node/handler.ts';
 import { needs } from '../servers.ts';
 import { makeCertificate } from './certificate.ts';
 import { defaults, type Running, starter, turns } from './harness.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listen } from '../../src/http/listen.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
+import { listen } from '../../src/server/http/listen.ts';
 import { needs } from '../servers.ts';
 import { defaults } from './harness.ts';
 import { json, post, RawClient, rpc } from './raw-client.ts';

@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events';
-import { awaitVerdict } from '../../src/dispatch/await-verdict.ts';
-import { BodyMemory } from '../../src/dispatch/body-memory.ts';
-import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
-import { ReplyMemory } from '../../src/dispatch/reply-memory.ts';
-import type { RequestScope } from '../../src/dispatch/scope.ts';
-import type { Service, ServiceState } from '../../src/dispatch/service.ts';
-import type { Reply } from '../../src/jsonrpc/reply.ts';
+import { awaitVerdict } from '../../src/core/dispatch/await-verdict.ts';
+import { BodyMemory } from '../../src/core/dispatch/body-memory.ts';
+import { DeadlineSweep } from '../../src/core/dispatch/deadline.ts';
+import { ReplyMemory } from '../../src/core/dispatch/reply-memory.ts';
+import type { RequestScope } from '../../src/core/dispatch/scope.ts';
+import type { Service, ServiceState } from '../../src/core/dispatch/service.ts';
+import type { Reply } from '../../src/core/protocol/reply.ts';
 
 interface Call {
   readonly id?: unknown;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { exceedsDepth } from '../../src/jsonrpc/depth.ts';
-import { scanBatch } from '../../src/jsonrpc/quick/scan-batch.ts';
+import { scanBatch } from '../../src/core/protocol/quick-batch.ts';
+import { exceedsDepth } from '../../src/core/protocol/syntax.ts';
 import { seed } from '../seed.ts';
 import { mutate, plainBatch, randomOf } from './bodies.ts';
 import { parseModel, readModel } from './model.ts';

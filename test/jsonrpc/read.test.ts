@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { exceedsDepth } from '../../src/jsonrpc/depth.ts';
 import {
   type Envelope,
   type InvalidEnvelope,
   isInvalid,
   verified,
-} from '../../src/jsonrpc/envelope.ts';
-import { scanEnvelope } from '../../src/jsonrpc/quick/scan.ts';
-import { readBody, readBytes } from '../../src/jsonrpc/read.ts';
+} from '../../src/core/protocol/body.ts';
+import { scanEnvelope } from '../../src/core/protocol/quick.ts';
+import { readBody, readBytes } from '../../src/core/protocol/read.ts';
+import { exceedsDepth } from '../../src/core/protocol/syntax.ts';
 import { anyText } from '../any-text.ts';
 import { cases, seed } from '../seed.ts';
 import { body, mutate, randomOf, request } from './bodies.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { endOfValue, type Units } from '../../src/jsonrpc/exact/syntax.ts';
+import { endOfValue, type Units } from '../../src/core/protocol/syntax.ts';
 import { seed } from '../seed.ts';
 import { body, mutate, randomOf } from './bodies.ts';
 

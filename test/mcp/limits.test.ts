@@ -139,7 +139,8 @@ for (const transport of ['uws', 'node'] as const) {
       assert.equal(response.status, 200);
       texts.push(textOf(replied(response).result ?? assert.fail()));
     }
-    const refused = 'Server overloaded (-32000)\n{"retryAfterMs":5}';
+    const refused =
+      'Server overloaded (-32000)\n{"reason":"rate","limit":"rateLimit","retryAfterMs":5}';
     assert.deepEqual(texts, ['2', refused, refused]);
   });
 

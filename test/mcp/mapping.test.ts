@@ -1,12 +1,11 @@
 /** docs/mcp.md, "What a model sees": names, schemas, pages. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { withPauses } from '../../src/base/turns.ts';
+import { withPauses } from '../../src/core/base/timer.ts';
+import { tableOf } from '../../src/core/procedures/router.ts';
+import { model } from '../../src/core/procedures/schema/type.ts';
+import { Catalogue, toolNames as naming, pageLength } from '../../src/extras/mcp/catalogue.ts';
 import { Router, Type } from '../../src/index.ts';
-import { Catalogue, pageLength } from '../../src/mcp/catalogue.ts';
-import { toolNames as naming } from '../../src/mcp/tool-names.ts';
-import { tableOf } from '../../src/router/router.ts';
-import { model } from '../../src/router/schema/model.ts';
 
 interface Listed {
   readonly name: string;

@@ -10,8 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { CallContext } from '../../src/router/context.ts';
-import type { Router } from '../../src/router/router.ts';
+import type { CallContext } from '../../src/core/procedures/context.ts';
+import type { Router } from '../../src/core/procedures/router.ts';
 import { moduleUrl } from '../files.ts';
 
 /** A temporary folder of procedure modules, outside of this package as its users' are. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
-import { StartupError } from '../../src/base/startup-error.ts';
-import { loadModules } from '../../src/modules/modules.ts';
-import { Router } from '../../src/router/router.ts';
+import { StartupError } from '../../src/core/base/startup-error.ts';
+import { loadModules } from '../../src/core/modules/modules.ts';
+import { Router } from '../../src/core/procedures/router.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
 
 const first = { generation: 0 };
@@ -165,10 +165,10 @@ test('CommonJS modules export a Router too', async (t) => {
   );
   for (const generation of [0, 1]) {
     for (const path of [whole, named, asDefault]) {
-      const { router, setup } = await loadModules([path], { generation });
-      await setup();
+      const loaded = await loadModules([path], { generation });
+      await loaded.setup();
       const state = path === named ? 'set up' : undefined;
-      assert.deepEqual(call(router, 'p'), [state, Router], path);
+      assert.deepEqual(call(loaded.router, 'p'), [state, Router], path);
     }
   }
 });
@@ -341,6 +341,27 @@ const broken: readonly [what: string, files: Record<string, string>, expected: R
     'a package that is not installed',
     { 'a.mjs': "import 'tandem-no-such-package';" },
     /package tandem-no-such-package, which is not installed.*a\.mjs:1\)$/,
+  ],
+  [
+    'a path alias of a scope',
+    { 'a.mjs': "import '@/users';" },
+    /imports @\/users, a path alias .*a\.mjs:1\)$/,
+  ],
+  ['a path alias of ~', { 'a.mjs': "import '~/users';" }, /imports ~, a path alias .*a\.mjs:1\)$/],
+  [
+    'a path alias of #',
+    { 'a.mjs': "import '#users';" },
+    /imports #users, a path alias .*a\.mjs:1\)$/,
+  ],
+  [
+    'JSON.parse that fails at load',
+    { 'a.mjs': "\nJSON.parse('{bad');" },
+    /: JSON\.parse failed: .*a\.mjs:2\)$/,
+  ],
+  [
+    'a SyntaxError thrown at load',
+    { 'a.mjs': "throw new SyntaxError('mine');" },
+    /: it threw SyntaxError: mine \(.*a\.mjs:1\)$/,
   ],
 ];
 

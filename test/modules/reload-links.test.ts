@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { clockMs } from '../../src/base/clock.ts';
+import { clockMs } from '../../src/core/base/clock.ts';
+import { loadModules } from '../../src/core/modules/modules.ts';
+import { invoke } from '../../src/core/procedures/invoke.ts';
+import { LazyContext } from '../../src/core/procedures/lazy-context.ts';
+import type { Middleware } from '../../src/core/procedures/middleware.ts';
+import { type AnyRouter, createdAt, Router } from '../../src/core/procedures/router.ts';
 import { defaultRouter, RpcError } from '../../src/index.ts';
-import { loadModules } from '../../src/modules/modules.ts';
-import { invoke } from '../../src/router/invoke.ts';
-import { LazyContext } from '../../src/router/lazy-context.ts';
-import type { Middleware } from '../../src/router/middleware/middleware.ts';
-import { createdAt, Router } from '../../src/router/router.ts';
-import type { AnyRouter } from '../../src/router/router-state.ts';
 import { ModuleFolder, packageUrl } from './module-folder.ts';
 
 /**

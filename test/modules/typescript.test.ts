@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { StartupError } from '../../src/base/startup-error.ts';
-import { loadModules } from '../../src/modules/modules.ts';
-import { workerExecArgv } from '../../src/modules/typescript.ts';
-import { Router } from '../../src/router/router.ts';
-import { Type } from '../../src/router/schema/type.ts';
+import { StartupError } from '../../src/core/base/startup-error.ts';
+import { loadModules } from '../../src/core/modules/modules.ts';
+import { workerExecArgv } from '../../src/core/modules/typescript.ts';
+import { Router } from '../../src/core/procedures/router.ts';
+import { Type } from '../../src/core/procedures/schema/type.ts';
 import { compiledTree, userEnvironment } from '../compiled.ts';
 import { isCompiled, moduleUrl } from '../files.ts';
 import { patience } from '../patience.ts';
@@ -168,13 +168,14 @@ for (const [what, files, expected] of broken) {
 
 /** What a worker thread gets when it loads a module, with the arguments it would be given. */
 async function loadInWorker(folder: ModuleFolder, path: string): Promise<unknown> {
-  const loader = moduleUrl('src/modules/modules.ts');
+  const loader = moduleUrl('src/core/modules/modules.ts');
   const entry = folder.write(
     'worker.mjs',
     `import { parentPort } from 'node:worker_threads';
      import { loadModules } from ${JSON.stringify(loader)};
-     const { router, setup } = await loadModules([${JSON.stringify(path)}], { generation: 0 });
-     await setup();
+     const loaded = await loadModules([${JSON.stringify(path)}], { generation: 0 });
+     const { router } = loaded;
+     await loaded.setup();
      const procedure = router.get('times');
      parentPort.postMessage(procedure.handler({}, {}));`,
   );

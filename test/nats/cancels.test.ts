@@ -1,8 +1,24 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { clockMs } from '../../src/base/clock.ts';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { describe, type TestContext, test } from 'node:test';
+import { clockMs } from '../../src/core/base/clock.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { Dispatcher } from '../../src/core/service/dispatcher.ts';
+import {
+  acknowledgementText,
+  FrameText,
+  ReplyKind,
+  readToGateway,
+  readToMember,
+  syncedText,
+  syncText,
+  type WireReply,
+} from '../../src/extras/nats/wire.ts';
+import { Board } from '../dispatch/executors/board.ts';
+import { fixture } from '../files.ts';
+import { patience } from '../patience.ts';
+import { Bus, type BusConnection } from './bus/bus.ts';
 import { Rig, saidBy } from './bus/rig.ts';
+import { longMs, memberOf } from './parts.ts';
 
 /** A call that runs until it is aborted. */
 async function running(rig: Rig) {
@@ -51,6 +67,69 @@ async function assertDropped(rig: Rig, parts: () => number): Promise<void> {
   assert.deepEqual(rig.runs, []);
   rig.handle = async (key) => key;
   assert.equal(saidBy(await rig.until(rig.execute(rig.call('next')))), 'next');
+}
+
+/** A member with one worker, and a gateway that writes its messages itself. */
+class Wire {
+  readonly bus = new Bus();
+  readonly replies: WireReply[] = [];
+  readonly #gateway: BusConnection = this.bus.connect();
+  #session = 0;
+  #frames = 0;
+
+  static async open(t: TestContext): Promise<Wire> {
+    const wire = new Wire();
+    const service = new Dispatcher({
+      ...patience,
+      modules: [fixture('executors/procedures.ts')],
+      workers: 1,
+      spareWorkers: 0,
+      niceIncrement: 0,
+      maxRequestMs: longMs,
+      logLevel: 'silent',
+      metrics: false,
+    });
+    await service.ready();
+    const member = memberOf(wire.bus.connect(), service, 'm0', Buffer.from('[]'));
+    t.after(async () => {
+      member.close();
+      await service.close(0);
+    });
+    wire.#gateway.subscribe('s.g.gw.>', ({ data }) => wire.#read(data));
+    wire.#send(syncText('gw', { epoch: 1, session: 0, have: 0, next: 1 }));
+    await wire.until(() => wire.#session > 0);
+    return wire;
+  }
+
+  /** Calls that follow one another, by ticket, procedure and tag. */
+  frame(...calls: readonly (readonly [ticket: number, method: string, tag: string])[]): void {
+    const frame = new FrameText();
+    for (const [i, [ticket, method, tag]] of calls.entries()) {
+      const body = JSON.stringify({ jsonrpc: '2.0', method, params: { tag }, id: ticket });
+      const head = { ticket, follows: i > 0, isRead: false, timeoutMs: -1, runMs: -1, facts: '{}' };
+      frame.add(head, body);
+    }
+    this.#send(frame.toMessage('gw', { session: this.#session, n: ++this.#frames, ack: 0 }));
+  }
+
+  cancel(...cancelled: readonly number[]): void {
+    const ack = { session: this.#session, ack: 0 };
+    this.#send(acknowledgementText('gw', { ack, cancelled, granted: [], drained: [] }));
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #send(data: Uint8Array | string): void {
+    this.#gateway.publish('s.m.m0', data);
+  }
+
+  #read(data: Uint8Array): void {
+    const message = readToGateway(data);
+    if (message.kind === 'synced') this.#session = message.answer.session;
+    else if (message.kind === 'replies') this.replies.push(...message.replies);
+  }
 }
 
 describe('calls that nobody waits for any more', () => {
@@ -108,5 +187,80 @@ describe('calls that nobody waits for any more', () => {
     rig.toMembers.become('reconnected');
     assert.equal(saidBy(await rig.until(rig.execute(rig.call('next')))), 'next');
     assert.equal(told, 0);
+  });
+
+  test('of a batch whose caller has gone no further call begins at its member', async (t) => {
+    const wire = await Wire.open(t);
+    const board = new Board();
+    t.after(() => board.close());
+    wire.frame([1, 'spin', 'spins']);
+    await board.until('spins', 'began');
+    // The one waits for the worker, the other would begin on the member's own thread.
+    wire.frame([2, 'value', 'waits'], [3, 'untilAborted', 'follows']);
+    wire.cancel(2, 3);
+    await wire.until(() => wire.replies.length === 2);
+    const told = wire.replies.map(({ ticket, kind, code, runUs }) => [ticket, kind, code, runUs]);
+    assert.deepEqual(told, [
+      [2, ReplyKind.final, -32003, -1],
+      [3, ReplyKind.final, -32003, -1],
+    ]);
+  });
+});
+
+/** A gateway that has some parts of a large reply, of which the rest is lost. */
+async function halfway(rig: Rig) {
+  rig.handle = async (key) => key.repeat(1_000_000);
+  let parts = 0;
+  rig.bus.mayDeliver = (subject) => !subject.startsWith('s.g.') || ++parts <= 3;
+  const scope = new RequestScope({});
+  const ended = rig.execute(rig.call('k', { scope }));
+  const parted = rig.remotes[0]?.channel.parts ?? assert.fail('there is no member');
+  while (parted.size === 0) await rig.turn();
+  return { scope, ended, parted };
+}
+
+describe('parts of a large reply that does not come whole', () => {
+  test('are kept over an outage, and the reply comes', async (t) => {
+    const rig = await Rig.open(t);
+    const { ended, parted } = await halfway(rig);
+    rig.bus.mayDeliver = () => true;
+    rig.toMembers.become('disconnected');
+    rig.toMembers.become('reconnected');
+    assert.equal(saidBy(await rig.until(ended)), 'k'.repeat(1_000_000));
+    assert.equal(parted.size, 0);
+  });
+
+  test('are dropped when nobody waits for it any more', async (t) => {
+    const rig = await Rig.open(t);
+    const { scope, parted } = await halfway(rig);
+    scope.cancel();
+    assert.equal(parted.size, 0);
+  });
+
+  test('are dropped when its call is lost', async (t) => {
+    const rig = await Rig.open(t);
+    const { ended, parted } = await halfway(rig);
+    rig.remotes[0]?.lose('member');
+    assert.equal(saidBy(await rig.until(ended)), -32002);
+    assert.equal(parted.size, 0);
+  });
+
+  test('are dropped when the member has forgotten it', async (t) => {
+    const rig = await Rig.open(t);
+    const { ended, parted } = await halfway(rig);
+    const member = rig.bus.connect();
+    rig.bus.mayDeliver = (subject, data) => {
+      if (!subject.startsWith('s.m.')) return true;
+      const message = readToMember(data);
+      if (message.kind === 'sync') {
+        const { epoch, next } = message.request;
+        member.publish('s.g.gw.m0', syncedText({ epoch, session: 2 ** 40, got: 0, from: next }));
+      }
+      return false;
+    };
+    rig.toMembers.become('disconnected');
+    rig.toMembers.become('reconnected');
+    assert.equal(saidBy(await rig.until(ended)), -32002);
+    assert.equal(parted.size, 0);
   });
 });

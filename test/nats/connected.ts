@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { StartupError } from '../../src/base/startup-error.ts';
-import { connectNats } from '../../src/nats/connection/connect.ts';
-import type { NatsConnection, NatsState } from '../../src/nats/connection/connection.ts';
-import type { LoginOptions } from '../../src/nats/connection/login.ts';
-import type { NatsEvents } from '../../src/nats/events.ts';
+import { StartupError } from '../../src/core/base/startup-error.ts';
+import type { LoginOptions } from '../../src/extras/nats/connection/connect.ts';
+import { connectNats } from '../../src/extras/nats/connection/connect.ts';
+import type {
+  NatsConnection,
+  NatsEvents,
+  NatsState,
+} from '../../src/extras/nats/connection/connection.ts';
 
 /** Keeps what it is told. */
 export class RecordedEvents implements NatsEvents {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { MemberFigures, MetricsSnapshot } from '../../src/observe/snapshot.ts';
+import type { MemberFigures, MetricsSnapshot } from '../../src/core/observe/snapshot.ts';
 import { fixture, startCli } from '../cli/process.ts';
 import { call, gateway, member, serve, until, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fixture, type Running, startCli } from '../cli/process.ts';
 import { gateway, type Lifetime, type Served, until } from './apps.ts';
-import { Callers } from './callers.ts';
-import { type Counts, countsOf, type Ended } from './counts.ts';
+import { Callers, type Counts, countsOf, type Ended } from './callers.ts';
 import { NatsServer } from './nats-server.ts';
 
 /** A member as a process of its own. */

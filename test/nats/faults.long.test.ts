@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call, until, untilReady } from './apps.ts';
-import type { Ended } from './counts.ts';
+import type { Ended } from './callers.ts';
 import { FaultWorld } from './fault-world.ts';
 import { untilHalted } from './nats-server.ts';
 import { describeNats } from './server.ts';
@@ -60,7 +60,12 @@ describeNats('faults of a cluster', () => {
     const { world, members } = await FaultWorld.open(t, 2);
     world.callers.start();
     await world.callers.more(50);
-    process.kill(members[0]?.pid ?? 0, 'SIGKILL');
+    // A member that stands still answers nothing, so it has calls when it dies.
+    const pid = members[0]?.pid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    await untilHalted(pid);
+    await world.callers.more(50, isResult);
+    process.kill(pid, 'SIGKILL');
     await until(() => world.callers.with(-32002).length > 0);
     await world.callers.more(100, isResult);
     await world.callers.stop();

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parseHeartbeat } from '../../src/extras/nats/liveness.ts';
+import { defaultRetention, type Retention } from '../../src/extras/nats/member/member-options.ts';
 import { Dispatcher, Router, Type } from '../../src/index.ts';
-import { parseHeartbeat } from '../../src/nats/heartbeat.ts';
-import { Member } from '../../src/nats/member/member.ts';
-import { defaultRetention, type Retention } from '../../src/nats/member/member-options.ts';
-import { describeProcedure } from '../../src/router/document/description.ts';
-import { tableOf } from '../../src/router/router.ts';
 import { patience } from '../patience.ts';
 import { call, gateway, type Served, until, untilReady } from './apps.ts';
 import { connected } from './connected.ts';
 import { CutLine } from './cut-line.ts';
+import { documentOf, memberOf } from './parts.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 /** What a test may change while the member runs. */
@@ -60,21 +58,10 @@ class Parted {
     const service = new Dispatcher({ ...patience, router, logLevel: 'silent' });
     t.after(() => service.close(0));
     await service.ready();
-    const document = JSON.stringify([...tableOf(router).values()].map(describeProcedure));
-    const member = new Member({
-      connection,
-      service,
+    const member = memberOf(connection, service, connection.nuid(), documentOf(router), {
       name: 'tandem',
-      id: connection.nuid(),
-      version: '1.0.0',
-      started: 0,
       heartbeatMs: 50,
-      silentMs: 600_000,
-      maxBodyBytes: 2 ** 20,
-      trustsAuth: false,
-      authenticate: undefined,
       retention,
-      contract: () => ({ id: 'c1', document: () => Buffer.from(document) }),
     });
     t.after(() => member.close());
     await untilReady(front.url);

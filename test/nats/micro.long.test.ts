@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { connect, type NatsConnection as Foreign, headers, type Msg, ServiceError } from 'nats';
+import type { NatsConnection } from '../../src/extras/nats/connection/connection.ts';
+import { Endpoints, type EndpointsOptions } from '../../src/extras/nats/micro/endpoints.ts';
 import { Dispatcher, procedure, Router, RpcError, Type } from '../../src/index.ts';
-import type { NatsConnection } from '../../src/nats/connection/connection.ts';
-import { Endpoints, type EndpointsOptions } from '../../src/nats/micro/endpoints.ts';
 import { connected } from './connected.ts';
 import { describeNats, NatsServer } from './server.ts';
 
@@ -41,6 +41,7 @@ async function member(t: TestContext, router: Router, given: MemberOptions = {})
     forwardHeaders: ['x-tenant'],
     maxBodyBytes: 1024 ** 2,
     maxDepth: 64,
+    natsReplyPrefixes: ['inbox.of'],
     ...more,
   });
   await connection.flush();
@@ -236,13 +237,22 @@ describeNats('a member, for other clients of NATS', () => {
     );
   });
 
-  test('publishes to nobody for a stranger', async (t) => {
+  test('answers at _INBOX and at the prefixes of natsReplyPrefixes, and nowhere else', async (t) => {
     const { foreign, ask } = await member(t, shop());
+    const others = [
+      'shop.m.x',
+      'other.g.a.b',
+      'shop.hb',
+      '$SYS.x',
+      'billing.charge',
+      '_INBOXES.x',
+      'inbox.x',
+    ];
     const heard: string[] = [];
-    for (const subject of ['shop.m.>', 'other.g.>', 'shop.hb', '$SYS.x']) {
-      foreign.subscribe(subject, { callback: (_, message) => heard.push(message.subject) });
+    for (const reply of others) {
+      foreign.subscribe(reply, { callback: (_, message) => heard.push(message.subject) });
     }
-    for (const reply of ['shop.m.x', 'other.g.a.b', 'shop.hb', '$SYS.x']) {
+    for (const reply of others) {
       foreign.publish('shop.call.echo', '{"g":"forged"}', { reply });
       foreign.publish('shop.rpc', '{"id":1,"method":"echo"}', { reply });
       foreign.publish('$SRV.PING', '', { reply });
@@ -251,6 +261,11 @@ describeNats('a member, for other clients of NATS', () => {
     await ask('shop.call.add', '[1,2]');
     await ask('$SRV.PING');
     assert.deepEqual(heard, []);
+    const answered = new Promise<string>((resolve) => {
+      foreign.subscribe('inbox.of.a', { callback: (_, message) => resolve(message.string()) });
+    });
+    foreign.publish('shop.call.add', '[1,2]', { reply: 'inbox.of.a' });
+    assert.equal(await answered, '3');
   });
 
   test('runs a call without a reply subject as a notification', async (t) => {

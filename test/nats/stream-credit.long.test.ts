@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { readToMember } from '../../src/extras/nats/wire.ts';
 import { Router, Type } from '../../src/index.ts';
-import { readToMember } from '../../src/nats/wire/to-member.ts';
 import { gateway, serve, until, untilReady } from './apps.ts';
 import { connected } from './connected.ts';
 import { describeNats, NatsServer } from './server.ts';
@@ -23,7 +23,7 @@ async function streaming(t: TestContext) {
   const { connection } = await connected(t, server.url);
   connection.subscribe('tandem.m.*', ({ data }) => {
     const message = readToMember(data);
-    const granted = message.kind === 'acknowledgement' ? message.acknowledgement.granted : [];
+    const granted = message.kind === 'acknowledgement' ? message.granted : [];
     if (granted.length > 0) told.push(granted.length / 3);
   });
   await connection.flush();

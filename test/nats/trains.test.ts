@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { RequestScope } from '../../src/dispatch/scope.ts';
-import { Subjects } from '../../src/nats/subjects.ts';
-import { ReplyKind, readToGateway, type WireReply } from '../../src/nats/wire/to-gateway.ts';
-import { FrameText, syncText } from '../../src/nats/wire/to-member.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { Subjects } from '../../src/extras/nats/subjects.ts';
+import {
+  FrameText,
+  ReplyKind,
+  readToGateway,
+  syncText,
+  type WireReply,
+} from '../../src/extras/nats/wire.ts';
 import { Rig, saidBy } from './bus/rig.ts';
 
 const subjects = new Subjects('s');

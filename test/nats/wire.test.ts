@@ -2,22 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  gapText,
-  gotText,
-  ReplyKind,
-  readToGateway,
-  repliesMessage,
-  replyPart,
-  syncedText,
-} from '../../src/nats/wire/to-gateway.ts';
-import {
   acknowledgementText,
   bodyPart,
   FrameText,
+  gapText,
+  gotText,
   largeFrame,
+  ReplyKind,
+  readToGateway,
   readToMember,
+  repliesMessage,
+  replyPart,
+  syncedText,
   syncText,
-} from '../../src/nats/wire/to-member.ts';
+} from '../../src/extras/nats/wire.ts';
 import { anyText } from '../any-text.ts';
 import { cases, seed } from '../seed.ts';
 
@@ -139,7 +137,7 @@ describe('the messages between a gateway and a member', () => {
       assert.deepEqual(toMember(acknowledgementText('gw', acknowledgement)), {
         gateway: 'gw',
         kind: 'acknowledgement',
-        acknowledgement,
+        ...acknowledgement,
       });
     }
     const answer = { epoch: 3, session: 2, got: 7, from: 1 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { escapeControls } from '../../src/base/escape.ts';
+import { escapeControls } from '../../src/core/base/escape.ts';
 
 /** Whether a character may reach a terminal as it is: said by other properties than the ones it is escaped by. */
 function isHarmless(character: string): boolean {

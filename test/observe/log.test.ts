@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLog, type Log, type LogLevel, type LogOptions } from '../../src/observe/log.ts';
+import { createLog, type Log, type LogLevel, type LogOptions } from '../../src/core/observe/log.ts';
 
 function record(options: Partial<LogOptions> & { level: LogLevel }): { log: Log; lines: string[] } {
   const lines: string[] = [];
@@ -121,5 +121,54 @@ describe('pretty lines', () => {
       lines.join(''),
       /ERROR: failed ref=abc\n {4}Error: boom\\u001b\[2J\n {8}at add \(file\.ts:1:2\)\n$/,
     );
+  });
+});
+
+describe('many lines of one event', () => {
+  const flood = 1000;
+
+  /** Resolves when the lines that were not written have been counted. */
+  async function untilCounted(lines: readonly string[], from: number): Promise<void> {
+    while (!lines.slice(from).some((line) => line.includes('"log-limited"')))
+      await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
+  it('are ten and a count for each name, and what is not written is not formatted', async () => {
+    const { log, lines } = record({ level: 'info' });
+    let formatted = 0;
+    const detail = (): string => `stack ${++formatted}`;
+    for (let i = 0; i < flood; i++)
+      log.error({ event: 'call-failed', method: 'a', detail }, 'a procedure failed');
+    log.error({ event: 'call-failed', method: 'b', detail }, 'a procedure failed');
+    log.warn({ event: 'worker-lost', reason: 'memory' }, 'a worker was lost');
+    await untilCounted(lines, 0);
+    const read = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const whole = read.filter(({ event, method }) => event === 'call-failed' && method === 'a');
+    const counts = read.filter(({ event }) => event === 'log-limited');
+    const counted = counts.reduce((sum, { count }) => sum + Number(count), 0);
+    assert.equal(whole.length + counted, flood);
+    assert.ok(whole.length <= 10 * (counts.length + 1), `${whole.length} whole`);
+    assert.equal(formatted, whole.length + 1);
+    assert.ok(counts.every(({ limited, method }) => limited === 'call-failed' && method === 'a'));
+    assert.ok(read.some(({ method }) => method === 'b'));
+    assert.ok(read.some(({ event }) => event === 'worker-lost'));
+  });
+
+  it('take no more than maxBytesPerSecond together, and an event that is rare keeps its line', async () => {
+    const { log, lines } = record({ level: 'info', maxBytesPerSecond: 10_000 });
+    for (let i = 0; i < flood; i++)
+      log.error({ event: 'call-failed', method: `m${i}`, detail: 'x'.repeat(500) }, 'failed');
+    const within = lines.length;
+    log.error({ event: 'worker-lost', reason: 'memory' }, 'a worker was lost');
+    assert.match(lines[within] ?? '', /worker-lost/);
+    await untilCounted(lines, within);
+    const read = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const whole = read.filter(({ event }) => event === 'call-failed').length;
+    const counted = read.reduce(
+      (sum, { event, count }) => (event === 'log-limited' ? sum + Number(count) : sum),
+      0,
+    );
+    assert.equal(whole + counted, flood);
+    assert.ok(whole < 100, `${whole} whole`);
   });
 });

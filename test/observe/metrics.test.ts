@@ -2,18 +2,23 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readScrape } from '../../src/cli/tools/top/scrape.ts';
 import { view } from '../../src/cli/tools/top/view.ts';
-import { Dispatcher, Router } from '../../src/index.ts';
-import { CallCounters } from '../../src/observe/call-counters.ts';
-import { bucketBounds, LatencyHistogram } from '../../src/observe/histogram.ts';
+import { CallCounters } from '../../src/core/observe/call-counters.ts';
 import {
   callMetrics,
   counterTable,
   gaugeTable,
   placeMetric,
-} from '../../src/observe/metric-table.ts';
-import { renderMetrics } from '../../src/observe/render.ts';
-import { addTotals, type Counters, type MetricsSnapshot } from '../../src/observe/snapshot.ts';
-import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
+} from '../../src/core/observe/metric-table.ts';
+import { renderMetrics } from '../../src/core/observe/render.ts';
+import {
+  addTotals,
+  bucketBounds,
+  type Counters,
+  LatencyHistogram,
+  type MetricsSnapshot,
+} from '../../src/core/observe/snapshot.ts';
+import { Dispatcher, Router } from '../../src/index.ts';
+import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
 import { Exposition } from './exposition.ts';
 
 /** What a process that has ended has not. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mostEvents, RecentEvents } from '../../src/observe/recent-events.ts';
-import { parseSnapshot } from '../../src/supervisor/parse-snapshot.ts';
+import { mostEvents, RecentEvents } from '../../src/core/observe/recent-events.ts';
+import { parseSnapshot } from '../../src/server/supervisor/messages.ts';
 import { recorder } from '../service/harness.ts';
 
 describe('the recent events', () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isDue, passUs } from '../../src/dispatch/queue/ageing.ts';
-import { frameBudgetUs } from '../../src/dispatch/queue/balance.ts';
-import { assign } from '../../src/pool/assignment.ts';
+import { frameBudgetUs, isDue, passUs } from '../../src/core/dispatch/queue/cost.ts';
+import { assign } from '../../src/core/workers/assignment.ts';
 import { seed } from '../seed.ts';
 
-interface Train {
+interface Group {
   readonly name: string;
   readonly isShort: boolean;
   readonly nextUs: number;
@@ -19,7 +18,7 @@ interface Seat {
   readonly freeSlots: number;
   readonly streamCount: number;
   readonly isHeldByLong: boolean;
-  isCrowdedBy(train: Train): boolean;
+  isCrowdedBy(group: Group): boolean;
 }
 
 const short = { name: 'short', isShort: true, nextUs: 200, waiting: 1 };
@@ -41,59 +40,77 @@ function seat(name: string, facts: Partial<Seat> = {}): Seat {
 const held = { loadUs: 300_000, isHeldByLong: true };
 const full = { loadUs: frameBudgetUs };
 const crowded = { isCrowdedBy: () => true };
-const lane = seat('lane');
+const express = seat('express');
 
 test('what goes where', () => {
   for (const [title, heads, workers, spare, wanted] of [
-    ['nothing waits', {}, [seat('a')], lane, undefined],
-    ['a short one to a free worker', { short }, [seat('a')], lane, 'short a'],
-    ['a long one to a free worker', { long }, [seat('a')], lane, 'long a'],
-    ['the short one first', { short, long }, [seat('a')], lane, 'short a'],
-    ['a short one to the lane', { short }, [seat('a', held)], lane, 'short lane'],
-    ['where all are held', { short }, [seat('a', held), seat('b', held)], lane, 'short lane'],
-    ['a worker first', { short }, [seat('a', held), seat('b')], lane, 'short b'],
-    ['not past a full worker', { short }, [seat('a', held), seat('b', full)], lane, undefined],
-    ['never a long one', { long }, [seat('a', held)], lane, undefined],
-    ['nor one that is due', { short, long, due: true }, [seat('a', held)], lane, 'short lane'],
-    ['no lane', { short }, [seat('a', held)], undefined, undefined],
-    ['the lane is held', { short }, [seat('a', held)], seat('lane', held), undefined],
-    ['it is slow', { short }, [seat('a', held)], seat('lane', { isHeldByLong: true }), undefined],
-    ['it is full', { short }, [seat('a', held)], seat('lane', full), undefined],
-    ['it retires', { short }, [seat('a', held)], seat('lane', { freeSlots: 0 }), undefined],
-    ['it is crowded', { short }, [seat('a', held)], seat('lane', crowded), undefined],
-    ['one that retires is no worker', { short }, [seat('a', { freeSlots: 0 })], lane, 'short lane'],
-    ['a crowded worker', { short }, [seat('a', crowded)], lane, 'short crowded'],
-    ['a long one that is due', { short, long, due: true }, [seat('a')], lane, 'long a'],
+    ['nothing waits', {}, [seat('a')], express, undefined],
+    ['a short one to a free worker', { short }, [seat('a')], express, 'short a'],
+    ['a long one to a free worker', { long }, [seat('a')], express, 'long a'],
+    ['the short one first', { short, long }, [seat('a')], express, 'short a'],
+    ['a short one to the express', { short }, [seat('a', held)], express, 'short express'],
+    ['where all are held', { short }, [seat('a', held), seat('b', held)], express, 'short express'],
+    ['a worker first', { short }, [seat('a', held), seat('b')], express, 'short b'],
+    ['not past a full worker', { short }, [seat('a', held), seat('b', full)], express, undefined],
+    ['never a long one', { long }, [seat('a', held)], express, undefined],
+    [
+      'nor one that is due',
+      { short, long, due: true },
+      [seat('a', held)],
+      express,
+      'short express',
+    ],
+    ['no express', { short }, [seat('a', held)], undefined, undefined],
+    ['the express is held', { short }, [seat('a', held)], seat('express', held), undefined],
+    [
+      'it is slow',
+      { short },
+      [seat('a', held)],
+      seat('express', { isHeldByLong: true }),
+      undefined,
+    ],
+    ['it is full', { short }, [seat('a', held)], seat('express', full), undefined],
+    ['it retires', { short }, [seat('a', held)], seat('express', { freeSlots: 0 }), undefined],
+    ['it is crowded', { short }, [seat('a', held)], seat('express', crowded), undefined],
+    [
+      'one that retires is no worker',
+      { short },
+      [seat('a', { freeSlots: 0 })],
+      express,
+      'short express',
+    ],
+    ['a crowded worker', { short }, [seat('a', crowded)], express, 'short crowded'],
+    ['a long one that is due', { short, long, due: true }, [seat('a')], express, 'long a'],
     [
       'a due one keeps its worker',
       { short, long, due: true },
       [seat('a', { loadUs: 9 })],
-      lane,
+      express,
       undefined,
     ],
     [
       'and no more than one',
       { short, long, due: true },
       [seat('a', { loadUs: 9 }), seat('b', { loadUs: 5 })],
-      lane,
+      express,
       'short a',
     ],
     [
       'a short one that finds no room does not keep a long one',
       { short: { ...short, waiting: 99 }, long },
       [seat('a')],
-      lane,
+      express,
       'long a',
     ],
   ] as const) {
     const { short: first, long: other, due = false } = heads as Partial<Record<string, never>>;
-    const next = assign<Train, Seat>({ short: first, long: other, isLongDue: due }, workers, spare);
+    const next = assign<Group, Seat>({ short: first, long: other, isLongDue: due }, workers, spare);
     const worker = next?.worker === 'crowded' ? 'crowded' : next?.worker.name;
-    assert.equal(next && `${next.train.name} ${worker}`, wanted, title);
+    assert.equal(next && `${next.group.name} ${worker}`, wanted, title);
   }
 });
 
-test('when a long train is due', () => {
+test('when a long group is due', () => {
   for (const [longUs, passedUs, wanted] of [
     [1000, 3999, false],
     [1000, 4000, true],
@@ -110,16 +127,19 @@ const shortUs = 8000;
 class Model {
   now = 0;
   passedUs = 0;
-  readonly shorts: Train[] = [];
-  readonly longs: Train[] = [];
+  readonly shorts: Group[] = [];
+  readonly longs: Group[] = [];
   readonly ran: string[] = [];
   readonly ended = { short: 0, long: 0 };
-  readonly workers: { name: string; queue: { train: Train; leftUs: number }[] }[];
+  readonly workers: { name: string; queue: { group: Group; leftUs: number }[] }[];
   #names = 0;
 
-  constructor(count: number, hasLane: boolean) {
+  constructor(count: number, hasExpress: boolean) {
     const names = Array.from({ length: count }, (_, n) => `${n}`);
-    this.workers = [...names, ...(hasLane ? ['lane'] : [])].map((name) => ({ name, queue: [] }));
+    this.workers = [...names, ...(hasExpress ? ['express'] : [])].map((name) => ({
+      name,
+      queue: [],
+    }));
   }
 
   arrive(expectedUs: number): void {
@@ -131,8 +151,8 @@ class Model {
   get #seats(): Seat[] {
     return this.workers.map(({ name, queue }) =>
       seat(name, {
-        loadUs: queue.reduce((sum, { train }) => sum + train.nextUs, 0),
-        isHeldByLong: queue.some(({ train }) => !train.isShort),
+        loadUs: queue.reduce((sum, { group }) => sum + group.nextUs, 0),
+        isHeldByLong: queue.some(({ group }) => !group.isShort),
       }),
     );
   }
@@ -140,45 +160,45 @@ class Model {
   send(): void {
     for (;;) {
       const seats = this.#seats;
-      const lane = seats.find(({ name }) => name === 'lane');
-      const regular = seats.filter((other) => other !== lane);
+      const express = seats.find(({ name }) => name === 'express');
+      const regular = seats.filter((other) => other !== express);
       const [short] = this.shorts;
       const [long] = this.longs;
       if (long === undefined) this.passedUs = 0;
       const isLongDue = long !== undefined && isDue(long.nextUs, this.passedUs);
-      const next = assign<Train, Seat>({ short, long, isLongDue }, regular, lane);
+      const next = assign<Group, Seat>({ short, long, isLongDue }, regular, express);
       if (next === undefined) {
-        this.#checkWaiting(regular, lane, isLongDue);
+        this.#checkWaiting(regular, express, isLongDue);
         return;
       }
-      const { train, worker } = next;
+      const { group, worker } = next;
       assert.ok(worker !== 'crowded');
-      assert.ok(train === short || train === long, 'the oldest of its line');
-      assert.ok(train.isShort || worker !== lane, 'no long one on the lane');
-      if (!train.isShort) this.passedUs = 0;
-      else if (worker !== lane) this.passedUs += passUs(train.nextUs, worker.loadUs === 0);
-      (train.isShort ? this.shorts : this.longs).shift();
+      assert.ok(group === short || group === long, 'the oldest of its line');
+      assert.ok(group.isShort || worker !== express, 'no long one on the express');
+      if (!group.isShort) this.passedUs = 0;
+      else if (worker !== express) this.passedUs += passUs(group.nextUs, worker.loadUs === 0);
+      (group.isShort ? this.shorts : this.longs).shift();
       this.workers
         .find(({ name }) => name === worker.name)
         ?.queue.push({
-          train,
-          leftUs: train.nextUs,
+          group,
+          leftUs: group.nextUs,
         });
     }
   }
 
   /** Nothing that waits could have gone. */
-  #checkWaiting(regular: readonly Seat[], lane: Seat | undefined, isLongDue: boolean): void {
+  #checkWaiting(regular: readonly Seat[], express: Seat | undefined, isLongDue: boolean): void {
     const fits = ({ loadUs }: Seat, us: number) => loadUs === 0 || loadUs + us <= frameBudgetUs;
     const [short] = this.shorts;
     const [long] = this.longs;
     if (long !== undefined) assert.ok(!regular.some((worker) => fits(worker, long.nextUs)));
     if (short === undefined) return;
-    // One worker is kept for a long train that is due.
+    // One worker is kept for a long group that is due.
     const free = regular.filter((worker) => fits(worker, short.nextUs)).length;
     assert.ok(free <= (isLongDue ? 1 : 0));
-    const mayUseLane = regular.every(({ isHeldByLong }) => isHeldByLong);
-    if (mayUseLane && lane !== undefined) assert.ok(!fits(lane, short.nextUs));
+    const mayUseExpress = regular.every(({ isHeldByLong }) => isHeldByLong);
+    if (mayUseExpress && express !== undefined) assert.ok(!fits(express, short.nextUs));
   }
 
   /** Until the first worker has nothing to do. */
@@ -196,7 +216,7 @@ class Model {
         queue[0].leftUs -= used;
         left -= used;
         if (queue[0].leftUs > 0) continue;
-        const { name, isShort } = queue[0].train;
+        const { name, isShort } = queue[0].group;
         queue.shift();
         this.ran.push(name);
         this.ended[isShort ? 'short' : 'long']++;
@@ -216,34 +236,39 @@ const arrivals = fc.array(fc.record({ us: sizes, after: fc.integer({ min: 0, max
 
 test('with arrivals at random nothing waits that could go, and all of it runs', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 4 }), fc.boolean(), arrivals, (count, hasLane, all) => {
-      const model = new Model(count, hasLane);
-      for (const { us, after } of all) {
-        model.arrive(us);
-        model.send();
-        model.run(after);
-        model.send();
-      }
-      for (let n = 0; model.ran.length < all.length; n++) {
-        assert.ok(n < 100_000, 'something waits for ever');
-        model.run(1000);
-        model.send();
-      }
-      assert.equal(new Set(model.ran).size, all.length);
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 4 }),
+      fc.boolean(),
+      arrivals,
+      (count, hasExpress, all) => {
+        const model = new Model(count, hasExpress);
+        for (const { us, after } of all) {
+          model.arrive(us);
+          model.send();
+          model.run(after);
+          model.send();
+        }
+        for (let n = 0; model.ran.length < all.length; n++) {
+          assert.ok(n < 100_000, 'something waits for ever');
+          model.run(1000);
+          model.send();
+        }
+        assert.equal(new Set(model.ran).size, all.length);
+      },
+    ),
     { seed, numRuns: 500 },
   );
 });
 
-test('a long train has its turn however many short ones come, and the other way round', () => {
+test('a long group has its turn however many short ones come, and the other way round', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 3 }),
       fc.boolean(),
       fc.integer({ min: 200, max: shortUs }),
       fc.integer({ min: shortUs + 1, max: 100_000 }),
-      (count, hasLane, short, long) => {
-        const model = new Model(count, hasLane);
+      (count, hasExpress, short, long) => {
+        const model = new Model(count, hasExpress);
         // More of both than can be served.
         const fill = (): void => {
           while (model.shorts.length < 50) model.arrive(short);
@@ -258,7 +283,7 @@ test('a long train has its turn however many short ones come, and the other way 
         const longUs = model.ended.long * long;
         const shortsUs = model.ended.short * short;
         assert.ok(longUs > 0 && shortsUs > 0, `${longUs} ${shortsUs}`);
-        // A fifth of what workers do; what the lane does is short.
+        // A fifth of what workers do; what the express does is short.
         assert.ok(longUs / (longUs + shortsUs) > 0.1, `${longUs} ${shortsUs}`);
       },
     ),

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { RpcError } from '../../src/jsonrpc/errors.ts';
-import type { CallContext, InvokeContext } from '../../src/router/context.ts';
-import type { Fault } from '../../src/router/fault.ts';
-import { invoke } from '../../src/router/invoke.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { Router } from '../../src/router/router.ts';
+import type { InvokeContext } from '../../src/core/procedures/context.ts';
+import type { Fault } from '../../src/core/procedures/fault.ts';
+import { invoke } from '../../src/core/procedures/invoke.ts';
+import { type CallContext, procedure, Router, RpcError } from '../../src/index.ts';
 
 const params = Type.Object({ id: Type.Number(), note: Type.String({ default: 'none' }) });
 type Params = { id: number; note: string };

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { RpcError } from '../../src/jsonrpc/errors.ts';
-import type { ErrorDeclarations } from '../../src/router/declared-errors.ts';
-import { fingerprint, getProcedureSchema } from '../../src/router/document/introspect.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { Router } from '../../src/router/router.ts';
-import { handleRequest } from '../../src/service/handle-request.ts';
+import type { ErrorDeclarations } from '../../src/core/procedures/declarations.ts';
+import { fingerprint } from '../../src/core/procedures/document/introspect.ts';
+import { getProcedureSchema, handleRequest, procedure, Router, RpcError } from '../../src/index.ts';
 
 const declare = (errors: unknown) =>
   procedure({ name: 'p', errors: errors as ErrorDeclarations }, () => 1);

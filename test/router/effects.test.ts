@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { fingerprint, getProcedureSchema } from '../../src/router/document/introspect.ts';
-import { openRpcOf } from '../../src/router/document/openrpc.ts';
-import type { Effects } from '../../src/router/effects.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { RegistrationError } from '../../src/router/registration-error.ts';
-import { Router, tableOf } from '../../src/router/router.ts';
+import { fingerprint } from '../../src/core/procedures/document/introspect.ts';
+import { openRpcOf } from '../../src/core/procedures/document/openrpc.ts';
+import { tableOf } from '../../src/core/procedures/router.ts';
+import {
+  type Effects,
+  getProcedureSchema,
+  procedure,
+  RegistrationError,
+  Router,
+} from '../../src/index.ts';
 
 const serving = (effects?: Effects): Router => {
   const router = new Router();
@@ -31,8 +35,11 @@ describe('effects', () => {
 
   test('that make no sense are refused at registration', () => {
     for (const [effects, message] of [
-      [{ readonly: true }, /effects\.readonly is none of readOnly, idempotent/],
-      [{ readOnly: 1 }, /effects\.readOnly is none of .* each true or false/],
+      [
+        { readonly: true },
+        /effects\.readonly is none of readOnly, idempotent.*; did you mean readOnly\?$/,
+      ],
+      [{ readOnly: 1 }, /effects\.readOnly is none of .* each true or false$/],
       [{ readOnly: true, destructive: true }, /can't be readOnly and destructive/],
       ['readOnly', /option effects must be an object/],
       [JSON.parse('{"__proto__":true}'), /effects\.__proto__ is none of/],

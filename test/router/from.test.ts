@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import type { ProcedureTree } from '../../src/router/from.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { Router, sourcesOf } from '../../src/router/router.ts';
-import { handleRequest } from '../../src/service/handle-request.ts';
+import type { ProcedureTree } from '../../src/core/procedures/from.ts';
+import { sourcesOf } from '../../src/core/procedures/router.ts';
+import { handleRequest, procedure, Router } from '../../src/index.ts';
 
 const one = procedure({ name: 'own', doc: 'One.' }, () => 1);
 const add = procedure(

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { RpcError } from '../../src/jsonrpc/errors.ts';
-import type { Outcome } from '../../src/jsonrpc/reply.ts';
-import type { CallContext } from '../../src/router/context.ts';
-import { describe as describeError, type Fault } from '../../src/router/fault.ts';
-import { invoke } from '../../src/router/invoke.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import type { ProcedureOptions } from '../../src/router/types.ts';
+import { describe as describeError, type Fault } from '../../src/core/procedures/fault.ts';
+import { invoke } from '../../src/core/procedures/invoke.ts';
+import type { ProcedureOptions } from '../../src/core/procedures/types.ts';
+import type { Outcome } from '../../src/core/protocol/reply.ts';
+import { type CallContext, procedure, RpcError } from '../../src/index.ts';
 import { importAnotherCopy } from '../files.ts';
 import { seed } from '../seed.ts';
 
@@ -283,10 +281,16 @@ describe('what a procedure returns', () => {
   test('what JSON cannot hold is a fault', async () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
+    const shared = { a: 1 };
     const values: [unknown, RegExp][] = [
-      [1n, /BigInt/],
-      [{ deep: [1n] }, /BigInt/],
-      [cycle, /circular/],
+      [1n, /^the result is a BigInt, which JSON cannot hold: return a string$/],
+      [{ items: [{ id: 1 }, { id: 1n }] }, /^the result at \/items\/1\/id is a BigInt/],
+      [{ 'a/b': { toJSON: () => ({ n: 1n }) } }, /^the result at \/a~1b\/n is a BigInt/],
+      [cycle, /^the result at \/0 is circular: it is the result again/],
+      [
+        { twice: [shared, shared], list: cycle },
+        /^the result at \/list\/0 is circular: it is the result at \/list again/,
+      ],
       [() => 1, /the result is a function/],
       [Symbol('s'), /the result is a symbol/],
       [Number.NaN, /the result is NaN/],
@@ -326,10 +330,12 @@ describe('what a procedure returns', () => {
       run(async () => ({}), { returns }),
       /does not match returns: \/id is required/,
     );
-    await assertFault(
-      run(() => ({ id: Number.NaN }), { returns: Type.Object({ id: Type.Number() }) }),
-      /does not match returns/,
-    );
+    for (const id of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      await assertFault(
+        run(() => ({ id }), { returns: Type.Object({ id: Type.Number() }) }),
+        new RegExp(`/id must be number \\(expected number, received ${id}\\)$`),
+      );
+    }
     const proc = procedure({ returns }, (() => 5) as () => never);
     const outcome = invoke(proc, undefined, context, { checkResults: 'off', onFault: throwing });
     assert.deepEqual(outcome, { ok: true, code: 0, text: '5' });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { procedure } from '../../src/router/procedure.ts';
-import { RegistrationError } from '../../src/router/registration-error.ts';
+import { procedure, RegistrationError } from '../../src/index.ts';
 
 /** What a JavaScript caller, whom no types hold back, may pass. */
 const untyped = procedure as (options: unknown, handler: unknown) => unknown;
@@ -114,7 +113,7 @@ describe('procedure', () => {
     refuses(
       wrong({ colect: true }),
       handler,
-      /stream has no member "colect"\. Known: notification/,
+      /stream has no member "colect"\. Known: notification.*; did you mean collect\?$/,
     );
     refuses(wrong({ drain: 'now' }), handler, /option stream\.drain must be 'end' or 'finish'/);
     refuses(wrong({ notification: 'rpc.x' }), handler, /stream\.notification: .* reserved/);

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { replyText } from '../../src/jsonrpc/reply.ts';
-import { ResultFault } from '../../src/router/result-fault.ts';
-import { keptOutcome } from '../../src/router/result-text.ts';
+import { keptOutcome, ResultFault } from '../../src/core/procedures/result.ts';
+import { replyText } from '../../src/core/protocol/reply.ts';
 
 /** Counts how often its member is read: once by JSON.stringify, again by who looks for what is lost. */
 class Watched {

@@ -2,21 +2,23 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
+import {
+  DuplicateProcedureError,
+  type Procedure,
+  procedure,
+  RegistrationError,
+  Router,
+} from '../../src/index.ts';
 // Tells routers how modules are loaded.
 import '../../src/index.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { RegistrationError } from '../../src/router/registration-error.ts';
 import {
   createdAt,
-  Router,
   replaceTable,
   setOwner,
   sourcesOf,
   tableOf,
   versionOf,
-} from '../../src/router/router.ts';
-import { DuplicateProcedureError } from '../../src/router/router-state.ts';
-import type { Procedure } from '../../src/router/types.ts';
+} from '../../src/core/procedures/router.ts';
 import { importAnotherCopy } from '../files.ts';
 import { seed } from '../seed.ts';
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import type { CallContext } from '../../src/router/context.ts';
-import { defaultRouter, rpc as defaultRpc } from '../../src/router/default.ts';
-import { RegistrationError } from '../../src/router/registration-error.ts';
-import { Router } from '../../src/router/router.ts';
-import { DuplicateProcedureError } from '../../src/router/router-state.ts';
+import { rpc as defaultRpc } from '../../src/core/procedures/router.ts';
+import {
+  type CallContext,
+  DuplicateProcedureError,
+  defaultRouter,
+  RegistrationError,
+  Router,
+} from '../../src/index.ts';
 
 const context = {} as CallContext;
 

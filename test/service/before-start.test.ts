@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { textOfReply } from '../../src/core/protocol/reply.ts';
 import { Dispatcher, type DispatcherOptions, Router } from '../../src/index.ts';
-import { textOfReply } from '../../src/jsonrpc/reply.ts';
 import { patience } from '../patience.ts';
 import { fixture } from './harness.ts';
 

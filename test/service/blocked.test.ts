@@ -63,6 +63,17 @@ test('a handler that holds the front end before its first await is named, and fr
   assert.equal(decision.cause, 'held the front end');
 });
 
+test('a generator that holds the front end piece by piece is named by the sum, and one with many values is not', async (t) => {
+  const { dispatcher, lines } = await started(t);
+  for await (const _ of dispatcher.stream({ method: 'values', id: 1 }));
+  let pieces = 0;
+  for await (const _ of dispatcher.stream({ method: 'pieces', id: 2 })) {
+    if (timesNamed(dispatcher, 'pieces') > 0) break;
+    assert.ok(pieces++ < 5000, 'not named');
+  }
+  assert.deepEqual(named(lines), ['pieces']);
+});
+
 test('a schema of another library that holds the front end is named by its procedure, and moves with it', async (t) => {
   const { dispatcher, lines } = await started(t);
   await callUntilNamed(dispatcher, 'heavySchema', 3);

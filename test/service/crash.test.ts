@@ -7,6 +7,13 @@ async function thread(running: Running): Promise<number> {
   return resultOf(await running.ask({ method: 'out.thread', id: 1 })) as number;
 }
 
+/** What the last line about a lost worker says. */
+function lostLine({ lines }: Running): unknown[] {
+  const line = lines.findLast(({ fields }) => fields.event === 'worker-lost');
+  const { reason, method, methods } = line?.fields ?? {};
+  return [line?.message, reason, method ?? methods];
+}
+
 /** The ref of a reply that is a -32603 and says no more. */
 function refOf(reply: string | undefined): string {
   const { error } = JSON.parse(reply ?? '') as { error: { code: number; data: { ref: string } } };
@@ -90,6 +97,21 @@ describe('what a procedure does to its thread', () => {
     for (const name of [...names, 'b0', 'b2']) assert.equal(running.journal.count(name), 1, name);
     assert.notEqual(await thread(running), before);
     assert.equal(running.dispatcher.stats().pool?.deaths, 2);
+    assert.deepEqual(lostLine(running), ['a worker was lost; it was in die', 'exit', 'die']);
+  });
+
+  test('a worker that ends behind an await: the line names all procedures that had begun there', async () => {
+    const alone = running.ask({ method: 'dieLater', id: 'd' });
+    assert.equal(await alone, lost('d', 'exit'));
+    const one = 'a worker was lost; under way there: dieLater';
+    assert.deepEqual(lostLine(running), [one, 'exit', 'dieLater']);
+    const neighbour = running.call('out.hangForLong', 'n');
+    await running.begunOn('n');
+    await running.ask({ method: 'dieLater', id: 'd' });
+    assert.equal(await neighbour, lost('n', 'exit'));
+    const both = ['out.hangForLong', 'dieLater'];
+    const two = `a worker was lost; under way there: ${both.join(', ')}`;
+    assert.deepEqual(lostLine(running), [two, 'exit', both]);
   });
 
   test('a notification that ends its thread is not answered', async () => {
@@ -110,6 +132,8 @@ describe('heap exhaustion', () => {
     const reply = running.ask({ method: 'exhaust', id: 'e' });
     const behind = running.call('out.count', 'c');
     assert.equal(await reply, lost('e', 'memory'));
+    const line = ['a worker was lost; it was in exhaust', 'memory', 'exhaust'];
+    assert.deepEqual(lostLine(running), line);
     assert.equal(await neighbour, lost('n', 'neighbour'));
     assert.equal(await behind, ok('c', 'c'));
     assert.equal(running.journal.count('c'), 1);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { threadId } from 'node:worker_threads';
-import { DeadlineSweep } from '../../src/dispatch/deadline.ts';
-import { patience } from '../patience.ts';
 import { ok, Running, resultOf } from './harness.ts';
 
 describe('while synchronous calls hold every worker', () => {
@@ -68,46 +66,19 @@ describe('one worker', () => {
   });
 });
 
-describe('piscina', () => {
-  test('its threads are the ones that pooled procedures run on', async (t) => {
-    const { resolveConfig } = await import('../../src/config/config.ts');
-    const { GenerationLoad } = await import('../../src/service/load-generation.ts');
-    const { Kernel } = await import('../../src/dispatch/kernel.ts');
-    const { Observation } = await import('../../src/service/observation.ts');
-    const { CountersByGroup } = await import('../../src/pool/stats.ts');
-    const { RequestScope } = await import('../../src/dispatch/scope.ts');
-    const { fixture, recorder } = await import('./harness.ts');
-    const config = resolveConfig({ ...patience, workers: 2, spareWorkers: 0 });
-    const deadlines = new DeadlineSweep();
-    const { log } = recorder();
-    const observation = new Observation({ ...config, log, onCall: [] });
-    const poolCounters = new CountersByGroup();
-    const { BodyMemory } = await import('../../src/dispatch/body-memory.ts');
-    const bodies = new BodyMemory(config.maxBodyMemory, config.maxBodyBytes);
-    const onOutdated = (): void => {};
-    const { FrontEndWatch } = await import('../../src/dispatch/front-end-watch.ts');
-    const { FrontEndBlockers } = await import('../../src/service/front-end-blockers.ts');
-    const found = { watch: new FrontEndWatch(), blockers: new FrontEndBlockers(log) };
-    const shared = { config, log, deadlines, observation, poolCounters, bodies, onOutdated };
-    const shares = { keyOf: () => '', weightOf: () => 1 };
-    const own = { shares, cluster: undefined, streamCount: { open: 0 } };
-    const context = { ...shared, ...found, ...own };
-    const generation = await new GenerationLoad(
-      [fixture('procedures.ts')],
-      context,
-      new AbortController().signal,
-    ).first();
-    t.after(() => generation.close(0));
-    const kernel = new Kernel(config, () => generation);
+describe('two workers', () => {
+  const running = Running.suite({ workers: 2 });
+
+  test('pooled procedures run on the threads of the workers', async () => {
     const seen = new Set<unknown>();
     const ask = async (id: number): Promise<void> => {
-      const reply = await kernel.handle(`{"method":"out.thread","id":${id}}`, new RequestScope());
-      seen.add(resultOf(reply?.toString()));
+      seen.add(resultOf(await running.ask({ method: 'out.thread', id })));
     };
     // Again and again: a busy machine may hold up one of the threads for as long as the other one takes for all.
     while (seen.size < 2) {
       await Promise.all(Array.from({ length: 200 }, (_, i) => ask(i)));
     }
+    assert.deepEqual(seen, new Set(running.threads));
     assert.ok(!seen.has(threadId), 'no call ran on this thread');
   });
 });

@@ -4,7 +4,7 @@ import { patience } from '../patience.ts';
 import { expired, lost, ok, Running, resultOf } from './harness.ts';
 import { until } from './journal.ts';
 
-/** Calls that wait in a worker and whose callers have left: docs/architecture.md, "Deadlines and losses". */
+/** Calls that wait in a worker and whose callers have left: docs/architecture.md, "The failure model". */
 
 /** Calls a procedure that waits for ever, and leaves each call once it has begun. */
 async function leave(

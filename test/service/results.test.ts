@@ -6,7 +6,7 @@ const modules = [fixture('results.ts')];
 
 describe('results', () => {
   const logging = Running.suite({ modules, checkResults: 'log' });
-  const refusing = Running.suite({ modules, checkResults: 'refuse' });
+  const refusing = Running.suite({ modules, checkResults: 'refuse', maxReplyBytes: 10_000 });
 
   for (const place of ['in', 'out']) {
     const where = place === 'in' ? 'inline' : 'from a worker';
@@ -48,6 +48,60 @@ describe('results', () => {
       assert.match(reply, /"code":-32603,.*"data":\{"ref":"[0-9a-f-]+"\}/);
       const [line] = logging.lines.filter(({ fields }) => fields.event === 'call-failed');
       assert.match(String(line?.fields.detail), /^the result at \/users is a Map, of which JSON/);
+    });
+
+    test(`whose classes have accessors are sent without them, and the log says so once: ${where}`, async () => {
+      logging.lines.length = 0;
+      for (let call = 0; call < 20; call++) {
+        assert.deepEqual(resultOf(await ask(logging, 'accessors')), [
+          { first: 'Ann', tags: ['a'] },
+        ]);
+      }
+      assert.deepEqual(
+        logging.lines.map(({ level, fields }) => [level, fields]),
+        [
+          [
+            'warn',
+            {
+              event: 'result-accessors-lost',
+              method: `${place}.accessors`,
+              detail:
+                'the result at /0 is a Person, and JSON leaves out its accessors (fullName, initials): ' +
+                'return a plain object, or give the class a toJSON()',
+            },
+          ],
+        ],
+      );
+    });
+
+    test(`that are too large are logged once, with their size and the option: ${where}`, async () => {
+      refusing.lines.length = 0;
+      for (let call = 0; call < 20; call++) {
+        assert.match(String(await ask(refusing, 'large')), /"code":-32004.*\{"limit":10000\}/);
+      }
+      assert.match(String(await ask(refusing, 'largeValue')), /"code":-32004.*\{"limit":10000\}/);
+      assert.deepEqual(
+        refusing.lines.map(({ level, fields }) => [level, fields]),
+        [
+          [
+            'warn',
+            {
+              event: 'result-too-large',
+              method: `${place}.large`,
+              detail: 'the result has 20002 bytes; maxReplyBytes allows a reply of 10000',
+            },
+          ],
+          [
+            'warn',
+            {
+              event: 'procedure-log',
+              method: `${place}.largeValue`,
+              id: 1,
+              fields: { bytes: 20_002, maxReplyBytes: 10_000 },
+            },
+          ],
+        ],
+      );
     });
 
     test(`may be bytes, as params may: ${where}`, async () => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { largestInline, stallBodies } from '../../bench/subjects/stall-bodies.ts';
-import { suggest } from '../../src/base/suggest.ts';
-import { RequestScope } from '../../src/dispatch/scope.ts';
+import { suggest } from '../../src/core/base/suggest.ts';
+import { RequestScope } from '../../src/core/dispatch/scope.ts';
+import { largeBatch } from '../../src/core/protocol/body.ts';
+import { readExactly } from '../../src/core/protocol/exact.ts';
+import type { Units } from '../../src/core/protocol/syntax.ts';
 import { Dispatcher, Router } from '../../src/index.ts';
-import { largeBatch } from '../../src/jsonrpc/body.ts';
-import { readExactly } from '../../src/jsonrpc/exact/read-exactly.ts';
-import type { Units } from '../../src/jsonrpc/exact/syntax.ts';
 import { moduleUrl } from '../files.ts';
 import { patience } from '../patience.ts';
 

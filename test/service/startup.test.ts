@@ -145,7 +145,7 @@ describe('importing', () => {
 
   test('the check sees it where it is loaded', needs('uws'), async () => {
     const script = `
-      const { loadUws } = await import(${load('src/http/uws/load.ts')});
+      const { loadUws } = await import(${load('src/server/http/uws/load.ts')});
       const { uws, reason } = await loadUws();
       if (uws === undefined) throw new Error(reason);
     `;

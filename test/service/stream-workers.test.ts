@@ -164,12 +164,25 @@ describe('streams from a worker', () => {
     assert.deepEqual([values, failure], [['0 x'], { code: -32004, data: { limit: 5000 } }]);
   });
 
+  test('a left generator that ignores its signal is counted in tandem_orphaned_calls', async (t) => {
+    const { service, open } = await start(t);
+    const deaf = open('deaf');
+    await deaf.next();
+    await deaf.return(undefined);
+    const isCounted = async () =>
+      (await service.metrics?.text())?.includes(
+        '\ntandem_orphaned_calls{by="caller",process="0"} 1\n',
+      );
+    while ((await isCounted()) !== true) await new Promise(setImmediate);
+  });
+
   test('one worker has 1024 generators at most', async () => {
     const ended = await countEnds();
     const all = Array.from({ length: 1024 }, () => open('until'));
     await Promise.all(all.map((stream) => stream.next()));
     const { failure } = await read(open('until'));
-    assert.deepEqual(failure, { code: -32000, data: { retryAfterMs: 1000 } });
+    const data = { reason: 'streams', limit: 'workers', retryAfterMs: 1000 };
+    assert.deepEqual(failure, { code: -32000, data });
     assert.equal(typeof (await result('thread')), 'number');
     await all[0]?.return(undefined);
     await ended(1);

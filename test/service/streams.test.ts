@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { Router } from '../../src/router/router.ts';
-import { Dispatcher } from '../../src/service/dispatcher.ts';
+import { Router } from '../../src/core/procedures/router.ts';
+import { Dispatcher } from '../../src/core/service/dispatcher.ts';
 import { recorder } from './harness.ts';
 
 /** A service of streams on this thread. `ended` tells of the `finally` blocks that ran. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RequestScope } from '../../src/dispatch/scope.ts';
-import type { Reply } from '../../src/jsonrpc/reply.ts';
+import type { RequestScope } from '../../src/core/dispatch/scope.ts';
+import type { Reply } from '../../src/core/protocol/reply.ts';
 import type { SentFacts } from './subject.ts';
 import { LoopbackRequest, LoopbackServer, loopbackSubject } from './subjects/loopback.ts';
 import { casesFor, runCase } from './suite.ts';

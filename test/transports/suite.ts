@@ -45,7 +45,7 @@ export async function runCase(
   await stage.close();
 }
 
-/** The contract of `Service` (src/dispatch/service.ts), asked of a transport from the outside. */
+/** The contract of `Service` (src/core/dispatch/service.ts), asked of a transport from the outside. */
 export function conformance(subject: Subject): void {
   describe(`the contract of a transport: ${subject.name}`, needs(subject.server), () => {
     for (const one of casesFor(subject)) test(one.name, () => runCase(subject, one));

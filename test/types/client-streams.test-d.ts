@@ -8,7 +8,7 @@ import {
 } from '../../src/client/index.ts';
 import { webSocket } from '../../src/client/socket.ts';
 import { sse } from '../../src/client/sse.ts';
-import { createCaller } from '../../src/service/create-caller.ts';
+import { createCaller } from '../../src/server/app/create-caller.ts';
 import router from '../fixtures/client/streams.ts';
 import type { Contract } from '../fixtures/codegen/api.ts';
 

@@ -3,12 +3,12 @@
  * alone.
  */
 import { type ContractOf, createClient } from '../../src/client/index.ts';
-import { reply } from '../../src/router/middleware/middleware.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { Router } from '../../src/router/router.ts';
-import type { JsonCannotCarry, JsonOf } from '../../src/router/schema/json-type.ts';
-import { Type } from '../../src/router/schema/type.ts';
-import { createCaller } from '../../src/service/create-caller.ts';
+import { reply } from '../../src/core/procedures/middleware.ts';
+import { procedure } from '../../src/core/procedures/procedure.ts';
+import { Router } from '../../src/core/procedures/router.ts';
+import type { JsonCannotCarry, JsonOf } from '../../src/core/procedures/schema/declared.ts';
+import { Type } from '../../src/core/procedures/schema/type.ts';
+import { createCaller } from '../../src/server/app/create-caller.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,16 +1,15 @@
 /** Checked by the compiler alone: each `@ts-expect-error` fails the type check when nothing is wrong there. */
 import { type Static, Type } from '@sinclair/typebox';
-import type { CallContext } from '../../src/router/context.ts';
-import { defaultRouter, rpc as defaultRpc } from '../../src/router/default.ts';
+import type { CallContext } from '../../src/core/procedures/context.ts';
 import type {
   getProcedureSchema,
   getRegistrySchema,
   RegistrySchema,
-} from '../../src/router/document/introspect.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { Router } from '../../src/router/router.ts';
-import { model } from '../../src/router/schema/model.ts';
-import type { Procedure } from '../../src/router/types.ts';
+} from '../../src/core/procedures/document/introspect.ts';
+import { procedure } from '../../src/core/procedures/procedure.ts';
+import { defaultRouter, rpc as defaultRpc, Router } from '../../src/core/procedures/router.ts';
+import { model } from '../../src/core/procedures/schema/type.ts';
+import type { Procedure } from '../../src/core/procedures/types.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

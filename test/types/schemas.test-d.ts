@@ -5,11 +5,10 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
 import type { ContractOf } from '../../src/client/contract.ts';
-import { procedure } from '../../src/router/procedure.ts';
-import { Router } from '../../src/router/router.ts';
-import type { Bytes } from '../../src/router/schema/bytes.ts';
-import type { Input } from '../../src/router/schema/sides.ts';
-import { Type } from '../../src/router/schema/type.ts';
+import { procedure } from '../../src/core/procedures/procedure.ts';
+import { Router } from '../../src/core/procedures/router.ts';
+import type { Input } from '../../src/core/procedures/schema/declared.ts';
+import { type Bytes, Type } from '../../src/core/procedures/schema/type.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -4,12 +4,13 @@
  */
 import { createHistogram } from 'node:perf_hooks';
 import { connect } from '@nats-io/transport-node';
-import { resolveConfig } from '../../../src/config/config.ts';
-import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
-import { Kernel } from '../../../src/dispatch/kernel.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
-import { Gateway } from '../../../src/nats/gateway/gateway.ts';
+import { resolveConfig } from '../../../src/core/config/config.ts';
+import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
+import { Kernel } from '../../../src/core/dispatch/kernel.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
+import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
+import { Gateway } from '../../../src/extras/nats/gateway/gateway.ts';
 import { quietEvents } from '../../../test/nats/quiet-events.ts';
 import { expose } from '../../process/expose.ts';
 import { connectTo } from './connect.ts';
@@ -48,7 +49,12 @@ async function byRequests(): Promise<Ask> {
 async function byGateway(route: RouteName): Promise<Ask> {
   const connection = await connectTo(server);
   const config = resolveConfig();
-  const streams = new OpenStreams(config, new DeadlineSweep(), { open: 0 }, undefined);
+  const streams = new OpenStreams(
+    config,
+    new DeadlineSweep(),
+    new Share<RequestScope>(config.maxStreams, oneCaller),
+    undefined,
+  );
   const gateway = new Gateway(
     {
       ...config,
@@ -69,7 +75,6 @@ async function byGateway(route: RouteName): Promise<Ask> {
   });
   const kernel = new Kernel(config, () => ({
     table: gateway.procedures,
-    placesByLength: false,
     isIncomplete: false,
     streams,
     executorFor: () => gateway.executor,

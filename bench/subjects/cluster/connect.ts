@@ -1,5 +1,5 @@
-import { connectNats } from '../../../src/nats/connection/connect.ts';
-import type { NatsConnection } from '../../../src/nats/connection/connection.ts';
+import { connectNats } from '../../../src/extras/nats/connection/connect.ts';
+import type { NatsConnection } from '../../../src/extras/nats/connection/connection.ts';
 
 const nothing = (): void => {};
 

@@ -1,10 +1,11 @@
 /** A member: node member-process.js <server> <service>. */
+
+import { describeProcedure } from '../../../src/core/procedures/document/introspect.ts';
+import { tableOf } from '../../../src/core/procedures/router.ts';
+import { Member } from '../../../src/extras/nats/member/member.ts';
+import { defaultRetention } from '../../../src/extras/nats/member/member-options.ts';
+import { Endpoints } from '../../../src/extras/nats/micro/endpoints.ts';
 import { Dispatcher } from '../../../src/index.ts';
-import { Member } from '../../../src/nats/member/member.ts';
-import { defaultRetention } from '../../../src/nats/member/member-options.ts';
-import { Endpoints } from '../../../src/nats/micro/endpoints.ts';
-import { describeProcedure } from '../../../src/router/document/description.ts';
-import { tableOf } from '../../../src/router/router.ts';
 import { expose } from '../../process/expose.ts';
 import { connectTo } from './connect.ts';
 import router from './procedures.ts';
@@ -26,6 +27,7 @@ const endpoints = new Endpoints({
   forwardHeaders: [],
   maxBodyBytes: 2 ** 20,
   maxDepth: 64,
+  natsReplyPrefixes: [],
 });
 const member = new Member({
   ...common,

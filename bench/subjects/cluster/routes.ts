@@ -1,6 +1,9 @@
-import type { NatsConnection } from '../../../src/nats/connection/connection.ts';
-import { type ChooseMember, lessLoadedOfTwo } from '../../../src/nats/gateway/choose.ts';
-import { parseHeartbeat } from '../../../src/nats/heartbeat.ts';
+import type { NatsConnection } from '../../../src/extras/nats/connection/connection.ts';
+import {
+  type ChooseMember,
+  lessLoadedOfTwo,
+} from '../../../src/extras/nats/gateway/remote-pool.ts';
+import { parseHeartbeat } from '../../../src/extras/nats/liveness.ts';
 
 /** Ways to choose a member that `lessLoadedOfTwo` is compared with. */
 export const routeNames = ['own', 'round-robin', 'heartbeat'] as const;

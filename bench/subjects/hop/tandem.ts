@@ -1,4 +1,4 @@
-import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { Dispatcher } from '../../../src/index.ts';
 import { firstId, operands, replyTo } from '../fixed.ts';
 import { assertRight, type HopSubject, variety } from './contract.ts';

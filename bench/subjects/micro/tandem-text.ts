@@ -1,6 +1,7 @@
 /** The dispatcher's public API without HTTP, which always returns a promise. */
+
+import { readBody } from '../../../src/core/protocol/read.ts';
 import { Dispatcher } from '../../../src/index.ts';
-import { readBody } from '../../../src/jsonrpc/read.ts';
 import router from '../procedures-inline.ts';
 import type { MicroSubject } from './contract.ts';
 

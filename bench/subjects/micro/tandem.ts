@@ -1,7 +1,7 @@
 /** The function that the HTTP edge calls. It is synchronous where the call is. */
-import { RequestScope } from '../../../src/dispatch/scope.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { scanEnvelope } from '../../../src/core/protocol/quick.ts';
 import { Dispatcher } from '../../../src/index.ts';
-import { scanEnvelope } from '../../../src/jsonrpc/quick/scan.ts';
 import router from '../procedures-inline.ts';
 import type { MicroSubject } from './contract.ts';
 

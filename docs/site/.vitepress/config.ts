@@ -76,7 +76,7 @@ const reference = [
   'docs/protocol',
   'CHANGELOG',
 ];
-const curious = ['curious', 'architecture', 'reliability', 'security', 'benchmark', 'testing'].map(
+const internals = ['architecture', 'reliability', 'security', 'benchmark', 'testing'].map(
   (name) => `docs/${name}`,
 );
 const single = 'docs/coming-from';
@@ -84,7 +84,7 @@ const single = 'docs/coming-from';
 const depth = readdirSync(join(root, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name.slice(0, -'.md'.length)}`)
-  .filter((page) => ![...reference, ...curious, single].includes(page));
+  .filter((page) => ![...reference, ...internals, single].includes(page));
 
 const sidebar: DefaultTheme.SidebarItem[] = [
   { text: 'Guide', items: itemsOf('docs/guide') },
@@ -92,7 +92,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   item(single),
   { text: 'Depth', collapsed: true, items: depth.map(item) },
   { text: 'Reference', collapsed: true, items: reference.map(item) },
-  { text: 'For the curious', collapsed: true, items: curious.map(item) },
+  { text: 'How it works', collapsed: true, items: internals.map(item) },
 ];
 
 export default defineConfig({

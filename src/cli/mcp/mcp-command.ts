@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { type OptionName, optionNames } from '../../config/config.ts';
-import { table } from '../../config/table.ts';
+import { type OptionName, optionNames } from '../../core/config/config.ts';
+import { table } from '../../core/config/table.ts';
 import { addConfigOptions, formatItem, givenFlags } from '../options.ts';
 
 const footer = `

@@ -1,15 +1,15 @@
-import { createMcpServer, warnOfNoTools } from '../../app/mcp.ts';
-import { isDoneWithin } from '../../base/is-done-within.ts';
-import { StartupError } from '../../base/startup-error.ts';
-import { type FlagValues, optionsFromFlags, resolveConfig } from '../../config/config.ts';
-import { LineService } from '../../mcp/stdio/lines.ts';
-import { createLog, type Log } from '../../observe/log.ts';
-import { Dispatcher } from '../../service/dispatcher.ts';
-import { watchModules } from '../../service/watch.ts';
+import { Writable } from 'node:stream';
+import { StartupError } from '../../core/base/startup-error.ts';
+import { isDoneWithin } from '../../core/base/timer.ts';
+import { type FlagValues, optionsFromFlags, resolveConfig } from '../../core/config/config.ts';
+import { createLog, type Log } from '../../core/observe/log.ts';
+import { Dispatcher } from '../../core/service/dispatcher.ts';
+import { watchModules } from '../../core/service/watch.ts';
+import { createMcpServer, warnOfNoTools } from '../../extras/mcp/create-server.ts';
+import { LineService } from '../../extras/mcp/lines.ts';
 import { makeOutputLossy } from '../lossy-output.ts';
 import { stopOnSignals } from '../signals.ts';
 import { surviveFaults } from '../survive-faults.ts';
-import { takeStdout } from './own-stdout.ts';
 
 /** The variable whose JSON is `context.auth`. */
 const authVariable = 'TANDEM_MCP_AUTH';
@@ -29,7 +29,7 @@ export async function serveMcp(
   const config = resolveConfig({ ...optionsFromFlags(flags), ...own }, env);
   makeOutputLossy([process.stderr]);
   const output = takeStdout();
-  const log = createLog({ level: config.logLevel });
+  const log = createLog({ level: config.logLevel, maxBytesPerSecond: config.maxLogBytesPerSecond });
   log.open();
   surviveFaults(log, async () => {});
   const dispatcher = new Dispatcher({ modules, log, ...config });
@@ -84,4 +84,26 @@ function authOf(text: string | undefined): string | undefined {
   } catch {
     throw new StartupError(`${authVariable}: expected JSON, such as {"sub":"me"}`);
   }
+}
+
+/**
+ * Takes stdout for the protocol. Whatever else is printed there, by modules on this thread or in workers, goes to stderr from
+ * now on: one line of it would end the connection.
+ */
+function takeStdout(): Writable {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  // The streams of workers lead into this one, too.
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  const own = new Writable({
+    write: (chunk: Uint8Array, _encoding, done) => {
+      write(chunk, done);
+    },
+  });
+  const leave = (): void => {
+    own.destroy();
+  };
+  stdout.on('error', leave);
+  stdout.on('close', leave);
+  return own;
 }

@@ -1,6 +1,6 @@
-import { StartupError } from '../../base/startup-error.ts';
-import { RpcError } from '../../client/errors.ts';
-import { boundedEventsOf } from './bounded-events.ts';
+import { type Bytes, eventsOf } from '../../client/event-lines.ts';
+import { RpcError } from '../../client/outcome.ts';
+import { StartupError } from '../../core/base/startup-error.ts';
 import { memberText } from './json-text.ts';
 import { readText } from './limited-fetch.ts';
 import type { RemoteOptions } from './remote.ts';
@@ -77,4 +77,31 @@ export function endOf(method: string, text: string, where: string): StreamEnd {
     throw new Error(`${where}: no reply: ${text.slice(0, 200)}`);
   }
   return { ok: false, error: new RpcError(error.code, error.message, error.data, method) };
+}
+
+/** Bytes of one event. */
+const longest = 64 * 1024 * 1024;
+
+/**
+ * The data of each server-sent event, as it comes. A server that never ends an event is cut.
+ *
+ * @param most bytes that may come without an event
+ * @throws Error for an event that is longer
+ */
+export async function* boundedEventsOf(
+  stream: Bytes,
+  most: number = longest,
+): AsyncGenerator<string, void, undefined> {
+  const reader = stream.getReader();
+  let bytes = 0;
+  const read = async () => {
+    const piece = await reader.read();
+    bytes += piece.value?.length ?? 0;
+    if (bytes > most) throw new Error(`an event is longer than ${most} bytes`);
+    return piece;
+  };
+  for await (const event of eventsOf({ getReader: () => ({ read }) })) {
+    bytes = 0;
+    yield event;
+  }
 }

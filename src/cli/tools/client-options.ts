@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { duration } from '../../config/kinds/numbers.ts';
+import { duration } from '../../core/config/kinds.ts';
 import type { RemoteOptions } from './remote.ts';
 
 const milliseconds = duration(1);

@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
-import { messageOf } from '../../base/message-of.ts';
-import { StartupError } from '../../base/startup-error.ts';
-import { openRpcOf } from '../../router/document/openrpc.ts';
-import { tableOf } from '../../router/router.ts';
+import { messageOf } from '../../core/base/message-of.ts';
+import { StartupError } from '../../core/base/startup-error.ts';
+import { openRpcOf } from '../../core/procedures/document/openrpc.ts';
+import { tableOf } from '../../core/procedures/router.ts';
 import { printFailure } from '../failure.ts';
 import { generateFrom, printUndeclared, writeOut } from './contract-file.ts';
 import { loadQuietly } from './module-source.ts';

@@ -1,6 +1,6 @@
-import { StartupError } from '../../base/startup-error.ts';
-import { diffLines } from '../../codegen/diff.ts';
-import type { Generated } from '../../codegen/generate.ts';
+import { diffLines } from '../../client/codegen/diff.ts';
+import type { Generated } from '../../client/codegen/generate.ts';
+import { StartupError } from '../../core/base/startup-error.ts';
 import { printAndExit } from '../ending.ts';
 import { printFailure } from '../failure.ts';
 import type { WatchOptions } from './codegen-watch.ts';

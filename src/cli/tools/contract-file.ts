@@ -1,8 +1,8 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { StartupError } from '../../base/startup-error.ts';
-import { undeclaredResults } from '../../base/undeclared-results.ts';
-import { type Generated, generate } from '../../codegen/generate.ts';
+import { type Generated, generate } from '../../client/codegen/generate.ts';
+import { StartupError } from '../../core/base/startup-error.ts';
+import { undeclaredResults } from '../../core/service/servable.ts';
 import { printFailure } from '../failure.ts';
 import { explained } from './source.ts';
 

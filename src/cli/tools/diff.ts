@@ -1,10 +1,10 @@
-import { escapeControls } from '../../base/escape.ts';
 import {
   type Compatibility,
   compareApis,
   type MethodFinding,
-} from '../../codegen/compatibility/compare-apis.ts';
-import { readDocument } from '../../codegen/document.ts';
+} from '../../client/codegen/compare-apis.ts';
+import { readDocument } from '../../client/codegen/document.ts';
+import { escapeControls } from '../../core/base/escape.ts';
 import { printAndExit } from '../ending.ts';
 import { fail } from '../failure.ts';
 import { countOf } from './contract-file.ts';

@@ -1,7 +1,6 @@
-import { escapeControls } from '../../base/escape.ts';
-import { type Api, type Method, readDocument } from '../../codegen/document.ts';
-import { NamedTypes } from '../../codegen/named-types.ts';
-import { SchemaTypes } from '../../codegen/schema-type.ts';
+import { type Api, type Method, readDocument } from '../../client/codegen/document.ts';
+import { NamedTypes, SchemaTypes } from '../../client/codegen/schema-type.ts';
+import { escapeControls } from '../../core/base/escape.ts';
 import { printAndExit } from '../ending.ts';
 import { fitted, joinLines, narrowed, table } from '../output.ts';
 import { resultText } from '../result-text.ts';

@@ -1,7 +1,7 @@
-import { type LoadedModules, loadModules } from '../../modules/modules.ts';
-import { getRegistrySchema } from '../../router/document/introspect.ts';
-import { openRpcOf } from '../../router/document/openrpc.ts';
-import { tableOf } from '../../router/router.ts';
+import { type LoadedModules, loadModules } from '../../core/modules/modules.ts';
+import { getRegistrySchema } from '../../core/procedures/document/introspect.ts';
+import { openRpcOf } from '../../core/procedures/document/openrpc.ts';
+import { tableOf } from '../../core/procedures/router.ts';
 import { printFailure } from '../failure.ts';
 
 /** The document that `tandem schema` prints of a module. */

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject } from '../../codegen/json.ts';
+import { isObject, type JsonObject } from '../../client/codegen/text.ts';
 import type {
   ErrorSchema,
   ParameterSchema,
   RegistrySchema,
   StreamSchema,
-} from '../../router/document/introspect.ts';
+} from '../../core/procedures/document/introspect.ts';
 
 /** Whether a document is one that this service answers to GET. An empty one counts: nothing tells its kind. */
 export function isRegistry(document: unknown): document is RegistrySchema {

@@ -1,10 +1,10 @@
-import { escapeControls } from '../../base/escape.ts';
-import { StartupError } from '../../base/startup-error.ts';
+import { isOpenRpc } from '../../client/codegen/document.ts';
 import { createExchange, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
 import type { Call, Fetch } from '../../client/request.ts';
 import { run } from '../../client/run.ts';
-import { isOpenRpc } from '../../codegen/document.ts';
+import { escapeControls } from '../../core/base/escape.ts';
+import { StartupError } from '../../core/base/startup-error.ts';
 import { limitedFetch } from './limited-fetch.ts';
 import { isRegistry } from './registry.ts';
 

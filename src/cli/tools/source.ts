@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { StartupError } from '../../base/startup-error.ts';
-import { isOpenRpc } from '../../codegen/document.ts';
-import { assertDepth } from '../../codegen/json.ts';
-import { CodegenError } from '../../codegen/text.ts';
+import { assertDepth, isOpenRpc } from '../../client/codegen/document.ts';
+import { CodegenError } from '../../client/codegen/text.ts';
+import { StartupError } from '../../core/base/startup-error.ts';
 import { isRegistry } from './registry.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
 
@@ -50,7 +49,7 @@ export async function readOpenRpc(source: string, options: RemoteOptions): Promi
  */
 export async function toOpenRpc(document: unknown, source: string): Promise<unknown> {
   if (isOpenRpc(document)) return document;
-  const { openRpcOfRegistry } = await import('../../router/document/openrpc.ts');
+  const { openRpcOfRegistry } = await import('../../core/procedures/document/openrpc.ts');
   return explained(source, () => {
     assertDepth(document);
     if (isRegistry(document)) return openRpcOfRegistry(document);

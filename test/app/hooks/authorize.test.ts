@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Dispatcher } from '../../../src/index.ts';
-import { moduleUrl } from '../../files.ts';
 import { json, post, rpc } from '../../http/raw-client.ts';
-import { patience } from '../../patience.ts';
 import { needs } from '../../servers.ts';
 import { serve } from './harness.ts';
 
@@ -41,42 +38,4 @@ describe('authorize and context.auth', () => {
       );
     });
   }
-});
-
-describe('the placement of a synchronous procedure behind an asynchronous authorize', () => {
-  const modules = [moduleUrl('test/fixtures/app/hooks/measured.ts')];
-  const common = {
-    modules,
-    workers: 1,
-    spareWorkers: 0,
-    niceIncrement: 0,
-    ...patience,
-    logLevel: 'silent',
-  } as const;
-  const run = async (dispatcher: Dispatcher, method: string, ms: number) => {
-    const batch = Array.from({ length: 300 }, (_, id) => ({ method, id, params: { ms } }));
-    const replies = (await dispatcher.dispatch(batch)) as { result?: unknown }[];
-    assert.ok(replies.every(({ result }) => typeof result === 'number'));
-  };
-
-  test('is measured by its handler: a slow one stays in the workers', async (t) => {
-    const dispatcher = new Dispatcher({ ...common, inlineBelowUs: 100 });
-    t.after(() => dispatcher.close());
-    await dispatcher.ready();
-    for (const method of ['slow', 'slowBehindPromise']) {
-      await run(dispatcher, method, 0.3);
-      assert.equal(dispatcher.placementOf(method)?.place, 'worker', method);
-    }
-  });
-
-  test('one that is quick moves inline, and back at its first slow run there', async (t) => {
-    const limits = { inlineBelowUs: 1000, demoteAboveUs: 1000 };
-    const dispatcher = new Dispatcher({ ...common, ...limits });
-    t.after(() => dispatcher.close());
-    await dispatcher.ready();
-    // A busy machine may need more than one go.
-    while (dispatcher.placementOf('either')?.place !== 'inline') await run(dispatcher, 'either', 0);
-    await dispatcher.dispatch({ method: 'either', params: { ms: 2 }, id: 1 });
-    assert.equal(dispatcher.placementOf('either')?.place, 'worker');
-  });
 });

@@ -14,7 +14,8 @@ export const carriers: readonly Carrier[] = ['uws', 'node', 'handler'];
 export interface Served {
   readonly app: RpcApp;
   readonly lines: readonly LogLine[];
-  readonly client: () => RawClient;
+  /** @param from an address in 127.0.0.0/8 */
+  readonly client: (from?: string) => RawClient;
 }
 
 export const procedures = moduleUrl('test/fixtures/app/hooks/procedures.ts');
@@ -57,8 +58,8 @@ export async function serve(t: Ended, carrier: Carrier, given: AppOptions): Prom
     for (const client of clients) client.destroy();
     await app.close();
   });
-  const client = () => {
-    const made = new RawClient(place);
+  const client = (from?: string) => {
+    const made = new RawClient(place, '127.0.0.1', undefined, from);
     clients.push(made);
     return made;
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { loadHooks } from '../../../src/app/hooks.ts';
 import { Dispatcher, RpcApp } from '../../../src/index.ts';
+import { loadHooks } from '../../../src/server/app/hooks.ts';
 import { fixture, runCli, startServer } from '../../cli/process.ts';
 import { procedures } from './harness.ts';
 

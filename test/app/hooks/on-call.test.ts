@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { loadHooks } from '../../../src/app/hooks.ts';
+import { loadHooks } from '../../../src/server/app/hooks.ts';
 import { fixture, startServer } from '../../cli/process.ts';
 import { procedures } from './harness.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import type { Place } from '../../../src/base/place.ts';
-import { type Call, unparsed } from '../../../src/dispatch/call.ts';
-import type { CallObserver } from '../../../src/dispatch/observer.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import type { Reply } from '../../../src/jsonrpc/reply.ts';
-import { tableOf } from '../../../src/router/router.ts';
-import type { Procedure } from '../../../src/router/types.ts';
+import type { Place } from '../../../src/core/base/place.ts';
+import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
+import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { tableOf } from '../../../src/core/procedures/router.ts';
+import type { Procedure } from '../../../src/core/procedures/types.ts';
+import type { Reply } from '../../../src/core/protocol/reply.ts';
 import router from '../../fixtures/executors/procedures.ts';
 import { Board } from './board.ts';
 import { Reader } from './reader.ts';

@@ -1,4 +1,4 @@
-import type { StreamSink } from '../../../src/dispatch/streams/contract.ts';
+import type { StreamSink } from '../../../src/core/dispatch/streams/contract.ts';
 import { type Broken, withExecute } from './broken.ts';
 
 /** How the values of a stream reach their reader, and the reader its stream, where something is wrong in between. */

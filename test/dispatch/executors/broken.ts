@@ -1,9 +1,9 @@
-import type { Call } from '../../../src/dispatch/call.ts';
-import type { Executor } from '../../../src/dispatch/executor.ts';
-import type { CallObserver } from '../../../src/dispatch/observer.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
-import type { Reply } from '../../../src/jsonrpc/reply.ts';
+import type { Call } from '../../../src/core/dispatch/call.ts';
+import type { Executor } from '../../../src/core/dispatch/executor.ts';
+import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { ErrorCode } from '../../../src/core/protocol/errors.ts';
+import type { Reply } from '../../../src/core/protocol/reply.ts';
 import type { Opened, OpenOptions, Subject } from './subject.ts';
 import { turn } from './turn.ts';
 

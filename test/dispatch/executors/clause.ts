@@ -1,7 +1,7 @@
 import type { Bench } from './bench.ts';
 import type { Abilities } from './subject.ts';
 
-/** One sentence of the contract (src/dispatch/executor.ts), and how an executor shows that it keeps it. */
+/** One sentence of the contract (src/core/dispatch/executor.ts), and how an executor shows that it keeps it. */
 export interface Clause {
   readonly name: string;
   /** Whom it holds for; undefined: for every executor. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { neverRan } from '../../../src/dispatch/observer.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
+import { neverRan } from '../../../src/core/dispatch/observer.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { Bench, type Method, type Sent } from './bench.ts';
 import { type Clause, runs, stopsThreads } from './clause.ts';
 import { codeOf, endsOnce, hasEndedOnce, isRefused } from './expect.ts';

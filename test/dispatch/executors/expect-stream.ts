@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Outcome } from '../../../src/jsonrpc/reply.ts';
+import type { Outcome } from '../../../src/core/protocol/reply.ts';
 import type { Bench, Streaming } from './bench.ts';
 import { endsOnce } from './expect.ts';
 import { turn } from './turn.ts';

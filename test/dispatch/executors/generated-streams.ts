@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
+import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { seed } from '../../seed.ts';
 import { Bench, type Streaming, type StreamMethod } from './bench.ts';
 import { endsOnce } from './expect.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { seed } from '../../seed.ts';
 import { Bench, type Method, type Sent } from './bench.ts';
 import { endsOnce, hasEndedOnce } from './expect.ts';

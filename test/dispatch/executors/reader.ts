@@ -1,7 +1,10 @@
-import type { StreamFlow, StreamSink } from '../../../src/dispatch/streams/contract.ts';
-import { streamWindow } from '../../../src/dispatch/streams/contract.ts';
-import { ValueWindow } from '../../../src/dispatch/streams/value-window.ts';
-import { type Outcome, type Reply, replyText } from '../../../src/jsonrpc/reply.ts';
+import {
+  type StreamFlow,
+  type StreamSink,
+  streamWindow,
+} from '../../../src/core/dispatch/streams/contract.ts';
+import { ValueWindow } from '../../../src/core/dispatch/streams/readers.ts';
+import { type Outcome, type Reply, replyText } from '../../../src/core/protocol/reply.ts';
 
 /** Reads a stream as transports do, and notes what must not happen. */
 export class Reader implements StreamSink {

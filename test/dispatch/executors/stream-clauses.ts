@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { streamWindow } from '../../../src/dispatch/streams/contract.ts';
-import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
+import { streamWindow } from '../../../src/core/dispatch/streams/contract.ts';
+import { ErrorCode } from '../../../src/core/protocol/errors.ts';
 import { maxReplyBytes } from './bench.ts';
 import { type Clause, streams, streamsInThreads } from './clause.ts';
 import { endsOnce } from './expect.ts';
@@ -15,7 +15,7 @@ import {
 /** Of a close that waits for as long as it must. */
 const patientMs = 600_000;
 
-/** What an executor owes to calls that stream: see src/dispatch/streams/contract.ts. */
+/** What an executor owes to calls that stream: see src/core/dispatch/streams/contract.ts. */
 export const streamClauses: readonly Clause[] = [
   {
     name: 'a stream gives its values in order, then one end; its call is reported when it opens',

@@ -1,6 +1,6 @@
-import type { Executor } from '../../../src/dispatch/executor.ts';
-import type { CallObserver } from '../../../src/dispatch/observer.ts';
-import type { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
+import type { Executor } from '../../../src/core/dispatch/executor.ts';
+import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
+import type { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 
 /** The clauses that hold for some executors only, and why an executor may lack one. */
 export interface Abilities {

@@ -1,18 +1,20 @@
-import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
-import type { Call } from '../../../src/dispatch/call.ts';
-import { ClosedExecutor } from '../../../src/dispatch/closed-executor.ts';
-import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
-import type { Executor } from '../../../src/dispatch/executor.ts';
-import { InlineExecutor, InlineHost } from '../../../src/dispatch/inline.ts';
-import type { CallObserver } from '../../../src/dispatch/observer.ts';
-import { type GoesToSink, goesToSink } from '../../../src/dispatch/reply-sink.ts';
-import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
-import type { Reply } from '../../../src/jsonrpc/reply.ts';
-import { SourceFiles } from '../../../src/modules/source-files.ts';
-import { workerExecArgv } from '../../../src/modules/typescript.ts';
-import { Pool } from '../../../src/pool/pool.ts';
-import { PoolCounters } from '../../../src/pool/stats.ts';
-import { fingerprint } from '../../../src/router/document/introspect.ts';
+import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
+import type { Call } from '../../../src/core/dispatch/call.ts';
+import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
+import type { Executor } from '../../../src/core/dispatch/executor.ts';
+import { InlineExecutor, InlineHost } from '../../../src/core/dispatch/inline.ts';
+import type { CallObserver } from '../../../src/core/dispatch/observer.ts';
+import { OrphanCounts } from '../../../src/core/dispatch/orphans.ts';
+import { ClosedExecutor } from '../../../src/core/dispatch/routing.ts';
+import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
+import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
+import { SourceFiles } from '../../../src/core/modules/module-files.ts';
+import { workerExecArgv } from '../../../src/core/modules/typescript.ts';
+import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
+import { type GoesToSink, goesToSink, type Reply } from '../../../src/core/protocol/reply.ts';
+import { Pool } from '../../../src/core/workers/pool.ts';
+import { PoolCounters } from '../../../src/core/workers/stats.ts';
 import { fixture } from '../../files.ts';
 import router from '../../fixtures/executors/procedures.ts';
 import { patience } from '../../patience.ts';
@@ -35,7 +37,7 @@ export const inline: Subject = {
       onFault: () => {},
     };
     const streams = createStreams(deadlines, observer);
-    const host = new InlineHost(options, deadlines, streams, observer);
+    const host = new InlineHost(options, deadlines, streams, new OrphanCounts(4096), observer);
     return {
       executor: new InlineExecutor(host),
       streams,
@@ -52,8 +54,8 @@ export const inline: Subject = {
 };
 
 function createStreams(deadlines: DeadlineSweep, observer: CallObserver): OpenStreams {
-  const limits = { timeoutMs, maxStreamMs: 0, maxStreams: 10_000 };
-  return new OpenStreams(limits, deadlines, { open: 0 }, observer);
+  const limits = { timeoutMs, maxStreamMs: 0 };
+  return new OpenStreams(limits, deadlines, new Share<RequestScope>(10_000, oneCaller), observer);
 }
 
 const nothing = (): void => {};
@@ -96,7 +98,7 @@ function poolSubject(name: string, ofGroup: string | undefined, cases: Subject['
           shares: { keyOf: () => '', weightOf: () => 1 },
           replica: { ...limits, maxWorkerMemory: 0, tracing: false },
         },
-        { observer, onRun: nothing },
+        observer,
         {
           onFault: nothing,
           onLine: nothing,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { CallTrain, WaitingRoom } from '../../../src/dispatch/queue/call-train.ts';
-import { FairQueue, quantumUs } from '../../../src/dispatch/queue/fair-queue.ts';
-import { QueuedCallers } from '../../../src/dispatch/queue/queued-callers.ts';
-import type { RequestScope } from '../../../src/dispatch/scope.ts';
+import type { CallGroup, WaitingPlace } from '../../../src/core/dispatch/queue/call-group.ts';
+import { FairQueue, quantumUs } from '../../../src/core/dispatch/queue/fair-queue.ts';
+import { QueuedCallers } from '../../../src/core/dispatch/queue/queued-callers.ts';
+import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { seed } from '../../seed.ts';
 
-/** What the queue sees of a train. */
+/** What the queue sees of a group. */
 interface FakeTrain {
   readonly scope: { readonly key: string };
   readonly waiting: number;
@@ -18,12 +18,12 @@ interface FakeTrain {
   readonly returnedUs: number;
   readonly isReturned: boolean;
   readonly arrivedAt: number;
-  queue: WaitingRoom | undefined;
+  queue: WaitingPlace | undefined;
 }
 
-const asTrain = (train: FakeTrain): CallTrain => train as unknown as CallTrain;
-const asFake = (train: CallTrain | undefined): FakeTrain | undefined =>
-  train as unknown as FakeTrain | undefined;
+const asTrain = (group: FakeTrain): CallGroup => group as unknown as CallGroup;
+const asFake = (group: CallGroup | undefined): FakeTrain | undefined =>
+  group as unknown as FakeTrain | undefined;
 const keyOf = (scope: RequestScope): string => (scope as unknown as FakeTrain['scope']).key;
 
 let made = 0;
@@ -33,8 +33,8 @@ function trainOf(key: string, us = 100, facts: Partial<FakeTrain> = {}): FakeTra
   return { scope: { key }, waiting: 1, ...costs, arrivedAt, queue: undefined, ...facts };
 }
 
-function dropped(train: FakeTrain | undefined): void {
-  if (train !== undefined) train.queue?.drop(asTrain(train));
+function dropped(group: FakeTrain | undefined): void {
+  if (group !== undefined) group.queue?.drop(asTrain(group));
 }
 
 function callersOf(weightOf: (key: string) => number = () => 1): QueuedCallers {
@@ -42,18 +42,18 @@ function callersOf(weightOf: (key: string) => number = () => 1): QueuedCallers {
 }
 
 function pushed(queue: FairQueue, key: string, count: number, us: number): FakeTrain[] {
-  const trains = Array.from({ length: count }, () => trainOf(key, us));
-  for (const train of trains) queue.push(asTrain(train));
-  return trains;
+  const groups = Array.from({ length: count }, () => trainOf(key, us));
+  for (const group of groups) queue.push(asTrain(group));
+  return groups;
 }
 
-/** The keys in the order in which their trains go. */
+/** The keys in the order in which their groups go. */
 function drained(queue: FairQueue, count = Number.POSITIVE_INFINITY): string[] {
   const keys: string[] = [];
   for (let i = 0; i < count; i++) {
-    const train = asFake(queue.shift());
-    if (train === undefined) break;
-    keys.push(train.scope.key);
+    const group = asFake(queue.shift());
+    if (group === undefined) break;
+    keys.push(group.scope.key);
   }
   return keys;
 }
@@ -75,11 +75,28 @@ describe('the fair queue', () => {
     assert.equal(drained(queue).join(''), 'abcabc');
   });
 
-  test('short trains share a turn, a long one is saved up for', () => {
+  test('a caller pays for what its streams took, 50 ms for each call at most, and never if it waits alone', () => {
+    const callers = callersOf();
+    const queue = new FairQueue(callers);
+    const scope = { key: 'streaming' } as never;
+    const charge = (us: number) => callers.charge(scope, us);
+    pushed(queue, 'streaming', 2, quantumUs);
+    charge(20 * quantumUs);
+    pushed(queue, 'other', 200, quantumUs);
+    assert.equal(drained(queue, 2).filter((key) => key === 'streaming').length, 1);
+    charge(20 * quantumUs);
+    const between = drained(queue, 30).indexOf('streaming');
+    assert.ok(between >= 19 && between <= 21, `after ${between} others`);
+    pushed(queue, 'streaming', 2, quantumUs);
+    for (let i = 0; i < 1000; i++) charge(20 * quantumUs);
+    assert.ok(drained(queue, 52).includes('streaming'));
+  });
+
+  test('short groups share a turn, a long one is saved up for', () => {
     const queue = new FairQueue(callersOf());
     pushed(queue, 'l', 2, 3 * quantumUs);
     pushed(queue, 's', 8, quantumUs / 2);
-    // The long one has its first quantum; each turn of the other brings two of its trains.
+    // The long one has its first quantum; each turn of the other brings two of its groups.
     assert.equal(drained(queue).join(''), 'sssslssssl');
   });
 
@@ -128,14 +145,14 @@ describe('the fair queue', () => {
     const order: string[] = [];
     queue.push(asTrain(batch));
     for (let n = 0; n < 6; n++) {
-      const train = asFake(queue.shift()) as FakeTrain;
-      order.push(train.scope.key);
-      if (train === batch) queue.push(asTrain(batch));
+      const group = asFake(queue.shift()) as FakeTrain;
+      order.push(group.scope.key);
+      if (group === batch) queue.push(asTrain(batch));
     }
     assert.equal(order.join(''), 'bababa');
   });
 
-  test('nothing is looked at for long: a thousand callers with trains that take minutes', () => {
+  test('nothing is looked at for long: a thousand callers with groups that take minutes', () => {
     const queue = new FairQueue(callersOf(() => 0));
     for (let i = 0; i < 1000; i++) pushed(queue, `key ${i}`, 1, 600_000_000);
     assert.equal(new Set(drained(queue)).size, 1000);
@@ -153,9 +170,9 @@ describe('the accounts of callers', () => {
     one.push(asTrain(batch));
     // No queue holds most of its calls.
     const spread = [...pushed(one, 'greedy', 33, 100), ...pushed(other, 'greedy', 33, 100)];
-    for (const train of spread.toReversed().slice(0, 2)) {
-      assert.equal(refused(), train);
-      dropped(train);
+    for (const group of spread.toReversed().slice(0, 2)) {
+      assert.equal(refused(), group);
+      dropped(group);
     }
     assert.equal(refused(), batch);
     dropped(batch);
@@ -170,7 +187,7 @@ describe('the accounts of callers', () => {
     const queue = new FairQueue(callers);
     const [newest] = pushed(queue, 'polite', 1, 100);
     const returned = Array.from({ length: 3 }, () => trainOf('greedy', 100, { isReturned: true }));
-    for (const train of returned) queue.push(asTrain(train));
+    for (const group of returned) queue.push(asTrain(group));
     assert.deepEqual([callers.calls, callers.returned], [4, 3]);
     assert.equal(asFake(callers.newestOfLongest()), newest);
     dropped(newest);
@@ -193,14 +210,14 @@ describe('the accounts of callers', () => {
 
 /** As it is written in the paper: turn by turn, nothing skipped, each line a plain list. */
 class Model {
-  lines: { key: string; trains: FakeTrain[]; deficit: number }[] = [];
+  lines: { key: string; groups: FakeTrain[]; deficit: number }[] = [];
   turn = 0;
 
-  push(train: FakeTrain): void {
-    const { key } = train.scope;
+  push(group: FakeTrain): void {
+    const { key } = group.scope;
     let line = this.lines.find((other) => other.key === key);
     if (line === undefined) {
-      line = { key, trains: [], deficit: 0 };
+      line = { key, groups: [], deficit: 0 };
       if (this.lines.length === 0) {
         line.deficit = quantumUs;
         this.lines = [line];
@@ -211,16 +228,16 @@ class Model {
         this.turn++;
       }
     }
-    line.deficit += train.returnedUs;
-    line.trains.push(train);
-    line.trains.sort((a, b) => a.arrivedAt - b.arrivedAt);
+    line.deficit += group.returnedUs;
+    line.groups.push(group);
+    line.groups.sort((a, b) => a.arrivedAt - b.arrivedAt);
   }
 
   peek(): FakeTrain | undefined {
     if (this.lines.length === 0) return undefined;
     for (;;) {
       const line = this.lines[this.turn % this.lines.length];
-      const first = line?.trains[0];
+      const first = line?.groups[0];
       if (line === undefined || first === undefined) return undefined;
       if (first.nextUs <= line.deficit) return first;
       this.turn = (this.turn + 1) % this.lines.length;
@@ -230,20 +247,20 @@ class Model {
   }
 
   shift(): FakeTrain | undefined {
-    const train = this.peek();
-    if (train === undefined) return undefined;
+    const group = this.peek();
+    if (group === undefined) return undefined;
     const line = this.lines[this.turn];
-    if (line !== undefined) line.deficit -= train.nextUs;
-    this.remove(train);
-    return train;
+    if (line !== undefined) line.deficit -= group.nextUs;
+    this.remove(group);
+    return group;
   }
 
-  remove(train: FakeTrain): void {
-    const at = this.lines.findIndex(({ trains }) => trains.includes(train));
+  remove(group: FakeTrain): void {
+    const at = this.lines.findIndex(({ groups }) => groups.includes(group));
     const line = this.lines[at];
     if (line === undefined) return;
-    line.trains.splice(line.trains.indexOf(train), 1);
-    if (line.trains.length > 0) return;
+    line.groups.splice(line.groups.indexOf(group), 1);
+    if (line.groups.length > 0) return;
     this.lines.splice(at, 1);
     if (at < this.turn) this.turn--;
     else if (at === this.turn && this.lines.length > 0) {
@@ -254,7 +271,7 @@ class Model {
   }
 
   get all(): FakeTrain[] {
-    return this.lines.flatMap(({ trains }) => trains);
+    return this.lines.flatMap(({ groups }) => groups);
   }
 }
 
@@ -293,38 +310,38 @@ class Pair {
     this.check();
   }
 
-  push(train: FakeTrain): void {
-    this.queue.push(asTrain(train));
-    this.model.push(train);
+  push(group: FakeTrain): void {
+    this.queue.push(asTrain(group));
+    this.model.push(group);
   }
 
   /** One that was sent comes back: some of what was paid for did not run. */
   return(us: number): void {
-    const [train] = this.#gone.splice(us % Math.max(1, this.#gone.length), 1);
-    if (train === undefined) return;
-    this.push({ ...train, returnedUs: Math.min(us, train.nextUs), isReturned: true });
+    const [group] = this.#gone.splice(us % Math.max(1, this.#gone.length), 1);
+    if (group === undefined) return;
+    this.push({ ...group, returnedUs: Math.min(us, group.nextUs), isReturned: true });
   }
 
   shift(): void {
     assert.equal(asFake(this.queue.peek()), this.model.peek());
-    const train = asFake(this.queue.shift());
-    assert.equal(train, this.model.shift());
-    if (train !== undefined) this.#gone.push(train);
+    const group = asFake(this.queue.shift());
+    assert.equal(group, this.model.shift());
+    if (group !== undefined) this.#gone.push(group);
   }
 
   refuse(): void {
     const newest = asFake(this.callers.newestOfLongest());
-    const lines = this.model.lines.map(({ trains }) => trains.filter((one) => !one.isReturned));
-    const line = lines.find((trains) => trains.at(-1) === newest) ?? [];
+    const lines = this.model.lines.map(({ groups }) => groups.filter((one) => !one.isReturned));
+    const line = lines.find((groups) => groups.at(-1) === newest) ?? [];
     assert.equal(callsOf(line), Math.max(0, ...lines.map(callsOf)));
     this.drop(newest);
   }
 
-  drop(train: FakeTrain | undefined): void {
-    if (train === undefined) return;
-    dropped(train);
-    this.model.remove(train);
-    assert.equal(train.queue, undefined);
+  drop(group: FakeTrain | undefined): void {
+    if (group === undefined) return;
+    dropped(group);
+    this.model.remove(group);
+    assert.equal(group.queue, undefined);
   }
 
   check(): void {
@@ -339,15 +356,15 @@ class Pair {
     );
     // A caller lives while it has something queued.
     assert.equal(callers.size, model.lines.length);
-    const shown = queue.all.map((train) => asFake(train));
+    const shown = queue.all.map((group) => asFake(group));
     assert.equal(shown.length, all.length);
     assert.deepEqual(new Set(shown), new Set(all));
-    assert.ok(all.every((train) => train.queue !== undefined));
+    assert.ok(all.every((group) => group.queue !== undefined));
   }
 }
 
-function callsOf(trains: readonly FakeTrain[]): number {
-  return trains.reduce((sum, { waiting }) => sum + waiting, 0);
+function callsOf(groups: readonly FakeTrain[]): number {
+  return groups.reduce((sum, { waiting }) => sum + waiting, 0);
 }
 
 describe('the fair queue, by generated arrivals', () => {
@@ -362,7 +379,7 @@ describe('the fair queue, by generated arrivals', () => {
     );
   });
 
-  test('shares are those of the weights within one quantum and one train, and keep their order', () => {
+  test('shares are those of the weights within one quantum and one group, and keep their order', () => {
     const callers = fc.array(
       fc.record({ weight: fc.integer({ min: 1, max: 8 }), us: fc.integer({ min: 1, max: 9000 }) }),
       { minLength: 2, maxLength: 6 },
@@ -376,15 +393,15 @@ describe('the fair queue, by generated arrivals', () => {
         const taken = list.map(() => 0);
         const last = list.map(() => -1);
         for (let i = 0; i < count; i++) {
-          const train = asFake(queue.shift());
-          if (train === undefined) break;
-          const at = Number(train.scope.key);
-          assert.ok(train.arrivedAt > (last[at] ?? 0), 'the order within a key');
-          last[at] = train.arrivedAt;
-          taken[at] = (taken[at] ?? 0) + train.expectedUs;
+          const group = asFake(queue.shift());
+          if (group === undefined) break;
+          const at = Number(group.scope.key);
+          assert.ok(group.arrivedAt > (last[at] ?? 0), 'the order within a key');
+          last[at] = group.arrivedAt;
+          taken[at] = (taken[at] ?? 0) + group.expectedUs;
           for (const [j, one] of list.entries()) {
             for (const [k, other] of list.entries()) {
-              // In rounds of a quantum: nobody is ahead of anybody by more than one round and what was saved up for a train.
+              // In rounds of a quantum: nobody is ahead of anybody by more than one round and what was saved up for a group.
               const rounds = (n: number, { weight }: typeof one) =>
                 (taken[n] ?? 0) / weight / quantumUs;
               const slack =

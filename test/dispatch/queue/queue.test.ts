@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { CallTrain } from '../../../src/dispatch/queue/call-train.ts';
-import { TrainQueue } from '../../../src/dispatch/queue/train-queue.ts';
+import type { CallGroup } from '../../../src/core/dispatch/queue/call-group.ts';
+import { GroupQueue } from '../../../src/core/dispatch/queue/waiting-groups.ts';
 import { seed } from '../../seed.ts';
 
-/** What the queue sees of a train. */
+/** What the queue sees of a group. */
 interface FakeUnit {
   readonly name: number;
   waiting: number;
@@ -14,7 +14,7 @@ interface FakeUnit {
 }
 
 class Pair {
-  readonly queue = new TrainQueue();
+  readonly queue = new GroupQueue();
   readonly model: FakeUnit[] = [];
   names = 0;
 
@@ -28,9 +28,9 @@ class Pair {
   }
 
   push(waiting: number): void {
-    const train = this.make(waiting);
-    this.queue.push(train as unknown as CallTrain);
-    this.model.push(train);
+    const group = this.make(waiting);
+    this.queue.push(group as unknown as CallGroup);
+    this.model.push(group);
   }
 
   shift(): void {
@@ -40,12 +40,12 @@ class Pair {
     assert.equal(shifted, this.model.shift());
   }
 
-  /** A train that waits is answered: its caller has gone, or its time is over. */
+  /** A group that waits is answered: its caller has gone, or its time is over. */
   drop(at: number): void {
-    const train = this.model[at % Math.max(1, this.model.length)];
-    if (train === undefined) return;
-    this.queue.drop(train as unknown as CallTrain);
-    this.model.splice(this.model.indexOf(train), 1);
+    const group = this.model[at % Math.max(1, this.model.length)];
+    if (group === undefined) return;
+    this.queue.drop(group as unknown as CallGroup);
+    this.model.splice(this.model.indexOf(group), 1);
   }
 
   check(): void {
@@ -55,7 +55,7 @@ class Pair {
     );
     assert.equal(
       this.queue.workUs,
-      this.model.reduce((sum, train) => sum + train.expectedUs, 0),
+      this.model.reduce((sum, group) => sum + group.expectedUs, 0),
     );
     const listed = this.queue.all;
     assert.deepEqual(

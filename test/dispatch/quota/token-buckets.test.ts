@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { TokenBuckets } from '../../../src/dispatch/quota/token-buckets.ts';
+import { TokenBuckets } from '../../../src/core/dispatch/quota/rate-limit.ts';
 
 function bucketsOf(limit: { calls?: number; costMs?: number; burstSeconds?: number }, keys = 100) {
   const clock = { ms: 5000 };
@@ -108,6 +108,22 @@ describe('token buckets', () => {
         },
       ),
       { seed: 20_261_122, numRuns: 200 },
+    );
+  });
+
+  test('all networks of one /48 of IPv6 together may take what eight callers may', () => {
+    const { clock, buckets } = bucketsOf({ calls: 10 }, 1000);
+    const networks = Array.from({ length: 200 }, (_, i) => `a2001:db8:1:${i.toString(16)}`);
+    const passed = networks.map((key) => passing(buckets, key));
+    assert.deepEqual(passed.slice(0, 9), [...Array(8).fill(10), 0]);
+    assert.deepEqual([passing(buckets, 'a2001:db8:2:1'), passing(buckets, 'a192.0.2.1')], [10, 10]);
+    const { retryAfterMs } = buckets.admit('a2001:db8:1:c8');
+    assert.equal(retryAfterMs, 13);
+    clock.ms += retryAfterMs;
+    assert.equal(
+      passing(buckets, 'a2001:db8:1:c8'),
+      1,
+      'what was refused for its network is not counted',
     );
   });
 });

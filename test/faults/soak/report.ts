@@ -57,6 +57,8 @@ const titles: Readonly<Record<string, string>> = {
   'over socket': 'good calls over WebSocket',
   greedy: 'a greedy caller, 96 calls at once',
   polite: 'a polite caller beside it',
+  'beside a flood': 'a polite caller beside a flood',
+  'stream beside a flood': 'a stream of it',
   beside: 'good calls beside the measured recoveries',
   close: 'close with a full queue',
 };

@@ -1,4 +1,4 @@
-import { mallocSettings } from '../../../src/supervisor/malloc-settings.ts';
+import { mallocSettings } from '../../../src/server/supervisor/server-process.ts';
 import { Compiled, compiledTree } from '../../compiled.ts';
 import type { Recovery, Usage } from '../../fixtures/faults/soak-server.ts';
 import { type Plan, plan, plans } from '../harness.ts';
@@ -8,6 +8,7 @@ import { Bodies } from './bodies.ts';
 import { Caller } from './caller.ts';
 import { SteppedClock } from './clock.ts';
 import { Bag, faultPlan, faults, goodPlan, isAllowed, isHostile } from './faults.ts';
+import { Floods } from './floods.ts';
 import { Greedy } from './greedy.ts';
 import { Reloader } from './reloader.ts';
 import type { SoakReport } from './report.ts';
@@ -48,6 +49,9 @@ const floodEvery = 5;
 
 /** One burst of the greedy caller for so many calls. */
 const greedyEvery = 500;
+
+/** One flood of connections, streams and rubbish for so many calls. */
+const floodsEvery = 1000;
 
 /** A held body stays so for as many calls of the others. */
 const heldCalls = 300;
@@ -96,6 +100,7 @@ class Soak {
   readonly #bodies: Bodies;
   readonly #streams: Streams;
   readonly #greedy: Greedy;
+  readonly #floods: Floods;
   readonly #random: () => number;
   readonly #bag: Bag;
   #sent = 0;
@@ -115,6 +120,7 @@ class Soak {
     this.#bodies = new Bodies(url, this.#tally, randomFrom(options.seed + 1));
     this.#streams = new Streams(url, this.#tally, randomFrom(options.seed + 2));
     this.#greedy = new Greedy(url, this.#tally);
+    this.#floods = new Floods(url, this.#tally, this.#streams);
     this.#nameRows();
   }
 
@@ -130,6 +136,8 @@ class Soak {
     const seconds = (performance.now() - this.#began) / 1000;
     const stormRecoveries = (await server.tell('recoveries')) as Recovery[];
     this.#greedy.end();
+    this.#floods.end();
+    this.#floods.check();
     await this.#measureRecoveries();
     this.#caller.end();
     await server.whole();
@@ -176,8 +184,10 @@ class Soak {
     const bodies = ['upload given up', 'large', 'large inline', 'held'];
     const clock = this.#clock === undefined ? [] : ['clock'];
     const names = ['(good calls)', ...kinds, 'one of each', 'reload', 'edit', ...clock];
-    const streams = ['events', 'socket', 'stream left', 'over socket', 'greedy', 'polite'];
-    for (const name of [...names, 'caller gone', ...bodies, ...streams]) this.#tally.row(name);
+    const streams = ['events', 'socket', 'stream left', 'over socket'];
+    const beside = ['greedy', 'polite', 'beside a flood', 'stream beside a flood'];
+    for (const name of [...names, 'caller gone', ...bodies, ...streams, ...beside])
+      this.#tally.row(name);
   }
 
   readonly #rowOf = (one: Plan): SoakRow =>
@@ -189,7 +199,13 @@ class Soak {
     let isOver = false;
     const streams = this.#streams.run(() => isOver || this.#isOver);
     try {
-      await Promise.all([...clients, this.#disturb(), this.#burst(), this.#askForTooMuch()]);
+      await Promise.all([
+        ...clients,
+        this.#disturb(),
+        this.#burst(),
+        this.#askForTooMuch(),
+        this.#flood(),
+      ]);
     } finally {
       isOver = true;
     }
@@ -231,6 +247,14 @@ class Soak {
       await this.#untilSent(at);
       if (this.#isOver) return;
       await this.#greedy.burst();
+    }
+  }
+
+  async #flood(): Promise<void> {
+    for (let at = floodsEvery; at <= this.#options.calls; at += floodsEvery) {
+      await this.#untilSent(at);
+      if (this.#isOver) return;
+      await this.#floods.burst();
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Plan } from '../harness.ts';
+import { outcomeOf, type Plan } from '../harness.ts';
 import type { SoakRow, Tally } from './tally.ts';
 
 /** A stream that is asked for. */
@@ -60,8 +60,7 @@ export class StreamReader {
     if (this.#isOver) this.#tally.crossed(plan, `stream ${n}: a second end`);
     this.#isOver = true;
     if (error !== undefined) {
-      const reason = error.data?.reason;
-      const outcome = reason === undefined ? `${error.code}` : `${error.code} ${reason}`;
+      const outcome = outcomeOf(error.code, error.data?.reason);
       this.#tally.answered(plan, outcome, allowed.test(outcome));
       // A generator begins with its first value.
       if (this.values === 0 && outcome !== '-32000') this.#tally.maybeBegun(plan);

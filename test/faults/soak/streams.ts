@@ -15,7 +15,10 @@ const readersOfSocket = 3;
 /** One in so many is larger than what the system keeps of a connection. */
 const largeEvery = 40;
 
-const methods = ['stream.count', 'stream.later', 'in.stream'] as const;
+const methods = ['stream.count', 'stream.later', 'stream.burn', 'in.stream'] as const;
+
+/** Each value of one that computes takes a millisecond of a worker. */
+const mostBurnt = 30;
 
 /** Reads streams beside the load, over server-sent events and WebSockets: to the end, with stalls, or leaving early. */
 export class Streams {
@@ -33,6 +36,14 @@ export class Streams {
     const lanes = Array.from({ length: eventReaders }, () => this.#readEvents(isOver));
     const open = Array.from({ length: sockets }, (_, i) => this.#readSocket(`socket ${i}`, isOver));
     await Promise.all([...lanes, ...open]);
+  }
+
+  /** One short stream of a caller that has no other, to its end. */
+  async readOne(row: string): Promise<void> {
+    const { id, method, params } = plan('echo', { method: 'in.stream' });
+    const one: StreamPlan = { id, method, params: { ...params, count: 10, pad: 0 } };
+    const reader = new StreamReader(one, this.#tally, this.#tally.row(row));
+    await this.#readOver(reader, Number.POSITIVE_INFINITY, row);
   }
 
   async #readEvents(isOver: () => boolean): Promise<void> {
@@ -79,7 +90,8 @@ export class Streams {
   #reader(way: string, leaveAfter: number): StreamReader {
     const isLarge = this.#random() < 1 / largeEvery;
     const { id, method, params } = plan('echo', { method: pick(this.#random, methods) });
-    const count = isLarge ? 800 : 1 + Math.floor(this.#random() * 200);
+    const most = method === 'stream.burn' ? mostBurnt : 200;
+    const count = isLarge && method !== 'stream.burn' ? 800 : 1 + Math.floor(this.#random() * most);
     // One that is left has more to give than its reader takes.
     const more = Number.isFinite(leaveAfter) ? leaveAfter + 1 : 0;
     const size = { count: count + more, pad: isLarge ? 10_000 : 0 };
@@ -89,13 +101,17 @@ export class Streams {
   }
 
   /** One stream over server-sent events, on a connection of its own. */
-  async #readOver(reader: StreamReader, leaveAfter: number): Promise<void> {
+  async #readOver(
+    reader: StreamReader,
+    leaveAfter: number,
+    as = 'a reader of events',
+  ): Promise<void> {
     const body = JSON.stringify(toRequest(reader.plan));
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       accept: 'text/event-stream, application/json',
-      authorization: 'a reader of events',
+      authorization: as,
     };
     const over = new Promise<void>((resolve) => {
       const sent = request(this.#url, { method: 'POST', agent: false, headers }, (response) => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
-import { createMcpServer } from '../../../src/app/mcp.ts';
+import { createMcpServer } from '../../../src/extras/mcp/create-server.ts';
+import { LineService } from '../../../src/extras/mcp/lines.ts';
+import type { McpServer } from '../../../src/extras/mcp/server.ts';
 import type { Dispatcher } from '../../../src/index.ts';
-import type { McpServer } from '../../../src/mcp/server.ts';
-import { LineService } from '../../../src/mcp/stdio/lines.ts';
 import { post, type RawClient } from '../../http/raw-client.ts';
 import { parseModel } from '../../jsonrpc/model.ts';
 import { orHang } from '../../or-hang.ts';

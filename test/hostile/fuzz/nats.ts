@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { connect, type NatsConnection } from 'nats';
+import { parseHeartbeat } from '../../../src/extras/nats/liveness.ts';
+import { readToGateway, readToMember } from '../../../src/extras/nats/wire.ts';
 import { RpcApp } from '../../../src/index.ts';
-import { parseHeartbeat } from '../../../src/nats/heartbeat.ts';
-import { readToGateway } from '../../../src/nats/wire/to-gateway.ts';
-import { readToMember } from '../../../src/nats/wire/to-member.ts';
 import { moduleUrl } from '../../files.ts';
 import { turns } from '../../http/harness.ts';
 import { parseModel } from '../../jsonrpc/model.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { TLSSocket } from 'node:tls';
-import type { RequestScope } from '../../../src/dispatch/scope.ts';
+import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { type Start, turns } from '../harness.ts';
 import { header, json, post, request, rpc } from '../raw-client.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { writeDeadlineMs } from '../../../src/http/edge/limits.ts';
+import { writeDeadlineMs } from '../../../src/server/http/edge/limits.ts';
 import type { Start } from '../harness.ts';
 import { header, json, neverHeldLocally, post, rpc, socketPath } from '../raw-client.ts';
 

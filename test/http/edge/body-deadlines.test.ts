@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { longestDelayMs } from '../../../src/base/timer.ts';
-import { BodyDeadlines } from '../../../src/http/edge/body-deadlines.ts';
-import { bodyDeadlineMs } from '../../../src/http/edge/limits.ts';
+import { longestDelayMs } from '../../../src/core/base/timer.ts';
+import { bodyDeadlineMs } from '../../../src/server/http/edge/limits.ts';
+import { BodyDeadlines } from '../../../src/server/http/edge/request-bodies.ts';
 
 describe('the deadlines of bodies', () => {
   const clock = { ms: 0 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createPeers } from '../../../src/http/edge/peer.ts';
+import { createPeers } from '../../../src/server/http/edge/peer.ts';
 
 const trustedProxies = ['10.0.0.0/8', '192.0.2.7', 'fd00::/8'];
 const peers = createPeers({ trustedProxies, socket: '' });

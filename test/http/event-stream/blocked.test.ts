@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import { ReplyMemory } from '../../../src/dispatch/reply-memory.ts';
-import { EventStream } from '../../../src/http/event-stream/event-stream.ts';
+import { ReplyMemory } from '../../../src/core/dispatch/reply-memory.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { EventStream } from '../../../src/server/http/event-stream/event-stream.ts';
 
 const keepAlive = ':\n\n';
 const pingMs = 5;
 
 describe('an event stream', () => {
   test('goes on to say that it is there, once a client that was slow for long has read', async () => {
-    const stream = new EventStream({
-      streamPingMs: pingMs,
-      writeTimeoutMs: 60_000,
-      replyMemory: new ReplyMemory(1024 ** 2),
-    });
+    const stream = new EventStream(
+      {
+        streamPingMs: pingMs,
+        writeTimeoutMs: 60_000,
+        replyMemory: new ReplyMemory(1024 ** 2),
+      },
+      new RequestScope(),
+    );
     let onWrite = (_text: string): boolean => false;
     const firstWrite = new Promise<string>((resolve) => {
       onWrite = (text) => {

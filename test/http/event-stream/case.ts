@@ -1,5 +1,5 @@
-import type { HttpOptions } from '../../../src/http/edge/http-options.ts';
 import type { ConfigOptions } from '../../../src/index.ts';
+import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts';
 import type { Stage } from './stage.ts';
 
 /** One thing that is true of event streams, whatever server they come from. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { HttpOptions } from '../../../src/http/edge/http-options.ts';
 import { type ConfigOptions, Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
+import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts';
 import { recorder } from '../../service/harness.ts';
 import { type Listening, type Put, waysIn } from '../../transports/subjects/http.ts';
 import { defaults } from '../harness.ts';

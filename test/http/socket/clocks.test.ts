@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
+import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
 import { needs } from '../../servers.ts';
 import { starter, turns } from '../harness.ts';
 import { rpc } from '../raw-client.ts';

@@ -209,7 +209,7 @@ for (const transport of ['uws', 'node'] as const) {
       }
       assert.equal(server.connections, 2);
       // Somebody else's answer fills the memory.
-      const other = { bytes: replyMemory.limit, pace: 1, cut: () => {} };
+      const other = { scope: undefined, bytes: replyMemory.limit, pace: 1, cut: () => {} };
       replyMemory.add(other);
       while (server.connections > 0) await turns();
       assert.equal(replyMemory.stats().cut, 2);

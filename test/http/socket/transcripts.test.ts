@@ -1,13 +1,13 @@
 /**
  * Whole conversations over one WebSocket, line by line: what Ethereum clients say to a node, in this project's own words.
  * The shapes are those of the transcripts by which go-ethereum tests its server, and of the cases by which jsonrpsee tests
- * its own (docs/reliability.md has the list). Where the servers differ, the line says why.
+ * its own (jsonrpsee.md has the list). Where the servers differ, the line says why.
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { listen } from '../../../src/http/listen.ts';
 import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
+import { listen } from '../../../src/server/http/listen.ts';
 import { patience } from '../../patience.ts';
 import { needs } from '../../servers.ts';
 import { defaults } from '../harness.ts';

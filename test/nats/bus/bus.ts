@@ -4,7 +4,7 @@ import type {
   NatsMessage,
   NatsState,
   NatsSubscription,
-} from '../../../src/nats/connection/connection.ts';
+} from '../../../src/extras/nats/connection/connection.ts';
 
 interface Listener {
   readonly pattern: string;
@@ -131,11 +131,6 @@ export class BusConnection implements NatsConnection {
   flush(): Promise<void> {
     if (!this.connected) return Promise.reject(new Error('the connection is lost'));
     return new Promise((resolve) => this.#bus.plan(resolve));
-  }
-
-  async rtt(): Promise<number> {
-    await this.flush();
-    return 0;
   }
 
   confirm(): Promise<void> {

@@ -1,24 +1,21 @@
 import type { TestContext } from 'node:test';
-import type { Call } from '../../../src/dispatch/call.ts';
-import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
-import type { Reply } from '../../../src/jsonrpc/reply.ts';
-import { RemoteMember } from '../../../src/nats/gateway/remote-member.ts';
-import { RemotePool, type RemotePoolOptions } from '../../../src/nats/gateway/remote-pool.ts';
-import type { Heartbeat } from '../../../src/nats/heartbeat.ts';
-import { Member } from '../../../src/nats/member/member.ts';
-import { defaultRetention } from '../../../src/nats/member/member-options.ts';
-import { Subjects } from '../../../src/nats/subjects.ts';
-import { describedProcedure, describeProcedure } from '../../../src/router/document/description.ts';
-import { Router, tableOf } from '../../../src/router/router.ts';
-import { Type } from '../../../src/router/schema/type.ts';
-import type { Procedure } from '../../../src/router/types.ts';
-import { Dispatcher } from '../../../src/service/dispatcher.ts';
+import type { Call } from '../../../src/core/dispatch/call.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { Router } from '../../../src/core/procedures/router.ts';
+import { Type } from '../../../src/core/procedures/schema/type.ts';
+import type { Procedure } from '../../../src/core/procedures/types.ts';
+import type { Reply } from '../../../src/core/protocol/reply.ts';
+import { Dispatcher } from '../../../src/core/service/dispatcher.ts';
+import { RemoteMember } from '../../../src/extras/nats/gateway/remote-member.ts';
+import {
+  RemotePool,
+  type RemotePoolOptions,
+} from '../../../src/extras/nats/gateway/remote-pool.ts';
+import type { Member } from '../../../src/extras/nats/member/member.ts';
+import { Subjects } from '../../../src/extras/nats/subjects.ts';
 import { patience } from '../../patience.ts';
+import { describedBy, longMs, memberOf, poolOptions, streamsOf } from '../parts.ts';
 import { Bus, type BusConnection } from './bus.ts';
-
-const timeoutMs = 600_000;
 
 export interface RigOptions {
   /** The procedures of each member. */
@@ -49,7 +46,7 @@ export class Rig {
     const rig = new Rig(options);
     t.after(() => rig.close());
     for (const names of options.members ?? [['run']]) await rig.#addMember(names);
-    await rig.untilOpen();
+    while (!rig.remotes.every(({ channel }) => channel.isOpen)) await rig.turn();
     return rig;
   }
 
@@ -57,25 +54,10 @@ export class Rig {
     this.bus = new Bus(maxPayload);
     this.toMembers = this.bus.connect();
     this.toGateway = this.bus.connect();
-    const deadlines = new DeadlineSweep();
+    const { deadlines, streams } = streamsOf();
     this.#closers.push(async () => deadlines.close());
-    const limits = { timeoutMs, maxStreamMs: 0, maxStreams: 10_000 };
-    this.pool = new RemotePool(
-      {
-        memberInFlight: 1024,
-        memberBytes: 2 ** 23,
-        maxReplyBytes: 2 ** 24,
-        maxQueue: 100_000,
-        maxQueueMs: timeoutMs,
-        shares: { keyOf: () => '', weightOf: () => 1 },
-        // The first that may take it: the same in every run.
-        choose: ([first]) => first as never,
-        streams: new OpenStreams(limits, deadlines, { open: 0 }, undefined),
-        ...pool,
-      },
-      () => this.remotes,
-      undefined,
-    );
+    const options = { ...poolOptions, streams, ...pool };
+    this.pool = new RemotePool(options, () => this.remotes, undefined);
     this.toMembers.onState(() => {
       for (const { channel } of this.remotes) channel.interrupt();
     });
@@ -114,10 +96,6 @@ export class Rig {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  async untilOpen(): Promise<void> {
-    while (!this.remotes.every(({ channel }) => channel.isOpen)) await this.turn();
-  }
-
   async close(): Promise<void> {
     this.toMembers.mayPublish = () => true;
     this.toGateway.mayPublish = () => true;
@@ -138,8 +116,7 @@ export class Rig {
     const service = new Dispatcher({
       ...patience,
       router,
-      timeoutMs,
-      maxRequestMs: timeoutMs,
+      maxRequestMs: longMs,
       maxReplyBytes: 2 ** 24,
       maxBodyBytes: 2 ** 24,
       maxInlineParamsBytes: 2 ** 24,
@@ -147,49 +124,20 @@ export class Rig {
       metrics: false,
     });
     await service.ready();
-    const heartbeat: Heartbeat = {
-      id: `m${place}`,
-      state: 'ready',
-      contract: `c${place}`,
-      version: '1.0.0',
-      started: 0,
-      load: 0,
-      gateways: 0,
-      calls: 0,
-      returns: 0,
-    };
-    const member = new Member({
-      ...heartbeat,
-      connection: this.toGateway,
-      service,
-      name: 's',
-      heartbeatMs: timeoutMs,
-      silentMs: timeoutMs,
-      maxBodyBytes: 2 ** 24,
-      trustsAuth: true,
-      retention: defaultRetention,
-      authenticate: undefined,
-      contract: () => ({ id: heartbeat.contract, document: () => Buffer.from('[]') }),
-    });
+    const id = `m${place}`;
+    const member = memberOf(this.toGateway, service, id, Buffer.from('[]'));
     this.members.push(member);
     this.#closers.push(async () => {
       member.close();
       await service.close(0);
     });
-    const subjects = new Subjects('s');
-    const remote = new RemoteMember(
-      this.toMembers,
-      subjects,
-      'gw',
-      heartbeat,
-      undefined,
-      this.pool,
-    );
-    const served = [...tableOf(router).values()].map((each) =>
-      describedProcedure(describeProcedure(each)),
-    );
-    remote.procedures = new Map(served.map((procedure) => [procedure.name, procedure]));
-    for (const procedure of served) this.#procedures.set(procedure.name, procedure);
+    const link = { connection: this.toMembers, subjects: new Subjects('s'), id: 'gw' };
+    const figures = { started: 0, load: 0, gateways: 0, calls: 0, returns: 0 };
+    const heartbeat = { id, state: 'ready', contract: '', version: '1.0.0', ...figures } as const;
+    const remote = new RemoteMember(link, heartbeat, undefined, this.pool);
+    const served = describedBy(router);
+    remote.procedures = served;
+    for (const [name, procedure] of served) this.#procedures.set(name, procedure);
     this.remotes.push(remote);
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { MemberSession } from '../../../src/extras/nats/session/member-session.ts';
 import { cases, seed } from '../../seed.ts';
 import { type Event, World } from './world.ts';
 
@@ -71,5 +72,41 @@ describe('a session over a network that loses, repeats and reorders', () => {
       }),
       { seed, numRuns },
     );
+  });
+});
+
+/** The member's side of a session with so many replies that are not acknowledged. */
+function withReplies(count: number): MemberSession {
+  const session = new MemberSession(1, { epoch: 1, session: 0, have: 0, next: 1 });
+  for (let i = 0; i < count; i++) session.keep([i], () => Buffer.alloc(1));
+  return session;
+}
+
+describe('a gateway that does not acknowledge replies', () => {
+  test('is asked to sync after 1 s in which the oldest of them stays the same, and again after as long', () => {
+    const session = withReplies(1);
+    const asked = [];
+    for (let now = 0; now <= 4000; now += 50) if (session.isStuck(now)) asked.push(now);
+    assert.deepEqual(asked, [1050, 2100, 3150]);
+  });
+
+  test('is not asked while it goes on, though there is always one that it has not acknowledged', () => {
+    const session = withReplies(200);
+    for (let now = 0; now <= 10_000; now += 50) {
+      session.onAck({ session: 1, ack: Math.floor(now / 100) });
+      assert.equal(session.isStuck(now), false);
+    }
+  });
+
+  test('is not asked for what it has', () => {
+    const session = withReplies(1);
+    assert.equal(session.isStuck(0), false);
+    session.onAck({ session: 1, ack: 1 });
+    assert.equal(session.isStuck(900), false);
+    assert.equal(session.isStuck(5000), false);
+    session.keep([2], () => Buffer.alloc(1));
+    assert.equal(session.isStuck(5000), false);
+    assert.equal(session.isStuck(6000), false);
+    assert.equal(session.isStuck(6001), true);
   });
 });

@@ -5,8 +5,8 @@ import {
   GatewaySession,
   type SyncAnswer,
   type SyncRequest,
-} from '../../../src/nats/session/gateway-session.ts';
-import { MemberSession } from '../../../src/nats/session/member-session.ts';
+} from '../../../src/extras/nats/session/gateway-session.ts';
+import { MemberSession } from '../../../src/extras/nats/session/member-session.ts';
 
 type ToMember =
   | { kind: 'frame'; mark: FrameMark; tickets: number[]; isCopied: boolean }
@@ -41,13 +41,14 @@ export type Event =
   | { type: 'finish'; at: number }
   | { type: 'deliver' | 'drop' | 'repeat' | 'refuse'; to: 'member' | 'gateway'; at: number };
 
-const replyBytes = 10;
+/** What a member keeps of replies. That one is lost is the shorter message. */
+const [resultBytes, lostBytes] = [Buffer.from('the result'), Buffer.from('-')];
 
 /** Both sides of a session, a network that loses, repeats and reorders what it likes, and a journal of the calls. */
 export class World {
   readonly calls: Call[] = [];
   #gateway = new GatewaySession();
-  #member: MemberSession<Reply[]> | undefined;
+  #member: MemberSession | undefined;
   readonly #toMember: ToMember[] = [];
   readonly #toGateway: ToGateway[] = [];
   /** Calls that wait at the gateway. */
@@ -78,10 +79,7 @@ export class World {
       for (const ticket of this.#inFlight.keys()) this.#answer(ticket, 'lost');
       this.#gateway = new GatewaySession(this.#gateway.end);
     } else if (event.type === 'shrink') {
-      this.#member?.shrink(replyBytes, (_, tickets) => ({
-        payload: tickets.map((ticket) => ({ ticket, isLost: true })),
-        bytes: 1,
-      }));
+      this.#member?.shrink(resultBytes.byteLength, () => lostBytes);
     } else this.#disturb(event);
   }
 
@@ -129,21 +127,12 @@ export class World {
   #finish(at: number): void {
     const [ticket] = this.#running.splice(at % Math.max(1, this.#running.length), 1);
     if (ticket === undefined || this.#member === undefined) return;
-    const replies = [{ ticket, isLost: false }];
-    this.#member.keep([ticket], () => ({ payload: replies, bytes: replyBytes }));
-    const kept = this.#newest();
-    if (kept === undefined) return;
-    const { n } = kept;
     const { session, got } = this.#member;
-    this.#toGateway.push({ kind: 'replies', session, n, got, replies });
-  }
-
-  #newest(): { readonly n: number } | undefined {
-    let newest = this.#member?.keptFrom(0);
-    for (let next = newest; next !== undefined; next = this.#member?.keptFrom(next.n + 1)) {
-      newest = next;
-    }
-    return newest;
+    this.#member.keep([ticket], (n) => {
+      const replies = [{ ticket, isLost: false }];
+      this.#toGateway.push({ kind: 'replies', session, n, got, replies });
+      return resultBytes;
+    });
   }
 
   #disturb({ type, to, at }: Extract<Event, { at: number; to: string }>): void {
@@ -184,7 +173,8 @@ export class World {
       const { session, got } = this.#member;
       let kept = this.#member.keptFrom(0);
       for (; kept !== undefined; kept = this.#member.keptFrom(kept.n + 1)) {
-        const { n, payload: replies } = kept;
+        const { n, tickets, payload } = kept;
+        const replies = tickets.map((ticket) => ({ ticket, isLost: payload === lostBytes }));
         this.#toGateway.push({ kind: 'replies', session, n, got, replies });
       }
     } else if (message.kind === 'ack') {

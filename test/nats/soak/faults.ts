@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { resolveConfig } from '../../../src/config/config.ts';
+import { resolveConfig } from '../../../src/core/config/config.ts';
 import { type Lifetime, until, untilReady } from '../apps.ts';
-import { type Callers, lanes } from '../callers.ts';
-import { type Counts, countsOf, type Ended, noAnswer } from '../counts.ts';
+import { type Callers, type Counts, countsOf, type Ended, lanes, noAnswer } from '../callers.ts';
 import { FaultWorld, type MemberProcess } from '../fault-world.ts';
-import { StreamReaders } from '../stream-readers.ts';
+import { flood } from '../flood.ts';
+import { StreamReaders } from './stream-readers.ts';
 
 /** A line of the table. */
 export interface SoakRow {
@@ -241,6 +241,12 @@ export const faults: readonly ((lifetime: Lifetime) => Promise<readonly SoakRow[
   }),
   memberStands(1.5, []),
   memberStands(12, [memberLost]),
+  fault('a stranger floods NATS', 2, [], async (world) => {
+    const count = 40_000;
+    const size = { heartbeats: count, gateways: count, hellos: count };
+    await flood(world.server.url, { ...size, garbage: 10_000, questions: 10_000 });
+    return firstAfter(world.callers, performance.now());
+  }),
   fault('rolling deploy of two members', 2, [], deploy),
   fault('last member killed, another one comes', 1, [memberLost, overloaded], lastDies),
   procedureRestarted,

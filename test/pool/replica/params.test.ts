@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
-import { type Call, unparsed } from '../../../src/dispatch/call.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { largeBody } from '../../../src/jsonrpc/body.ts';
-import { isInvalid, verified } from '../../../src/jsonrpc/envelope.ts';
-import { scanEnvelope } from '../../../src/jsonrpc/quick/scan.ts';
-import { readBody } from '../../../src/jsonrpc/read.ts';
-import { errorReply } from '../../../src/jsonrpc/reply.ts';
-import { type ReadParams, readParams } from '../../../src/pool/replica/params.ts';
-import { FrameBuilder } from '../../../src/pool/wire/frame-builder.ts';
-import { readFrame } from '../../../src/pool/wire/frame-reader.ts';
-import { procedure } from '../../../src/router/procedure.ts';
+import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
+import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { procedure } from '../../../src/core/procedures/procedure.ts';
+import { isInvalid, largeBody, verified } from '../../../src/core/protocol/body.ts';
+import { scanEnvelope } from '../../../src/core/protocol/quick.ts';
+import { readBody } from '../../../src/core/protocol/read.ts';
+import { errorReply } from '../../../src/core/protocol/reply.ts';
+import { type ReadParams, readParams } from '../../../src/core/workers/replica/replica.ts';
+import { FrameBuilder, readFrame } from '../../../src/core/workers/wire/frame.ts';
 import { mutate, randomOf, request } from '../../jsonrpc/bodies.ts';
 import { cases, seed } from '../../seed.ts';
 
@@ -27,7 +25,7 @@ const options = {
   tracing: false,
 };
 
-/** What a worker makes of a body of which the front end has read the envelope alone. */
+/** What a worker makes of a body of which the main thread has read the envelope alone. */
 function readInWorker(source: string | Uint8Array, text: string): ReadParams | undefined {
   const quick = scanEnvelope(text, text, 0, false);
   if (quick === undefined || quick.method === '') return undefined;

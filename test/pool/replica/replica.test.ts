@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
-import type { Call } from '../../../src/dispatch/call.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { Postbox } from '../../../src/pool/replica/postbox.ts';
-import { Replica } from '../../../src/pool/replica/replica.ts';
-import { FrameBuilder } from '../../../src/pool/wire/frame-builder.ts';
-import { Ledger, slotCount } from '../../../src/pool/wire/ledger.ts';
-import { Outbox } from '../../../src/pool/wire/outbox.ts';
-import { Router, tableOf } from '../../../src/router/router.ts';
+import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
+import type { Call } from '../../../src/core/dispatch/call.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { Router, tableOf } from '../../../src/core/procedures/router.ts';
+import { Replica } from '../../../src/core/workers/replica/replica.ts';
+import { FrameBuilder } from '../../../src/core/workers/wire/frame.ts';
+import { Ledger, slotCount } from '../../../src/core/workers/wire/ledger.ts';
+import { Outbox, ReplicaSender } from '../../../src/core/workers/wire/outbox.ts';
 
 /** A replica without a thread: its frames are made and its results are read here. */
 class Bench {
@@ -40,8 +39,8 @@ class Bench {
       maxWorkerMemory: 0,
       tracing: false,
     };
-    const postbox = new Postbox(this.#channel.port1, new Outbox(this.#outbox.buffer));
-    this.#replica = new Replica(postbox, this.ledger, tableOf(this.#router), options, 0);
+    const sender = new ReplicaSender(this.#channel.port1, new Outbox(this.#outbox.buffer));
+    this.#replica = new Replica(sender, this.ledger, tableOf(this.#router), options, 0);
   }
 
   /** Puts a call into the next frame, and gives its ticket. */
@@ -109,7 +108,7 @@ test('behind a call that was taken back nothing of its batch runs here', async (
   const second = bench.add(1, 'note', 'b', 1);
   bench.add(2, 'note', 'c', 1);
   bench.add(3, 'note', 'other', 0);
-  // The front end takes back one after another: this one first, when the replica gets there.
+  // The main thread takes back one after another: this one first, when the replica gets there.
   assert.equal(bench.ledger.revoke(second), true);
   bench.run();
   assert.deepEqual(bench.ran, ['a', 'other']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { Ledger, slotCount } from '../../../src/pool/wire/ledger.ts';
+import { Ledger, slotCount } from '../../../src/core/workers/wire/ledger.ts';
 import { moduleUrl } from '../../files.ts';
 import { randomOf } from '../../jsonrpc/bodies.ts';
 import { seed } from '../../seed.ts';
@@ -112,7 +112,7 @@ test('200,000 calls, claimed by one thread and taken back by another: each has o
   const revoked = new Uint8Array(tickets * rounds);
   const worker = new Worker(new URL('./ledger-claimant.mjs', import.meta.url), {
     workerData: {
-      module: moduleUrl('src/pool/wire/ledger.ts'),
+      module: moduleUrl('src/core/workers/wire/ledger.ts'),
       ledger: ledger.buffer,
       control: control.buffer,
       started: started.buffer,

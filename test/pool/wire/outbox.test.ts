@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { Outbox } from '../../../src/pool/wire/outbox.ts';
+import { Outbox } from '../../../src/core/workers/wire/outbox.ts';
 import { anyText } from '../../any-text.ts';
 import { moduleUrl } from '../../files.ts';
 import { seed } from '../../seed.ts';
@@ -132,7 +132,11 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
   const count = 200_000;
   const frontEnd = new Outbox();
   const worker = new Worker(new URL('./outbox-writer.mjs', import.meta.url), {
-    workerData: { module: moduleUrl('src/pool/wire/outbox.ts'), buffer: frontEnd.buffer, count },
+    workerData: {
+      module: moduleUrl('src/core/workers/wire/outbox.ts'),
+      buffer: frontEnd.buffer,
+      count,
+    },
   });
   let next = 0;
   await new Promise<void>((resolve, reject) => {

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BodyMemory } from '../../../src/dispatch/body-memory.ts';
-import { type Call, unparsed } from '../../../src/dispatch/call.ts';
-import { CallEnding } from '../../../src/dispatch/call-ending.ts';
-import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
-import { CallTrain, QueuedCall, type TrainOwner } from '../../../src/dispatch/queue/call-train.ts';
-import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
-import { PoolCounters } from '../../../src/pool/stats.ts';
-import { Ledger } from '../../../src/pool/wire/ledger.ts';
-import type { WorkerEvents } from '../../../src/pool/worker-events.ts';
-import { WorkerState } from '../../../src/pool/workers/worker-state.ts';
-import { procedure } from '../../../src/router/procedure.ts';
+import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
+import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
+import { CallEnding } from '../../../src/core/dispatch/call-ending.ts';
+import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
+import {
+  CallGroup,
+  type CallGroupOwner,
+  QueuedCall,
+} from '../../../src/core/dispatch/queue/call-group.ts';
+import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
+import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
+import { procedure } from '../../../src/core/procedures/procedure.ts';
+import type { PoolOptions, WorkerEvents } from '../../../src/core/workers/options.ts';
+import { PoolCounters } from '../../../src/core/workers/stats.ts';
+import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
+import { PoolWorker } from '../../../src/core/workers/worker.ts';
 
 const large = 1024 ** 2;
 const called = procedure({ name: 'called' }, () => null);
@@ -31,21 +36,48 @@ const events: WorkerEvents = {
   onNotNiced: never,
 };
 
+const workerOwner = {
+  onCapacity: () => {},
+  onLoaded: never,
+  onLoadFailed: never,
+  onLate: never,
+  onBroken: never,
+  onRetired: never,
+  onUncaught: never,
+  onEnd: never,
+};
+
 /** A worker whose thread does what the test says, and a call of a large body that it was sent. */
 class Bench {
   readonly memory = new BodyMemory(256 * large, 16 * large);
   readonly ledger = new Ledger();
-  readonly worker: WorkerState;
+  readonly worker: PoolWorker;
   readonly item: QueuedCall;
   readonly buffer: ArrayBufferLike;
 
   constructor(scope = new RequestScope()) {
-    const thread = { ledger: this.ledger, post: () => {}, collect: () => {}, kill: () => {} };
-    const options = { timeoutMs: 1000, counters: new PoolCounters(), bodies: this.memory };
-    const limits = { timeoutMs: 1000, maxStreamMs: 0, maxStreams: 10 };
-    const streams = new OpenStreams(limits, new DeadlineSweep(), { open: 0 }, undefined);
-    const all = { ...options, maxOrphansPerWorker: 10, group: undefined, streams };
-    this.worker = new WorkerState(thread, all, () => {}, events);
+    const thread = {
+      ledger: this.ledger,
+      idleMs: 0,
+      post: () => {},
+      collect: () => {},
+      kill: () => {},
+    };
+    const limits = { timeoutMs: 1000, maxStreamMs: 0 };
+    const streams = new OpenStreams(
+      limits,
+      new DeadlineSweep(),
+      new Share<RequestScope>(10, oneCaller),
+      undefined,
+    );
+    const options = {
+      timeoutMs: 1000,
+      counters: new PoolCounters(),
+      bodies: this.memory,
+      streams,
+      maxOrphansPerWorker: 10,
+    } as PoolOptions; // a worker that has loaded asks for no others
+    this.worker = new PoolWorker(() => thread, undefined, workerOwner, options, events);
     const body = this.memory.lend(large);
     assert.ok(body !== undefined);
     this.buffer = body.bytes.buffer;
@@ -53,7 +85,7 @@ class Bench {
     const place = { source: body.bytes, start: 0, end: large };
     const call: Call = { procedure: called, id: '1', params: unparsed, ...place, scope };
     this.item = new QueuedCall(call, new CostEstimate(), 0);
-    const owner: TrainOwner = {
+    const owner: CallGroupOwner = {
       ending: new CallEnding('fake', 1000, undefined),
       // The transport has its answer: it lets go of the body.
       onDone: () => body.release(),
@@ -61,8 +93,8 @@ class Bench {
       onTooLarge: never,
       onCancelled: never,
     };
-    this.worker.add(new CallTrain([this.item], 0, owner, () => {}));
-    this.worker.flush();
+    this.worker.calls.add(new CallGroup([this.item], 0, owner, () => {}));
+    this.worker.calls.flush();
   }
 
   /** The thread begins the call, and so may be reading the body at any time. */
@@ -84,23 +116,23 @@ describe('the buffer of a large body that a worker was sent', () => {
   test('is free when the worker has ended the call, and not before', () => {
     const bench = new Bench().start();
     assert.equal(bench.isFree, false);
-    bench.worker.settle(bench.item.ticket, 0, 5, 5, '{"id":1,"result":null}');
+    bench.worker.onResult(bench.item.ticket, 0, 5, 5, '{"id":1,"result":null}');
     assert.equal(bench.isFree, true);
   });
 
   test('is free when the call was taken back before it began', () => {
     const bench = new Bench();
-    const [train] = bench.worker.takeBack();
+    const [group] = bench.worker.calls.takeBack();
     assert.equal(bench.ledger.start(bench.item.ticket, 0), false);
     assert.equal(bench.isFree, false, 'it is to go to another worker');
-    assert.equal(train?.state, 'held');
+    assert.equal(group?.state, 'held');
     bench.item.answer(undefined, 0, 0);
     assert.equal(bench.isFree, true);
   });
 
   for (const [what, end] of [
-    ['lost', (worker: WorkerState) => worker.lose('error')],
-    ['given up at the close', (worker: WorkerState) => worker.abandon()],
+    ['lost', (worker: PoolWorker) => worker.lose('error')],
+    ['given up at the close', (worker: PoolWorker) => worker.abandon()],
   ] as const) {
     test(`is not free while the thread of a worker that is ${what} may still read`, () => {
       const bench = new Bench().start();
@@ -115,10 +147,10 @@ describe('the buffer of a large body that a worker was sent', () => {
   test('is not free when the call is answered at its deadline, but when its worker has heard of it', () => {
     const bench = new Bench(new RequestScope({ timeoutMs: 1 }, 0)).start();
     bench.ledger.leave();
-    bench.worker.expiry.expire(1e9, () => {});
+    bench.worker.deadlines.expire(1e9, () => {});
     assert.ok(bench.item.isAnswered);
     assert.equal(bench.isFree, false);
-    bench.worker.expiry.aborted(bench.item.ticket);
+    bench.worker.deadlines.aborted(bench.item.ticket);
     assert.equal(bench.isFree, true);
   });
 });

@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Call } from '../../../src/dispatch/call.ts';
-import { CallEnding } from '../../../src/dispatch/call-ending.ts';
-import { DeadlineSweep } from '../../../src/dispatch/deadline.ts';
-import { CallTrain, QueuedCall, type TrainOwner } from '../../../src/dispatch/queue/call-train.ts';
-import { CostEstimate } from '../../../src/dispatch/queue/cost.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import type { StreamFlow, StreamSink } from '../../../src/dispatch/streams/contract.ts';
-import { OpenStreams } from '../../../src/dispatch/streams/open-streams.ts';
-import { Ledger } from '../../../src/pool/wire/ledger.ts';
-import type { ToReplica } from '../../../src/pool/wire/messages.ts';
-import { ItemKind } from '../../../src/pool/wire/stream-item.ts';
-import { WorkerStreams } from '../../../src/pool/workers/worker-streams.ts';
-import { procedure } from '../../../src/router/procedure.ts';
+import type { Call } from '../../../src/core/dispatch/call.ts';
+import { CallEnding } from '../../../src/core/dispatch/call-ending.ts';
+import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
+import {
+  CallGroup,
+  type CallGroupOwner,
+  QueuedCall,
+} from '../../../src/core/dispatch/queue/call-group.ts';
+import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
+import type { StreamFlow, StreamSink } from '../../../src/core/dispatch/streams/contract.ts';
+import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
+import { procedure } from '../../../src/core/procedures/procedure.ts';
+import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
+import type { ToReplica } from '../../../src/core/workers/wire/messages.ts';
+import { ItemKind } from '../../../src/core/workers/wire/messages.ts';
+import { WorkerStreams } from '../../../src/core/workers/worker-streams.ts';
 import { seed } from '../../seed.ts';
 
 const streaming = procedure({ name: 'streaming', timeoutMs: 100 }, function* () {
@@ -38,15 +43,21 @@ class Bench {
   constructor(scope = new RequestScope()) {
     const thread = {
       ledger: this.ledger,
+      idleMs: 0,
       post: (message: ToReplica) => this.posted.push(message),
       collect: () => {},
       kill: () => {},
     };
-    const limits = { timeoutMs: 1000, maxStreamMs: 0, maxStreams: 10 };
-    const streams = new OpenStreams(limits, new DeadlineSweep(), { open: 0 }, undefined);
+    const limits = { timeoutMs: 1000, maxStreamMs: 0 };
+    const streams = new OpenStreams(
+      limits,
+      new DeadlineSweep(),
+      new Share<RequestScope>(10, oneCaller),
+      undefined,
+    );
     this.streams = new WorkerStreams(
       thread,
-      { streams, place: 'worker', timeoutMs: 1000 },
+      { streams, group: undefined, timeoutMs: 1000 },
       (detail) => this.garbled.push(detail),
     );
     const sink: StreamSink = {
@@ -62,14 +73,14 @@ class Bench {
     const call: Call = { procedure: streaming, id: '1', ...params, scope, sink };
     this.item = new QueuedCall(call, new CostEstimate(), 0);
     this.item.ticket = ticket;
-    const owner: TrainOwner = {
+    const owner: CallGroupOwner = {
       ending: new CallEnding('worker', 1000, undefined),
       onDone: () => {},
       onResume: () => {},
       onTooLarge: () => {},
       onCancelled: () => {},
     };
-    new CallTrain([this.item], 0, owner, () => {});
+    new CallGroup([this.item], 0, owner, () => {});
     this.streams.enter(this.item, sink, 5);
   }
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import shop from '../../../examples/procedures.ts';
-import { getRegistrySchema } from '../../../src/router/document/introspect.ts';
 import {
   type OpenRpcDocument,
   openRpcOf,
   openRpcOfRegistry,
-} from '../../../src/router/document/openrpc.ts';
-import { Router, tableOf } from '../../../src/router/router.ts';
+} from '../../../src/core/procedures/document/openrpc.ts';
+import { tableOf } from '../../../src/core/procedures/router.ts';
+import { getRegistrySchema, Router } from '../../../src/index.ts';
 import everyKind from '../../fixtures/codegen/every-kind.ts';
 import { openRpcFaults } from './validator.ts';
 

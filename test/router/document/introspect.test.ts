@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
+import type { ProcedureOptions } from '../../../src/core/procedures/types.ts';
 import {
-  fingerprint,
   getProcedureSchema,
   getRegistrySchema,
-} from '../../../src/router/document/introspect.ts';
-import { procedure } from '../../../src/router/procedure.ts';
-import { Router } from '../../../src/router/router.ts';
-import { model } from '../../../src/router/schema/model.ts';
-import type { ProcedureOptions } from '../../../src/router/types.ts';
+  model,
+  procedure,
+  Router,
+} from '../../../src/index.ts';
 
 const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import express from 'express';
-import { type AppOptions, Dispatcher, Router, RpcApp } from '../../../src/index.ts';
-import { handleRequest } from '../../../src/service/handle-request.ts';
+import { type AppOptions, Dispatcher, handleRequest, Router, RpcApp } from '../../../src/index.ts';
 import { needs } from '../../servers.ts';
 import { openRpcFaults } from './validator.ts';
 

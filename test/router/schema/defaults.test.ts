@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { RegistrationError } from '../../../src/router/registration-error.ts';
-import { compileParams } from '../../../src/router/schema/schema.ts';
+import { procedure, RegistrationError } from '../../../src/index.ts';
 import { seed } from '../../seed.ts';
 
 const compile = (members: Record<string, TSchema>) =>
-  compileParams(Type.Object(members), 'procedure "p"').bindParams;
+  procedure({ name: 'p', params: Type.Object(members) }, () => null).bindParams;
 
 const refuses = (members: Record<string, TSchema>, message: RegExp): void => {
   assert.throws(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FormatRegistry } from '@sinclair/typebox';
 import fc from 'fast-check';
-import { knownFormats, registerFormats } from '../../../src/router/schema/formats.ts';
+import { knownFormats, registerFormats } from '../../../src/core/procedures/schema/formats.ts';
 import { seed } from '../../seed.ts';
 
 registerFormats();

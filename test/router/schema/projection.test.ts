@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TSchema } from '@sinclair/typebox';
-import { ResultFault } from '../../../src/router/result-fault.ts';
-import { compileReturns } from '../../../src/router/schema/schema.ts';
-import { Type } from '../../../src/router/schema/type.ts';
-import type { ResultRules } from '../../../src/router/types.ts';
+import { ResultFault } from '../../../src/core/procedures/result.ts';
+import type { ResultRules } from '../../../src/core/procedures/types.ts';
+import { procedure, Type } from '../../../src/index.ts';
 import { Counted } from '../../fixtures/counted.ts';
 
 const rulesOf = (schema: TSchema): ResultRules => {
-  const { result: rules } = compileReturns(schema, 'procedure "p"');
+  const { result: rules } = procedure({ name: 'p', returns: schema }, () => null as never);
   assert.ok(rules);
   return rules;
 };
@@ -223,7 +222,10 @@ describe('a type that holds itself', () => {
   test('a value that holds itself is refused', () => {
     const loop: Record<string, unknown> = { v: 1 };
     loop.next = loop;
-    refuses(list, loop, /^the result nests too deeply, or holds itself/);
+    refuses(list, loop, /^the result at \/next is circular: it is the result again/);
+    let deep: unknown = null;
+    for (let i = 0; i < 100_000; i++) deep = { v: 1n, next: deep };
+    refuses(list, deep, /^the result nests too deeply/);
   });
 
   test('a union whose variants have no literal costs time in proportion to the value', () => {

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { RpcError } from '../../../src/jsonrpc/errors.ts';
-import { RegistrationError } from '../../../src/router/registration-error.ts';
-import { plainSchema } from '../../../src/router/schema/plain-schema.ts';
-import { compileParams } from '../../../src/router/schema/schema.ts';
-import { typeText } from '../../../src/router/schema/type-text.ts';
+import { plainSchema } from '../../../src/core/procedures/schema/schema-tree.ts';
+import { typeText } from '../../../src/core/procedures/schema/type-text.ts';
+import { procedure, RegistrationError, RpcError } from '../../../src/index.ts';
 import { Counted } from '../../fixtures/counted.ts';
 
 /** More than any of these needs in linear time, and nothing beside 2^60. */
@@ -14,7 +12,7 @@ const most = 100_000;
 
 /** How often a value is looked into until it is taken or refused. */
 function looks(schema: TSchema, v: unknown, isTaken: boolean): number {
-  const { bindParams } = compileParams(Type.Object({ v: schema }), 'p');
+  const { bindParams } = procedure({ name: 'p', params: { v: schema } }, () => null);
   const counted = new Counted({ v }, most);
   if (isTaken) bindParams(counted.value);
   else assert.throws(() => bindParams(counted.value), RpcError);
@@ -36,7 +34,7 @@ function assertLinear(schema: TSchema, nest: (inner: unknown) => unknown, good: 
 
 function refuses(schema: TSchema, message: RegExp): void {
   assert.throws(
-    () => compileParams(Type.Object({ v: schema }), 'procedure "p"'),
+    () => procedure({ name: 'p', params: { v: schema } }, () => null),
     (error) => {
       assert.ok(error instanceof RegistrationError, String(error));
       assert.match(error.message, /^procedure "p": params/);
@@ -148,7 +146,9 @@ describe('refused at registration is what would cost too much', () => {
     refuses(type, /at most 10000 parts, written out/);
     const parts = (count: number) =>
       Type.Tuple(Array.from({ length: count - 2 }, () => Type.Number()));
-    assert.doesNotThrow(() => compileParams(Type.Object({ v: parts(10_000) }), 'p'));
+    assert.doesNotThrow(() =>
+      procedure({ name: 'p', params: Type.Object({ v: parts(10_000) }) }, () => null),
+    );
     refuses(parts(10_001), /at most 10000 parts/);
   });
 

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type TSchema, TypeRegistry } from '@sinclair/typebox';
+import { type TObject, type TSchema, TypeRegistry } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
-import { RpcError } from '../../../src/jsonrpc/errors.ts';
-import { RegistrationError } from '../../../src/router/registration-error.ts';
-import { model } from '../../../src/router/schema/model.ts';
-import { compileParams, compileReturns } from '../../../src/router/schema/schema.ts';
-import { Type } from '../../../src/router/schema/type.ts';
-import type { ParamIssue } from '../../../src/router/types.ts';
+import {
+  model,
+  type ParamIssue,
+  procedure,
+  RegistrationError,
+  RpcError,
+  Type,
+} from '../../../src/index.ts';
 import { seed } from '../../seed.ts';
 
 const bind = (schema: TSchema | undefined, params: unknown): Record<string, unknown> =>
-  compileParams(schema, 'procedure "p"').bindParams(params);
+  procedure({ name: 'p', params: schema as TObject }, () => null).bindParams(params);
 
 /** The issues of a refusal. */
 const issues = (schema: TSchema | undefined, params: unknown): ParamIssue[] => {
@@ -29,7 +31,7 @@ const issues = (schema: TSchema | undefined, params: unknown): ParamIssue[] => {
 
 const refusesSchema = (schema: unknown, message: RegExp): void => {
   assert.throws(
-    () => compileParams(schema as TSchema, 'procedure "p"'),
+    () => procedure({ name: 'p', params: schema as TObject }, () => null),
     (error) => {
       assert.ok(error instanceof RegistrationError, String(error));
       assert.match(error.message, /^procedure "p": /);
@@ -73,7 +75,10 @@ describe('binding params', () => {
         issues(schema, {}).map(({ path, received }) => [path, received]),
         [['/a', 'undefined']],
       );
-      assert.notEqual(compileReturns(schema, 'p').result?.mismatchOf({}), undefined);
+      assert.notEqual(
+        procedure({ name: 'p', returns: schema }, () => null as never).result?.mismatchOf({}),
+        undefined,
+      );
     }
   });
 
@@ -182,7 +187,7 @@ describe('binding params', () => {
       },
       { additionalProperties: Type.Unknown() },
     );
-    const { bindParams } = compileParams(schema, 'p');
+    const { bindParams } = procedure({ name: 'p', params: schema }, () => null);
     const key = fc.constantFrom('__proto__', 'constructor', 'prototype', 'x', 'y');
     fc.assert(
       fc.property(fc.array(fc.tuple(key, key), { maxLength: 4 }), (pairs) => {
@@ -371,7 +376,11 @@ function schemas(): { json: fc.Arbitrary<unknown>; schema: fc.Arbitrary<TSchema>
       fc.constantFrom<TSchema>(
         Type.String(),
         Type.String({ minLength: 3 }),
+        Type.String({ maxLength: 3, pattern: '^[xl]' }),
+        Type.TemplateLiteral([Type.Literal('l'), Type.String()]),
         Type.Number(),
+        Type.Number({ exclusiveMinimum: 1, maximum: 2.5 }),
+        Type.Number({ minimum: -1, exclusiveMaximum: 1, multipleOf: 0.5 }),
         Type.Integer({ minimum: 0 }),
         Type.Boolean(),
         Type.Null(),
@@ -381,6 +390,11 @@ function schemas(): { json: fc.Arbitrary<unknown>; schema: fc.Arbitrary<TSchema>
       ),
       tie('schema').map((items) => Type.Array(items)),
       tie('schema').map((items) => Type.Array(items, { uniqueItems: true, minItems: 1 })),
+      fc
+        .tuple(tie('schema'), tie('schema'), fc.nat(2), fc.nat(2))
+        .map(([items, contains, minContains, maxItems]) =>
+          Type.Array(items, { contains, minContains, maxItems }),
+        ),
       fc.array(tie('schema'), { minLength: 1, maxLength: 2 }).map((items) => Type.Tuple(items)),
       fc
         .array(tie('schema'), { minLength: 2, maxLength: 3 })
@@ -388,6 +402,17 @@ function schemas(): { json: fc.Arbitrary<unknown>; schema: fc.Arbitrary<TSchema>
       fc.array(tie('schema'), { minLength: 2, maxLength: 2 }).map((parts) => Type.Intersect(parts)),
       tie('schema').map((member) => Type.Not(member)),
       tie('schema').map((member) => Type.Record(Type.String(), member)),
+      fc
+        .tuple(tie('schema'), fc.boolean())
+        .map(([member, additionalProperties]) =>
+          Type.Record(Type.String({ pattern: '^[ab]' }), member, { additionalProperties }),
+        ),
+      tie('schema').map((member) =>
+        Type.Union([1, 'x', true].map((tag) => Type.Object({ a: member, b: Type.Literal(tag) }))),
+      ),
+      tie('schema').map((member) =>
+        Type.Recursive((This) => Type.Union([member, Type.Array(This), Type.Object({ a: This })])),
+      ),
       fc
         .tuple(
           fc.dictionary(key, tie('schema'), { maxKeys: 3, noNullPrototype: true }),
@@ -442,7 +467,7 @@ describe('refused at registration', () => {
   });
 
   test('patterns that backtrack catastrophically, with the place and the pattern', () => {
-    const inObject = (schema: TSchema): TSchema =>
+    const inObject = (schema: TSchema): TObject =>
       Type.Object({ list: Type.Array(Type.Object({ s: schema })) });
     refusesSchema(
       inObject(Type.String({ pattern: '^(a+)+$' })),
@@ -460,13 +485,22 @@ describe('refused at registration', () => {
       /backtracks/,
     );
     assert.doesNotThrow(() =>
-      compileParams(inObject(Type.String({ pattern: '^a*a*$', maxLength: 100 })), 'p'),
+      procedure(
+        { name: 'p', params: inObject(Type.String({ pattern: '^a*a*$', maxLength: 100 })) },
+        () => null,
+      ),
     );
     assert.doesNotThrow(() =>
-      compileParams(inObject(Type.String({ pattern: '^[a-z]+(-[a-z]+)*$' })), 'p'),
+      procedure(
+        { name: 'p', params: inObject(Type.String({ pattern: '^[a-z]+(-[a-z]+)*$' })) },
+        () => null,
+      ),
     );
     assert.doesNotThrow(() =>
-      compileParams(inObject(Type.TemplateLiteral([Type.Literal('id-'), Type.Number()])), 'p'),
+      procedure(
+        { name: 'p', params: inObject(Type.TemplateLiteral([Type.Literal('id-'), Type.Number()])) },
+        () => null,
+      ),
     );
   });
 
@@ -557,8 +591,10 @@ describe('modules and recursion', () => {
 
 describe('results', () => {
   test('are described where they do not match', () => {
-    const check = compileReturns(Type.Object({ ids: Type.Array(Type.String()) }), 'procedure "p"')
-      .result!.mismatchOf;
+    const check = procedure(
+      { name: 'p', returns: Type.Object({ ids: Type.Array(Type.String()) }) },
+      () => null as never,
+    ).result!.mismatchOf;
     assert.equal(check({ ids: ['a'] }), undefined);
     assert.equal(
       check({ ids: ['a', 1] }),
@@ -568,18 +604,22 @@ describe('results', () => {
   });
 
   test('have no check where nothing is declared', () => {
-    assert.equal(compileReturns(undefined, 'p').result, undefined);
+    assert.equal(
+      procedure({ name: 'p', returns: undefined }, () => null as never).result,
+      undefined,
+    );
   });
 
   test('of nothing may be declared as void', () => {
-    const check = compileReturns(Type.Void(), 'p').result!.mismatchOf;
+    const check = procedure({ name: 'p', returns: Type.Void() }, () => null as never).result!
+      .mismatchOf;
     assert.equal(check(undefined), undefined);
     assert.match(check(1)!, /must be null/);
   });
 
   test('schemas are held to the same rules', () => {
     assert.throws(
-      () => compileReturns(Type.Array(Type.Date()), 'procedure "p"'),
+      () => procedure({ name: 'p', returns: Type.Array(Type.Date()) }, () => null as never),
       /procedure "p": returns at \/\*: JSON has no Date/,
     );
   });

@@ -4,15 +4,19 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { RpcError } from '../../../src/jsonrpc/errors.ts';
-import { fingerprint, getProcedureSchema } from '../../../src/router/document/introspect.ts';
-import { openRpcOf } from '../../../src/router/document/openrpc.ts';
-import { procedure } from '../../../src/router/procedure.ts';
-import { RegistrationError } from '../../../src/router/registration-error.ts';
-import { Router } from '../../../src/router/router.ts';
-import type { ParamsSchema } from '../../../src/router/schema/shape.ts';
-import { Type } from '../../../src/router/schema/type.ts';
-import type { ParamIssue, ProcedureOptions } from '../../../src/router/types.ts';
+import { fingerprint } from '../../../src/core/procedures/document/introspect.ts';
+import { openRpcOf } from '../../../src/core/procedures/document/openrpc.ts';
+import type { ParamsSchema } from '../../../src/core/procedures/schema/declared.ts';
+import type { ProcedureOptions } from '../../../src/core/procedures/types.ts';
+import {
+  getProcedureSchema,
+  type ParamIssue,
+  procedure,
+  RegistrationError,
+  Router,
+  RpcError,
+  Type,
+} from '../../../src/index.ts';
 
 const build = (params: unknown, options: ProcedureOptions = {}) =>
   procedure({ name: 'p', ...options, params: params as ParamsSchema }, () => 1);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type TSchema, Type } from '@sinclair/typebox';
 import fc from 'fast-check';
-import type { SchemaLike } from '../../../src/router/schema/text-scope.ts';
-import { typeText } from '../../../src/router/schema/type-text.ts';
+import type { JsonSchema } from '../../../src/core/procedures/schema/schema-tree.ts';
+import { typeText } from '../../../src/core/procedures/schema/type-text.ts';
 import { anyText } from '../../any-text.ts';
 import { seed } from '../../seed.ts';
 
@@ -11,7 +11,7 @@ const Level = { Low: 1, High: 'high' } as const;
 
 const id = Type.Object({ id: Type.String() });
 
-const table: [string, TSchema | SchemaLike, string][] = [
+const table: [string, TSchema | JsonSchema, string][] = [
   ['string', Type.String({ format: 'uuid', minLength: 1 }), 'string'],
   ['number', Type.Number(), 'number'],
   ['integer', Type.Integer(), 'number'],
@@ -107,7 +107,7 @@ describe('typeText', () => {
   for (const [name, schema, expected] of table) {
     test(name, () => {
       assert.equal(typeText(schema), expected);
-      const plain = JSON.parse(JSON.stringify(schema)) as SchemaLike;
+      const plain = JSON.parse(JSON.stringify(schema)) as JsonSchema;
       assert.equal(typeText(plain), expected, 'the same for plain JSON Schema');
     });
   }
@@ -199,7 +199,7 @@ describe('nothing of a schema leaves its literal', () => {
   test('member names, enums, ids, references, types and formats', () => {
     fc.assert(
       fc.property(nasty, nasty, (a, b) => {
-        const schema: SchemaLike = {
+        const schema: JsonSchema = {
           $id: a,
           type: 'object',
           properties: Object.fromEntries([

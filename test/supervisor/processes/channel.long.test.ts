@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { serialize } from 'node:v8';
-import { parseFromServer, parseToServer } from '../../../src/supervisor/parse-message.ts';
+import { parseFromServer, parseToServer } from '../../../src/server/supervisor/messages.ts';
 import { randomFrom } from '../../faults/random.ts';
 import { CompiledCli, logged, logOf, service } from './cli.ts';
 import { call, where } from './load.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { needs } from '../../servers.ts';
-import { CompiledCli, endWith } from './cli.ts';
+import { CompiledCli, endWith, logOf } from './cli.ts';
 import { drainRound, emptyReport } from './drain.ts';
 import { ask } from './load.ts';
 
@@ -57,6 +57,33 @@ test('at the end of the grace time what runs is answered -32002, what never star
     ],
   });
   assert.deepEqual(await single, { body: { jsonrpc: '2.0', id: 3, error: lost } });
+  const { code, stderr } = await server.exit;
+  assert.equal(code, 0, stderr);
+});
+
+test('a process whose main thread stands still is killed at the end of the grace time, and its procedure is named', async (t) => {
+  const { server, url } = await cli.serve(['--port', '0', '--shutdown-grace', '2s']);
+  endWith(t, server);
+  void ask(url, { id: 1, method: 'block' });
+  await server.seen('stdout', /block entered/);
+  server.child.kill('SIGTERM');
+  const { code } = await server.exit;
+  assert.equal(code, 1);
+  const line = logOf(server).find(({ event }) => event === 'process-stop-failed');
+  assert.deepEqual([line?.signal, line?.method], ['SIGKILL', 'block']);
+  const [, ms] = /had not ended (\d+) ms after it was told to/.exec(String(line?.detail)) ?? [];
+  // No 5 s beyond the grace, whatever else the machine does.
+  assert.ok(Number(ms) >= 2000 && Number(ms) < 6500, ms);
+});
+
+test('a grace time of 0: a process that gives signs of life may end', async (t) => {
+  const { server, url } = await cli.serve(['--port', '0', '--shutdown-grace', '0']);
+  endWith(t, server);
+  const spins = ask(url, { id: 1, method: 'spin' });
+  await server.seen('stdout', /spin entered/);
+  server.child.kill('SIGTERM');
+  const error = { code: -32002, message: 'Worker lost', data: { reason: 'shutdown' } };
+  assert.deepEqual(await spins, { body: { jsonrpc: '2.0', id: 1, error } });
   const { code, stderr } = await server.exit;
   assert.equal(code, 0, stderr);
 });

@@ -49,22 +49,69 @@ describe('the supervisor', () => {
     await logged(server, /has taken over/);
     assert.ok('failure' in (await lost));
     const [stuck, end] = logOf(server).filter(({ level }) => level === 'error');
-    assert.deepEqual([stuck?.event, stuck?.serverPid], ['process-stuck', first]);
-    assert.deepEqual([end?.event, end?.signal], ['process-lost', 'SIGKILL']);
+    const expected = ['process-stuck', first, 'block'];
+    assert.deepEqual([stuck?.event, stuck?.serverPid, stuck?.method], expected);
+    assert.deepEqual([end?.event, end?.signal, end?.method], ['process-lost', 'SIGKILL', 'block']);
     assert.match(String(end?.detail), /its main thread was stuck for 2000 ms/);
     assert.ok(!isAlive(first));
     // A machine that is busy may make the next process look stuck as well: then nobody is there for a moment.
     assert.notEqual(await pidNow(url), first);
     // The console tells of it, too.
     assert.deepEqual((await told(url)).slice(0, 3), [
-      ['process-stuck', 'a server process does not answer: it is killed'],
+      [
+        'process-stuck',
+        'a server process does not answer: it is killed; it was in block · method: block',
+      ],
       [
         'process-lost',
-        'a server process ended: another takes its place · signal: SIGKILL · retryMs: 0',
+        'a server process ended: another takes its place; it was in block · method: block · signal: SIGKILL · retryMs: 0',
       ],
       ['process-replaced', 'a server process has taken over'],
     ]);
   });
+
+  test('names the calls under way if the main thread is stuck behind an await', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service, '--watchdog-timeout', '2s']);
+    void ask(url, { id: 1, method: 'forever' });
+    await server.seen('stdout', /forever entered/);
+    void ask(url, { id: 1, method: 'blockLater' });
+    const [end] = await logged(server, /a server process ended/);
+    assert.deepEqual(end?.methods, ['forever', 'blockLater']);
+    assert.match(String(end?.msg), /; under way there: forever, blockLater$/);
+  });
+
+  test('names the procedure on the main thread if the process dies of memory', async (t) => {
+    const { server, url } = await cli.serveFor(t, [service], {
+      NODE_OPTIONS: '--max-old-space-size=100',
+    });
+    void ask(url, { id: 1, method: 'exhaust' });
+    const [end] = await logged(server, /a server process ended/);
+    assert.deepEqual([end?.signal, end?.method], ['SIGABRT', 'exhaust']);
+    assert.match(String(end?.msg), /; it was in exhaust$/);
+  });
+
+  for (const [method, code, who] of [
+    ['exit', 3, 'it was in exit'],
+    ['exitLater', 4, 'under way there: exitLater'],
+  ] as const) {
+    test(`names the procedure, file and line of an inline process.exit: ${method}`, async (t) => {
+      const { server, url } = await cli.serveFor(t, [service]);
+      void ask(url, { id: 1, method });
+      const [end] = await logged(server, /a server process ended/);
+      const told = new RegExp(
+        `it called process\\.exit\\(${code}\\) \\(.*service\\.mjs:\\d+\\); ${who}$`,
+      );
+      assert.equal(end?.code, code);
+      assert.match(String(end?.detail), told);
+      const exits = logOf(server).filter(({ event }) => event === 'process-exit');
+      assert.deepEqual(
+        exits.map((line) => [line.method, line.code]),
+        [[method, code]],
+      );
+      assert.match(String(exits[0]?.msg), told);
+      assert.match(String(exits[0]?.detail), /at endProcess \(/);
+    });
+  }
 
   test('waits longer and longer where a process can not be started again, and goes on trying', async (t) => {
     const BROKEN = join(folder, 'broken');

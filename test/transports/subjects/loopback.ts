@@ -1,11 +1,15 @@
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Authenticator, createAuthenticator } from '../../../src/dispatch/authenticate.ts';
-import { RequestBody } from '../../../src/dispatch/request-body.ts';
-import { RequestScope } from '../../../src/dispatch/scope.ts';
-import type { Service } from '../../../src/dispatch/service.ts';
-import { ErrorCode } from '../../../src/jsonrpc/errors.ts';
-import { errorReply, type Reply } from '../../../src/jsonrpc/reply.ts';
+import {
+  type Authenticator,
+  createAuthenticator,
+} from '../../../src/core/dispatch/authenticate.ts';
+import { overloadedReply } from '../../../src/core/dispatch/limit.ts';
+import { RequestBody } from '../../../src/core/dispatch/request-body.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import type { Service } from '../../../src/core/dispatch/service.ts';
+import { ErrorCode } from '../../../src/core/protocol/errors.ts';
+import { errorReply, type Reply } from '../../../src/core/protocol/reply.ts';
 import type { Connection, SentFacts, Server, Subject, TransportOptions } from '../subject.ts';
 import { piecesOf } from './pieces.ts';
 
@@ -78,11 +82,12 @@ export class LoopbackRequest {
       this.answer(errorReply('null', ErrorCode.LimitExceeded, { limit }));
       return;
     }
-    this.#body = RequestBody.reserve(service.bodyMemory, length);
-    if (this.#body === undefined) {
-      this.answer(errorReply('null', ErrorCode.Overloaded));
+    const body = RequestBody.reserve(service.bodyMemory, length, this.scope);
+    if (typeof body === 'string') {
+      this.answer(overloadedReply(body));
       return;
     }
+    this.#body = body;
     this.scope.body = this.#body.lease;
     if (authenticator !== undefined) this.scope.verdict = authenticator(facts);
   }

@@ -1,7 +1,7 @@
 import { type NatsConnection as Client, connect, headers, type Msg, nuid } from 'nats';
-import { createAuthenticator } from '../../../src/dispatch/authenticate.ts';
-import { connectNats } from '../../../src/nats/connection/connect.ts';
-import { Endpoints } from '../../../src/nats/micro/endpoints.ts';
+import { createAuthenticator } from '../../../src/core/dispatch/authenticate.ts';
+import { connectNats } from '../../../src/extras/nats/connection/connect.ts';
+import { Endpoints } from '../../../src/extras/nats/micro/endpoints.ts';
 import { natsOptions, RecordedEvents } from '../../nats/connected.ts';
 import type { NatsServer } from '../../nats/nats-server.ts';
 import type { Connection, SentFacts, Subject } from '../subject.ts';
@@ -90,6 +90,7 @@ export function natsEndpoints(server: () => NatsServer): Subject {
         forwardHeaders: ['x-tenant'],
         maxBodyBytes: maxMessageBytes,
         maxDepth: 64,
+        natsReplyPrefixes: ['answers'],
       });
       await connection.confirm();
       let closing: Promise<void> | undefined;

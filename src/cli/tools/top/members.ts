@@ -1,4 +1,4 @@
-import type { Heartbeat } from '../../../nats/heartbeat.ts';
+import type { Heartbeat } from '../../../extras/nats/liveness.ts';
 
 /** How a member looks from outside. */
 export type Standing = 'ready' | 'draining' | 'silent' | 'lost';

@@ -1,5 +1,5 @@
-import { escapeControls } from '../../../base/escape.ts';
-import { StartupError } from '../../../base/startup-error.ts';
+import { escapeControls } from '../../../core/base/escape.ts';
+import { StartupError } from '../../../core/base/startup-error.ts';
 import { printAndExit } from '../../ending.ts';
 import { limitedFetch } from '../limited-fetch.ts';
 import { type RemoteOptions, reasonOf } from '../remote.ts';

@@ -1,5 +1,5 @@
-import { escapeControls } from '../../../base/escape.ts';
-import { workerPlace } from '../../../base/place.ts';
+import { escapeControls } from '../../../core/base/escape.ts';
+import { workerPlace } from '../../../core/base/place.ts';
 import { fitted, table } from '../../output.ts';
 import { keyOf, type ProcedureFigures, quantile, type Scrape, since } from './scrape.ts';
 import { perSecond, showBytes, showSeconds, showSpan, whole } from './show.ts';

@@ -55,7 +55,8 @@ export const asking: readonly EventCase[] = [
       };
       const codeOf = async (body: string) => (await ask(body)).error.code;
       const full = await ask(rpc('count', { to: 1 }));
-      assert.deepEqual([full.error.code, full.error.data], [-32000, { retryAfterMs: 1000 }]);
+      const data = { reason: 'streams', limit: 'maxStreams', retryAfterMs: 1000 };
+      assert.deepEqual([full.error.code, full.error.data], [-32000, data]);
       open.destroy();
       await stage.untilClosed();
       assert.equal(await codeOf(rpc('count', { to: 'x' })), -32602);

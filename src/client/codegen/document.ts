@@ -1,0 +1,363 @@
+import {
+  CodegenError,
+  constantName,
+  isObject,
+  type JsonObject,
+  listOf,
+  own,
+  shown,
+  stringOf,
+  UniqueNames,
+} from './text.ts';
+
+/** The content of an OpenRPC document, of any origin, that a contract is made of. */
+export interface Api {
+  /** Sorted by name: the order of registration does not belong to the contract. */
+  readonly methods: readonly Method[];
+  readonly references: References;
+}
+
+export interface Method {
+  readonly name: string;
+  /** The place of the method in the document, for messages. */
+  readonly path: string;
+  readonly doc: string | undefined;
+  readonly deprecated: boolean;
+  /** The params must be sent as an array. */
+  readonly byPosition: boolean;
+  /** The params may be sent as an array, in the order of `params`. */
+  readonly takesPositions: boolean;
+  readonly params: readonly Param[];
+  /** The schema of params other than the named ones; undefined: there are none. */
+  readonly rest: unknown;
+  /** The schema of the result; undefined: not declared. */
+  readonly result: unknown;
+  /** What makes it a stream; undefined: it is none. */
+  readonly stream: Stream | undefined;
+  readonly errors: readonly DeclaredError[];
+  /** What it does to the world, as the document says; undefined: nothing. */
+  readonly effects: unknown;
+}
+
+export interface Stream {
+  /** The schema of each value; undefined: not declared. */
+  readonly yields: unknown;
+  /** The method of the notifications that bring the values. */
+  readonly notification: string | undefined;
+  /** The method that ends a subscription, beside `rpc.unsubscribe`. */
+  readonly unsubscribe: string | undefined;
+  /** Whether a caller that can't read a stream gets an array of all values. */
+  readonly collects: boolean;
+}
+
+export interface Param {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: unknown;
+  readonly doc: string | undefined;
+}
+
+export interface DeclaredError {
+  readonly name: string;
+  readonly code: number;
+  readonly message: string;
+  /** The schema of the error's data; undefined: it has none. */
+  readonly data: unknown;
+}
+
+/** @throws CodegenError */
+export function readDocument(document: unknown): Api {
+  if (!isOpenRpc(document)) {
+    throw new CodegenError('this is no OpenRPC document: it needs the members openrpc and methods');
+  }
+  assertDepth(document);
+  const references = new References(document);
+  const names = new Set<string>();
+  const methods = listOf(document, 'methods').map((one, index) => {
+    const method = readMethod(one, `methods[${index}]`, references);
+    if (names.has(method.name)) {
+      throw new CodegenError(`methods[${index}]: the name ${shown(method.name)} is taken already`);
+    }
+    names.add(method.name);
+    return method;
+  });
+  return { references, methods: methods.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+/** Most levels of a document. All code that reads a document recurses as deep as the document nests. */
+const maxDepth = 200;
+
+/**
+ * Checks how deep a document nests, without recursion.
+ *
+ * @throws CodegenError for a document that nests deeper than `maxDepth`
+ */
+export function assertDepth(document: unknown): void {
+  let level = [document];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) {
+      throw new CodegenError(`the document nests deeper than ${maxDepth} levels`);
+    }
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== 'object' || value === null) continue;
+      for (const child of Object.values(value)) {
+        if (typeof child === 'object' && child !== null) next.push(child);
+      }
+    }
+    level = next;
+  }
+}
+
+export function isOpenRpc(document: unknown): document is JsonObject {
+  if (!isObject(document) || !Array.isArray(own(document, 'methods'))) return false;
+  return typeof own(document, 'openrpc') === 'string';
+}
+
+function readMethod(one: unknown, path: string, references: References): Method {
+  const { value } = references.follow(one, path);
+  const name = isObject(value) ? stringOf(value, 'name') : undefined;
+  if (!isObject(value) || name === undefined) {
+    throw new CodegenError(`${path}: a method needs a name`);
+  }
+  const result = references.follow(own(value, 'result'), `${path}.result`).value;
+  return {
+    name,
+    path,
+    doc: docOf(value),
+    deprecated: own(value, 'deprecated') === true,
+    byPosition: own(value, 'paramStructure') === 'by-position',
+    takesPositions: own(value, 'paramStructure') !== 'by-name',
+    params: readParams(value, path, references),
+    rest: own(value, 'x-additional-params'),
+    result: isObject(result) ? own(result, 'schema') : undefined,
+    stream: readStream(own(value, 'x-stream')),
+    errors: readErrors(value, path, references),
+    effects: own(value, 'x-effects'),
+  };
+}
+
+function readStream(value: unknown): Stream | undefined {
+  if (!isObject(value)) return undefined;
+  return {
+    yields: own(value, 'yields'),
+    notification: stringOf(value, 'notification'),
+    unsubscribe: stringOf(value, 'unsubscribe'),
+    collects: own(value, 'collect') === true,
+  };
+}
+
+function readParams(method: JsonObject, path: string, references: References): Param[] {
+  const names = new Set<string>();
+  return listOf(method, 'params').map((one, index) => {
+    const at = `${path}.params[${index}]`;
+    const { value } = references.follow(one, at);
+    const name = isObject(value) ? stringOf(value, 'name') : undefined;
+    if (!isObject(value) || name === undefined) {
+      throw new CodegenError(`${at}: a param needs a name`);
+    }
+    if (names.has(name)) throw new CodegenError(`${at}: the name ${shown(name)} is taken already`);
+    names.add(name);
+    const schema = own(value, 'schema');
+    return { name, required: own(value, 'required') === true, schema, doc: docOf(value) };
+  });
+}
+
+function readErrors(method: JsonObject, path: string, references: References): DeclaredError[] {
+  const named = own(method, 'x-errors');
+  if (isObject(named)) {
+    return Object.entries(named).flatMap(([name, error]) => {
+      const code = isObject(error) ? own(error, 'code') : undefined;
+      if (!isObject(error) || !Number.isSafeInteger(code)) return [];
+      const message = stringOf(error, 'message') ?? '';
+      return [{ name, code: code as number, message, data: own(error, 'data') }];
+    });
+  }
+  const names = new UniqueNames([]);
+  return listOf(method, 'errors').flatMap((one, index) => {
+    const { value, name } = references.follow(one, `${path}.errors[${index}]`);
+    const code = isObject(value) ? own(value, 'code') : undefined;
+    if (!isObject(value) || !Number.isSafeInteger(code)) return [];
+    const message = stringOf(value, 'message') ?? '';
+    // An Error Object has no schema for its data, so the data may be anything.
+    return [
+      {
+        name: names.take(name ?? constantName(message)),
+        code: code as number,
+        message,
+        data: true,
+      },
+    ];
+  });
+}
+
+function docOf(object: JsonObject): string | undefined {
+  const [summary, description] = [stringOf(object, 'summary'), stringOf(object, 'description')];
+  if (summary === undefined || description === undefined) return description ?? summary;
+  return description.startsWith(summary) ? description : `${summary}\n\n${description}`;
+}
+
+/** A schema and its place. */
+export interface Located {
+  readonly schema: unknown;
+  /** For messages, e.g. `methods[2].params[0].schema`. */
+  readonly path: string;
+  /** The outermost schema around it, in which `#/$defs/...` and ids are looked up too. */
+  readonly root: unknown;
+}
+
+/** The schema that a `$ref` leads to. */
+export interface Target extends Located {
+  /** The same for every reference to this schema. */
+  readonly key: string;
+  /** A name for its type, not unique. */
+  readonly name: string;
+}
+
+/** Longest chain of references that lead to references. A longer one is a circle. */
+const longestChain = 100;
+
+/** Follows references within one document. Nothing outside of the document is read. */
+export class References {
+  readonly #document: JsonObject;
+  readonly #ids = new WeakMap<object, Map<string, unknown>>();
+  /** Numbers of root schemas: the same pointer in two root schemas leads to two targets. */
+  readonly #roots = new Map<unknown, number>();
+
+  constructor(document: JsonObject) {
+    this.#document = document;
+  }
+
+  /** @throws CodegenError for a reference that leads out of the document, or nowhere */
+  resolve($ref: string, { root, path }: Located): Target {
+    const own = this.#inSchema($ref, root);
+    if ($ref.startsWith('#/')) {
+      const found = follow(this.#document, $ref);
+      if (found !== undefined) {
+        return { key: $ref, schema: found, root: found, name: lastSegment($ref), path: $ref };
+      }
+    }
+    const found = own ?? this.#byId($ref);
+    if (found !== undefined) {
+      const inner = own === undefined ? found : root;
+      const key = `${this.#numberOf(inner)} ${$ref}`;
+      return {
+        key,
+        schema: found,
+        root: inner,
+        name: nameOf($ref, found),
+        path: `${path} ${$ref}`,
+      };
+    }
+    throw new CodegenError(
+      $ref.startsWith('#')
+        ? `the $ref ${shown($ref)} at ${path} leads nowhere in the document`
+        : `the $ref ${shown($ref)} at ${path} leads out of the document: only references within it (#/...) are followed`,
+    );
+  }
+
+  /**
+   * The value at a place where the specification also allows a reference to it.
+   *
+   * @throws CodegenError
+   */
+  follow(value: unknown, path: string): { readonly value: unknown; readonly name?: string } {
+    let current = value;
+    let name: string | undefined;
+    for (let steps = 0; steps < longestChain; steps += 1) {
+      const $ref = isObject(current) ? own(current, '$ref') : undefined;
+      if (typeof $ref !== 'string')
+        return name === undefined ? { value: current } : { value: current, name };
+      const target = this.resolve($ref, { schema: current, path, root: undefined });
+      current = target.schema;
+      name = target.name;
+    }
+    throw new CodegenError(`the $ref at ${path} leads to itself`);
+  }
+
+  #inSchema($ref: string, root: unknown): unknown {
+    if (!isObject(root)) return undefined;
+    if ($ref === '#') return root;
+    if ($ref.startsWith('#/')) return follow(root, $ref);
+    const ids = this.#idsOf(root);
+    return ids.get($ref) ?? ids.get($ref.replace(/^#/, ''));
+  }
+
+  /** A schema among the components: any schema may refer to it by its $id. */
+  #byId($ref: string): unknown {
+    const components = own(this.#document, 'components');
+    const schemas = isObject(components) ? own(components, 'schemas') : undefined;
+    return isObject(schemas) ? this.#idsOf(schemas).get($ref) : undefined;
+  }
+
+  #idsOf(root: JsonObject): Map<string, unknown> {
+    let ids = this.#ids.get(root);
+    if (ids === undefined) {
+      ids = new Map();
+      collectIds(root, ids);
+      this.#ids.set(root, ids);
+    }
+    return ids;
+  }
+
+  #numberOf(root: unknown): number {
+    let number = this.#roots.get(root);
+    if (number === undefined) {
+      number = this.#roots.size;
+      this.#roots.set(root, number);
+    }
+    return number;
+  }
+}
+
+function collectIds(value: unknown, ids: Map<string, unknown>): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (isObject(value)) {
+    for (const key of ['$id', '$anchor']) {
+      const id = own(value, key);
+      if (typeof id === 'string' && !ids.has(id)) ids.set(id, value);
+    }
+  }
+  for (const child of Object.values(value)) collectIds(child, ids);
+}
+
+/** Follows a JSON Pointer in a URI fragment (RFC 6901), through own members only. */
+function follow(root: unknown, $ref: string): unknown {
+  let value = root;
+  for (const segment of segmentsOf($ref)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (Array.isArray(value) ? !/^\d+$/.test(segment) : !Object.hasOwn(value, segment)) {
+      return undefined;
+    }
+    value = (value as JsonObject)[segment];
+  }
+  return value;
+}
+
+function segmentsOf($ref: string): string[] {
+  return $ref
+    .slice(2)
+    .split('/')
+    .map((segment) => decode(segment).replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function nameOf($ref: string, schema: unknown): string {
+  if ($ref !== '#') return lastSegment($ref);
+  const title = isObject(schema) ? own(schema, 'title') : undefined;
+  return typeof title === 'string' ? title : 'Schema';
+}
+
+/** The last segment of a reference, for a name. `schema`, `items` and numbers say little: then the one before it too. */
+function lastSegment($ref: string): string {
+  const segments = $ref.startsWith('#/') ? segmentsOf($ref) : $ref.split(/[/#]/);
+  const [last = '', before = ''] = segments.reverse();
+  return /^(?:schema|items|\d+|)$/.test(last) ? `${before} ${last}` : last;
+}

@@ -1,0 +1,34 @@
+/**
+ * All that is refused with -32000, with the reason that the caller is told and the option that sets the limit. A metric counts
+ * each by itself, and nothing else answers with that code.
+ */
+export const overloads = {
+  rate: { reason: 'rate', limit: 'rateLimit' },
+  inFlightPerCaller: { reason: 'in-flight-per-caller', limit: 'maxInFlightPerCaller' },
+  inFlightShare: { reason: 'share', limit: 'maxInFlight' },
+  streamShare: { reason: 'share', limit: 'maxStreams' },
+  bodyShare: { reason: 'share', limit: 'maxBodyMemory' },
+  /** A connection is closed without an answer. So is the next one. */
+  connectionShare: { reason: 'share', limit: 'maxConnections' },
+  connections: { reason: 'connection', limit: 'maxConnections' },
+  callsOfConnection: { reason: 'connection', limit: 'maxCallsPerConnection' },
+  inFlight: { reason: 'in-flight', limit: 'maxInFlight' },
+  queue: { reason: 'queue', limit: 'maxQueue' },
+  queueTime: { reason: 'queue-time', limit: 'maxQueueMs' },
+  openStreams: { reason: 'streams', limit: 'maxStreams' },
+  /** Each worker holds a fixed number of generators: more workers hold more. */
+  generators: { reason: 'streams', limit: 'workers' },
+  bodyMemory: { reason: 'body-memory', limit: 'maxBodyMemory' },
+  replyMemory: { reason: 'reply-memory', limit: 'maxReplyMemory' },
+  orphans: { reason: 'orphans', limit: 'maxOrphansPerWorker' },
+} as const;
+
+export type Overload = keyof typeof overloads;
+
+/** How often something was refused since the start, by what refused it. */
+export type OverloadCounts = Record<Overload, number>;
+
+export function noOverloads(): OverloadCounts {
+  const kinds = Object.keys(overloads) as Overload[];
+  return Object.fromEntries(kinds.map((kind) => [kind, 0])) as OverloadCounts;
+}

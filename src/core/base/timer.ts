@@ -1,0 +1,87 @@
+/** The longest delay that setTimeout takes. With a longer one, Infinity too, it fires at once. */
+export const longestDelayMs = 2 ** 31 - 1;
+
+/**
+ * As setTimeout, for any delay: one that is too long is cut to the longest, and with Infinity `run` is never called. The
+ * timer keeps the process alive in any case, for whoever waits. `clearTimeout` ends it.
+ */
+export function startTimer(ms: number, run: () => void): NodeJS.Timeout {
+  if (ms === Number.POSITIVE_INFINITY) return setInterval(() => {}, longestDelayMs);
+  return setTimeout(run, Math.min(ms, longestDelayMs));
+}
+
+/**
+ * Waits for a promise, but not for ever, unless `ms` is Infinity.
+ *
+ * @returns whether `done` resolved within `ms` milliseconds
+ * @throws what `done` rejects with within them
+ */
+export async function isDoneWithin(done: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = startTimer(ms, () => resolve(false));
+  });
+  try {
+    return await Promise.race([done.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Lets others wait until something is empty. */
+export class Vacancy {
+  readonly #waiting = new Set<() => void>();
+
+  /** It is empty now. */
+  tell(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Resolves at the next `tell`, or after `ms`; Infinity: at the `tell` alone. */
+  within(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const timer = startTimer(ms, wake);
+      this.#waiting.add(wake);
+    });
+  }
+}
+
+/** Looks at each item, `perTurn` of them in a turn of the event loop, so that nothing else waits for all of them. */
+export async function inTurns<T>(
+  items: Iterable<T>,
+  perTurn: number,
+  look: (item: T) => void,
+): Promise<void> {
+  let seen = 0;
+  for (const item of items) {
+    if (seen > 0 && seen % perTurn === 0) await nextTurn();
+    seen++;
+    look(item);
+  }
+}
+
+/**
+ * Runs work to its end that yields wherever it may pause: what lies between two pauses runs in a turn of the event loop of its
+ * own. Work that never pauses gives its result at once.
+ */
+export function withPauses<T>(work: Iterator<void, T>): T | Promise<T> {
+  const first = work.next();
+  return first.done === true ? first.value : restOf(work);
+}
+
+async function restOf<T>(work: Iterator<void, T>): Promise<T> {
+  for (;;) {
+    await nextTurn();
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

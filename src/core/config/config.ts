@@ -1,0 +1,279 @@
+import { StartupError } from '../base/startup-error.ts';
+import { suggest } from '../base/suggest.ts';
+import { type Crew, completeGroups, type GivenGroups } from './groups.ts';
+import { flagOf, type Option, variablesOf } from './option.ts';
+import { isConsolePath, table } from './table.ts';
+
+type Table = typeof table;
+export type OptionName = keyof Table;
+type ValueOf<O> = O extends Option<infer T> ? T : never;
+
+/** The value of every option: complete, checked and frozen. */
+export type Config = { readonly [K in Exclude<OptionName, 'groups'>]: ValueOf<Table[K]> } & {
+  readonly groups: Readonly<Record<string, Crew>>;
+};
+
+/** Options as code passes them. An option that is left out or undefined has its default. */
+export type ConfigOptions = {
+  readonly [K in Exclude<OptionName, Listed | 'rateLimit' | 'checkResults' | 'groups'>]?:
+    | Config[K]
+    | undefined;
+} & { readonly [K in Listed]?: string | readonly string[] | undefined } & {
+  readonly checkResults?: Config['checkResults'] | boolean | undefined;
+  readonly rateLimit?: Partial<Config['rateLimit']> | 'none' | undefined;
+  readonly groups?: GivenGroups | 'none' | undefined;
+};
+
+/** Options that are lists. Code may pass a single entry instead of a list. */
+type Listed =
+  | 'corsOrigin'
+  | 'corsHeaders'
+  | 'allowedHosts'
+  | 'trustedProxies'
+  | 'nats'
+  | 'service'
+  | 'mcpTools';
+
+export const optionNames = Object.keys(table) as readonly OptionName[];
+
+/** `value` as text for a message: short, and always on one line. */
+function show(value: unknown): string {
+  if (typeof value === 'function') return 'a function';
+  const text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value));
+  return text.length > 60 ? `${text.slice(0, 60)}...` : text;
+}
+
+function settle<T>({ kind }: Option<T>, source: string, value: unknown, given: unknown): T {
+  const settled = kind.check(value);
+  if (settled !== undefined) return settled;
+  const fault = value === undefined ? undefined : kind.faultOf?.(value);
+  const [allowed, wrong] =
+    fault === undefined
+      ? [kind.allowed, given]
+      : [`${fault.where} to be ${fault.allowed}`, fault.given];
+  throw new StartupError(`${source}: expected ${allowed}, got ${show(wrong)}`);
+}
+
+/**
+ * What a flag or a variable says, not checked yet. A text that names nothing is no value of any option: `--hooks "$HOOKS"`,
+ * where nobody has set HOOKS, must not serve without hooks. Whoever wants none of something says none.
+ */
+function readText({ kind }: Option<unknown>, text: string): unknown {
+  return /^[\s,]*$/.test(text) ? undefined : kind.fromText(text);
+}
+
+/** Flags by option name: text, true or false for a switch, a list for a flag that may be repeated. */
+export type FlagValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
+/**
+ * The options that the flags of a command line set.
+ *
+ * @throws StartupError naming the flag, the value and what is allowed
+ */
+export function optionsFromFlags(flags: FlagValues): ConfigOptions {
+  const options: Record<string, unknown> = {};
+  for (const name of optionNames) {
+    const given = flags[name];
+    if (given === undefined) continue;
+    const option: Option<unknown> = table[name];
+    const text = typeof given === 'object' ? given.join(',') : given;
+    const value = typeof text === 'boolean' ? text : readText(option, text);
+    options[name] = settle(option, `--${flagOf(name, option)}`, value, text);
+  }
+  return options;
+}
+
+function fromEnvironment(name: OptionName, env: NodeJS.ProcessEnv): unknown {
+  const option: Option<unknown> = table[name];
+  // An empty variable counts as not set: compose files and CI leave a variable out by setting it to nothing.
+  const variable = variablesOf(name, option).find((key) => (env[key] ?? '').trim() !== '');
+  if (variable === undefined) return undefined;
+  const text = env[variable] ?? '';
+  return settle(option, variable, readText(option, text), text);
+}
+
+function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.ProcessEnv): unknown {
+  const option: Option<unknown> = table[name];
+  const given: unknown = options[name];
+  if (given !== undefined) return settle(option, `option ${name}`, given, given);
+  return fromEnvironment(name, env);
+}
+
+const noLearning =
+  "what a call cost says nothing about the next params, so procedures are no longer moved by measurement; declare placement: 'inline'";
+
+/** Options of earlier versions, each with the reason why it is gone and what to do instead. */
+export const removedOptions: Readonly<Record<string, string>> = {
+  inlineBelowUs: noLearning,
+  demoteAboveUs: noLearning,
+};
+
+/** A removed option has the flag and the variable of its name alone. */
+export const noAlias = { flag: undefined, env: [] };
+
+/** @param given the variable that sets the option; undefined: code or a flag does */
+export function removedOption(name: string, given?: string): StartupError {
+  const from = given === undefined ? '' : ` (${given})`;
+  return new StartupError(`option ${name} is gone${from}: ${removedOptions[name]}`);
+}
+
+function assertKnown(options: object, otherNames: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(table, name)) continue;
+    if (Object.hasOwn(removedOptions, name)) throw removedOption(name);
+    const guess = suggest(name, [...optionNames, ...otherNames]);
+    const hint =
+      guess === undefined ? 'docs/reference/options.md lists them' : `did you mean ${guess}?`;
+    throw new StartupError(`option ${name} is unknown: ${hint}`);
+  }
+}
+
+function assertBoth(config: Config, one: OptionName, other: OptionName): void {
+  if ((config[one] === '') === (config[other] === '')) return;
+  const [given, missing] = config[one] === '' ? [other, one] : [one, other];
+  throw new StartupError(`option ${given} needs ${missing} beside it: give both, or neither`);
+}
+
+function assertNats(config: Config): void {
+  assertBoth(config, 'natsKey', 'natsCert');
+  if (config.natsCreds !== '' && config.natsNkey !== '') {
+    throw new StartupError(
+      'options natsCreds and natsNkey: a client logs in by one of them; give the one that the server wants',
+    );
+  }
+  if (config.memberSilentMs < 2 * config.natsHeartbeatMs) {
+    throw new StartupError(
+      `option memberSilentMs (${config.memberSilentMs}) must be at least twice natsHeartbeatMs (${config.natsHeartbeatMs}): a single late heartbeat would make a member silent`,
+    );
+  }
+  if (config.memberHungMs < config.memberSilentMs) {
+    throw new StartupError(
+      `option memberHungMs (${config.memberHungMs}) must not be below memberSilentMs (${config.memberSilentMs}): calls would be given up before the member counts as silent`,
+    );
+  }
+  if (!config.http && (config.nats.length === 0 || config.natsRole === 'gateway')) {
+    throw new StartupError(
+      'option http: without HTTP nobody could call; turn it off only for members, and give nats beside it',
+    );
+  }
+}
+
+function assertTogether(config: Config): void {
+  assertBoth(config, 'tlsKey', 'tlsCert');
+  if (config.corsCredentials && config.corsOrigin === '*') {
+    throw new StartupError(
+      'option corsCredentials needs a list in corsOrigin: with * any page could act for whoever has logged in',
+    );
+  }
+  for (const [memory, largest] of [
+    ['maxBodyMemory', 'maxBodyBytes'],
+    ['maxReplyMemory', 'maxReplyBytes'],
+  ] as const) {
+    if (config[memory] >= config[largest]) continue;
+    throw new StartupError(
+      `option ${memory} (${config[memory]}) must not be below ${largest} (${config[largest]}): nothing of that size could come through`,
+    );
+  }
+  const { streamPingMs, socketIdleMs } = config;
+  if (socketIdleMs > 0 && streamPingMs > socketIdleMs / 2) {
+    throw new StartupError(
+      `option streamPingMs (${streamPingMs}) must be at most half of socketIdleMs (${socketIdleMs}): a client would be closed before it could answer a ping`,
+    );
+  }
+  if (config.processes > 1 && !config.supervisor) {
+    throw new StartupError(
+      `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
+    );
+  }
+  if (config.socket !== '' && config.processes > 1) {
+    throw new StartupError(
+      `option socket: a Unix socket is of one process, so ${config.processes} can't be had; set processes to 1`,
+    );
+  }
+  if (config.fairBy.startsWith('header:') && config.trustedProxies.length === 0) {
+    throw new StartupError(
+      `option fairBy (${config.fairBy}) needs trustedProxies: anybody else may send any such header, and be another caller each time`,
+    );
+  }
+  assertNats(config);
+  if (config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug') {
+    throw new StartupError(
+      `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
+    );
+  }
+  assertPath('path', config.path, config);
+  if (!config.mcp) return;
+  assertPath('mcpPath', config.mcpPath, config);
+  if (config.mcpPath === config.path) {
+    throw new StartupError(
+      `option mcpPath: ${config.path} is the path of the calls; choose another one`,
+    );
+  }
+}
+
+function assertPath(option: string, path: string, { metrics, health, ...rest }: Config): void {
+  if (rest.console && isConsolePath(path)) {
+    throw new StartupError(
+      `option ${option}: ${path} is where the console is; choose another path or turn console off`,
+    );
+  }
+  if (metrics && path === '/metrics') {
+    throw new StartupError(
+      `option ${option}: /metrics shows the metrics; choose another path or turn metrics off`,
+    );
+  }
+  if (health && (path === '/healthz' || path === '/readyz')) {
+    throw new StartupError(
+      `option ${option}: ${path} answers health checks; choose another path or turn health off`,
+    );
+  }
+}
+
+/**
+ * Resolves the complete configuration. The value of an option comes from `options`, else from `env`, else it is the
+ * default.
+ *
+ * @param env only the command line passes it: a library must not change with the environment of the program that
+ *   imports it
+ * @param otherNames names that the caller handles itself: an unknown option may be a misspelling of one of them
+ * @throws StartupError one line naming the option or variable, the value and what is allowed
+ */
+export function resolveConfig(
+  options: ConfigOptions = {},
+  env: NodeJS.ProcessEnv = {},
+  otherNames: readonly string[] = [],
+): Config {
+  assertKnown(options, otherNames);
+  for (const name of Object.keys(removedOptions)) {
+    for (const variable of variablesOf(name, noAlias))
+      if ((env[variable] ?? '').trim() !== '') throw removedOption(name, variable);
+  }
+  const given: Record<string, unknown> = {};
+  for (const name of optionNames) given[name] = settleOption(name, options, env);
+  for (const name of optionNames) {
+    const { fallback }: Option<unknown> = table[name];
+    given[name] ??= 'from' in fallback ? fallback.from(given) : fallback.value;
+  }
+  given.groups = completeGroups(given.groups as GivenGroups, given);
+  // The cast is safe: the kind of each row has checked the value of its option.
+  const config = Object.freeze(given) as Config;
+  assertTogether(config);
+  return config;
+}
+
+const prefix = 'TANDEM_';
+
+/** Environment variables that look like misspelt options, each with the name that was probably meant. */
+export function misspeltVariables(env: NodeJS.ProcessEnv): { name: string; meant: string }[] {
+  // Compared without the prefix: all names that share it would look alike.
+  const known = optionNames
+    .flatMap((name) => variablesOf(name, table[name] as Option<unknown>))
+    .filter((variable) => variable.startsWith(prefix))
+    .map((variable) => variable.slice(prefix.length));
+  return Object.keys(env)
+    .filter((name) => name.startsWith(prefix) && !known.includes(name.slice(prefix.length)))
+    .flatMap((name) => {
+      const meant = suggest(name.slice(prefix.length), known);
+      return meant === undefined ? [] : [{ name, meant: prefix + meant }];
+    });
+}

@@ -1,0 +1,429 @@
+import { isIP } from 'node:net';
+import { longestDelayMs } from '../base/timer.ts';
+
+/** A type of option: how it reads a value from text, checks it and writes it. */
+export interface Kind<T> {
+  /** The placeholder of the value in the help (`--port <number>`); undefined: an on/off switch. */
+  readonly placeholder: string | undefined;
+  /** What is allowed, as text to follow "expected". */
+  readonly allowed: string;
+  /** Whether `--no-x` is a flag too, though `--x` takes a value. */
+  readonly hasNo?: boolean;
+  readonly repeatable: boolean;
+  /** Reads the text of a flag or an environment variable. The value is not checked yet. */
+  readonly fromText: (text: string) => unknown;
+  /** The value in the form that the configuration holds; undefined: the value is not allowed. */
+  readonly check: (value: unknown) => T | undefined;
+  /** Which part of a value of several parts is not allowed. Without it the message shows the whole. */
+  readonly faultOf?: (value: unknown) => Fault | undefined;
+  /** Writes a value as a flag takes it. */
+  readonly toText: (value: never) => string;
+}
+
+export interface Fault {
+  /** Which part, as text to follow "expected". */
+  readonly where: string;
+  readonly allowed: string;
+  readonly given: unknown;
+}
+
+export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {
+  return {
+    placeholder: values.join('|'),
+    allowed: values.join(', '),
+    repeatable: false,
+    fromText: (text) => text.trim(),
+    check: (value) => values.find((allowed) => allowed === value),
+    toText: String,
+  };
+}
+
+const switchWords: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+};
+
+export function onOff(): Kind<boolean> {
+  return {
+    placeholder: undefined,
+    allowed: 'true or false',
+    repeatable: false,
+    fromText: (text) => {
+      const word = text.trim().toLowerCase();
+      return Object.hasOwn(switchWords, word) ? switchWords[word] : text;
+    },
+    check: (value) => (typeof value === 'boolean' ? value : undefined),
+    toText: String,
+  };
+}
+
+/** `oneOf` that also takes true and false, and the flag `--no-x` for false. */
+export function switchOrOneOf<const T extends string>(
+  on: T,
+  off: T,
+  ...others: readonly T[]
+): Kind<T> {
+  const words = oneOf(on, ...others, off);
+  const ofSwitch = (value: unknown): unknown =>
+    typeof value === 'boolean' ? (value ? on : off) : value;
+  return {
+    ...words,
+    allowed: `${words.allowed}, true (${on}) or false (${off})`,
+    hasNo: true,
+    fromText: (text) => {
+      const word = text.trim().toLowerCase();
+      return word !== off && Object.hasOwn(switchWords, word) ? switchWords[word] : word;
+    },
+    check: (value) => words.check(ofSwitch(value)),
+  };
+}
+
+export function text(placeholder: string, allowed: string, shape: RegExp): Kind<string> {
+  return {
+    placeholder,
+    allowed,
+    repeatable: false,
+    fromText: (value) => value.trim(),
+    check: (value) => (typeof value === 'string' && shape.test(value) ? value : undefined),
+    toText: String,
+  };
+}
+
+/** The path of a file. The empty text and the word `none` mean no file. */
+export function file(): Kind<string> {
+  return {
+    placeholder: 'file',
+    allowed: 'the path of a file, or none',
+    repeatable: false,
+    fromText: (value) => (value.trim() === 'none' ? '' : value.trim()),
+    check: (value) => (typeof value === 'string' && !/\p{Cc}/u.test(value) ? value : undefined),
+    toText: (value: string) => value || 'none',
+  };
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  /** Also allows 0, which means "none" or "never". */
+  readonly orZero?: boolean;
+}
+
+function inRange(value: unknown, { min, max, orZero }: Range): number | undefined {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return undefined;
+  return (value >= min && value <= max) || (orZero === true && value === 0) ? value : undefined;
+}
+
+/** A number times its unit. Any other text is returned as it is, and `check` refuses it. */
+function readAmount(text: string, units: Readonly<Record<string, number>>): unknown {
+  const match = /^(\d+(?:\.\d+)?) ?([a-z]*)$/.exec(text.trim().toLowerCase());
+  const factor = match === null ? undefined : units[match[2] ?? ''];
+  return match === null || factor === undefined ? text : Number(match[1]) * factor;
+}
+
+function rangeText(range: Range, show: (value: number) => string = String): string {
+  const span = `${show(range.min)} to ${show(range.max)}`;
+  return range.orZero === true ? `0 or ${span}` : span;
+}
+
+/** A number in a range. Text may have one of these units. */
+function amount(
+  placeholder: string,
+  allowed: string,
+  range: Range,
+  units: Readonly<Record<string, number>>,
+  toText: (value: number) => string = String,
+): Kind<number> {
+  return {
+    placeholder,
+    allowed,
+    repeatable: false,
+    fromText: (given) => readAmount(given, units),
+    check: (value) => inRange(value, range),
+    toText,
+  };
+}
+
+export function integer(range: Range, placeholder = 'number'): Kind<number> {
+  return amount(placeholder, `a whole number, ${rangeText(range)}`, range, { '': 1 });
+}
+
+/** A port, or a word instead of it. */
+export function portOr<const Word extends string>(word: Word): Kind<number | Word> {
+  const port = integer({ min: 0, max: 65535 });
+  return {
+    ...port,
+    allowed: `${word}, or ${port.allowed}`,
+    fromText: (given) => (given.trim() === word ? word : port.fromText(given)),
+    check: (value) => (value === word ? word : port.check(value)),
+  };
+}
+
+/** Milliseconds. Text may have a unit: 500ms, 30s, 5m. */
+export function duration(min: number, { orZero = false, max = longestDelayMs } = {}): Kind<number> {
+  const range = { min, max, orZero };
+  const allowed = `milliseconds, ${rangeText(range)} (a flag or variable also takes 500ms, 30s, 5m)`;
+  return amount('ms', allowed, range, { '': 1, ms: 1, s: 1000, m: 60_000 });
+}
+
+const byteUnits = {
+  '': 1,
+  b: 1,
+  kb: 1024,
+  kib: 1024,
+  mb: 1024 ** 2,
+  mib: 1024 ** 2,
+  gb: 1024 ** 3,
+  gib: 1024 ** 3,
+};
+
+function showBytes(bytes: number): string {
+  if (bytes > 0 && bytes % byteUnits.mb === 0) return `${bytes / byteUnits.mb}mb`;
+  return bytes > 0 && bytes % byteUnits.kb === 0 ? `${bytes / byteUnits.kb}kb` : String(bytes);
+}
+
+/** Bytes. Text may have a unit, a power of 1024: 512kb, 10mb. */
+export function bytes(range: Range): Kind<number> {
+  const allowed = `bytes, ${rangeText(range, showBytes)} (a flag or variable also takes 512kb, 10mb)`;
+  return amount('bytes', allowed, range, byteUnits, showBytes);
+}
+
+/** Permissions of a file, as `chmod` takes them. */
+export function fileMode(): Kind<number> {
+  const range = { min: 0, max: 0o777 };
+  return {
+    placeholder: 'octal',
+    allowed: 'octal digits as for chmod, 0 to 777 (in code a number: 0o660)',
+    repeatable: false,
+    fromText: (text) => (/^[0-7]{1,4}$/.test(text.trim()) ? Number.parseInt(text, 8) : text),
+    check: (value) => inRange(value, range),
+    toText: (value: number) => value.toString(8).padStart(3, '0'),
+  };
+}
+
+export function splitList(list: string): string[] {
+  return list
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function checkList(value: unknown, shape: RegExp): readonly string[] | undefined {
+  const list: unknown = typeof value === 'string' ? [value] : value;
+  if (!Array.isArray(list)) return undefined;
+  const entries = list.filter((entry): entry is string => typeof entry === 'string');
+  if (entries.length !== list.length || !entries.every((entry) => shape.test(entry))) {
+    return undefined;
+  }
+  return Object.freeze([...new Set(entries)]);
+}
+
+function isWord(value: unknown, word: string): boolean {
+  return value === word || (Array.isArray(value) && value.length === 1 && value[0] === word);
+}
+
+/** The texts of a list, or one text, in lower case. What is no text stays, and is refused by the check. */
+function toLowerCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toLowerCase);
+  return typeof value === 'string' ? value.toLowerCase() : value;
+}
+
+/**
+ * A list of texts.
+ *
+ * @param empty the word that is the empty list; undefined: a list has at least one entry
+ * @param shape of an entry
+ * @param normalise gives the list in the form that the configuration holds
+ */
+function list(
+  placeholder: string,
+  allowed: string,
+  empty: string | undefined,
+  shape: RegExp,
+  normalise: (value: unknown) => unknown = (value) => value,
+): Kind<readonly string[]> {
+  return {
+    placeholder,
+    allowed,
+    repeatable: true,
+    fromText: splitList,
+    check: (value) => {
+      if (empty !== undefined && isWord(value, empty)) return Object.freeze([]);
+      const entries = checkList(normalise(value), shape);
+      return empty === undefined && entries?.length === 0 ? undefined : entries;
+    },
+    toText: (value: readonly string[]) => value.join(',') || (empty ?? ''),
+  };
+}
+
+/** Header names. The configuration holds them in lower case. */
+export function headerNames(): Kind<readonly string[]> {
+  // The grammar of HTTP allows a header named *, but whoever writes that means all headers.
+  const token = /^(?!\*$)[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+  const allowed = 'none, or header names, separated by commas, without *';
+  return list('names', allowed, 'none', token, toLowerCase);
+}
+
+/** Hosts as in a Host header. The configuration holds them in lower case. */
+export function hosts(): Kind<readonly string[]> {
+  // What URL parsers leave unchanged: a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port.
+  const host = /^(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9_.-]{0,253}[a-z0-9_])?)(?::\d{1,5})?$/;
+  const allowed = 'none, or hosts like example.com, 127.0.0.1:8000, [::1], separated by commas';
+  return list('hosts', allowed, 'none', host, toLowerCase);
+}
+
+/** Names of procedures, in which a star stands for any characters. */
+export function procedurePatterns(): Kind<readonly string[]> {
+  const allowed = 'all, or names of procedures like math.add, math.*, separated by commas';
+  return list('names', allowed, 'all', /^[A-Za-z_*][\w\-./:*]{0,255}$/);
+}
+
+/** Addresses and networks of them, `10.0.0.0/8`, and the word `unix`. */
+export function addresses(): Kind<readonly string[]> {
+  const allowed =
+    'none, or addresses and networks like 127.0.0.1, 10.0.0.0/8, fd00::/8, and unix, separated by commas';
+  const texts = list('addresses', allowed, 'none', /^(?:[\da-f:.]+(?:\/\d{1,3})?|unix)$/i);
+  return {
+    ...texts,
+    check: (value) => {
+      const entries = texts.check(value);
+      return entries?.every(isNetwork) === true ? entries : undefined;
+    },
+  };
+}
+
+function isNetwork(entry: string): boolean {
+  if (entry === 'unix') return true;
+  const [address = '', prefix = '0'] = entry.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return Number(prefix) <= bits;
+}
+
+/** `*`, or a list of origins as browsers send them. */
+export function origins(): Kind<'*' | readonly string[]> {
+  // No path and no trailing slash: an entry must equal the Origin header exactly.
+  const origin = /^[a-z][a-z0-9+.-]*:\/\/[\x21-\x2b\x2d\x2e\x30-\x3e\x40-\x5b\x5d-\x7e]+$/;
+  const allowed =
+    '*, none, or origins like https://app.example.com (lower case, no path, no final /)';
+  const texts = list('origins', allowed, 'none', origin);
+  return {
+    ...texts,
+    check: (value) => (isWord(value, '*') ? '*' : texts.check(value)),
+    toText: (value: '*' | readonly string[]) => (value === '*' ? value : value.join(',') || 'none'),
+  };
+}
+
+/** The credentials of a server's URL, which no message may show. */
+const secret = /\/\/[^@/]*@/;
+
+const listed = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : [value === '' ? [] : value].flat();
+
+function isServer(entry: unknown): entry is string {
+  if (typeof entry !== 'string' || !/^(?:(?:nats|tls):\/\/)?[^\s/?#,]+\/?$/.test(entry))
+    return false;
+  const url = entry.includes('://') ? entry : `nats://${entry}`;
+  return URL.canParse(url) && new URL(url).hostname !== '';
+}
+
+/** Servers of NATS: `nats://host:4222`, `tls://user:password@host`, `host:4222`. The word `none` is the empty list. */
+export function natsServers(): Kind<readonly string[]> {
+  const allowed =
+    'none, or servers like nats://host:4222, nats://user:password@host, tls://host, separated by commas';
+  return {
+    placeholder: 'url',
+    allowed,
+    repeatable: true,
+    fromText: splitList,
+    check: (value) => {
+      const list = listed(value);
+      if (list.length === 1 && list[0] === 'none') return Object.freeze([]);
+      const servers = list.filter(isServer);
+      return servers.length === list.length ? Object.freeze([...new Set(servers)]) : undefined;
+    },
+    // The whole list is not shown: other entries may hold passwords.
+    faultOf: (value) => {
+      const list = listed(value);
+      const at = list.findIndex((entry) => !isServer(entry));
+      const given = list[at];
+      return {
+        where: list.length > 1 ? `entry ${at + 1}` : 'the server',
+        allowed,
+        given: typeof given === 'string' ? given.replace(secret, '//***@') : given,
+      };
+    },
+    toText: (value: readonly string[]) => value.join(',') || 'none',
+  };
+}
+
+/** Beginnings of subjects, whole tokens. */
+export function subjectPrefixes(): Kind<readonly string[]> {
+  const allowed = 'none, or subjects of NATS without wildcards, separated by commas';
+  const texts = list('prefix', allowed, 'none', /^[\w-]{1,64}(?:\.[\w-]{1,64})*$/);
+  return { ...texts, check: (value) => texts.check(value === '' ? [] : value) };
+}
+
+/** Names of services: the first token of their subjects. */
+export function serviceNames(): Kind<readonly string[]> {
+  const allowed = 'names of letters, digits, - and _, separated by commas';
+  return list('name', allowed, undefined, /^[\w-]{1,64}$/);
+}
+
+/** What one caller may take, as the option `rateLimit` has it. */
+export interface Rate {
+  readonly calls: number;
+  readonly costMs: number;
+  readonly burstSeconds: number;
+}
+
+const rateRanges: Readonly<Record<keyof Rate, Range>> = {
+  calls: { min: 1, max: 1_000_000, orZero: true },
+  costMs: { min: 1, max: 1_000_000, orZero: true },
+  burstSeconds: { min: 1, max: 3600 },
+};
+
+/** `calls=100,costMs=500,burstSeconds=2`, in code an object of these; the word `none` is no limit. */
+export function rate(): Kind<Rate> {
+  return {
+    placeholder: 'rate',
+    allowed:
+      'none, or calls and costMs a second and burstSeconds, whole numbers: calls=100,burstSeconds=2; in code an object of these',
+    repeatable: false,
+    fromText: (text) => {
+      if (text.trim() === 'none') return 'none';
+      const pairs = splitList(text).map((entry) => entry.split('='));
+      return Object.fromEntries(
+        pairs.map(([name = '', value = '']) => [name.trim(), readAmount(value, { '': 1 })]),
+      );
+    },
+    check: (value) => {
+      if (value === 'none') return checkRate({});
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? checkRate(value)
+        : undefined;
+    },
+    toText: ({ calls, costMs, burstSeconds }: Rate) => {
+      const parts = [calls > 0 && `calls=${calls}`, costMs > 0 && `costMs=${costMs}`];
+      const given = parts.filter((part) => part !== false);
+      return given.length === 0 ? 'none' : [...given, `burstSeconds=${burstSeconds}`].join(',');
+    },
+  };
+}
+
+function checkRate(given: object): Rate | undefined {
+  const rate: Record<string, number> = { calls: 0, costMs: 0, burstSeconds: 1 };
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(rateRanges, name)) return undefined;
+    const settled = inRange(value, rateRanges[name as keyof Rate]);
+    if (settled === undefined) return undefined;
+    rate[name] = settled;
+  }
+  // Begun with all of its members.
+  return Object.freeze(rate as unknown as Rate);
+}

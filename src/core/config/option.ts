@@ -1,0 +1,77 @@
+import type { Kind } from './kinds.ts';
+
+/** The headings of the help and of the table in docs/reference, in the order in which they are shown. */
+export const groups = [
+  'Network',
+  'Processes',
+  'Workers',
+  'Time',
+  'Limits',
+  'Protocol',
+  'NATS',
+  'Log',
+] as const;
+export type Group = (typeof groups)[number];
+
+/** A default that depends on the machine or on other options. */
+export interface Derived<T> {
+  /** The default as the help and the table describe it. */
+  readonly text: string;
+  readonly from: (given: Readonly<Record<string, unknown>>) => T;
+}
+
+export interface Option<T> {
+  readonly group: Group;
+  readonly kind: Kind<T>;
+  readonly fallback: { readonly value: T } | Derived<T>;
+  readonly about: string;
+  /** Why the default, or the bound, is what it is. */
+  readonly reason: string;
+  /** The long flag without its dashes; undefined: the option's name in kebab case. */
+  readonly flag: string | undefined;
+  /** Further environment variables, read after the option's own. */
+  readonly env: readonly string[];
+}
+
+interface Row<T> extends Omit<Option<T>, 'fallback' | 'flag' | 'env'> {
+  readonly fallback: NoInfer<T> | Derived<NoInfer<T>>;
+  readonly flag?: string;
+  readonly env?: readonly string[];
+}
+
+function isDerived<T>(fallback: T | Derived<T>): fallback is Derived<T> {
+  return typeof fallback === 'object' && fallback !== null && 'from' in fallback;
+}
+
+export function option<T>(row: Row<T>): Option<T> {
+  const fallback = isDerived(row.fallback) ? row.fallback : { value: row.fallback };
+  return { ...row, fallback, flag: row.flag, env: row.env ?? [] };
+}
+
+function toKebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** The long flag, without its dashes, of the option `name`. */
+export function flagOf(name: string, { flag }: Pick<Option<unknown>, 'flag'>): string {
+  return flag ?? toKebab(name);
+}
+
+/**
+ * The environment variables of the option `name`. The first that is set counts: TANDEM_ and the option's name, then
+ * TANDEM_ and its flag (people who know --timeout try TANDEM_TIMEOUT), then names of other conventions (PORT).
+ */
+export function variablesOf(
+  name: string,
+  { flag, env }: Pick<Option<unknown>, 'flag' | 'env'>,
+): readonly string[] {
+  const own = [toKebab(name), flagOf(name, { flag })].map(
+    (words) => `TANDEM_${words.toUpperCase().replaceAll('-', '_')}`,
+  );
+  return [...new Set([...own, ...env])];
+}
+
+export function defaultText<T>({ fallback, kind }: Option<T>): string {
+  // Safe: the default is a value of the option's own kind.
+  return 'text' in fallback ? fallback.text : kind.toText(fallback.value as never);
+}

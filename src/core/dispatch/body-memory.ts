@@ -1,0 +1,289 @@
+import { clockMs } from '../base/clock.ts';
+import type { Overload } from '../base/overloads.ts';
+import { largeBody } from '../protocol/body.ts';
+import { BodyLease } from './body-lease.ts';
+import type { RequestScope } from './scope.ts';
+import { type Callers, type Denial, type Holder, oneCaller, Share } from './share.ts';
+
+/** Why there is no room for a body. */
+export type BodyOverload = Extract<Overload, 'bodyMemory' | 'bodyShare'>;
+
+/**
+ * Sizes of buffers in one doubling. With four, a buffer is at most a quarter larger than the body it was made for.
+ */
+const stepsPerDoubling = 4;
+
+/** A kept buffer that no body has used for this long is left to the garbage collector. */
+const keptMs = 10_000;
+
+/** The share of the budget that only small bodies may use, however many large ones are announced: one eighth. */
+const smallShare = 1 / 8;
+
+/** The figures of the budget. */
+export interface BodyMemoryStats {
+  /** Bytes of bodies that arrive, wait, or are with workers. */
+  readonly inUse: number;
+  /** Bytes of buffers that wait for the next large body. */
+  readonly kept: number;
+  readonly limit: number;
+  /** Bodies that were refused. */
+  readonly refused: number;
+}
+
+/**
+ * The budget for the bytes of all requests in this process, and the slab: the buffers that large bodies lie in.
+ *
+ * A small body counts its length from its head to its answer. A large body lies in shared memory, which puts no
+ * pressure on the garbage collector: with a new buffer for each body, memory would grow without bound. So a buffer is
+ * used again once nobody can read the body in it any more, and counts while it is kept. A buffer that is no longer
+ * kept does not count, but may stay in memory for long. Until the collector has taken it, it can be found and used
+ * again.
+ */
+export class BodyMemory {
+  readonly limit: number;
+  refused = 0;
+  /** Those among them whose callers held their share of the budget. */
+  refusedByShare = 0;
+  readonly #share: Share<RequestScope>;
+  readonly #largest: number;
+  readonly #largeLimit: number;
+  readonly #now: () => number;
+  #small = 0;
+  /** Bytes of buffers that hold a body. */
+  #lent = 0;
+  #keptBytes = 0;
+  /** Smallest first. Among buffers of one size, the buffer that was kept last comes last. */
+  readonly #kept: KeptBuffer[] = [];
+  readonly #left = new LeftBuffers();
+  #trimming: NodeJS.Timeout | undefined;
+
+  /**
+   * @param limit bytes, at least `maxBodyBytes`
+   * @param maxBodyBytes length of the longest body
+   * @param now milliseconds of any clock, the same at each call
+   * @param callers to whom a body belongs, as far as that is known when its head arrives
+   */
+  constructor(
+    limit: number,
+    maxBodyBytes: number,
+    now: () => number = clockMs,
+    callers: Callers<RequestScope> = oneCaller,
+  ) {
+    this.limit = limit;
+    this.#now = now;
+    this.#largest = maxBodyBytes;
+    this.#largeLimit = Math.max(limit * (1 - smallShare), maxBodyBytes);
+    // What large bodies may take: what is kept for small ones is divided among nobody.
+    this.#share = new Share(this.#largeLimit, callers);
+  }
+
+  stats(): BodyMemoryStats {
+    const { limit, refused } = this;
+    return { inUse: this.#small + this.#lent, kept: this.#keptBytes, limit, refused };
+  }
+
+  /** Why the caller of a request gets no room for a body of any size; undefined: it may, if the body finds room. */
+  denial(scope: RequestScope): Denial | undefined {
+    const share = this.#share;
+    return share.isScarce && share.used < share.limit ? share.denial(scope) : undefined;
+  }
+
+  /** A body has room, which counts for its caller until `leave`. */
+  enter(body: Holder<RequestScope>): void {
+    this.#share.take(body);
+  }
+
+  leave(body: Holder<RequestScope>): void {
+    this.#share.give(body);
+  }
+
+  /** Notes that a body is refused. */
+  refuse(denial: Denial): BodyOverload {
+    this.refused++;
+    if (denial === 'full') return 'bodyMemory';
+    this.refusedByShare++;
+    return 'bodyShare';
+  }
+
+  /**
+   * Counts a small body until `give`.
+   *
+   * @returns false where the body does not fit
+   */
+  take(bytes: number): boolean {
+    const small = this.#small + bytes;
+    if (small + this.#lent + this.#keptBytes > this.limit && !this.#makeRoom(small)) return false;
+    this.#small = small;
+    return true;
+  }
+
+  /** Stops counting a small body. */
+  give(bytes: number): void {
+    this.#small -= bytes;
+  }
+
+  /**
+   * Memory for a large body, until its last holder lets go; undefined: the body does not fit.
+   *
+   * @param scope its request: a caller that holds little may have what is kept for small bodies, too
+   */
+  lend(bytes: number, scope?: RequestScope): BodyLease | undefined {
+    const usesAll = scope !== undefined && this.#share.isScarce && this.#share.isSmall(scope);
+    const limit = usesAll ? this.limit : this.#largeLimit;
+    const buffer = this.#keptFor(bytes) ?? this.#fresh(this.#sizeFor(bytes), limit);
+    return buffer && this.#leaseOf(buffer, bytes);
+  }
+
+  /** Memory for a copy of something that is in memory already. The copy counts, but is never refused. */
+  copy(data: string | Uint8Array): BodyLease {
+    const length = Buffer.byteLength(data);
+    const buffer = this.#keptFor(length) ?? this.#make(this.#sizeFor(length));
+    const lease = this.#leaseOf(buffer, length);
+    if (typeof data === 'string') lease.bytes.write(data);
+    else lease.bytes.set(data);
+    return lease;
+  }
+
+  /** Drops all kept buffers. */
+  close(): void {
+    clearInterval(this.#trimming);
+    this.#trimming = undefined;
+    this.#drop(this.#kept.length);
+  }
+
+  #leaseOf(buffer: SharedArrayBuffer, length: number): BodyLease {
+    this.#lent += buffer.byteLength;
+    return new BodyLease(buffer, length, (returned) => {
+      this.#lent -= returned.byteLength;
+      this.#keep(returned);
+    });
+  }
+
+  /**
+   * The length rounded up to the next step, but not above the largest body, which must fit into the smallest budget.
+   */
+  #sizeFor(length: number): number {
+    const step = 2 ** Math.floor(Math.log2(Math.max(length, largeBody))) / stepsPerDoubling;
+    return Math.max(length, Math.min(Math.ceil(length / step) * step, this.#largest));
+  }
+
+  /**
+   * A kept buffer that is at most twice as large as needed; or any that is large enough, where there is no room for a
+   * fresh one.
+   */
+  #keptFor(length: number): SharedArrayBuffer | undefined {
+    const first = this.#kept.findIndex(({ buffer }) => buffer.byteLength >= length);
+    if (first === -1) return undefined;
+    const size = (this.#kept[first] as KeptBuffer).buffer.byteLength;
+    if (size > 2 * length && this.#hasRoom(this.#sizeFor(length))) return undefined;
+    // Among buffers of that size, the one used last: its pages are the warmest, and the others can grow old.
+    let at = first;
+    while (this.#kept[at + 1]?.buffer.byteLength === size) at++;
+    const [found] = this.#kept.splice(at, 1);
+    this.#keptBytes -= size;
+    return found?.buffer;
+  }
+
+  #hasRoom(size: number): boolean {
+    const lent = this.#lent + size;
+    return lent + this.#keptBytes + this.#small <= this.limit;
+  }
+
+  #fresh(size: number, limit: number): SharedArrayBuffer | undefined {
+    if (this.#lent + size > limit) return undefined;
+    if (!this.#hasRoom(size) && !this.#makeRoom(this.#small + size)) return undefined;
+    return this.#make(size);
+  }
+
+  #make(size: number): SharedArrayBuffer {
+    const large = this.#largeLimit - this.#lent;
+    const all = this.limit - this.#lent - this.#keptBytes - this.#small;
+    const most = Math.max(size, Math.min(2 * size, large, all));
+    return this.#left.take(size, most) ?? new SharedArrayBuffer(size);
+  }
+
+  /** Drops kept buffers until `bytes` fit beside the buffers that are lent. */
+  #makeRoom(bytes: number): boolean {
+    if (this.#lent + bytes > this.limit) return false;
+    while (this.#kept.length > 0 && this.#lent + bytes + this.#keptBytes > this.limit)
+      this.#drop(1);
+    return true;
+  }
+
+  #keep(buffer: SharedArrayBuffer): void {
+    const size = buffer.byteLength;
+    if (this.#small + this.#lent + this.#keptBytes + size > this.limit) {
+      this.#left.add(buffer);
+      return;
+    }
+    const next = this.#kept.findIndex((kept) => kept.buffer.byteLength > size);
+    const entry = { buffer, since: this.#now() };
+    this.#kept.splice(next === -1 ? this.#kept.length : next, 0, entry);
+    this.#keptBytes += size;
+    this.#trimming ??= setInterval(() => this.#trim(), keptMs / 2).unref();
+  }
+
+  #trim(): void {
+    const before = this.#now() - keptMs;
+    const old = this.#kept.filter(({ since }) => since <= before);
+    for (const entry of old) {
+      this.#kept.splice(this.#kept.indexOf(entry), 1);
+      this.#keptBytes -= entry.buffer.byteLength;
+      this.#left.add(entry.buffer);
+    }
+    if (this.#kept.length > 0) return;
+    clearInterval(this.#trimming);
+    this.#trimming = undefined;
+  }
+
+  /** Drops the smallest first: a larger buffer can serve for a smaller body, but not the other way round. */
+  #drop(count: number): void {
+    for (const { buffer } of this.#kept.splice(0, count)) {
+      this.#keptBytes -= buffer.byteLength;
+      this.#left.add(buffer);
+    }
+  }
+}
+
+interface KeptBuffer {
+  readonly buffer: SharedArrayBuffer;
+  /** When the buffer was kept, milliseconds of the memory's clock. */
+  readonly since: number;
+}
+
+/**
+ * Dropped buffers that the garbage collector has not taken yet. Shared memory puts no pressure on the collector, so that may
+ * take hours in a process whose heap is quiet. A service that gets a large body every minute would meanwhile hold each
+ * of their buffers, far above `maxBodyMemory`. So a buffer that is still there is used again before a new one is made.
+ */
+class LeftBuffers {
+  readonly #bySize = new Map<number, WeakRef<SharedArrayBuffer>[]>();
+
+  add(buffer: SharedArrayBuffer): void {
+    const size = buffer.byteLength;
+    const list = this.#bySize.get(size);
+    if (list === undefined) this.#bySize.set(size, [new WeakRef(buffer)]);
+    else list.push(new WeakRef(buffer));
+  }
+
+  /** The smallest that there still is of at least `least` and at most `most` bytes. */
+  take(least: number, most: number): SharedArrayBuffer | undefined {
+    const sizes = [...this.#bySize.keys()].filter((size) => size >= least && size <= most);
+    for (const size of sizes.sort((a, b) => a - b)) {
+      const found = this.#takeOf(size);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Passes over those that the collector has taken. */
+  #takeOf(size: number): SharedArrayBuffer | undefined {
+    const list = this.#bySize.get(size) ?? [];
+    while (list.length > 0) {
+      const found = list.pop()?.deref();
+      if (found !== undefined) return found;
+    }
+    this.#bySize.delete(size);
+    return undefined;
+  }
+}

@@ -1,0 +1,451 @@
+import { clockMs } from '../base/clock.ts';
+import { inlinePlace } from '../base/place.ts';
+import { runningCode } from '../base/running-code.ts';
+import { type CallLine, CallLines } from '../procedures/context.ts';
+import { type InvokeOptions, invoke, sourceOf } from '../procedures/invoke.ts';
+import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
+import { ErrorCode, standardError } from '../protocol/errors.ts';
+import { largeReply, type Outcome, type Reply } from '../protocol/reply.ts';
+import { type Call, parsedParams } from './call.ts';
+import { CallEnding } from './call-ending.ts';
+import type { CallTrail } from './call-trail.ts';
+import type { Deadline, DeadlineSweep } from './deadline.ts';
+import type { Executor, ExecutorFigures } from './executor.ts';
+import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
+import {
+  cancelled,
+  deadlineExceeded,
+  lostCall,
+  overloaded,
+  type Refusal,
+  refusalBeforeStart,
+  type TimeLimit,
+  timeLimit,
+} from './limit.ts';
+import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
+import type { OrphanCounts } from './orphans.ts';
+import type { CancelListener } from './scope.ts';
+import type { StreamSink } from './streams/contract.ts';
+import { Generators } from './streams/generators.ts';
+import type { OpenStreams } from './streams/open-streams.ts';
+
+export interface InlineOptions extends InvokeOptions {
+  readonly timeoutMs: number;
+  readonly maxReplyBytes: number;
+  /** Gets the lines of `context.log`; undefined: nobody does. */
+  readonly onLine?: ((line: CallLine) => void) | undefined;
+}
+
+/** What the inline executors of one service share. */
+export class InlineHost implements ExecutorFigures, CallHost {
+  readonly place = inlinePlace;
+  readonly options: InlineOptions;
+  /** For callers that see the messages of internal errors. */
+  readonly openOptions: InlineOptions;
+  readonly deadlines: DeadlineSweep;
+  readonly ending: CallEnding;
+  readonly lines: CallLines;
+  /** undefined: nobody wants to know what blocks this thread. */
+  readonly watch: FrontEndWatch | undefined;
+  readonly generators: Generators;
+  readonly orphans: OrphanCounts;
+  readonly largeReplies = new OnePerTurn();
+  /** Calls that wait. */
+  inFlight = 0;
+  isClosed = false;
+
+  /**
+   * @param orphans of this thread, whatever loading of the modules they are of
+   * @param observer told of each call
+   */
+  constructor(
+    options: InlineOptions,
+    deadlines: DeadlineSweep,
+    streams: OpenStreams,
+    orphans: OrphanCounts,
+    observer?: CallObserver,
+    watch?: FrontEndWatch,
+  ) {
+    this.options = options;
+    this.openOptions = { ...options, showsFaults: true };
+    this.deadlines = deadlines;
+    this.orphans = orphans;
+    this.generators = new Generators(streams, orphans, this.place, options.maxReplyBytes, watch);
+    this.lines = new CallLines(options.onLine ?? (() => {}));
+    this.watch = watch;
+    this.ending = new CallEnding(this.place, options.maxReplyBytes, observer, options.onFault);
+  }
+
+  /** From here on nothing starts; what waits is ended through its deadline. */
+  close(): void {
+    this.isClosed = true;
+    this.largeReplies.runAll();
+  }
+}
+
+/**
+ * Calls of which one runs in each turn of the event loop. A large reply takes tens of milliseconds to make, and many callers
+ * may ask for one at the same time: calls of all others run between them.
+ */
+class OnePerTurn {
+  #waiting: (() => void)[] = [];
+  #isTaken = false;
+
+  /** Takes this turn, for one call. @returns false: another call has it */
+  take(): boolean {
+    if (this.#isTaken) return false;
+    this.#isTaken = true;
+    setImmediate(() => this.runAll());
+    return true;
+  }
+
+  /** @param run called in a later turn: takes that turn if it still needs one */
+  add(run: () => void): void {
+    this.#waiting.push(run);
+  }
+
+  /** Runs those that wait, up to the first that takes the turn. */
+  runAll(): void {
+    this.#isTaken = false;
+    while (!this.#isTaken) {
+      const run = this.#waiting.shift();
+      if (run === undefined) return;
+      run();
+    }
+  }
+}
+
+/** Two looks at the clock cost a fifteenth of a small call: of short ones one in so many is timed. */
+const timedOneIn = 8;
+
+/** A procedure whose last timed call took this long or longer has each call timed, microseconds. */
+const shortUs = 100;
+
+/** Waiting for less is not counted. A call that waited longer is timed, and stands for itself alone. */
+const noticedMs = 1;
+
+/** Of a procedure that may block this thread, so many calls leave a trail. */
+const followedCalls = 20;
+
+/**
+ * Runs calls on this thread: right for the cheap ones, and for those that wait for I/O. One for each
+ * procedure, so that of each some calls are timed.
+ */
+export class InlineExecutor implements Executor, Suspect {
+  readonly place = inlinePlace;
+  readonly takesUnparsed = false;
+  /** See {@link Suspect}. */
+  readonly slot: number;
+  readonly #host: InlineHost;
+  readonly #ending: CallEnding;
+  readonly #timing: Timing;
+  /** Every so many calls is timed; Infinity: none. */
+  #timedOneIn: number;
+  /** Calls since the last timed one. Starts at the interval, so that the first call is timed. */
+  #sinceTimed = timedOneIn;
+  readonly #watch: FrontEndWatch | undefined;
+  readonly #onBlocked: ((ms: number) => void) | undefined;
+  /** See {@link Suspect}. */
+  waiting = 0;
+  leftAt = 0;
+  /** Calls to come that leave a trail. */
+  #toFollow = 0;
+  #hasLargeReplies = false;
+
+  /**
+   * @param onBlocked told when a call has held this thread for so many milliseconds
+   * @param name of the procedure; undefined: there are several
+   */
+  constructor(host: InlineHost, onBlocked?: (ms: number) => void, name?: string) {
+    this.slot = name === undefined ? 0 : runningCode.slotOf(name);
+    this.#host = host;
+    this.#ending = host.ending;
+    this.#watch = host.watch;
+    this.#watch?.add(this);
+    this.#onBlocked = onBlocked;
+    this.#timing = host.ending.timing;
+    const isNever = this.#timing === 'none' && host.watch === undefined;
+    this.#timedOneIn = isNever ? Number.POSITIVE_INFINITY : 1;
+  }
+
+  execute(call: Call): Reply | Promise<Reply> {
+    const host = this.#host;
+    if (host.isClosed) return this.#ending.refuse(call, cancelled);
+    if (host.orphans.isFullOf(call.procedure.name)) {
+      return this.#ending.refuse(call, overloaded('orphans'));
+    }
+    if (this.#hasLargeReplies && !host.largeReplies.take()) {
+      return new Promise((resolve) => host.largeReplies.add(() => resolve(this.execute(call))));
+    }
+    const watch = this.#watch;
+    const began = clockMs();
+    const waitUs = waitOf(call, began);
+    const refusal = refusalBeforeStart(call.scope, began);
+    if (refusal !== undefined) return this.#ending.refuse(call, refusal, neverRan, waitUs);
+    const isTraced = watch?.trail.isOn === true || this.#toFollow > 0;
+    const isTimed = ++this.#sinceTimed >= this.#timedOneIn || waitUs > 0 || isTraced;
+    const limit = timeLimit(call, host.options.timeoutMs, began);
+    const context = new LazyContext(call.procedure, call.id, factsOf(call), limit.at, host);
+    const params = parsedParams(call);
+    const lag = watch === undefined ? 0 : watch.lagAt(began);
+    const claimed = watch === undefined ? 0 : watch.claimedMs;
+    const outer = runningCode.enter(this.slot);
+    const outcome =
+      isTraced && watch !== undefined
+        ? this.#invokeTraced(watch.trail, call, params, context)
+        : this.#invoke(call, params, context);
+    runningCode.leave(outer);
+    if (isTimed) this.#sinceTimed = 0;
+    if (outcome instanceof Promise) {
+      watch?.ended(this, began, lag, claimed);
+      return this.#supervise(call, context, outcome, limit, isTimed ? began : undefined);
+    }
+    const runUs = isTimed ? this.#timeSince(began) : notTimed;
+    if (runUs >= blockedMs * 1000) watch?.claim(this, began, began + runUs / 1000, lag, claimed);
+    return this.#finish(call, context, outcome, runUs, waitUs);
+  }
+
+  /** What still runs although nobody waits for it. */
+  get orphans(): OrphanCounts {
+    return this.#host.orphans;
+  }
+
+  /** See {@link Suspect}. */
+  onBlocked(ms: number): void {
+    this.#toFollow = followedCalls;
+    this.#onBlocked?.(ms);
+  }
+
+  /** See {@link Suspect}. */
+  follow(): void {
+    this.#toFollow = followedCalls;
+  }
+
+  /** No call will come. */
+  close(): void {
+    this.#watch?.delete(this);
+  }
+
+  #invoke(call: Call, params: unknown, context: LazyContext): Outcome | Promise<Outcome> {
+    const options = call.scope.showsFaults ? this.#host.openOptions : this.#host.options;
+    return call.trace === undefined
+      ? invoke(call.procedure, params, context, options)
+      : call.trace.run(() => invoke(call.procedure, params, context, options));
+  }
+
+  /** While calls are followed, what others make must not be taken for theirs. */
+  #invokeTraced(
+    trail: CallTrail,
+    call: Call,
+    params: unknown,
+    context: LazyContext,
+  ): Outcome | Promise<Outcome> {
+    const run = (): Outcome | Promise<Outcome> => this.#invoke(call, params, context);
+    if (this.#toFollow === 0) return trail.run(undefined, run);
+    this.#toFollow--;
+    const round = trail.begin();
+    const outcome = trail.run(this, run);
+    if (outcome instanceof Promise) void outcome.then(() => trail.end(round));
+    else trail.end(round);
+    return outcome;
+  }
+
+  /** Answered when it ends or at its deadline, its signal aborted when nobody waits. */
+  #supervise(
+    call: Call,
+    context: LazyContext,
+    outcome: Promise<Outcome>,
+    limit: TimeLimit,
+    began: number | undefined,
+  ): Promise<Reply> {
+    this.#host.inFlight++;
+    this.waiting++;
+    runningCode.wait(this.slot, 1);
+    this.#watch?.enter();
+    return new Promise((resolve) => {
+      const waiting = new WaitingCall(call, began, context, limit, this, resolve);
+      this.#host.deadlines.add(waiting);
+      call.scope.addListener(waiting);
+      // The synchronous part of the handler may have ended its caller's wait, in a call within the process.
+      if (call.scope.cancelled) waiting.onCancelled();
+      // An outcome never rejects.
+      void outcome.then((value) => waiting.end(value));
+    });
+  }
+
+  /** Called when a waiting call has ended. */
+  finish(waiting: WaitingCall, outcome: Outcome): Reply {
+    const { call, context } = waiting;
+    const runUs = this.#leave(waiting);
+    const waitUs = waitOf(call, waiting.began);
+    return this.#finish(call, context, outcome, runUs, waitUs);
+  }
+
+  /** Called when a waiting call must be answered before it has ended. */
+  giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
+    const timedUs = this.#leave(waiting);
+    // A call that is given up was not short: it is counted by itself, and stands for no other.
+    const runUs = timedUs === notTimed ? waiting.waitedMs * 1000 : timedUs;
+    const { call, began } = waiting;
+    return this.#ending.refuse(call, refusal, runUs, waitOf(call, began));
+  }
+
+  #finish(
+    call: Call,
+    context: LazyContext,
+    outcome: Outcome,
+    runUs: number,
+    waitUs: number,
+  ): Reply {
+    if (call.sink !== undefined) {
+      return this.#open(call, call.sink, context, outcome, runUs, waitUs);
+    }
+    this.#hasLargeReplies = outcome.text.length > largeReply;
+    return this.#ending.finish(call, outcome, runUs, waitUs);
+  }
+
+  /** The handler of a call that streams has given an iterator, or failed. */
+  #open(
+    call: Call,
+    sink: StreamSink,
+    context: LazyContext,
+    outcome: Outcome,
+    runUs: number,
+    waitUs: number,
+  ): Reply {
+    const source = sourceOf(outcome);
+    if (source === undefined) return this.#ending.finish(call, outcome, runUs, waitUs);
+    const { generators, isClosed } = this.#host;
+    const opening = generators.open(call, sink, context, source, this, isClosed);
+    return 'refusal' in opening
+      ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
+      : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
+  }
+
+  /** How long it ran, microseconds. */
+  #leave(waiting: WaitingCall): number {
+    this.#host.inFlight--;
+    this.waiting--;
+    runningCode.wait(this.slot, -1);
+    if (this.#watch !== undefined) {
+      this.#watch.leave();
+      this.leftAt = this.#watch.turn;
+    }
+    this.#host.deadlines.delete(waiting);
+    waiting.call.scope.removeListener(waiting);
+    return waiting.began === undefined ? notTimed : this.#timeSince(waiting.began);
+  }
+
+  /** How long a call took, microseconds, and with it which of those to come are timed. */
+  #timeSince(began: number): number {
+    const runUs = (clockMs() - began) * 1000;
+    if (this.#timing !== 'all') this.#timedOneIn = runUs < shortUs ? timedOneIn : 1;
+    return runUs;
+  }
+}
+
+/**
+ * Microseconds from the arrival of its request until a call began: behind others of its batch, the verdict on its caller, the
+ * rest of its body, or whoever held the main thread. What is too short to be noticed counts as none.
+ */
+function waitOf({ scope }: Call, began: number | undefined): number {
+  if (began === undefined) return 0;
+  const waitedMs = began - scope.receivedAt;
+  return waitedMs >= noticedMs ? waitedMs * 1000 : 0;
+}
+
+/** What the handler is told of the request: of a traced call its own span, instead of the caller's. */
+function factsOf({ scope, trace }: Call): RequestFacts {
+  if (trace === undefined) return scope;
+  const { headers, remoteAddress, authText } = scope;
+  const { traceparent, tracestate } = trace;
+  return { headers, remoteAddress, authText, traceparent, tracestate };
+}
+
+/**
+ * An inline call that waits. It is answered when it ends or at its deadline; its signal is aborted when nobody waits
+ * for it any more.
+ */
+class WaitingCall implements Deadline, CancelListener {
+  readonly call: Call;
+  readonly at: number;
+  /** When the call began, by `clockMs`; undefined: the call is not timed. */
+  readonly began: number | undefined;
+  readonly context: LazyContext;
+  readonly #timeoutMs: number;
+  readonly #owner: InlineExecutor;
+  readonly #resolve: (reply: Reply) => void;
+  /** `left`: nobody waits for it; `answered`: it was given up, and its handler still runs. Both are orphans. */
+  #state: 'waits' | 'left' | 'answered' | 'ended' = 'waits';
+
+  constructor(
+    call: Call,
+    began: number | undefined,
+    context: LazyContext,
+    limit: TimeLimit,
+    owner: InlineExecutor,
+    resolve: (reply: Reply) => void,
+  ) {
+    this.call = call;
+    this.at = limit.at;
+    this.began = began;
+    this.context = context;
+    this.#timeoutMs = limit.timeoutMs;
+    this.#owner = owner;
+    this.#resolve = resolve;
+  }
+
+  /** Milliseconds since the call began, computed from its deadline. */
+  get waitedMs(): number {
+    return Math.max(0, clockMs() - (this.at - this.#timeoutMs));
+  }
+
+  /** Ends the call with what its handler came to. Does nothing where the call was answered at its deadline. */
+  end(outcome: Outcome): void {
+    if (this.#state !== 'waits' && this.#endOrphan(outcome)) return;
+    this.#state = 'ended';
+    this.#resolve(this.#owner.finish(this, outcome));
+  }
+
+  expire(): void {
+    this.#giveUp(deadlineExceeded(this.#timeoutMs));
+  }
+
+  shutdown(): void {
+    this.#giveUp(lostCall(this.call, 'shutdown'));
+  }
+
+  onCancelled(): void {
+    this.context.abort(standardError(ErrorCode.Cancelled));
+    if (this.#state !== 'waits') return;
+    this.#state = 'left';
+    this.#owner.orphans.add(this.#name);
+  }
+
+  get #name(): string {
+    return this.call.procedure.name;
+  }
+
+  /** @returns whether the call has been answered */
+  #endOrphan(outcome: Outcome): boolean {
+    const { orphans } = this.#owner;
+    if (this.#state === 'left') {
+      orphans.remove(this.#name);
+      return false;
+    }
+    orphans.removeOverdue(this.#name);
+    // A stream that nobody waits for any more.
+    orphans.addUntil(this.#name, sourceOf(outcome)?.close());
+    return true;
+  }
+
+  #giveUp(refusal: Refusal): void {
+    this.context.abort(standardError(refusal.code, refusal.data));
+    if (this.#state === 'answered' || this.#state === 'ended') return;
+    const { orphans } = this.#owner;
+    if (this.#state === 'left') orphans.remove(this.#name);
+    orphans.addOverdue(this.#name);
+    this.#state = 'answered';
+    this.#resolve(this.#owner.giveUp(this, refusal));
+  }
+}

@@ -1,0 +1,253 @@
+import type { CallGroup, WaitingPlace } from './call-group.ts';
+import type { CallerLine, QueuedCaller, QueuedCallers, QueuedWork } from './queued-callers.ts';
+
+/** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
+export const quantumUs = 1000;
+
+/**
+ * What a caller pays for its streams at most before its next group leaves, microseconds: a stream that takes more than its
+ * caller's share must not keep that caller's calls from ever running.
+ */
+const mostForStreamsUs = 50_000;
+
+/**
+ * A group in the line of its caller. The nodes of a line are linked both ways, so that a group that is answered meanwhile
+ * leaves at once. The group knows its node (`CallGroup.queue`), so that nobody has to search for it.
+ */
+class LineNode implements WaitingPlace, QueuedWork {
+  readonly group: CallGroup;
+  readonly line: Line;
+  before: LineNode | undefined;
+  behind: LineNode | undefined;
+  /** What was counted when the group came: exactly that is taken off again when the group leaves. */
+  readonly calls: number;
+  readonly workUs: number;
+  readonly isReturned: boolean;
+  /** What the caller pays for the group at its turn, microseconds. */
+  readonly costUs: number;
+
+  constructor(
+    group: CallGroup,
+    line: Line,
+    before: LineNode | undefined,
+    behind: LineNode | undefined,
+  ) {
+    this.group = group;
+    this.line = line;
+    this.before = before;
+    this.behind = behind;
+    this.calls = group.waiting;
+    this.workUs = group.expectedUs;
+    this.isReturned = group.isReturned;
+    this.costUs = group.nextUs;
+  }
+
+  drop(): void {
+    this.line.queue.leave(this);
+  }
+}
+
+/** The groups of one caller, oldest first. A new line is its own neighbour: a round of one. */
+class Line implements CallerLine {
+  readonly queue: FairQueue;
+  readonly caller: QueuedCaller;
+  first: LineNode | undefined = undefined;
+  last: LineNode | undefined = undefined;
+  /** What the caller may still send at its turn, expected microseconds. */
+  deficitUs = 0;
+  /** What it has paid for streams since its last group left. */
+  #forStreamsUs = 0;
+  /** Neighbours in the round of callers. */
+  previous: Line = this;
+  next: Line = this;
+
+  constructor(queue: FairQueue, caller: QueuedCaller) {
+    this.queue = queue;
+    this.caller = caller;
+  }
+
+  get newest(): CallGroup | undefined {
+    let node = this.last;
+    while (node?.isReturned) node = node.before;
+    return node?.group;
+  }
+
+  /** How many more turns the caller needs to send its oldest group away. */
+  get rounds(): number {
+    const lacksUs = (this.first?.costUs ?? 0) - this.deficitUs;
+    return lacksUs <= 0 ? 0 : Math.max(1, Math.ceil(lacksUs / (quantumUs * this.caller.weight)));
+  }
+
+  charge(us: number): void {
+    const due = Math.min(us, mostForStreamsUs - this.#forStreamsUs);
+    this.#forStreamsUs += due;
+    this.deficitUs -= due;
+  }
+
+  /** Its oldest group leaves at its turn. */
+  pay(us: number): void {
+    this.deficitUs -= us;
+    this.#forStreamsUs = 0;
+  }
+
+  /** Gives the caller the quanta of so many turns. */
+  grant(rounds: number): void {
+    this.deficitUs += rounds * quantumUs * this.caller.weight;
+  }
+}
+
+/**
+ * Groups that wait for a worker, shared out among their callers: deficit round robin (Shreedhar and Varghese, 1995) by
+ * expected cost.
+ *
+ *     round:  [ann: 3 groups] -> [bob: 200 groups] -> [eve: 1 group] -> back to ann
+ *              ^ turn, deficit 1000 us
+ *
+ * At its turn a caller gets a quantum, and its groups leave, oldest first, as long as they fit into what the caller
+ * has. The caller keeps the rest for its next turn, as long as it has groups here. So each caller gets the same share
+ * of the time, times its `weight`, however many groups the others have: the shares differ by at most one quantum and
+ * the caller's largest group.
+ *
+ * A group that comes back with calls that did not run is put in its caller's line by its age, where it stood before.
+ * The caller gets back what the group had paid for those calls. A batch that is sent in portions pays for each
+ * portion, and other groups go in between. A caller whose streams compute pays for that time, too.
+ */
+export class FairQueue {
+  readonly #callers: QueuedCallers;
+  readonly #lines = new Map<QueuedCaller, Line>();
+  /** Whose turn it is; undefined: nobody waits. */
+  #turn: Line | undefined;
+
+  /** Calls that wait. */
+  size = 0;
+  /** What they are expected to cost a worker, microseconds. */
+  workUs = 0;
+
+  /** @param callers the accounts that this queue shares with others */
+  constructor(callers: QueuedCallers) {
+    this.#callers = callers;
+  }
+
+  push(group: CallGroup): void {
+    const caller = this.#callers.of(group);
+    const line = this.#lines.get(caller) ?? this.#open(caller);
+    line.deficitUs += group.returnedUs;
+    // Nearly always the group is the youngest of its line. A group that comes back is one of the oldest.
+    let behind: LineNode | undefined;
+    if (line.last !== undefined && line.last.group.arrivedAt > group.arrivedAt) {
+      behind = line.first;
+      while (behind !== undefined && behind.group.arrivedAt <= group.arrivedAt) {
+        behind = behind.behind;
+      }
+    }
+    this.#enter(group, line, behind);
+  }
+
+  /** The group that goes next; it stays here until `shift`. */
+  peek(): CallGroup | undefined {
+    return this.#next()?.group;
+  }
+
+  shift(): CallGroup | undefined {
+    const node = this.#next();
+    if (node === undefined) return undefined;
+    node.line.pay(node.costUs);
+    this.leave(node);
+    return node.group;
+  }
+
+  /** Takes a group out. */
+  leave(node: LineNode): void {
+    const { group, line, before, behind } = node;
+    group.queue = undefined;
+    if (before === undefined) line.first = behind;
+    else before.behind = behind;
+    if (behind === undefined) line.last = before;
+    else behind.before = before;
+    // A node that is garbage, and that the collector has not got to, would otherwise keep all nodes behind it alive.
+    node.before = undefined;
+    node.behind = undefined;
+    this.size -= node.calls;
+    // Sums of floats drift: an empty queue's work is exactly nothing.
+    this.workUs = this.size === 0 ? 0 : this.workUs - node.workUs;
+    if (line.first === undefined) this.#close(line);
+    this.#callers.leave(line.caller, node);
+  }
+
+  /** Caller by caller, the groups of each oldest first. */
+  get all(): CallGroup[] {
+    const groups: CallGroup[] = [];
+    for (const line of this.#lines.values()) {
+      for (let node = line.first; node !== undefined; node = node.behind) {
+        groups.push(node.group);
+      }
+    }
+    return groups;
+  }
+
+  /** Gives turns until a caller has enough for its oldest group. */
+  #next(): LineNode | undefined {
+    let line = this.#turn;
+    if (line === undefined) return undefined;
+    let { rounds } = line;
+    for (let passed = 1; rounds > 0; passed++) {
+      line = line.next;
+      line.grant(1);
+      this.#turn = line;
+      const own = line.rounds;
+      if (own === 0) break;
+      rounds = Math.min(rounds, own);
+      // After a whole round nobody has enough: the rounds in which nobody would have enough are given at once.
+      if (passed % this.#lines.size === 0) {
+        for (const each of this.#lines.values()) each.grant(rounds - 1);
+        rounds = Number.POSITIVE_INFINITY;
+      }
+    }
+    return line.first;
+  }
+
+  /** @param behind the node that comes after it; undefined: it is the last */
+  #enter(group: CallGroup, line: Line, behind: LineNode | undefined): void {
+    const before = behind === undefined ? line.last : behind.before;
+    const node = new LineNode(group, line, before, behind);
+    if (before === undefined) line.first = node;
+    else before.behind = node;
+    if (behind === undefined) line.last = node;
+    else behind.before = node;
+    group.queue = node;
+    this.size += node.calls;
+    this.workUs += node.workUs;
+    this.#callers.enter(line.caller, node);
+  }
+
+  /** Puts a new caller behind all others. It gets its first quantum at its first turn. */
+  #open(caller: QueuedCaller): Line {
+    const line = new Line(this, caller);
+    this.#lines.set(caller, line);
+    caller.lines.add(line);
+    if (this.#turn === undefined) {
+      this.#turn = line;
+      line.grant(1);
+      return line;
+    }
+    line.next = this.#turn;
+    line.previous = this.#turn.previous;
+    line.previous.next = line;
+    line.next.previous = line;
+    return line;
+  }
+
+  #close(line: Line): void {
+    this.#lines.delete(line.caller);
+    line.caller.lines.delete(line);
+    if (line.next === line) {
+      this.#turn = undefined;
+      return;
+    }
+    line.previous.next = line.next;
+    line.next.previous = line.previous;
+    if (this.#turn !== line) return;
+    this.#turn = line.next;
+    line.next.grant(1);
+  }
+}

@@ -1,0 +1,108 @@
+import { clockMs } from '../../base/clock.ts';
+import type { Place } from '../../base/place.ts';
+import { Vacancy } from '../../base/timer.ts';
+import { type GoesToSink, goesToSink, type Reply, type ReplySink } from '../../protocol/reply.ts';
+import { type Call, paramsLength } from '../call.ts';
+import { CallEnding } from '../call-ending.ts';
+import type { Executor, ExecutorFigures } from '../executor.ts';
+import { cancelled, type Refusal, refusalBeforeStart } from '../limit.ts';
+import type { CallObserver } from '../observer.ts';
+import type { RequestScope } from '../scope.ts';
+import { CallGroup, type CallGroupOwner, QueuedCall } from './call-group.ts';
+import { CostEstimate } from './cost.ts';
+import type { WaitingGroups } from './waiting-groups.ts';
+
+/**
+ * An executor whose calls run elsewhere: in worker threads, or on other machines. The calls of a request make a group. The
+ * group waits in a bounded queue, and goes where there is room.
+ */
+export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallGroupOwner {
+  readonly place: Place;
+  readonly takesUnparsed = true;
+  readonly ending: CallEnding;
+  protected abstract readonly waiting: WaitingGroups;
+  readonly #costs = new Map<string, CostEstimate>();
+  #closing = false;
+  /** Told only while the executor closes. */
+  readonly #vacancy = new Vacancy();
+
+  constructor(place: Place, maxReplyBytes: number, observer: CallObserver | undefined) {
+    this.place = place;
+    this.ending = new CallEnding(place, maxReplyBytes, observer);
+  }
+
+  abstract get inFlight(): number;
+  abstract onTooLarge(group: CallGroup): void;
+  abstract onCancelled(group: CallGroup): void;
+
+  /** Whether nothing is here that a close waits for. */
+  protected abstract get isAnswered(): boolean;
+
+  execute(call: Call): Reply | Promise<Reply> {
+    const now = clockMs();
+    const refusal = this.#refusal(call.scope, now);
+    if (refusal !== undefined) return this.ending.refuse(call, refusal);
+    this.waiting.expect(1);
+    return new Promise((resolve) => {
+      const receiver = (group: CallGroup): void => resolve(group.calls[0]?.reply);
+      this.waiting.add(new CallGroup([this.#itemOf(call)], now, this, receiver));
+    });
+  }
+
+  executeInto(call: Call, sink: ReplySink): Reply | GoesToSink {
+    const now = clockMs();
+    const refusal = this.#refusal(call.scope, now);
+    if (refusal !== undefined) return this.ending.refuse(call, refusal);
+    this.waiting.expect(1);
+    this.waiting.add(new CallGroup([this.#itemOf(call)], now, this, sink));
+    return goesToSink;
+  }
+
+  executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
+    const first = calls[0];
+    if (first === undefined) return [];
+    const now = clockMs();
+    const refusal = this.#refusal(first.scope, now);
+    if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
+    this.waiting.expect(calls.length);
+    return new Promise((resolve) => {
+      const items = calls.map((call) => this.#itemOf(call));
+      const receiver = (group: CallGroup): void => resolve(group.calls.map(({ reply }) => reply));
+      this.waiting.add(new CallGroup(items, now, this, receiver));
+    });
+  }
+
+  onDone(group: CallGroup): void {
+    this.waiting.leave(group);
+  }
+
+  onResume(group: CallGroup): void {
+    this.waiting.addBack([group]);
+  }
+
+  /** From now on calls are refused. Resolves when nothing is here any more, and after `graceMs` at the latest. */
+  protected async stopIntake(graceMs: number): Promise<void> {
+    this.#closing = true;
+    if (!this.isAnswered) await this.#vacancy.within(graceMs);
+  }
+
+  /** For wherever the last call may have ended. */
+  protected tellVacancy(): void {
+    if (this.#closing && this.isAnswered) this.#vacancy.tell();
+  }
+
+  /** Why the calls of a request are refused before they wait; undefined: they are not. */
+  #refusal(scope: RequestScope, now: number): Refusal | undefined {
+    return this.#closing ? cancelled : refusalBeforeStart(scope, now);
+  }
+
+  #itemOf(call: Call): QueuedCall {
+    const { name } = call.procedure;
+    let cost = this.#costs.get(name);
+    if (cost === undefined) {
+      cost = new CostEstimate();
+      this.#costs.set(name, cost);
+    }
+    return new QueuedCall(call, cost, paramsLength(call));
+  }
+}

@@ -1,0 +1,250 @@
+import { mostUnitBytes, type Reply } from '../protocol/reply.ts';
+import type { Call } from './call.ts';
+import type { CallEnding } from './call-ending.ts';
+import type { Executor } from './executor.ts';
+import { errorFor, limitExceeded, type Refusal } from './limit.ts';
+
+/** One entry of a batch: a call and its executor, or a reply that is made already. */
+export type Step =
+  | { readonly call: Call; readonly executor: Executor }
+  | { readonly call: undefined; readonly reply: Reply };
+
+/**
+ * Runs the steps of a batch strictly one after another, whatever their placement, and returns the replies in the same
+ * order. Neighbours for one executor are handed over together, so that they share a frame. Synchronous until a
+ * promise appears, or until so many calls have run on this thread that other requests get a turn.
+ *
+ * @param unplaced its `maxReplyBytes` bounds all replies together. A result that exceeds it, and every call after
+ *   that result, gets -32004. `unplaced` reports the calls that therefore do not run; a result that is left out was
+ *   reported as a result
+ * @param overlapReads neighbours that are readOnly run at the same time
+ */
+export function runInOrder(
+  steps: readonly Step[],
+  unplaced: CallEnding,
+  overlapReads = false,
+): readonly Reply[] | Promise<readonly Reply[]> {
+  return new Sequence(steps, new ReplyBudget(unplaced), overlapReads).run();
+}
+
+/**
+ * Most calls handed over at once to an executor that sends them on. An executor on this thread saves nothing by it.
+ */
+const longestRun = 64;
+
+class Sequence {
+  readonly #steps: readonly Step[];
+  readonly #budget: ReplyBudget;
+  readonly #replies: Reply[] = [];
+  readonly #pace = new Pace();
+  readonly #overlapReads: boolean;
+
+  constructor(steps: readonly Step[], budget: ReplyBudget, overlapReads: boolean) {
+    this.#steps = steps;
+    this.#budget = budget;
+    this.#overlapReads = overlapReads;
+  }
+
+  run(): readonly Reply[] | Promise<readonly Reply[]> {
+    while (this.#replies.length < this.#steps.length) {
+      const reads = this.#overlapReads ? this.#readsFrom(this.#replies.length) : [];
+      if (reads.length > 1) {
+        return runTogether(reads, longestRun, this.#budget).then((replies) => {
+          this.#replies.push(...replies);
+          return this.run();
+        });
+      }
+      const step = this.#steps[this.#replies.length] as Step;
+      if (step.call === undefined) {
+        this.#push(step.reply);
+      } else if (this.#budget.isSpent) {
+        this.#replies.push(this.#budget.refuse(step.call));
+      } else if (step.executor.executeInOrder !== undefined) {
+        const replies = step.executor.executeInOrder(this.#runFrom(this.#replies.length));
+        if (replies instanceof Promise) return replies.then((values) => this.#goOn(values));
+        this.#pushAll(replies);
+      } else {
+        const reply = step.executor.execute(step.call);
+        if (reply instanceof Promise) return reply.then((value) => this.#goOn([value]));
+        this.#push(reply);
+        if (this.#pace.isOver(step.call)) return this.#pace.turn().then(() => this.run());
+      }
+    }
+    return this.#replies;
+  }
+
+  #goOn(replies: readonly Reply[]): readonly Reply[] | Promise<readonly Reply[]> {
+    this.#pushAll(replies);
+    return this.run();
+  }
+
+  /** The neighbours from `start` on that one executor can run without a call of another executor in between. */
+  #runFrom(start: number): Call[] {
+    const first = this.#steps[start] as Step & { call: Call };
+    const calls: Call[] = [];
+    for (let i = start; i < this.#steps.length && calls.length < longestRun; i++) {
+      const step = this.#steps[i] as Step;
+      if (step.call === undefined || step.executor !== first.executor) break;
+      calls.push(step.call);
+    }
+    return calls;
+  }
+
+  /** The neighbours from `start` on that change nothing. */
+  #readsFrom(start: number): readonly Step[] {
+    let end = start;
+    while (this.#steps[end]?.call?.procedure.effects?.readOnly === true) end++;
+    return this.#steps.slice(start, end);
+  }
+
+  #pushAll(replies: readonly Reply[]): void {
+    for (const reply of replies) this.#push(reply);
+  }
+
+  #push(reply: Reply): void {
+    const { call } = this.#steps[this.#replies.length] as Step;
+    this.#replies.push(this.#budget.take(call, reply));
+  }
+}
+
+/** The bytes that the replies of a batch may still take. All replies together have the limit of one reply. */
+class ReplyBudget {
+  readonly #maxBytes: number;
+  readonly #unplaced: CallEnding;
+  #left: number;
+  /** Replies whose largest possible size was subtracted; undefined: replies are counted exactly from here on. */
+  #uncounted: (string | Uint8Array)[] | undefined = [];
+  /** true: a result was left out, and no further call is run. */
+  isSpent = false;
+
+  constructor(unplaced: CallEnding) {
+    this.#maxBytes = unplaced.maxReplyBytes;
+    this.#unplaced = unplaced;
+    this.#left = this.#maxBytes - 1; // the opening bracket
+  }
+
+  /** Returns the reply where it fits, else a -32004. An error is let through even where it does not fit. */
+  take(call: Call | undefined, reply: Reply): Reply {
+    if (reply === undefined) return undefined;
+    if (this.#uncounted !== undefined) {
+      // Nearly no batch comes so close to the limit that its bytes must be counted.
+      const most = reply.length * mostUnitBytes + 1;
+      if (most <= this.#left) {
+        this.#left -= most;
+        this.#uncounted.push(reply);
+        return reply;
+      }
+      this.#left = this.#maxBytes - 1;
+      for (const taken of this.#uncounted) this.#left -= sizeOf(taken);
+      this.#uncounted = undefined;
+    }
+    const bytes = sizeOf(reply);
+    if (bytes > this.#left && call !== undefined) {
+      this.isSpent = true;
+      return errorFor(call, this.#tooLarge);
+    }
+    this.#left -= bytes;
+    return reply;
+  }
+
+  /** The reply of a call that is not run, since the limit is exceeded. */
+  refuse(call: Call): Reply {
+    return this.#unplaced.refuse(call, this.#tooLarge);
+  }
+
+  get #tooLarge(): Refusal {
+    return limitExceeded(this.#maxBytes);
+  }
+}
+
+/** Bytes of a reply and of the comma or bracket behind it. */
+function sizeOf(reply: string | Uint8Array): number {
+  return Buffer.byteLength(reply) + 1;
+}
+
+/**
+ * Runs up to `concurrency` steps of a batch at a time, begun in order, and returns the replies in the order of the
+ * steps. For operators who know that the calls of their batches do not depend on each other.
+ */
+export function runConcurrently(
+  steps: readonly Step[],
+  concurrency: number,
+  unplaced: CallEnding,
+): Promise<readonly Reply[]> {
+  return runTogether(steps, concurrency, new ReplyBudget(unplaced));
+}
+
+async function runTogether(
+  steps: readonly Step[],
+  concurrency: number,
+  budget: ReplyBudget,
+): Promise<readonly Reply[]> {
+  const replies: Reply[] = steps.map(() => undefined);
+  const pace = new Pace();
+  let next = 0;
+  const runNext = async (): Promise<void> => {
+    while (next < steps.length) {
+      const index = next++;
+      const step = steps[index] as Step;
+      const { call } = step;
+      if (call === undefined) {
+        replies[index] = budget.take(call, step.reply);
+      } else if (budget.isSpent) {
+        replies[index] = budget.refuse(call);
+      } else {
+        const reply = step.executor.execute(call);
+        replies[index] = budget.take(call, await reply);
+        if (!(reply instanceof Promise) && pace.isOver(call)) await pace.turn();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, steps.length) }, runNext));
+  return replies;
+}
+
+/** A batch's replies as one JSON array; undefined where there are none: the batch had notifications only. */
+export function joinReplies(replies: readonly Reply[]): Reply {
+  if (areTexts(replies)) return `[${replies.join(',')}]`;
+  const given = replies.filter((reply) => reply !== undefined);
+  if (given.length === 0) return undefined;
+  if (areTexts(given)) return `[${given.join(',')}]`;
+  const parts: Uint8Array[] = [];
+  for (const [i, reply] of given.entries()) {
+    parts.push(Buffer.from(i === 0 ? '[' : ','));
+    parts.push(typeof reply === 'string' ? Buffer.from(reply) : reply);
+  }
+  parts.push(Buffer.from(']'));
+  return Buffer.concat(parts);
+}
+
+function areTexts(replies: readonly Reply[]): replies is readonly string[] {
+  for (const reply of replies) if (typeof reply !== 'string') return false;
+  return replies.length > 0;
+}
+
+/** Calls that run inline in one turn of the event loop, as far as they belong to one batch. */
+const callsPerTurn = 256;
+
+/** Params of so many bytes count as one call more: 64 KiB of them fill a turn. */
+const bytesPerCall = 256;
+
+/**
+ * Tells when a batch must let others have a turn. Each inline call is short by itself, but a thousand in a row would hold the
+ * thread for long. Calls are counted, not timed: which batches are answered in the turn in which they arrived must not depend
+ * on the machine.
+ */
+class Pace {
+  #left = callsPerTurn;
+
+  /** Whether the turn is over, once a call has run here. */
+  isOver({ start, end }: Call): boolean {
+    this.#left -= 1 + Math.floor((end - start) / bytesPerCall);
+    return this.#left <= 0;
+  }
+
+  /** Resolves when others have had their turn. */
+  async turn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#left = callsPerTurn;
+  }
+}

@@ -1,0 +1,355 @@
+import module, { createRequire } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
+import { StartupError } from '../base/startup-error.ts';
+import { whileLoading } from '../base/thread-role.ts';
+import {
+  type AnyRouter,
+  type ProcedureSource,
+  Router,
+  replaceTable,
+} from '../procedures/router.ts';
+import type { ModuleState, Procedure } from '../procedures/types.ts';
+import { offerPackage, purgeRequired, requireAnew } from './common-js.ts';
+import { guardExit } from './exit-guard.ts';
+import { type Files, graphOf, installHooks } from './import-graph.ts';
+import { type LoadControl, orAborted, summaryWithPlace, toLoadError } from './load-error.ts';
+import { locateModule, type ModuleFile } from './module-files.ts';
+import { DefaultRouterWatch, exportOf, type ModuleRouter, noteLoad } from './module-router.ts';
+import { packageName, requiredEntry, withGeneration } from './module-url.ts';
+import { ensureTypeScript, isTypeScript } from './typescript.ts';
+
+interface LoadOptions extends LoadControl {
+  /** 0: the modules that a plain import returns. Any other number: new copies of all user files. */
+  readonly generation: number;
+  /** The folder of relative paths. Default: process.cwd(). */
+  readonly cwd?: string | undefined;
+  /** Record `files` in a worker thread too. */
+  readonly tracksFiles?: boolean | undefined;
+}
+
+/** Procedure modules that were imported, merged into one router. */
+export class LoadedModules {
+  /** The procedures of all modules, in order. Each knows its source and the state of its module. */
+  readonly router = new Router();
+  /** Modules without a procedure, as they were named. */
+  readonly empty: string[] = [];
+  readonly modules: ModuleLifecycle[] = [];
+  readonly #files = new Map<string, string>();
+  readonly #table = new Map<string, Procedure>();
+  readonly #sources = new Map<string, ProcedureSource>();
+  #complete = true;
+
+  /**
+   * All files that the modules import, directly or not, with hashes of their content; without dependencies and this
+   * package. In a worker thread that has no hooks: only the modules themselves.
+   */
+  get files(): Files {
+    return this.#files;
+  }
+
+  /** False where other code had imported a module before, so that its imports are not known. */
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  /** @throws StartupError */
+  add(
+    file: ModuleFile,
+    namespace: Exports,
+    { table, router }: ModuleRouter,
+    generation: number,
+  ): void {
+    const moduleState: ModuleState = { value: undefined };
+    if (table.size === 0) this.empty.push(file.given);
+    for (const [name, procedure] of table) {
+      const other = this.#sources.get(name);
+      if (other?.url === file.url) {
+        throw new StartupError(`module ${file.given} is named twice: leave one of the two out`);
+      }
+      if (other !== undefined) {
+        throw new StartupError(
+          `cannot load ${file.given}: its procedure ${JSON.stringify(name)} is in ${fileURLToPath(other.url)} too; rename one, or merge them with a prefix`,
+        );
+      }
+      this.#table.set(name, Object.freeze({ ...procedure, moduleState }));
+      this.#sources.set(name, { url: file.url, name, added: [] });
+    }
+    this.modules.push(new ModuleLifecycle(file, namespace, moduleState, generation));
+    const entry = withGeneration(file.url, generation);
+    const { files, complete, requiredModules } = graphOf(entry);
+    if (generation > 0 && requiredModules[0] !== undefined) {
+      throw new StartupError(
+        `cannot reload ${file.given}: it requires the ES module ${requiredModules[0]}, which Node can't load again; import it instead, or restart`,
+      );
+    }
+    for (const [path, hash] of files) this.#files.set(path, hash);
+    this.#complete &&= complete;
+    for (const holder of [router, this.router]) {
+      noteLoad(holder, file.url, { entry, own: router });
+    }
+    replaceTable(this.router, this.#table, this.#sources);
+  }
+
+  /**
+   * Runs the `setup()` of each module, in order. When one fails, the modules before it are torn down. When the caller
+   * gives up, they are torn down in the background; a setup that hangs is torn down once it has ended.
+   *
+   * @throws StartupError, or the signal's reason
+   */
+  async setup({ signal, onStage }: LoadControl = {}): Promise<void> {
+    try {
+      for (const module of this.modules) {
+        onStage?.({ step: 'setup', module: module.given });
+        await orAborted(module.start(), signal);
+      }
+    } catch (error) {
+      // An error of the teardown is dropped: the error of the setup is the cause.
+      await orAborted(this.teardown(), signal).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Runs `teardown(state)` of each module whose setup has run, in reverse order. Throws the first error after all ran. */
+  async teardown(): Promise<void> {
+    const errors: unknown[] = [];
+    for (const module of this.modules.toReversed()) {
+      await module.stop().catch((error: unknown) => errors.push(error));
+    }
+    if (errors.length > 0) throw errors[0];
+  }
+}
+
+/**
+ * Imports procedure modules and merges their routers.
+ *
+ * @param paths relative to `cwd`, absolute, or file: URLs
+ * @throws StartupError one line: what is wrong with which module, where; or the reason of `options.signal`
+ */
+export async function loadModules(
+  paths: readonly string[],
+  options: LoadOptions,
+): Promise<LoadedModules> {
+  const cwd = options.cwd ?? process.cwd();
+  const files = paths.map((path) => locateModule(path, cwd));
+  if (options.generation === 0) return load(files, 0, options);
+  // One load at a time: one may purge from the require cache what another is filling in.
+  const result = newest.then(() => load(files, nextGeneration(), options));
+  newest = result.catch(() => {});
+  return result;
+}
+
+/**
+ * Imports a module that has no procedures (hooks) in the same way as procedure modules: it may be TypeScript, and
+ * `tandem-rpc` leads to this copy of the package.
+ *
+ * @param path relative to the working directory, absolute, or a file: URL
+ * @throws StartupError one line: what is wrong with it, where
+ */
+export async function loadExports(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const file = locateModule(path, process.cwd());
+  installHooks(await ensureTypeScript([file.url]));
+  await offerPackage(0);
+  return importModule(file, 0);
+}
+
+let newest: Promise<unknown> = Promise.resolve();
+let generations = 0;
+
+/** One counter for the whole thread: the number of a generation that failed, or of another loader, is not used again. */
+function nextGeneration(): number {
+  generations += 1;
+  return generations;
+}
+
+async function load(
+  files: readonly ModuleFile[],
+  generation: number,
+  { signal, onStage, tracksFiles = false }: LoadOptions,
+): Promise<LoadedModules> {
+  signal?.throwIfAborted();
+  const registered = await ensureTypeScript(files.map(({ url }) => url));
+  if (tracksFiles || needsHooks(files)) installHooks(registered);
+  const stale = generation > 0 ? purgeRequired(knownFiles(files)) : [];
+  const { defaultRouter } = (await offerPackage(generation)) as { defaultRouter: AnyRouter };
+  const allowExit = guardExit(generation);
+  requireAnew(stale);
+  allowExit();
+  try {
+    const loaded = new LoadedModules();
+    for (const file of files) {
+      const watch = new DefaultRouterWatch(defaultRouter);
+      onStage?.({ step: 'import', module: file.given });
+      const namespace = await whileLoading(file.given, () =>
+        importModule(file, generation, signal),
+      );
+      loaded.add(file, namespace, watch.find(namespace, file.given, file.url), generation);
+    }
+    return loaded;
+  } finally {
+    if (generation > 0) await offerPackage(0);
+  }
+}
+
+/**
+ * In a worker thread on Node 20 the hooks cost another thread and 30 ms. A replica never reloads, so it needs the hooks
+ * only for TypeScript, and where `tandem-rpc` does not lead to this copy of the package.
+ */
+function needsHooks(files: readonly ModuleFile[]): boolean {
+  if (isMainThread) return true;
+  return files.some(({ url }) => isTypeScript(url) || !leadsHere(url));
+}
+
+function leadsHere(url: string): boolean {
+  try {
+    return createRequire(url).resolve(packageName) === fileURLToPath(requiredEntry);
+  } catch {
+    return false;
+  }
+}
+
+/** All files that the modules import; undefined where they are not known. */
+function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
+  const paths: string[] = [];
+  for (const { url } of files) {
+    const entry = newestEntry(url);
+    const graph = entry === undefined ? undefined : graphOf(entry);
+    if (graph?.complete !== true) return undefined;
+    paths.push(...graph.files.keys());
+  }
+  return paths;
+}
+
+type Exports = Readonly<Record<string, unknown>>;
+
+const newestEntries = new Map<string, string>();
+
+/** The URL, with its generation, by which a module was last imported. That import may have failed. */
+function newestEntry(url: string): string | undefined {
+  return newestEntries.get(url);
+}
+
+/**
+ * @param signal aborting it gives the import up: the promise rejects with the signal's reason
+ * @throws StartupError that says what is wrong with the module, or with what it imports
+ */
+async function importModule(
+  file: ModuleFile,
+  generation: number,
+  signal?: AbortSignal,
+): Promise<Exports> {
+  const url = withGeneration(file.url, generation);
+  newestEntries.set(file.url, url);
+  const failures: unknown[] = [];
+  const release = holdBackRejections(failures);
+  const allowExit = guardExit(generation);
+  const imported = import(url) as Promise<Exports>;
+  // An import that was given up may go on, so the guard stays until the import ends.
+  imported.then(allowExit, allowExit);
+  try {
+    return await orAborted(imported, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    failures.push(error);
+    await nextTurn(); // Node reports unhandled rejections at the end of this turn
+    throw await toLoadError(error, file.given, graphOf(url).modules);
+  } finally {
+    failures.length = 0;
+    release();
+  }
+}
+
+/**
+ * Drops unhandled rejections with the errors in `known`. Node 20 reports an error that a CommonJS file throws, when an
+ * ES module imports the file, twice: by the import, and as the unhandled rejection of a promise that nobody can reach.
+ * The second report would end the process.
+ *
+ * @returns a function that ends this
+ */
+function holdBackRejections(known: readonly unknown[]): () => void {
+  if ('registerHooks' in module) return () => {};
+  const emit = Reflect.get(process, 'emit') as typeof process.emit;
+  const filtered = function (this: NodeJS.Process, ...args: unknown[]): boolean {
+    if (args[0] === 'unhandledRejection' && known.includes(args[1])) return true;
+    return Reflect.apply(emit, this, args);
+  };
+  process.emit = filtered as typeof emit;
+  return () => {
+    // Somebody has wrapped `filtered` meanwhile: it stays in place, and passes every event on.
+    if (process.emit === filtered) process.emit = emit;
+  };
+}
+
+type Setup = () => unknown;
+type Teardown = (state: unknown) => unknown;
+
+/** The `setup()` and the `teardown(state)` of one module. */
+class ModuleLifecycle {
+  /** The module as its user named it. */
+  readonly given: string;
+  readonly url: string;
+  readonly teardown: Teardown | undefined;
+  readonly #setup: Setup | undefined;
+  readonly #file: ModuleFile;
+  readonly #state: ModuleState;
+  readonly #generation: number;
+  #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /** @throws StartupError for an export `setup` or `teardown` that is not a function */
+  constructor(file: ModuleFile, namespace: Exports, state: ModuleState, generation: number) {
+    this.given = file.given;
+    this.url = file.url;
+    this.#setup = functionOf<Setup>(namespace, 'setup', file);
+    this.teardown = functionOf<Teardown>(namespace, 'teardown', file);
+    this.#file = file;
+    this.#state = state;
+    this.#generation = generation;
+  }
+
+  /** Runs setup() once and keeps its value as the module's state. @throws StartupError */
+  start(): Promise<void> {
+    const setup = this.#setup;
+    this.#starting ??= run(this.#file, 'setup', async () => {
+      const release = guardExit(this.#generation);
+      try {
+        this.#state.value = await setup?.();
+      } finally {
+        release();
+      }
+    });
+    return this.#starting;
+  }
+
+  /** Runs teardown(state) once, if setup has run. @throws StartupError */
+  stop(): Promise<void> {
+    const { teardown } = this;
+    this.#stopping ??= this.#starting?.then(
+      () => run(this.#file, 'teardown', async () => void (await teardown?.(this.#state.value))),
+      () => {},
+    );
+    return this.#stopping ?? Promise.resolve();
+  }
+}
+
+async function run(file: ModuleFile, name: string, call: () => Promise<void>): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    const text = `${name}() of ${file.given} failed: ${summaryWithPlace(error)}`;
+    throw new StartupError(text, { cause: error });
+  }
+}
+
+function functionOf<F>(
+  namespace: Readonly<Record<string, unknown>>,
+  name: string,
+  file: ModuleFile,
+): F | undefined {
+  const value = exportOf(namespace, name);
+  if (value === undefined || typeof value === 'function') return value as F | undefined;
+  throw new StartupError(
+    `cannot use ${file.given}: its export "${name}" must be a function, it is ${value === null ? 'null' : `of type ${typeof value}`}`,
+  );
+}

@@ -1,0 +1,125 @@
+import { realpathSync, type Stats, statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { StartupError } from '../base/startup-error.ts';
+import { type Files, hashFile } from './import-graph.ts';
+import { suggestFile } from './load-error.ts';
+
+const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
+
+/** No module is larger; a data file that was named by mistake may be. */
+const mostBytes = 64 * 1024 * 1024;
+
+export interface ModuleFile {
+  /** The module as its user named it, for messages. */
+  readonly given: string;
+  /** The file: URL of the module, without a generation. Symbolic links are resolved, as Node does. */
+  readonly url: string;
+}
+
+/**
+ * @param given a path, relative to `cwd` or absolute, or a file: URL
+ * @throws StartupError when there is no such module, or it can't be one
+ */
+export function locateModule(given: string, cwd: string): ModuleFile {
+  const path = given.startsWith('file:') ? pathOf(given) : resolve(cwd, given);
+  let stats: Stats;
+  try {
+    stats = statSync(path);
+  } catch (cause) {
+    const near = suggestFile(path);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    throw new StartupError(`module ${given} not found (looked for ${path})${hint}`, { cause });
+  }
+  if (stats.isDirectory()) throw new StartupError(`${given} is a folder; name the module in it`);
+  // To read a FIFO would wait for whoever writes to it, for ever.
+  if (!stats.isFile()) throw new StartupError(`module ${given} is no regular file`);
+  if (stats.size > mostBytes) {
+    throw new StartupError(`module ${given} has ${stats.size} bytes; the most is ${mostBytes}`);
+  }
+  const extension = extname(path);
+  if (!extensions.includes(extension)) {
+    const shown = extension === '' ? 'has no extension' : `has the extension ${extension}`;
+    throw new StartupError(`module ${given} ${shown}; use one of ${extensions.join(' ')}`);
+  }
+  return { given, url: pathToFileURL(realpathSync(path)).href };
+}
+
+function pathOf(given: string): string {
+  try {
+    const url = new URL(given);
+    url.search = '';
+    url.hash = '';
+    return fileURLToPath(url);
+  } catch (cause) {
+    throw new StartupError(`module ${given} is no valid file: URL; give a path instead`, { cause });
+  }
+}
+
+/**
+ * The files that a generation was loaded from. Tells whether they have changed since. A check costs a stat of each file;
+ * the content is read again only where the stat differs.
+ */
+export class SourceFiles {
+  readonly #files: Files;
+  /** The stat of each file, as text, from when the file was last seen with the content that was loaded. */
+  readonly #stamps = new Map<string, string>();
+
+  /** @param files absolute path -> hash of the content as it was loaded */
+  constructor(files: Files) {
+    this.#files = files;
+  }
+
+  get files(): Files {
+    return this.#files;
+  }
+
+  /** A file that has gone, or whose content differs from what was loaded; undefined: there is none. */
+  changed(): string | undefined {
+    for (const [path, hash] of this.#files) {
+      const stamp = stampOf(path);
+      if (stamp === this.#stamps.get(path)) continue;
+      if (hashFile(path) !== hash) return path;
+      // The stamp was taken before the content was read, so a write after that changes the next stamp.
+      this.#stamps.set(path, stamp);
+    }
+    return undefined;
+  }
+
+  /**
+   * Call it before another thread loads the files. Afterwards the returned function names a file that the thread may
+   * have loaded with other content, even if the file was changed and then put back.
+   */
+  watch(): () => string | undefined {
+    const changed = this.changed();
+    if (changed !== undefined) return () => changed;
+    return watchStamps(new Map(this.#stamps));
+  }
+
+  /** A file that both have loaded with different content; undefined: there is none. */
+  differsFrom(other: Files): string | undefined {
+    for (const [path, hash] of other) {
+      const own = this.#files.get(path);
+      if (own !== undefined && own !== hash) return path;
+    }
+    return undefined;
+  }
+}
+
+/** The returned function names a file that was written, created or removed since; undefined: there is none. */
+export function watchFiles(paths: Iterable<string>): () => string | undefined {
+  return watchStamps(new Map(Array.from(paths, (path) => [path, stampOf(path)])));
+}
+
+function watchStamps(before: ReadonlyMap<string, string>): () => string | undefined {
+  return () => {
+    for (const [path, stamp] of before) if (stampOf(path) !== stamp) return path;
+    return undefined;
+  };
+}
+
+function stampOf(path: string): string {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (stat === undefined) return 'none';
+  return `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+}

@@ -1,0 +1,129 @@
+import { escapeControls } from '../base/escape.ts';
+import type { LogEvent } from './events.ts';
+import type { Log, LogFields, WriteLog } from './log.ts';
+
+/** An event of the log, as the console shows it. */
+export interface RecentEvent {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly event: string;
+  /** What happened, and to what: one line without a stack, and without anything that a caller sent. */
+  readonly text: string;
+}
+
+/** Most events that are kept. */
+export const mostEvents = 200;
+
+/** Longest text of an event, in characters. */
+const longestText = 240;
+
+/** The events that are kept: what happens to the service, and none that comes with each call. */
+const kept: ReadonlySet<string> = new Set<LogEvent>([
+  'ready',
+  'one-core',
+  'not-niced',
+  'reloaded',
+  'reload-unchanged',
+  'reload-failed',
+  'reload-needed',
+  'teardown-failed',
+  'watch-failed',
+  'placement',
+  'front-end-blocked',
+  'front-end-freed',
+  'worker-lost',
+  'worker-killed',
+  'worker-restart-failed',
+  'worker-retired',
+  'worker-error',
+  'worker-garbled',
+  'shed-begins',
+  'shed-ends',
+  'connection-limit-begins',
+  'connection-limit-ends',
+  'drain-begins',
+  'process-exit',
+  'process-lost',
+  'process-stuck',
+  'process-start-retried',
+  'process-replacing',
+  'process-replaced',
+  'process-replace-failed',
+  'process-stop-failed',
+  'process-message-ignored',
+  'reload-superseded',
+  'reload-incomplete',
+  'supervisor-fault',
+  'nats-disconnected',
+  'nats-reconnected',
+  'nats-denied',
+  'nats-fault',
+  'member-joined',
+  'member-silent',
+  'member-back',
+  'member-left',
+  'member-gone',
+  'contracts-differ',
+  'procedure-shadowed',
+]);
+
+/** The fields that are shown. Others may hold a stack, a path or what a handler said. */
+const shown = [
+  'process',
+  'method',
+  'place',
+  'reason',
+  'group',
+  'member',
+  'version',
+  'code',
+  'signal',
+  'retryMs',
+  'count',
+  'times',
+  'calls',
+  'ms',
+] as const;
+
+/** The last events of one process: a tee on its log. */
+export class RecentEvents {
+  readonly #events: RecentEvent[] = [];
+
+  /** The oldest first. */
+  get list(): readonly RecentEvent[] {
+    return this.#events;
+  }
+
+  /** @returns a log that writes to `log`, at whatever level that is, and keeps what happens to the service here */
+  tee(log: Log): Log {
+    const through =
+      (write: WriteLog): WriteLog =>
+      (fields, message) => {
+        this.#note(fields, message);
+        write(fields, message);
+      };
+    return {
+      debug: log.debug,
+      info: through(log.info),
+      warn: through(log.warn),
+      error: through(log.error),
+    };
+  }
+
+  #note(fields: LogFields & { readonly event: LogEvent }, message: string): void {
+    const { event } = fields;
+    if (!kept.has(event)) return;
+    this.#events.push({ at: Date.now(), event, text: textOf(fields, message) });
+    if (this.#events.length > mostEvents) this.#events.shift();
+  }
+}
+
+function textOf(fields: LogFields, message: string): string {
+  const facts = shown.flatMap((name) => {
+    const value = fields[name];
+    return typeof value === 'string' || typeof value === 'number' ? [`${name}: ${value}`] : [];
+  });
+  const [line = ''] = [message, ...facts].join(' · ').split('\n');
+  const text = escapeControls(line);
+  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
+}

@@ -1,0 +1,226 @@
+import type { CounterName, GaugeName } from './metric-table.ts';
+import type { RecentEvent } from './recent-events.ts';
+import type { ThrottledCaller } from './throttled-callers.ts';
+
+/** Upper bounds of the buckets in seconds: from a small inline call to the longest request. */
+export const bucketBounds: readonly number[] = [
+  0.000_01, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1,
+  0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+];
+
+const boundsUs = Float64Array.from(bucketBounds, (bound) => Math.round(bound * 1e6));
+
+/**
+ * The counts of a histogram as plain data:
+ *
+ *     bucketBounds    10 us    50 us    100 us   ...    30 s     60 s
+ *     buckets         [0]      [1]      [2]      ...    [18]     [19]     [20]
+ *                     <= 10 us <= 50 us <= 100 us       <= 30 s  <= 60 s  above 60 s
+ */
+export interface HistogramTotals {
+  /** How many times fell into each bucket and not into one below it. */
+  readonly buckets: readonly number[];
+  /** The sum of all times, seconds. */
+  readonly sum: number;
+}
+
+/** Counts times in buckets. Recording one costs a few comparisons and no memory. */
+export class LatencyHistogram {
+  /** The buckets, then the sum in microseconds. In a typed array a changed number needs no new heap object. */
+  readonly #counts = new Float64Array(boundsUs.length + 2);
+
+  /**
+   * @param us microseconds, not negative
+   * @param times how many calls took that long
+   */
+  record(us: number, times = 1): void {
+    const counts = this.#counts;
+    let bucket = 0;
+    while (bucket < boundsUs.length && us > (boundsUs[bucket] as number)) bucket++;
+    (counts[bucket] as number) += times;
+    (counts[boundsUs.length + 1] as number) += us * times;
+  }
+
+  totals(): HistogramTotals {
+    const sumUs = this.#counts[boundsUs.length + 1] as number;
+    return { buckets: [...this.#counts.subarray(0, -1)], sum: sumUs / 1e6 };
+  }
+}
+
+/** The sum of two histograms, which have the same buckets. */
+export function addHistograms(a: HistogramTotals, b: HistogramTotals): HistogramTotals {
+  return { buckets: a.buckets.map((count, i) => count + (b.buckets[i] ?? 0)), sum: a.sum + b.sum };
+}
+
+/** The histogram of `count` calls that took no time. */
+export function atZero(count: number): HistogramTotals {
+  return { buckets: [count, ...bucketBounds.map(() => 0)], sum: 0 };
+}
+
+export function countOf({ buckets }: HistogramTotals): number {
+  return buckets.reduce((sum, count) => sum + count, 0);
+}
+
+/** The calls of one procedure in one place, since the process started. */
+export interface CallTotals {
+  readonly procedure: string;
+  readonly place: string;
+  /** How many ended with each code; 0: a result. */
+  readonly codes: Readonly<Record<string, number>>;
+  readonly wait: HistogramTotals;
+  /** Times of the calls that ran. */
+  readonly run: HistogramTotals;
+  readonly duration: HistogramTotals;
+}
+
+/** How often, and for how long, one procedure has held the front end for too long. */
+export interface BlockedTotals {
+  readonly procedure: string;
+  readonly times: number;
+  readonly seconds: number;
+}
+
+/** Where the calls of a procedure run now, and why, in few words. */
+export interface PlacedProcedure {
+  readonly procedure: string;
+  readonly place: string;
+  readonly cause: string;
+}
+
+export type Counters = Readonly<Record<CounterName, number>>;
+
+/** One value, or one for each value of the label that the gauge's row names in `by`. */
+type GaugeValue = number | Readonly<Record<string, number>>;
+
+/** Values are undefined, and not shown, for what a process does not have (a port, workers). */
+export type Gauges = Readonly<Partial<Record<GaugeName, GaugeValue | undefined>>>;
+
+/** What the workers of one group have counted: the counters that each group of workers has for itself. */
+interface GroupTotals {
+  readonly group: string;
+  readonly counters: Partial<Counters>;
+}
+
+/** And what is now; left out: the process has ended. */
+export interface GroupFigures extends GroupTotals {
+  readonly gauges?: Gauges | undefined;
+}
+
+export interface WorkerFigures {
+  /** null: the worker has no group. */
+  readonly group: string | null;
+  /** Whether it is the spare that takes short calls. */
+  readonly isLane: boolean;
+  readonly threadId: number;
+  /** Calls that it holds, and calls that it has ended. */
+  readonly inFlight: number;
+  readonly completed: number;
+  readonly streams: number;
+  /** Whose synchronous code the thread is in, and for how many milliseconds; null: in nobody's. */
+  readonly running: { readonly procedure: string; readonly ms: number } | null;
+}
+
+/** One member of a service on another machine, as a gateway sees it now. */
+export interface MemberFigures {
+  readonly service: string;
+  readonly id: string;
+  readonly version: string;
+  /** `ready`, `draining`, `silent`, `hung`, or `new`: what it serves is not known yet. */
+  readonly state: string;
+  readonly procedures: number;
+  /** Calls and streams of this gateway that are with it, and calls of other gateways as it has told last. */
+  readonly inFlight: number;
+  readonly streams: number;
+  readonly othersLoad: number;
+  /** Calls that were with it of which nobody knows whether they ran. */
+  readonly lost: number;
+  /** When it started, Unix milliseconds. */
+  readonly started: number;
+}
+
+/** The figures of one process at one moment. A JSON value: it is sent to the process that renders it. */
+export interface MetricsSnapshot {
+  /** The name of the process within its service: the label `process` of its gauges. */
+  readonly process: string;
+  readonly calls: readonly CallTotals[];
+  readonly counters: Counters;
+  readonly blocked: readonly BlockedTotals[];
+  /** undefined: the process has ended, and only its counters are left. */
+  readonly gauges: Gauges | undefined;
+  /** Of each procedure that was called; of none where the process has ended. */
+  readonly places: readonly PlacedProcedure[];
+  /** What `counters` and `gauges` say of workers is of those that have no group. */
+  readonly groups: readonly GroupFigures[];
+  /** None where the process has ended. */
+  readonly workers: readonly WorkerFigures[];
+  /** The last events of its log, the oldest first; kept where the option `console` is on. */
+  readonly events: readonly RecentEvent[];
+  /** Who was refused of late because of too much; kept where the option `console` is on. */
+  readonly callers: readonly ThrottledCaller[];
+  /** Of a gateway. None where the process has ended. */
+  readonly members: readonly MemberFigures[];
+}
+
+/** The counters and call totals of several processes, summed. */
+export interface Totals {
+  readonly calls: readonly CallTotals[];
+  readonly counters: Counters;
+  readonly blocked: readonly BlockedTotals[];
+  readonly groups: readonly GroupTotals[];
+}
+
+/**
+ * Sums the counters and call totals of several processes. When a process ends, add its last snapshot to the sum of
+ * those that ended before it, and render that sum too, without gauges: so no counter ever falls.
+ */
+export function addTotals(all: readonly Totals[]): Totals {
+  const calls = new Map<string, CallTotals>();
+  const counters: Record<string, number> = {};
+  const blocked = new Map<string, BlockedTotals>();
+  const groups = new Map<string, Record<string, number>>();
+  for (const totals of all) {
+    for (const one of totals.calls) {
+      const key = `${one.place} ${one.procedure}`;
+      const before = calls.get(key);
+      calls.set(key, before === undefined ? one : addCalls(before, one));
+    }
+    addCounters(counters, totals.counters);
+    for (const { group, counters: own } of totals.groups) {
+      const sums = groups.get(group) ?? {};
+      addCounters(sums, own);
+      groups.set(group, sums);
+    }
+    for (const one of totals.blocked) {
+      const { times, seconds } = blocked.get(one.procedure) ?? { times: 0, seconds: 0 };
+      blocked.set(one.procedure, {
+        procedure: one.procedure,
+        times: times + one.times,
+        seconds: seconds + one.seconds,
+      });
+    }
+  }
+  // Complete: each process has all counters.
+  return {
+    calls: [...calls.values()],
+    counters: counters as Counters,
+    blocked: [...blocked.values()],
+    groups: Array.from(groups, ([group, sums]) => ({ group, counters: sums })),
+  };
+}
+
+function addCounters(sums: Record<string, number>, counters: Partial<Counters>): void {
+  for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
+}
+
+function addCalls(a: CallTotals, b: CallTotals): CallTotals {
+  const codes: Record<string, number> = { ...a.codes };
+  for (const [code, count] of Object.entries(b.codes)) codes[code] = (codes[code] ?? 0) + count;
+  return {
+    procedure: a.procedure,
+    place: a.place,
+    codes,
+    wait: addHistograms(a.wait, b.wait),
+    run: addHistograms(a.run, b.run),
+    duration: addHistograms(a.duration, b.duration),
+  };
+}

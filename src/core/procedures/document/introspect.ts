@@ -1,0 +1,309 @@
+import { createHash } from 'node:crypto';
+import type { TObject, TSchema } from '@sinclair/typebox';
+import type { Effects, ErrorDeclarations } from '../declarations.ts';
+import type { Link } from '../middleware.ts';
+import { assertName } from '../registration.ts';
+import { type AnyRouter, tableOf } from '../router.ts';
+import {
+  defined,
+  forEachChild,
+  type JsonSchema,
+  kindOf,
+  namesIn,
+  plainSchema,
+  targetOf,
+} from '../schema/schema-tree.ts';
+import { bytesKind } from '../schema/type.ts';
+import { typeText } from '../schema/type-text.ts';
+import { subscriptionNames } from '../stream.ts';
+import type { Procedure, StreamRules } from '../types.ts';
+
+/** One parameter of a procedure (docs/protocol.md, "GET /rpc"). */
+export interface ParameterSchema {
+  readonly name: string;
+  /** TypeScript type text. */
+  readonly type: string;
+  readonly schema_: JsonSchema;
+  readonly required: boolean;
+  /** Absent where there is none. */
+  readonly default?: unknown;
+}
+
+/** An error a procedure declares. */
+export interface ErrorSchema {
+  readonly code: number;
+  readonly message: string;
+  /** Absent where the error carries no data. */
+  readonly data?: JsonSchema;
+}
+
+/** What callers of a stream see of it, beside its values. */
+export interface StreamSchema {
+  /** The method of the notifications that bring its values. */
+  readonly notification: string;
+  /** The method that ends a subscription, beside `rpc.unsubscribe`; absent where there is no other. */
+  readonly unsubscribe?: string;
+  /** Whether a caller that can't read a stream gets an array of all values. */
+  readonly collect: boolean;
+}
+
+/** One procedure in the introspection document. */
+export interface ProcedureSchema {
+  readonly name: string;
+  /** The part of the name before the last dot. */
+  readonly namespace: string | null;
+  readonly parameters: ParameterSchema[];
+  /** TypeScript type text. */
+  readonly return_type: string;
+  readonly return_schema: JsonSchema;
+  /** TypeScript type text of each value of a stream. Absent where the procedure is no stream. */
+  readonly yield_type?: string;
+  readonly yield_schema?: JsonSchema;
+  readonly stream?: StreamSchema;
+  readonly doc: string | null;
+  readonly is_async: boolean;
+  /** Absent where none are declared. */
+  readonly effects?: Effects;
+  /** The group of workers that runs it; absent where it has none. */
+  readonly group?: string;
+  /** By name; absent where none is declared. */
+  readonly errors?: Readonly<Record<string, ErrorSchema>>;
+}
+
+/** Procedures by name. The object has no prototype, so that only registered names are found in it. */
+export type RegistrySchema = Record<string, ProcedureSchema>;
+
+export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
+  const { name, params, returns, errors, doc, isAsync, effects, group } = procedure;
+  const dot = name.lastIndexOf('.');
+  const returnSchema = returns === undefined ? {} : plainSchema(returns);
+  return defined<ProcedureSchema>({
+    name,
+    namespace: dot === -1 ? null : name.slice(0, dot),
+    parameters: params === undefined ? [] : parametersOf(params),
+    return_type: typeText(returnSchema),
+    return_schema: returnSchema,
+    ...streamMembers(procedure),
+    doc,
+    is_async: isAsync,
+    effects,
+    group,
+    errors: errors && errorsOf(errors.declared),
+  });
+}
+
+/** What a stream has beside the members of every procedure. */
+function streamMembers(
+  procedure: Procedure,
+): Pick<ProcedureSchema, 'yield_type' | 'yield_schema' | 'stream'> {
+  const { stream } = procedure;
+  if (stream === undefined) return {};
+  const schema = stream.yields === undefined ? {} : plainSchema(stream.yields);
+  const { collect } = stream;
+  return {
+    yield_type: typeText(schema),
+    yield_schema: schema,
+    stream: defined<StreamSchema>({ ...subscriptionNames(procedure), collect }),
+  };
+}
+
+export function getRegistrySchema(router: AnyRouter): RegistrySchema {
+  const registry = Object.create(null) as RegistrySchema;
+  for (const [name, procedure] of tableOf(router)) registry[name] = getProcedureSchema(procedure);
+  return registry;
+}
+
+/**
+ * A hash of everything that callers and placement see of a router, and of what runs before its handlers. The
+ * replicas of one module must have equal fingerprints: a middleware or an `authorize` that only this thread has would
+ * let every call of a worker pass. The order of registration doesn't count.
+ */
+export function fingerprint(router: AnyRouter): string {
+  const sources = new Map<unknown, string>();
+  const sourceOf = ({ kind, run }: Link): readonly string[] => {
+    let source = sources.get(run);
+    if (source === undefined) {
+      source = hashOf(Function.prototype.toString.call(run));
+      sources.set(run, source);
+    }
+    return [kind, run.name, source];
+  };
+  const facts = [...tableOf(router).values()]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((procedure) => {
+      const { placement, timeoutMs = null, maxConcurrency = null, params, links } = procedure;
+      const drain = procedure.stream?.drain ?? null;
+      const rest = params === undefined ? null : plainSchema(params).additionalProperties;
+      const front = links.map(sourceOf);
+      const schema = getProcedureSchema(procedure);
+      const tool = procedure.tool ?? null;
+      return [schema, placement, timeoutMs, maxConcurrency, drain, rest, front, tool];
+    });
+  return hashOf(JSON.stringify(facts));
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function errorsOf(declared: ErrorDeclarations): Record<string, ErrorSchema> {
+  return Object.fromEntries(
+    Object.entries(declared).map(([name, { code, message, data }]) => [
+      name,
+      defined<ErrorSchema>({ code, message, data: data && plainSchema(data) }),
+    ]),
+  );
+}
+
+function parametersOf(params: TObject): ParameterSchema[] {
+  const whole = plainSchema(params);
+  const properties = whole.properties as Record<string, JsonSchema>;
+  const required = new Set(whole.required as string[] | undefined);
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    type: typeText(schema),
+    schema_: selfContained(schema, whole),
+    required: required.has(name),
+    ...('default' in schema ? { default: schema.default } : {}),
+  }));
+}
+
+/** Adds the params' schema as a definition where the member refers to it, as recursive params do. */
+function selfContained(member: JsonSchema, whole: JsonSchema): JsonSchema {
+  const id = whole.$id;
+  if (typeof id !== 'string' || !refersTo(member, id)) return member;
+  return { ...member, $defs: { ...(member.$defs as object | undefined), [id]: whole } };
+}
+
+function refersTo(value: unknown, id: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if ((value as JsonSchema).$ref === id) return true;
+  return Object.values(value).some((one) => refersTo(one, id));
+}
+
+/**
+ * A procedure as a process describes it that runs it, for one that does not: all that documents show of it, and what sending calls away
+ * needs to know. JSON.
+ */
+export interface ProcedureDescription {
+  readonly name: string;
+  readonly params?: JsonSchema;
+  readonly hasOrder: boolean;
+  readonly returns?: JsonSchema;
+  readonly errors?: Readonly<Record<string, ErrorSchema>>;
+  readonly doc?: string;
+  readonly effects?: Effects;
+  readonly tool?: false | 'content';
+  readonly isAsync: boolean;
+  readonly group?: string;
+  readonly timeoutMs?: number;
+  readonly stream?: Omit<StreamRules, 'yields' | 'value'> & { readonly yields?: JsonSchema };
+}
+
+export function describeProcedure(procedure: Procedure): ProcedureDescription {
+  const { name, params, hasOrder, returns, errors, doc, effects, tool, stream } = procedure;
+  const { isAsync, group, timeoutMs } = procedure;
+  return defined<ProcedureDescription>({
+    name,
+    hasOrder,
+    isAsync,
+    params: params && plainSchema(params),
+    returns: returns && plainSchema(returns),
+    errors: errors && errorsOf(errors.declared),
+    doc: doc ?? undefined,
+    effects,
+    tool,
+    group,
+    timeoutMs,
+    stream: stream && describeStream(stream),
+  });
+}
+
+/**
+ * A procedure that another process runs. It holds no validators, and can't be called here: its calls are sent to who described it.
+ *
+ * @throws Error for what describes no procedure
+ */
+export function describedProcedure(description: ProcedureDescription): Procedure {
+  const { name, params, returns, errors, doc, effects, tool, timeoutMs, stream } = description;
+  assertName(name, 'a description');
+  return Object.freeze({
+    name,
+    handler: notHere,
+    links: [],
+    authorize: undefined,
+    chain: undefined,
+    // Documents alone read these schemas, and want plain JSON.
+    params: params as TObject | undefined,
+    hasOrder: description.hasOrder === true,
+    returns: returns as TSchema | undefined,
+    errors: errors && { declared: errors as ErrorDeclarations, make: {} },
+    doc: doc ?? null,
+    effects,
+    tool: tool === false || tool === 'content' ? tool : undefined,
+    isAsync: description.isAsync === true,
+    ignoresContext: false,
+    placement: 'auto' as const,
+    group: description.group,
+    timeoutMs: typeof timeoutMs === 'number' ? timeoutMs : undefined,
+    // The process that runs it bounds how many run.
+    maxConcurrency: undefined,
+    bindParams: notHere,
+    result: undefined,
+    stream: stream && { ...stream, yields: stream.yields as TSchema | undefined, value: undefined },
+    moduleState: undefined,
+  });
+}
+
+function notHere(): never {
+  throw new Error('a procedure that another process runs was called here');
+}
+
+function describeStream({ value: _value, yields, ...rules }: StreamRules) {
+  return yields === undefined ? rules : { ...rules, yields: plainSchema(yields) };
+}
+
+/** What a client in this process is told of a procedure, as `tandem codegen` tells others. */
+export interface ProcedureHint {
+  readonly readOnly?: boolean;
+  readonly idempotent?: boolean;
+  readonly sendsBytes?: boolean;
+  /** JSON Pointers into the result, `*` for each item or member. */
+  readonly bytes?: readonly string[];
+  /** The same within each value of a stream. */
+  readonly yields?: readonly string[];
+}
+
+/** The hints of a router's procedures (`tableOf`), by name. */
+export function hintsOf(table: ReadonlyMap<string, Procedure>): Record<string, ProcedureHint> {
+  const hints = Object.create(null) as Record<string, ProcedureHint>;
+  for (const [name, { effects, params, returns, stream }] of table) {
+    hints[name] = {
+      ...effects,
+      sendsBytes: placesOf(params).length > 0,
+      bytes: placesOf(returns),
+      yields: placesOf(stream?.yields),
+    };
+  }
+  return hints;
+}
+
+/** Where a value of the schema has bytes; within a type that holds itself, on its first level. */
+function placesOf(root: TSchema | undefined): string[] {
+  if (root === undefined) return [];
+  const names = namesIn(root);
+  const places = new Set<string>();
+  const visit = (schema: TSchema, path: string, open: readonly string[]): void => {
+    if (kindOf(schema) === bytesKind) places.add(path);
+    const { $ref } = schema;
+    const target = targetOf(schema, names);
+    if (target !== undefined && $ref !== undefined && !open.includes($ref))
+      visit(target, path, [...open, $ref]);
+    // A module's definitions are reached by the references to them.
+    if (kindOf(schema) === 'Import') return;
+    const inside = typeof schema.$id === 'string' ? [...open, schema.$id] : open;
+    forEachChild(schema, (child, segment) => visit(child, path + segment, inside));
+  };
+  visit(root, '', []);
+  return [...places];
+}

@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { ProcessExit } from '../base/thread-role.ts';
+import { ErrorCode, RpcError } from '../protocol/errors.ts';
+import { errorOutcome, type Outcome } from '../protocol/reply.ts';
+import { jsonText } from './result.ts';
+
+// Taken as this package loads: in a worker a handler may replace it, for every later call.
+const { stringify } = JSON;
+
+/** Is called for each -32603. The client sees only `ref`; the log line with the same ref has the stack. */
+export type FaultReporter = (fault: Fault) => void;
+
+/** Who is told of the faults of a call. */
+export interface FaultOptions {
+  readonly onFault: FaultReporter;
+  /** The caller is a developer on this machine, and sees the message too: see `RequestScope.showsFaults`. */
+  readonly showsFaults?: boolean | undefined;
+}
+
+export interface Fault {
+  readonly ref: string;
+  readonly method: string;
+  /** The stack of what was thrown, or its text if it has no stack. A getter: it is formatted only if it is read. */
+  readonly detail: string;
+  /** The call of `process.exit` that was made this error, as written; undefined: something else was thrown. */
+  readonly exit?: string | undefined;
+  /** The result did not match `returns` and was sent all the same: there is no error, and no ref. */
+  readonly isSent?: boolean | undefined;
+  /** This stands for so many faults of the procedure, of which a worker tells no more: there is no ref, and no detail. */
+  readonly count?: number | undefined;
+  /** The reply would be larger than `maxReplyBytes`: the call is a -32004, and there is no ref. */
+  readonly isTooLarge?: boolean | undefined;
+  /** The result has accessors that JSON leaves out, and was sent without them: there is no ref. */
+  readonly isPartlyLost?: boolean | undefined;
+}
+
+/** Turns anything that was thrown into an error outcome. Never throws. */
+export function toErrorOutcome(error: unknown, method: string, options: FaultOptions): Outcome {
+  const rpcError = toRpcError(error);
+  if (rpcError !== undefined) {
+    try {
+      return rpcErrorOutcome(rpcError);
+    } catch (cause) {
+      const detail = () => `an RpcError that JSON cannot hold: ${describe(cause)}`;
+      return faultOutcome(detail, method, options);
+    }
+  }
+  const exit = ProcessExit.is(error) ? error.call : undefined;
+  return faultOutcome(() => describe(error), method, options, { error, exit });
+}
+
+/** The thrown RpcError, or the RpcError that aborted the signal and is the cause of an API's AbortError. */
+function toRpcError(error: unknown): RpcError | undefined {
+  if (RpcError.is(error)) return error;
+  try {
+    const { name, cause } = error as Error;
+    return name === 'AbortError' && RpcError.is(cause) ? cause : undefined;
+  } catch {
+    return undefined; // null, or an object that throws while it is read
+  }
+}
+
+function rpcErrorOutcome(error: RpcError): Outcome {
+  const { code, message, data } = error;
+  // Checked again, since the code goes into the text as it is: another copy of the package may have made the error.
+  if (!Number.isSafeInteger(code)) throw new TypeError('its code is not an integer');
+  const head = `{"code":${code},"message":${stringify(String(message))}`;
+  const text = data === undefined ? `${head}}` : `${head},"data":${jsonText(data, 'its data')}}`;
+  return { ok: false, code, text };
+}
+
+/**
+ * -32603 for the client, and the detail for the log. Never throws.
+ *
+ * @param thrown if something was: its message is what a developer sees, instead of the detail
+ */
+export function faultOutcome(
+  detail: () => string,
+  method: string,
+  { onFault, showsFaults }: FaultOptions,
+  thrown?: { readonly error: unknown; readonly exit: string | undefined },
+): Outcome {
+  const ref = randomUUID().slice(0, 13);
+  try {
+    onFault({
+      ref,
+      method,
+      exit: thrown?.exit,
+      get detail() {
+        return detail();
+      },
+    });
+  } catch {
+    // A log that fails must not cost the caller its reply.
+  }
+  if (showsFaults !== true) return errorOutcome(ErrorCode.InternalError, { ref });
+  const message = thrown === undefined ? detail() : shortly(thrown.error);
+  return errorOutcome(ErrorCode.InternalError, { ref, message: message.slice(0, maxMessage) });
+}
+
+/** What was thrown, without its stack. */
+function shortly(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message || error.name) : describe(error);
+  } catch {
+    return describe(error);
+  }
+}
+
+const maxMessage = 1000;
+const maxDetail = 10_000;
+const maxCauses = 5;
+
+/** Describes anything that can be thrown, for the log. Never throws, even where a getter of the object does. */
+export function describe(error: unknown): string {
+  try {
+    const text =
+      error instanceof Error ? withCauses(error) : `thrown, and no Error: ${shown(error)}`;
+    return text.length > maxDetail ? `${text.slice(0, maxDetail)}…` : text;
+  } catch {
+    return 'thrown, and it cannot be described: reading it throws';
+  }
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value as string | symbol);
+}
+
+/** The stacks of an error and of its causes. Only the first few: two errors can be each other's cause. */
+function withCauses(error: Error): string {
+  const texts: string[] = [];
+  let next: unknown = error;
+  while (next instanceof Error && texts.length <= maxCauses) {
+    texts.push(String(next.stack ?? next));
+    next = next.cause;
+  }
+  return texts.join('\ncaused by: ');
+}

@@ -1,0 +1,343 @@
+import { clockMs } from '../base/clock.ts';
+import { cappedOutcome, type Outcome, resultOutcome } from '../protocol/reply.ts';
+import { runChain } from './chain.ts';
+import type { InvokeContext } from './context.ts';
+import { type FaultOptions, type FaultReporter, faultOutcome, toErrorOutcome } from './fault.ts';
+import { LazyContext } from './lazy-context.ts';
+import { assertNothing, type Passed } from './middleware.ts';
+import { isThenable } from './registration.ts';
+import { keptOutcome, lostAccessors, ResultFault, toJson } from './result.ts';
+import type { Procedure, ResultRules } from './types.ts';
+
+/** What happens to a result that does not match `returns`: the call fails, the log says so, or nobody looks. */
+export type CheckResults = 'refuse' | 'log' | 'off';
+
+export interface InvokeOptions extends FaultOptions {
+  readonly checkResults: CheckResults;
+}
+
+/** The outcome of a call that has opened a stream: its reply is up to whoever reads the stream. */
+export interface OpenedOutcome extends Outcome {
+  readonly source: ValueSource;
+}
+
+/** What a stream's values come from, where the outcome is that of a call that has opened one. */
+export function sourceOf(outcome: Outcome): ValueSource | undefined {
+  return (outcome as Partial<OpenedOutcome>).source;
+}
+
+const opened: Outcome = resultOutcome('null');
+
+/**
+ * Runs a call: validates the params, authorizes, runs middleware, calls the handler and serialises its result. Every
+ * call runs through this function, inline and in a worker. It stays synchronous unless the handler, `authorize` or a
+ * middleware returns a promise. Never throws, never rejects.
+ *
+ * @param params as they came: undefined, an object or an array
+ */
+export function invoke(
+  procedure: Procedure,
+  params: unknown,
+  context: InvokeContext,
+  options: InvokeOptions,
+): Outcome | Promise<Outcome> {
+  try {
+    const named = procedure.bindParams(params);
+    if (procedure.chain !== undefined) {
+      const passed = runChain(procedure, procedure.chain, named, context);
+      return passed instanceof Promise
+        ? settlePassed(procedure, passed, context, options)
+        : finish(procedure, passed.result, context, options);
+    }
+    if (procedure.authorize !== undefined) {
+      const permission: unknown = procedure.authorize(context as never, named as never);
+      if (isThenable(permission)) return proceed(procedure, permission, named, context, options);
+      assertNothing(permission);
+    }
+    const result = procedure.handler(named as never, context);
+    return isThenable(result)
+      ? settle(procedure, result, context, options)
+      : finish(procedure, result, context, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options);
+  }
+}
+
+/** The rest of a call whose `authorize` is asynchronous. */
+async function proceed(
+  procedure: Procedure,
+  permission: PromiseLike<unknown>,
+  named: Record<string, unknown>,
+  context: InvokeContext,
+  options: InvokeOptions,
+): Promise<Outcome> {
+  try {
+    assertNothing(await permission);
+    // The caller has gone, or was answered at the deadline.
+    if (context.signal.aborted) throw context.signal.reason;
+    const began = clockMs();
+    const result: unknown = procedure.handler(named as never, context);
+    context.resumedMs = clockMs() - began;
+    return finish(procedure, isThenable(result) ? await result : result, context, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options);
+  }
+}
+
+/** The rest of a call whose chain is asynchronous. */
+async function settlePassed(
+  procedure: Procedure,
+  passed: Promise<Passed>,
+  context: InvokeContext,
+  options: InvokeOptions,
+): Promise<Outcome> {
+  try {
+    return finish(procedure, (await passed).result, context, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options);
+  }
+}
+
+/** Waits for the result with `await`: a `then` of a foreign object may return or throw anything. */
+async function settle(
+  procedure: Procedure,
+  result: PromiseLike<unknown>,
+  context: InvokeContext,
+  options: InvokeOptions,
+): Promise<Outcome> {
+  try {
+    return finish(procedure, await result, context, options);
+  } catch (error) {
+    return toErrorOutcome(error, procedure.name, options);
+  }
+}
+
+/** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */
+function finish(
+  procedure: Procedure,
+  result: unknown,
+  context: InvokeContext,
+  options: InvokeOptions,
+): Outcome {
+  const { stream, result: rules } = procedure;
+  if (stream !== undefined) return open(procedure, result, options);
+  const idText = LazyContext.idTextOf(context);
+  return toOutcome(procedure, rules, 'the result does not match returns', result, idText, options);
+}
+
+/** A handler gave what the values of a stream come from. */
+function open(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
+  const iterator = iteratorOf(result);
+  if (iterator === undefined) {
+    return faultOutcome(() => 'the handler of a stream gave no iterator', procedure.name, options);
+  }
+  const outcome: OpenedOutcome = {
+    ...opened,
+    source: new ValueSource(iterator, procedure, options),
+  };
+  return outcome;
+}
+
+/** What one `next()` of a stream came to: the JSON text of a value, or how the stream ended. */
+export type StreamStep = string | Outcome;
+
+/**
+ * The iterator that a handler gave. Nothing here throws or rejects. Who uses it calls `next` only when the step before is
+ * there, and neither after the end nor after `close`.
+ */
+export class ValueSource {
+  readonly #iterator: Iterator<unknown> | AsyncIterator<unknown>;
+  readonly #procedure: Procedure;
+  readonly #options: InvokeOptions;
+
+  constructor(
+    iterator: Iterator<unknown> | AsyncIterator<unknown>,
+    procedure: Procedure,
+    options: InvokeOptions,
+  ) {
+    this.#iterator = iterator;
+    this.#procedure = procedure;
+    this.#options = options;
+  }
+
+  /** Synchronous where the iterator is. */
+  next(): StreamStep | Promise<StreamStep> {
+    try {
+      const result: unknown = this.#iterator.next();
+      return isThenable(result) ? this.#settle(result) : this.#read(result);
+    } catch (error) {
+      return toErrorOutcome(error, this.#procedure.name, this.#options);
+    }
+  }
+
+  /**
+   * Tells the iterator that nobody reads any more, so that its `finally` blocks run.
+   *
+   * @returns a promise where that takes time; a generator that waits runs them when its wait is over
+   */
+  close(): Promise<void> | undefined {
+    try {
+      const closed: unknown = this.#iterator.return?.();
+      if (!isThenable(closed)) return undefined;
+      return Promise.resolve(closed).then(
+        () => {},
+        () => {},
+      );
+    } catch {
+      return undefined; // nobody is left who could be told
+    }
+  }
+
+  async #settle(result: PromiseLike<unknown>): Promise<StreamStep> {
+    try {
+      return this.#read(await result);
+    } catch (error) {
+      return toErrorOutcome(error, this.#procedure.name, this.#options);
+    }
+  }
+
+  /** @throws TypeError for what is no result of an iterator */
+  #read(result: unknown): StreamStep {
+    if (typeof result !== 'object' || result === null) {
+      throw new TypeError('next() of the iterator of a stream gave no object');
+    }
+    const { done, value } = result as { readonly done?: unknown; readonly value?: unknown };
+    // Any truthy `done` is the end, as for a loop of JavaScript.
+    if (done) {
+      const { result: rules } = this.#procedure;
+      return this.#outcomeOf(rules, 'what it returned does not match returns', value);
+    }
+    const rules = this.#procedure.stream?.value;
+    const outcome = this.#outcomeOf(rules, 'a value does not match yields', value);
+    return outcome.ok ? outcome.text : outcome;
+  }
+
+  #outcomeOf(rules: ResultRules | undefined, mismatch: string, value: unknown): Outcome {
+    try {
+      return toOutcome(this.#procedure, rules, mismatch, value, undefined, this.#options);
+    } catch (error) {
+      return toErrorOutcome(error, this.#procedure.name, this.#options);
+    }
+  }
+}
+
+/**
+ * The iterator of what a handler returned; undefined: it can't be iterated. A string can, and is no stream: who returns a
+ * text means the text.
+ */
+function iteratorOf(value: unknown): Iterator<unknown> | AsyncIterator<unknown> | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { [Symbol.asyncIterator]: waiting, [Symbol.iterator]: plain } = value as {
+    [Symbol.asyncIterator]?: unknown;
+    [Symbol.iterator]?: unknown;
+  };
+  const make = typeof waiting === 'function' ? waiting : plain;
+  if (typeof make !== 'function') return undefined;
+  return make.call(value) as Iterator<unknown> | AsyncIterator<unknown>;
+}
+
+/**
+ * @param idText of the request whose reply the value becomes; undefined: of none
+ * @throws TypeError for a value that JSON can't hold; whatever a `toJSON` throws
+ */
+function toOutcome(
+  procedure: Procedure,
+  rules: ResultRules | undefined,
+  mismatchText: string,
+  result: unknown,
+  idText: string | undefined,
+  options: InvokeOptions,
+): Outcome {
+  const { name } = procedure;
+  try {
+    if (rules === undefined) {
+      const outcome = keptOutcome(result, idText);
+      if (typeof result === 'object') reportAccessors(procedure, result, options.onFault);
+      return outcome;
+    }
+    const projected = rules.project(result);
+    if (options.checkResults !== 'off') {
+      const mismatch = rules.mismatchOf(projected);
+      if (mismatch !== undefined) {
+        const detail = `${mismatchText}: ${mismatch}`;
+        if (options.checkResults === 'refuse') return faultOutcome(() => detail, name, options);
+        reportResult(procedure, 'isSent', detail, options.onFault);
+      }
+    }
+    if (!rules.isOpen) return resultOutcome(toJson(projected));
+    const outcome = keptOutcome(projected, idText);
+    if (typeof projected === 'object') reportAccessors(procedure, projected, options.onFault);
+    return outcome;
+  } catch (error) {
+    if (!(error instanceof ResultFault)) throw error;
+    return faultOutcome(() => error.message, name, options);
+  }
+}
+
+/** Of each procedure, so many results are searched for accessors that JSON leaves out: the search costs more than a small call. */
+const searchedResults = 10;
+const searched = new WeakMap<Procedure, { results: number }>();
+
+/** Reports, once for each procedure, that its results have accessors that their callers do not get. */
+function reportAccessors(procedure: Procedure, result: unknown, onFault: FaultReporter): void {
+  const known = searched.get(procedure);
+  if (known === undefined) searched.set(procedure, { results: 1 });
+  else if (known.results >= searchedResults) return;
+  else known.results++;
+  const detail = lostAccessors(result);
+  if (detail === undefined) return;
+  searched.set(procedure, { results: searchedResults });
+  reportResult(procedure, 'isPartlyLost', detail, onFault);
+}
+
+/** Between two reports of one procedure, of one kind: a service may send thousands of such results in a second. */
+const reportEveryMs = 60_000;
+const reports = {
+  isSent: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
+  isTooLarge: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
+  isPartlyLost: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
+} as const;
+
+/** Reports a result that does not match and is sent, that is too large to be sent, or that JSON keeps a part of. */
+function reportResult(
+  procedure: Procedure,
+  kind: keyof typeof reports,
+  detail: string,
+  onFault: FaultReporter,
+): void {
+  const now = clockMs();
+  const known = reports[kind].get(procedure);
+  if (known !== undefined && now < known.reportedAt + reportEveryMs) {
+    known.since++;
+    return;
+  }
+  const before =
+    known === undefined || known.since === 0 ? '' : `; so did ${known.since} before it`;
+  reports[kind].set(procedure, { reportedAt: now, since: 0 });
+  try {
+    onFault({ ref: '', method: procedure.name, detail: detail + before, [kind]: true });
+  } catch {
+    // As for a fault: a log that fails must not cost the caller its reply.
+  }
+}
+
+/**
+ * `outcome` itself; if its reply is larger than `maxBytes`, a -32004. Of a result the log then has the size.
+ *
+ * @param id JSON text
+ */
+export function capped(
+  procedure: Procedure | undefined,
+  id: string,
+  outcome: Outcome,
+  maxBytes: number,
+  onFault: FaultReporter | undefined,
+): Outcome {
+  const kept = cappedOutcome(id, outcome, maxBytes);
+  if (kept !== outcome && outcome.ok && procedure !== undefined && onFault !== undefined) {
+    const bytes = Buffer.byteLength(outcome.text);
+    const detail = `the result has ${bytes} bytes; maxReplyBytes allows a reply of ${maxBytes}`;
+    reportResult(procedure, 'isTooLarge', detail, onFault);
+  }
+  return kept;
+}

@@ -1,0 +1,169 @@
+import { wallTimeOf } from '../base/clock.ts';
+import type { CallLines, CallLog, InvokeContext } from './context.ts';
+import type { ErrorMakers } from './declarations.ts';
+import type { Procedure } from './types.ts';
+
+// Taken as this package loads: in a worker a handler may replace it, for every later call.
+const { parse } = JSON;
+
+/** What all calls of one request share. */
+export interface RequestFacts {
+  /** Frozen. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly remoteAddress?: string | undefined;
+  /** JSON text of what the `authenticate` hook returned. Each call that asks parses its own copy. */
+  readonly authText?: string | undefined;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
+}
+
+/** What the thread of a call has for all its calls. */
+export interface CallHost {
+  readonly lines: CallLines;
+  /** Whether the main thread has told this thread, by shared memory, that nobody waits for the call of `ticket`. */
+  isCancelled?(ticket: number): boolean;
+}
+
+const silent = (): void => {};
+const noLog: CallLog = Object.freeze({ debug: silent, info: silent, warn: silent, error: silent });
+
+/** Two wall clock times that are computed from `clockMs` differ by up to so many milliseconds, though nobody set the clock. */
+const clocksDifferMs = 2;
+
+const noErrors: Record<never, never> = Object.freeze({});
+const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
+
+/**
+ * The context of a call, inline and in a worker. Its signal and id cost nothing until the handler reads them. It has no
+ * own members: those of an instance are what middleware has added.
+ */
+export class LazyContext implements InvokeContext {
+  #resumedMs = 0;
+  readonly #procedure: Procedure;
+  readonly #id: string | undefined;
+  readonly #facts: RequestFacts | undefined;
+  /** When the call must have ended, by `clockMs`. */
+  readonly #endsAt: number;
+  /** The deadline that the handler read last, Unix milliseconds. */
+  #deadline = 0;
+  #auth: unknown;
+  #controller: AbortController | undefined;
+  #abortReason: Error | undefined;
+  readonly #host: CallHost | undefined;
+  readonly #ticket: number;
+  #log: CallLog | undefined;
+
+  /**
+   * @param id JSON text of the request's id, undefined for a notification
+   * @param endsAt when the call must have ended, by `clockMs`
+   * @param ticket the call's name in its worker
+   */
+  constructor(
+    procedure: Procedure,
+    id: string | undefined,
+    facts: RequestFacts | undefined,
+    endsAt: number,
+    host?: CallHost,
+    ticket = 0,
+  ) {
+    this.#procedure = procedure;
+    this.#id = id;
+    this.#facts = facts;
+    this.#endsAt = endsAt;
+    this.#host = host;
+    this.#ticket = ticket;
+  }
+
+  /** JSON text of the request's id. No member of the context: middleware may add any name that handlers do not know. */
+  static idTextOf(context: InvokeContext): string | undefined {
+    return #id in context ? context.#id : undefined;
+  }
+
+  /** Milliseconds that the handler held the thread, where it began after a wait for what runs before it. */
+  get resumedMs(): number {
+    return this.#resumedMs;
+  }
+
+  set resumedMs(ms: number) {
+    this.#resumedMs = ms;
+  }
+
+  /** Computed from the wall clock as it is now: setting the wall clock must not change how much time is left. */
+  get deadline(): number {
+    const deadline = Math.floor(wallTimeOf(this.#endsAt));
+    // The two clocks are not read in the same instant. The handler must still read the same deadline each time.
+    if (Math.abs(deadline - this.#deadline) > clocksDifferMs) this.#deadline = deadline;
+    return this.#deadline;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  get cancelled(): boolean {
+    return this.#abortReason !== undefined || this.#host?.isCancelled?.(this.#ticket) === true;
+  }
+
+  get log(): CallLog {
+    this.#log ??= this.#host?.lines.of(this.#procedure.name, this.#id) ?? noLog;
+    return this.#log;
+  }
+
+  get id(): string | number | null | undefined {
+    return this.#id === undefined ? undefined : (parse(this.#id) as string | number | null);
+  }
+
+  get method(): string {
+    return this.#procedure.name;
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.#callerFacts?.headers ?? noHeaders;
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#callerFacts?.remoteAddress;
+  }
+
+  get auth(): unknown {
+    if (this.#auth === undefined) {
+      const text = this.#callerFacts?.authText;
+      if (text !== undefined) this.#auth = parse(text);
+    }
+    return this.#auth;
+  }
+
+  get traceparent(): string | undefined {
+    return this.#callerFacts?.traceparent;
+  }
+
+  get tracestate(): string | undefined {
+    return this.#callerFacts?.tracestate;
+  }
+
+  get errors(): ErrorMakers<Record<never, never>> {
+    return this.#procedure.errors?.make ?? noErrors;
+  }
+
+  get state(): unknown {
+    return this.#procedure.moduleState?.value;
+  }
+
+  /** What the context has of the caller. A worker has none of it for a procedure that ignores its context. */
+  get #callerFacts(): RequestFacts | undefined {
+    const { name, ignoresContext } = this.#procedure;
+    if (!ignoresContext) return this.#facts;
+    throw new Error(`the context of ${name} was read, which was registered as one that takes none`);
+  }
+
+  /** Aborts the signal, now or when the handler first reads it. Only the first reason counts. */
+  abort(reason: Error): void {
+    if (this.#abortReason !== undefined) return;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+}

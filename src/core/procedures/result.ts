@@ -1,0 +1,280 @@
+import { type Outcome, resultOutcome, resultReply } from '../protocol/reply.ts';
+import { isPlain } from './registration.ts';
+import { shownSegment } from './schema/schema-tree.ts';
+
+// Taken as this package loads: in a worker a handler may replace it, for every later call.
+const { stringify } = JSON;
+
+/**
+ * The outcome of a value of which nothing is declared. Its text is searched, for which V8 copies the pieces that
+ * JSON.stringify has made into one. So the reply is joined first: it has to be in one piece sooner or later.
+ *
+ * @param id JSON text of the request's id, undefined for a notification
+ * @throws ResultFault for a part of which JSON keeps nothing, or that it can't hold
+ */
+export function keptOutcome(value: unknown, id: string | undefined): Outcome {
+  const text = toJson(value);
+  if (typeof value !== 'object' || value === null) return resultOutcome(text);
+  if (id === undefined) {
+    assertKept(value, text, 0);
+    return resultOutcome(text);
+  }
+  const reply = resultReply(id, text);
+  assertKept(value, reply, reply.length - text.length - 1);
+  return { ok: true, code: 0, text, reply };
+}
+
+/** A procedure that returns nothing answers null. */
+export function toJson(result: unknown): string {
+  return result === undefined ? 'null' : jsonText(result, 'the result');
+}
+
+/** @throws ResultFault that names the part which JSON cannot hold; whatever a `toJSON` throws */
+export function jsonText(value: unknown, what: string): string {
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return String(value);
+    throw new ResultFault(`${what} is ${value}, which JSON cannot hold`);
+  }
+  let text: string | undefined;
+  try {
+    text = stringify(value) as string | undefined;
+  } catch (error) {
+    throw (error instanceof TypeError ? unwritableFault(value, what) : undefined) ?? error;
+  }
+  if (text === undefined) {
+    const kind =
+      typeof value === 'object' ? 'an object whose toJSON gives nothing' : `a ${typeof value}`;
+    throw new ResultFault(`${what} is ${kind}, which JSON cannot hold`);
+  }
+  return text;
+}
+
+/** A result that can't be sent: the detail of a -32603. Its message is for the log, the caller gets a reference. */
+export class ResultFault extends Error {
+  override readonly name = 'ResultFault';
+}
+
+/** Thrown where a part of a result must not be sent. Its place is found later: looking for it costs too much before. */
+export class RefusedPart extends Error {
+  readonly part: object;
+  readonly why: string;
+
+  constructor(part: object, why: string) {
+    super(why);
+    this.part = part;
+    this.why = why;
+  }
+
+  /** @param result what the handler returned */
+  located(result: unknown): ResultFault {
+    return faultAt(pathTo(result, (part) => part === this.part) ?? '', this.part, this.why);
+  }
+}
+
+function faultAt(path: string, part: object, why: string): ResultFault {
+  const place = path === '' ? 'the result' : `the result at ${path}`;
+  return new ResultFault(`${place} is ${nameOf(part)}${why}`);
+}
+
+/**
+ * Refuses a result of which JSON keeps nothing (a Map, a promise), or that it writes out byte by byte. Values are looked
+ * at only where the text has a mark of such a loss.
+ *
+ * @param text has the JSON text of `result` from the character `start` on
+ * @throws ResultFault
+ */
+function assertKept(result: unknown, text: string, start: number): void {
+  if (!isMarked(text, start)) return;
+  let lost: object | undefined;
+  const path = pathTo(result, (part) => {
+    if (!isLost(part)) return false;
+    lost = part;
+    return true;
+  });
+  if (path !== undefined && lost !== undefined) throw faultAt(path, lost, lossText(lost));
+}
+
+/**
+ * Whether a JSON text may hold what an object without members has become, or the bytes of a buffer: `{}`, `{"0":`,
+ * `{"type":"Buffer"`. Three searches by indexOf for these take as long in a large text, and longer in a small one.
+ */
+function isMarked(text: string, start: number): boolean {
+  for (let at = text.indexOf('{', start); at !== -1; at = text.indexOf('{', at + 1)) {
+    const next = text.charCodeAt(at + 1);
+    if (next === closing) return true;
+    // Character codes: what a name begins with is looked at thousands of times.
+    const first = next === quote ? text.charCodeAt(at + 2) : 0;
+    if (first === zero && text.charCodeAt(at + 3) === quote) return true;
+    if (first === letterT && text.startsWith('type":"Buffer"', at + 2)) return true;
+  }
+  return false;
+}
+
+const closing = '}'.charCodeAt(0);
+const quote = '"'.charCodeAt(0);
+const zero = '0'.charCodeAt(0);
+const letterT = 't'.charCodeAt(0);
+
+/** Whether JSON keeps nothing of an object, though it is more than `{}`. */
+export function isLost(part: object): boolean {
+  if (ArrayBuffer.isView(part)) return true;
+  if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return false;
+  return Object.keys(part).length === 0;
+}
+
+const advice: Readonly<Record<string, string>> = {
+  Map: 'return Object.fromEntries(map), or an array of its entries',
+  Set: 'return an array: [...set]',
+  Promise: 'await it',
+  Response: 'return what await response.json() gives',
+  ReadableStream: 'collect it first',
+  Blob: 'return its bytes, and declare Type.Base64()',
+  Error: 'throw it, or return its message',
+  RegExp: 'return its source',
+};
+
+/** What is wrong with a part that {@link isLost}. */
+export function lossText(part: object): string {
+  if (ArrayBuffer.isView(part) || part instanceof ArrayBuffer)
+    return ', which JSON writes out byte by byte: declare Type.Base64() in returns';
+  const kind = part instanceof Error ? 'Error' : className(part);
+  const hint = Object.hasOwn(advice, kind) ? advice[kind] : 'return a plain object';
+  return `, of which JSON keeps nothing: ${hint}`;
+}
+
+/** Most parts of a result that are looked at for accessors. */
+const maxLooked = 1000;
+
+/** Names the first part of a result whose class has accessors, which JSON leaves out; undefined: there is none. */
+export function lostAccessors(result: unknown): string | undefined {
+  let looked = 0;
+  let lost: { readonly part: object; readonly names: string[] } | undefined;
+  const path = pathTo(result, (part) => {
+    if (++looked > maxLooked) return true;
+    if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return false;
+    const names = accessorsOf(part);
+    if (names.length === 0) return false;
+    lost = { part, names };
+    return true;
+  });
+  if (path === undefined || lost === undefined) return undefined;
+  const names = `${lost.names.slice(0, 5).join(', ')}${lost.names.length > 5 ? ', ...' : ''}`;
+  const why = `, and JSON leaves out its accessors (${names}): return a plain object, or give the class a toJSON()`;
+  return faultAt(path, lost.part, why).message;
+}
+
+/** The names of the accessors that an object has from its classes and not of its own. */
+function accessorsOf(part: object): string[] {
+  const names = new Set<string>();
+  let prototype: unknown = Object.getPrototypeOf(part);
+  for (
+    ;
+    typeof prototype === 'object' && prototype !== null;
+    prototype = Object.getPrototypeOf(prototype)
+  ) {
+    // The last is Object.prototype of some realm.
+    if (Object.getPrototypeOf(prototype) === null) break;
+    for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      if (member.get !== undefined && !Object.hasOwn(part, name)) names.add(name);
+    }
+  }
+  return [...names];
+}
+
+function nameOf(part: object): string {
+  if (Array.isArray(part)) return 'an array';
+  const name = className(part);
+  if (name === 'Object' || name === '') return 'an object';
+  return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name.slice(0, 64)}`;
+}
+
+function className(part: object): string {
+  try {
+    const name: unknown = (part.constructor as { name?: unknown } | undefined)?.name;
+    return typeof name === 'string' ? name : '';
+  } catch {
+    return '';
+  }
+}
+
+function hasToJson(value: object): value is { toJSON(key: string): unknown } {
+  return typeof (value as { toJSON?: unknown }).toJSON === 'function';
+}
+
+/**
+ * Names the BigInt, or the object within itself, that JSON.stringify refused: its own message has no path of a BigInt. It
+ * is asked again, with a replacer, which sees what JSON.stringify sees.
+ *
+ * @param what the value in the message, such as `the result`
+ * @param ignoresBigInts looks for an object within itself alone
+ * @returns undefined if it refuses something else, or if there are too many parts to look at
+ */
+export function unwritableFault(
+  value: unknown,
+  what: string,
+  ignoresBigInts = false,
+): ResultFault | undefined {
+  /** The objects around the part that is looked at. The first is one that JSON.stringify makes for the value. */
+  const around: unknown[] = [];
+  /** By which name each of them holds the next. */
+  const names: string[] = [];
+  let parts = 0;
+  let fault: ResultFault | undefined;
+  const placeOf = (depth: number): string =>
+    depth === 0
+      ? what
+      : `${what} at ${names
+          .slice(1, depth + 1)
+          .map(shownSegment)
+          .join('')}`;
+  const look = function (this: unknown, name: string, part: unknown): unknown {
+    if (parts++ === 0) around.push(this);
+    const depth = around.lastIndexOf(this);
+    around.length = depth + 1;
+    names.length = depth;
+    names.push(name);
+    if (ignoresBigInts && typeof part === 'bigint') return null;
+    const outer = typeof part === 'object' && part !== null ? around.indexOf(part) : -1;
+    if (typeof part === 'bigint') {
+      fault = new ResultFault(
+        `${placeOf(depth)} is a BigInt, which JSON cannot hold: return a string`,
+      );
+    } else if (outer !== -1) {
+      fault = new ResultFault(
+        `${placeOf(depth)} is circular: it is ${placeOf(outer - 1)} again, which JSON cannot hold`,
+      );
+    }
+    if (fault !== undefined || parts > maxParts) throw new Error('the search ends');
+    around.push(part);
+    return part;
+  };
+  try {
+    JSON.stringify(value, look);
+  } catch {
+    // `fault` says what was found.
+  }
+  return fault;
+}
+
+/** Most parts that are looked at: the log line then has no place. */
+const maxParts = 1_000_000;
+
+/** The JSON Pointer to the first part that is `wanted`; undefined: none was found. */
+function pathTo(root: unknown, wanted: (part: object) => boolean): string | undefined {
+  const open: { readonly value: unknown; readonly path: string }[] = [{ value: root, path: '' }];
+  const known = new Set<object>();
+  for (let next = open.pop(); next !== undefined && known.size < maxParts; next = open.pop()) {
+    let { value } = next;
+    if (typeof value !== 'object' || value === null || known.has(value)) continue;
+    known.add(value);
+    if (wanted(value)) return next.path;
+    if (hasToJson(value)) value = value.toJSON('');
+    if (typeof value !== 'object' || value === null) continue;
+    if (value !== next.value && wanted(value)) return next.path;
+    for (const [name, member] of Object.entries(value).reverse()) {
+      if (typeof member !== 'object' || member === null) continue;
+      open.push({ value: member, path: next.path + shownSegment(name) });
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,293 @@
+import type { TSchema } from '@sinclair/typebox';
+import { forEachChild, kindOf, membersOf, type Names, targetOf } from './schema-tree.ts';
+
+/** Most schemas that one value may be checked against at one place. The time of a check grows with their number. */
+const maxOverlap = 256;
+
+/** Most pairs of schemas that can meet at one value. Bounds the time of this analysis. */
+const maxPairs = 100_000;
+
+export interface Overlap {
+  /** Why the schema can't be checked in a time that is bounded by the size of the value. */
+  readonly fault?: string;
+  /** A part of a value may be checked against one schema again and again: two ways lead to one named schema. */
+  readonly again: boolean;
+}
+
+/** A schema of arrays or objects, with the steps from such a value to its parts. */
+interface Node {
+  readonly isOfItems: boolean;
+  readonly tags: ReadonlyMap<string, Scalar>;
+  /** Steps to a part with a name, or at an index. */
+  readonly labelled: ReadonlyMap<string, TSchema>;
+  /** Steps to all other parts. */
+  readonly wide: readonly TSchema[];
+  /** The nodes that one value can meet together with this one. The node itself is among them. */
+  readonly met: Set<Node>;
+}
+
+/** All schemas that a value is checked against because it is checked against one schema, without a step into the value. */
+interface Reach {
+  readonly nodes: ReadonlySet<Node>;
+  /** The named schemas among them, each with the places (references, or itself) that lead to it. */
+  readonly entries: ReadonlyMap<TSchema, ReadonlySet<TSchema>>;
+  /** How many checks are made, if the alternatives of a union are first told apart by their literals. */
+  readonly apart: number;
+}
+
+/**
+ * Finds which parts of a schema can meet at one value. Where two paths lead to one named schema, the time of a naive
+ * check doubles with each level of the value:
+ *
+ *     T = { left: T, op: '+' } | { left: T, op: '-' }        `op` is checked last
+ *
+ *     value              is checked against
+ *     v                  A = { left: T, op: '+' }     B = { left: T, op: '-' }       the pair (A, B) meets at v
+ *     v.left             T by way of A                T by way of B                  so T is checked twice here
+ *     v.left.left        T, T                         T, T                           and four times here
+ *
+ * The analysis begins with the root at one value and follows each pair of schemas that meet into the parts of the
+ * value where both have a step.
+ */
+export function overlapOf(root: TSchema, names: Names): Overlap {
+  const analysis = new Analysis(names);
+  try {
+    analysis.run(root);
+    return analysis;
+  } catch (error) {
+    if (error instanceof Fault) return { fault: error.message, again: true };
+    throw error;
+  }
+}
+
+class Fault extends Error {}
+
+class Analysis implements Overlap {
+  again = false;
+  readonly #names: Names;
+  readonly #reaches = new Map<TSchema, Reach | undefined>();
+  /** Pairs that meet at one value and have not been followed into its parts yet. */
+  readonly #open: (readonly [Node, Node])[] = [];
+  #pairs = 0;
+
+  constructor(names: Names) {
+    this.#names = names;
+  }
+
+  run(root: TSchema): void {
+    const start = this.#reach(root);
+    this.#meet(start, start);
+    for (let pair = this.#open.pop(); pair !== undefined; pair = this.#open.pop()) {
+      this.#follow(...pair);
+    }
+  }
+
+  /** Notes that one value is checked against everything in `a` and everything in `b`. */
+  #meet(a: Reach, b: Reach): void {
+    if (a !== b) {
+      for (const [named, entries] of a.entries) {
+        if (union(entries, b.entries.get(named)).size > entries.size) this.again = true;
+      }
+    }
+    const others = [...b.nodes];
+    // Within one reach, each pair is taken once.
+    for (const [index, one] of [...a.nodes].entries()) {
+      for (let next = a === b ? index : 0; next < others.length; next += 1) {
+        this.#pair(one, others[next] as Node);
+      }
+    }
+  }
+
+  #pair(one: Node, other: Node): void {
+    if (one.met.has(other) || (one !== other && exclude(one, other))) return;
+    one.met.add(other);
+    other.met.add(one);
+    this.#pairs += 1;
+    if (Math.max(one.met.size, other.met.size) > maxOverlap || this.#pairs > maxPairs) {
+      throw new Fault(tooWide('parts of it overlap so'));
+    }
+    this.#open.push([one, other]);
+  }
+
+  #follow(a: Node, b: Node): void {
+    const [few, many] = a.labelled.size <= b.labelled.size ? [a, b] : [b, a];
+    for (const [label, to] of few.labelled) this.#step(to, many.labelled.get(label));
+    this.#widely(a, b);
+    if (a !== b) this.#widely(b, a);
+    for (const to of a.wide) for (const too of b.wide) this.#step(to, too);
+  }
+
+  /** The wide steps of `a` meet the labelled steps of `b`. */
+  #widely(a: Node, b: Node): void {
+    for (const to of a.wide) {
+      for (const [label, too] of b.labelled) if (!a.labelled.has(label)) this.#step(to, too);
+    }
+  }
+
+  #step(a: TSchema, b: TSchema | undefined): void {
+    if (b !== undefined) this.#meet(this.#reach(a), this.#reach(b));
+  }
+
+  #reach(schema: TSchema): Reach {
+    if (this.#reaches.has(schema)) {
+      const known = this.#reaches.get(schema);
+      if (known === undefined) throw new Fault(endless);
+      return known;
+    }
+    this.#reaches.set(schema, undefined);
+    const reach = this.#entered(schema) ?? this.#reachOfBody(schema);
+    this.#reaches.set(schema, reach);
+    return reach;
+  }
+
+  /** The reach of a named schema, or of a reference to one; undefined: the schema is neither. */
+  #entered(schema: TSchema): Reach | undefined {
+    const { $id } = schema;
+    const named = typeof $id === 'string' ? this.#names.get($id) : targetOf(schema, this.#names);
+    if (named === undefined) return undefined;
+    const inner = named === schema ? this.#reachOfBody(schema) : this.#reach(named);
+    const entries = new Map(inner.entries);
+    entries.set(named, new Set([schema]));
+    return { ...inner, entries };
+  }
+
+  #reachOfBody(schema: TSchema): Reach {
+    const target = targetOf(schema, this.#names);
+    if (schema.$ref !== undefined && target === undefined) throw new Fault(noTarget(schema.$ref));
+    // Items are compared with items within items.
+    if (schema.uniqueItems === true) this.again = true;
+    const { node, inPlace } = partsOf(schema);
+    const parts = target === undefined ? inPlace : [target];
+    const nodes = new Set<Node>(node === undefined ? [] : [node]);
+    const entries = new Map<TSchema, ReadonlySet<TSchema>>();
+    for (const part of parts) {
+      const reach = this.#reach(part);
+      for (const one of reach.nodes) nodes.add(one);
+      for (const [named, by] of reach.entries) {
+        const all = union(by, entries.get(named));
+        if (all.size > 1) this.again = true;
+        entries.set(named, all);
+      }
+    }
+    const apart = 1 + this.#apart(schema, parts);
+    if (apart > maxOverlap) throw new Fault(tooWide('a union or an intersection in it is so wide'));
+    return { nodes, entries, apart };
+  }
+
+  #apart(schema: TSchema, parts: readonly TSchema[]): number {
+    const sum = (schemas: readonly TSchema[]): number =>
+      schemas.reduce((total, part) => total + this.#reach(part).apart, 0);
+    if (kindOf(schema) !== 'Union') return sum(parts);
+    const { literals, byKey, others } = alternativesOf(schema, this.#names);
+    const likeliest = [...byKey.values()].map(sum);
+    return Math.min(literals.length, 1) + Math.max(0, ...likeliest) + sum(others);
+  }
+}
+
+const endless =
+  'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
+
+function noTarget($ref: unknown): string {
+  return `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify($ref)}`;
+}
+
+function tooWide(why: string): string {
+  return (
+    `${why} that one value would be held against more than ${maxOverlap} schemas; tell the alternatives of a union ` +
+    'apart by a required member with a literal (Type.Literal) of its own in each, or split the type'
+  );
+}
+
+/** The parts of a schema: those within a value as a node, and those that are checked against the value itself. */
+function partsOf(schema: TSchema): {
+  readonly node: Node | undefined;
+  readonly inPlace: TSchema[];
+} {
+  const labelled = new Map<string, TSchema>();
+  const wide: TSchema[] = [];
+  const inPlace: TSchema[] = [];
+  forEachChild(schema, (child, segment, keyword) => {
+    if (keyword === '$defs') return;
+    if (segment === '') inPlace.push(child);
+    else if (segment === '/*') wide.push(child);
+    else labelled.set(segment, child);
+  });
+  const kind = kindOf(schema);
+  const isOfItems = kind === 'Array' || kind === 'Tuple';
+  const isEmpty = labelled.size + wide.length === 0;
+  const node = isEmpty
+    ? undefined
+    : { isOfItems, tags: tagsOf(schema), labelled, wide, met: new Set<Node>() };
+  return { node, inPlace };
+}
+
+/** Whether no value can match both: the check of one of them ends at the value's type, or at a literal. */
+function exclude(one: Node, other: Node): boolean {
+  if (one.isOfItems !== other.isOfItems) return true;
+  for (const [name, tag] of one.tags) {
+    const others = other.tags.get(name);
+    if (others !== undefined && others !== tag) return true;
+  }
+  return false;
+}
+
+function union<Item>(a: ReadonlySet<Item>, b: ReadonlySet<Item> | undefined): ReadonlySet<Item> {
+  return b === undefined ? a : new Set([...a, ...b]);
+}
+
+export type Scalar = string | number | boolean;
+
+/**
+ * The alternatives of a union, sorted so that one look at a value tells which of them can match:
+ *
+ *     'a' | 'b' | { op: '+', x: number } | { op: '-', x: number } | string[]
+ *     literals    byKey, key = 'op'                                 others
+ */
+export interface Alternatives {
+  readonly literals: readonly Scalar[];
+  /** The member whose literal tells the alternatives in `byKey` apart. */
+  readonly key: string | undefined;
+  /** By the literal of that member. */
+  readonly byKey: ReadonlyMap<Scalar, readonly TSchema[]>;
+  /** All others, tried one after the other. */
+  readonly others: readonly TSchema[];
+}
+
+export function alternativesOf(union: TSchema, names: Names): Alternatives {
+  const literals: Scalar[] = [];
+  const rest: TSchema[] = [];
+  for (const variant of (union.anyOf ?? []) as TSchema[]) {
+    if (kindOf(variant) === 'Literal') literals.push(variant.const as Scalar);
+    else rest.push(variant);
+  }
+  const tags = rest.map((variant) => tagsOf(targetOf(variant, names) ?? variant));
+  const key = commonest(tags);
+  const byKey = new Map<Scalar, TSchema[]>();
+  const others: TSchema[] = [];
+  for (const [index, variant] of rest.entries()) {
+    const tag = key === undefined ? undefined : tags[index]?.get(key);
+    if (tag === undefined) others.push(variant);
+    else byKey.set(tag, [...(byKey.get(tag) ?? []), variant]);
+  }
+  return { literals, key, byKey, others };
+}
+
+/** The required members of an object schema that are literals, with their literals. */
+export function tagsOf(schema: TSchema): ReadonlyMap<string, Scalar> {
+  const tags = new Map<string, Scalar>();
+  if (kindOf(schema) !== 'Object') return tags;
+  for (const { name, schema: member, isRequired } of membersOf(schema)) {
+    if (isRequired && kindOf(member) === 'Literal') tags.set(name, member.const as Scalar);
+  }
+  return tags;
+}
+
+/** The name that occurs most often; undefined where none occurs twice. */
+function commonest(all: readonly ReadonlyMap<string, Scalar>[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const tags of all) {
+    for (const name of tags.keys()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const [best] = [...counts].sort(([, a], [, b]) => b - a);
+  return best !== undefined && best[1] > 1 ? best[0] : undefined;
+}

@@ -1,0 +1,277 @@
+import { messageOf } from '../../base/message-of.ts';
+import { type Automaton, automatonOf, type Place } from './pattern-automaton.ts';
+import { lastUnit, type PatternNode, parsePattern, type Range } from './pattern-syntax.ts';
+
+/**
+ * Steps that a string may take for each of its bytes in JSON, on average. V8 takes 1 to 4 ns for a step: a call of 256
+ * KB, the default of maxInlineParamsBytes, holds the main thread for 60 ms at most, and for as long again to explain why
+ * it is refused.
+ */
+export const maxStepsPerByte = 64;
+
+/** Bytes of a string in JSON beside its characters: two quotes and a comma. */
+export const bytesAround = 3;
+
+/** Work that the search for the worst string may take, some 40 ms. It is counted, so that no result depends on the clock. */
+const maxWork = 1_000_000;
+
+/** A shorter maxLength is no advice: the steps of such a pattern grow faster than with the square of the length. */
+const shortest = 32;
+
+type Analysis =
+  | { readonly kind: 'bounded'; readonly longest: number; readonly isBoundedByAnchor: boolean }
+  | { readonly kind: 'invalid' | 'unknown'; readonly reason: string };
+
+const analyses = new Map<string, Analysis>();
+let trusted = false;
+
+/**
+ * Turns the check off in this thread. Workers call it: the main thread has checked the same schemas (their equal
+ * fingerprints prove it), and the check would delay their start.
+ */
+export function trustPatterns(): void {
+  trusted = true;
+}
+
+/**
+ * Why a string of up to `maxLength` characters must not be matched against `pattern`; undefined: it may. The author of
+ * the schema wrote the pattern, but a stranger chooses the string: backtracking must stay bounded.
+ *
+ * @param maxLength `unlimited`: the length can't be checked before the pattern
+ */
+export function patternFault(
+  pattern: string,
+  maxLength: number | 'unlimited' = Number.POSITIVE_INFINITY,
+): string | undefined {
+  if (trusted) return undefined;
+  let analysis = analyses.get(pattern);
+  if (analysis === undefined) {
+    analysis = analyse(pattern);
+    analyses.set(pattern, analysis);
+  }
+  switch (analysis.kind) {
+    case 'invalid':
+      return `is no regular expression: ${analysis.reason}`;
+    case 'unknown':
+      return `could not be shown to be free of catastrophic backtracking (${analysis.reason}); simplify it, or set a format of your own with FormatRegistry`;
+    case 'bounded': {
+      const { longest, isBoundedByAnchor } = analysis;
+      const length = maxLength === 'unlimited' ? Number.POSITIVE_INFINITY : maxLength;
+      if (length <= longest) return undefined;
+      const remedies = [
+        ...(isBoundedByAnchor ? ['anchor it with ^'] : []),
+        'rewrite it without nested or overlapping repeats',
+        ...(maxLength === 'unlimited' || longest < shortest
+          ? []
+          : [`give the string a maxLength of at most ${longest}`]),
+      ];
+      return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${remedies.join(', or ')}`;
+    }
+  }
+}
+
+function analyse(pattern: string): Analysis {
+  try {
+    new RegExp(pattern);
+  } catch (error) {
+    return { kind: 'invalid', reason: messageOf(error) };
+  }
+  try {
+    const tree = parsePattern(pattern);
+    const longest = longestOf(tree);
+    const infinite = Number.POSITIVE_INFINITY;
+    const anchored: PatternNode = { kind: 'sequence', parts: [{ kind: 'start' }, tree] };
+    const isBoundedByAnchor = longest < infinite && longestOf(anchored) === infinite;
+    return { kind: 'bounded', longest, isBoundedByAnchor };
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'unknown', reason: error.message };
+    throw error;
+  }
+}
+
+/** @throws RangeError if the pattern is too large to tell */
+function longestOf(tree: PatternNode): number {
+  const longest = longestBounded(automatonOf(tree, { isCountless: true }));
+  if (longest === Number.POSITIVE_INFINITY) return longest;
+  try {
+    return Math.max(longest, longestBounded(automatonOf(tree, { isCountless: false })));
+  } catch (error) {
+    if (error instanceof RangeError) return longest;
+    throw error;
+  }
+}
+
+/** The length up to which no string takes more steps than it may. */
+function longestBounded(automaton: Automaton): number {
+  const endless = new Search(automaton, false).longest();
+  const hasEnd = automaton.places.some(({ isSure }) => isSure);
+  const longest =
+    hasEnd && endless < Number.POSITIVE_INFINITY
+      ? Math.max(endless, new Search(automaton, true).longest())
+      : endless;
+  return automaton.looksBehind ? Math.floor(longest / 2) : longest;
+}
+
+/** How many attempts are under way at which places. */
+type Attempts = ReadonlyMap<number, number>;
+
+/** What a string leads to. */
+interface Reached {
+  readonly attempts: Attempts;
+  /** The steps beyond those that were allowed so far. */
+  readonly surplus: number;
+}
+
+/**
+ * The search for the shortest string that takes more steps than it may.
+ *
+ * A backtracking matcher tries every way through the automaton that agrees with the string, from each character at
+ * which an attempt may begin. So the steps at one character are the ways that are alive there, and following all of
+ * them at once over all strings finds the string that takes most. Strings that lead to no more attempts than another
+ * one, and to no larger surplus, need not be followed; there the search ends for most patterns.
+ */
+class Search {
+  readonly #all: readonly Place[];
+  readonly #begin: number;
+  readonly #beginLater: number;
+  readonly #alphabet: Alphabet;
+  readonly #endsAtMatch: boolean;
+  readonly #known = new Map<number, Reached[]>();
+  #work = 0;
+
+  /** @param endsAtMatch whether what matches ends the search. It takes longer, and is not needed for most patterns. */
+  constructor({ places, start, later }: Automaton, endsAtMatch: boolean) {
+    this.#all = later === undefined ? [...places, start] : [...places, start, later];
+    this.#begin = places.length;
+    this.#beginLater = places.length + 1;
+    this.#alphabet = alphabetOf(places.map(({ ranges }) => ranges));
+    this.#endsAtMatch = endsAtMatch;
+  }
+
+  longest(): number {
+    const first = new Map([[this.#begin, 1]]);
+    let reached: readonly Reached[] = [{ attempts: first, surplus: this.#stepsOf(first) }];
+    for (let length = 0; reached.length > 0; length += 1) {
+      if (reached.some(({ surplus }) => surplus > bytesAround * maxStepsPerByte)) return length - 1;
+      const next: Reached[] = [];
+      for (const one of reached.toSorted((a, b) => b.surplus - a.surplus)) {
+        if (this.#work > maxWork) return length;
+        if (this.#covers(one)) continue;
+        this.#add(one);
+        for (const attempts of this.#follow(one.attempts)) {
+          const surplus = one.surplus + this.#stepsOf(attempts) - maxStepsPerByte;
+          next.push({ attempts, surplus });
+        }
+      }
+      reached = next;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  #stepsOf(attempts: Attempts): number {
+    let steps = 0;
+    for (const [at, count] of attempts) steps += count * (this.#all[at]?.cost ?? 0);
+    return steps;
+  }
+
+  /** The attempts that are left after one more character, for each kind of character. */
+  #follow(from: Attempts): Map<number, number>[] {
+    const { kinds, kindCount } = this.#alphabet;
+    const byKind = new Map<number, Map<number, number>>();
+    const over = new Set<number>();
+    for (const [at, count] of from) {
+      for (const [target, ways] of this.#all[at]?.next ?? []) {
+        const isEnd = this.#endsAtMatch && this.#all[target]?.isSure === true;
+        for (const kind of kinds[target] ?? []) {
+          this.#work += 1;
+          const to = byKind.get(kind) ?? new Map<number, number>();
+          byKind.set(kind, to);
+          // Of several attempts that have matched, the first ends the search.
+          to.set(target, isEnd ? 1 : (to.get(target) ?? 0) + count * ways);
+          if (isEnd) over.add(kind);
+        }
+      }
+    }
+    const mayBegin =
+      this.#beginLater < this.#all.length && (from.has(this.#begin) || from.has(this.#beginLater));
+    if (!mayBegin) return [...byKind.values()];
+    for (const [kind, to] of byKind) if (!over.has(kind)) to.set(this.#beginLater, 1);
+    const others = byKind.size < kindCount ? [new Map([[this.#beginLater, 1]])] : [];
+    return [...byKind.values(), ...others];
+  }
+
+  #covers(one: Reached): boolean {
+    // A cover has attempts wherever this one has: the place with the fewest candidates tells.
+    let candidates: readonly Reached[] | undefined;
+    for (const at of one.attempts.keys()) {
+      this.#work += 1;
+      const here = this.#known.get(at) ?? [];
+      if (candidates === undefined || here.length < candidates.length) candidates = here;
+    }
+    return candidates?.some((other) => this.#isCovered(one, other)) ?? false;
+  }
+
+  #isCovered(one: Reached, other: Reached): boolean {
+    this.#work += 1;
+    if (one.surplus > other.surplus) return false;
+    // An attempt more may be the one that matches, and ends a search that takes long without it.
+    if (this.#endsAtMatch && one.attempts.size !== other.attempts.size) return false;
+    for (const [at, count] of one.attempts) {
+      this.#work += 1;
+      if ((other.attempts.get(at) ?? 0) < count) return false;
+    }
+    return true;
+  }
+
+  #add(one: Reached): void {
+    for (const at of one.attempts.keys()) {
+      const here = this.#known.get(at);
+      if (here === undefined) this.#known.set(at, [one]);
+      else here.push(one);
+    }
+  }
+}
+
+interface Alphabet {
+  /** For each place, the kinds of characters that it takes. The pattern tells no two characters of one kind apart. */
+  readonly kinds: readonly (readonly number[])[];
+  readonly kindCount: number;
+}
+
+function alphabetOf(classes: readonly (readonly Range[])[]): Alphabet {
+  const ids = new Map<string, number>();
+  const edges = new Map<number, Map<number, number>>([[0, new Map()]]);
+  const mark = (unit: number, id: number, change: number): void => {
+    const here = edges.get(unit) ?? new Map<number, number>();
+    here.set(id, (here.get(id) ?? 0) + change);
+    edges.set(unit, here);
+  };
+  const sets = classes.map((ranges) => {
+    const text = ranges.join(';');
+    const found = ids.get(text);
+    if (found !== undefined) return found;
+    const id = ids.size;
+    ids.set(text, id);
+    for (const [from, to] of ranges) {
+      mark(from, id, 1);
+      mark(to + 1, id, -1);
+    }
+    return id;
+  });
+  const kindsOfSet = new Map<number, number[]>();
+  const known = new Set<string>();
+  const open = new Map<number, number>();
+  for (const unit of [...edges.keys()].sort((a, b) => a - b)) {
+    for (const [id, change] of edges.get(unit) ?? []) {
+      const count = (open.get(id) ?? 0) + change;
+      if (count === 0) open.delete(id);
+      else open.set(id, count);
+    }
+    const here = [...open.keys()].sort((a, b) => a - b);
+    const text = here.join();
+    if (unit > lastUnit || known.has(text)) continue;
+    for (const id of here) kindsOfSet.set(id, [...(kindsOfSet.get(id) ?? []), known.size]);
+    known.add(text);
+  }
+  return { kinds: sets.map((id) => kindsOfSet.get(id) ?? []), kindCount: known.size };
+}

@@ -1,0 +1,164 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  FormatRegistry,
+  OptionalKind,
+  ReadonlyKind,
+  TransformKind,
+  type TSchema,
+  TypeRegistry,
+} from '@sinclair/typebox';
+import { suggest } from '../../base/suggest.ts';
+import { RegistrationError } from '../registration.ts';
+import { knownFormats, registerFormats } from './formats.ts';
+import { kindNamed } from './keywords.ts';
+import { patternFault } from './patterns.ts';
+import { forEachChild, kindOf } from './schema-tree.ts';
+
+/** Kinds that TypeBox can check and JSON cannot carry, with what to write in their place. */
+const foreignKinds = new Map([
+  ['Date', "Type.String({ format: 'date-time' })"],
+  ['BigInt', "Type.String({ pattern: '^-?[0-9]+$' })"],
+  ['Uint8Array', 'Type.Base64()'],
+  ['RegExp', 'Type.String({ pattern })'],
+  ...['AsyncIterator', 'Constructor', 'Function', 'Iterator', 'Promise', 'Symbol', 'Argument'].map(
+    (kind) => [kind, 'a type that JSON has'] as const,
+  ),
+]);
+
+/**
+ * Names that `{}` inherits: a schema that requires `toString` would accept `{}`, and a schema in which `constructor` is
+ * optional would refuse it.
+ */
+const inheritedNames = new Set(Object.getOwnPropertyNames(Object.prototype));
+
+/** The key patterns that Type.Record makes itself. */
+const plainKeyPatterns = new Set(['^(.*)$', '^(0|[1-9][0-9]*)$', '^(?!.*)$']);
+
+const maxSchemaDepth = 64;
+
+/** Most parts of a schema that is written out, as its document and its type's text are. A part in two places counts twice. */
+const maxParts = 10_000;
+
+/**
+ * Refuses at registration a schema that would fail at a call.
+ *
+ * @param where begins the message, e.g. `procedure "add": params`
+ * @param validator what checks values at a call. Other libraries run a pattern on strings that are too long, too.
+ * @throws RegistrationError
+ */
+export function assertSchema(
+  schema: TSchema,
+  where: string,
+  validator: 'own' | 'library' = 'own',
+): void {
+  registerFormats();
+  const ids = new Map<string, TSchema>();
+  let parts = 0;
+  const visit = (node: TSchema, path: string, depth: number): void => {
+    parts += 1;
+    if (parts > maxParts) throw new RegistrationError(`${where}: ${tooLarge}`);
+    const fault = depth > maxSchemaDepth ? tooDeep : schemaFault(node, ids, validator);
+    if (fault !== undefined) {
+      throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
+    }
+    forEachChild(node, (child, segment) => visit(child, path + segment, depth + 1));
+  };
+  visit(schema, '', 0);
+}
+
+const tooDeep = `schemas nest at most ${maxSchemaDepth} levels; use Type.Recursive for a type that holds itself`;
+
+const tooLarge = `a schema has at most ${maxParts} parts, written out; declare types that it uses again once, with Type.Module`;
+
+function schemaFault(
+  schema: TSchema,
+  ids: Map<string, TSchema>,
+  validator: 'own' | 'library',
+): string | undefined {
+  return (
+    kindFault(schema) ??
+    idFault(schema, ids) ??
+    memberFault(schema) ??
+    formatFault(schema) ??
+    patternsFault(schema, validator)
+  );
+}
+
+function kindFault(schema: TSchema): string | undefined {
+  const kind = typeof schema === 'object' && schema !== null ? kindOf(schema) : undefined;
+  if (kind === undefined)
+    return 'not a TypeBox schema; build it with Type, imported from tandem-rpc';
+  const substitute = foreignKinds.get(kind);
+  if (substitute !== undefined) return `JSON has no ${kind}; use ${substitute}`;
+  if (kindNamed(kind) === undefined && !TypeRegistry.Has(kind)) {
+    return `the kind ${JSON.stringify(kind)} is not in TypeBox's TypeRegistry; set its check there first`;
+  }
+  if (TransformKind in schema) {
+    return 'Type.Transform is not applied to calls; declare the JSON type and convert it in the handler';
+  }
+  return undefined;
+}
+
+/** Refuses two different schemas with one $id: TypeBox compiles one check per $id, so both would get the first's. */
+function idFault(schema: TSchema, ids: Map<string, TSchema>): string | undefined {
+  const id: unknown = schema.$id;
+  if (typeof id !== 'string') return undefined;
+  const other = ids.get(id);
+  if (other !== undefined && other !== schema && !isSameType(other, schema)) {
+    return `two different schemas have the $id ${JSON.stringify(id)}; rename one`;
+  }
+  ids.set(id, schema);
+  return undefined;
+}
+
+/** Whether two schemas are one type. The marks of Type.Optional and Type.Readonly describe the member, not its type. */
+function isSameType(a: TSchema, b: TSchema): boolean {
+  const plain = { [OptionalKind]: undefined, [ReadonlyKind]: undefined };
+  return isDeepStrictEqual({ ...a, ...plain }, { ...b, ...plain });
+}
+
+function memberFault(schema: TSchema): string | undefined {
+  if (kindOf(schema) !== 'Object') return undefined;
+  const properties: unknown = schema.properties;
+  if (typeof properties !== 'object' || properties === null)
+    return 'an object schema needs properties';
+  const name = Object.getOwnPropertyNames(properties).find((key) => inheritedNames.has(key));
+  return name === undefined
+    ? undefined
+    : `the member name ${JSON.stringify(name)} is one every object inherits, so that its presence can't be checked; rename it`;
+}
+
+function formatFault(schema: TSchema): string | undefined {
+  const format: unknown = schema.format;
+  if (format === undefined || kindOf(schema) !== 'String') return undefined;
+  if (typeof format === 'string' && FormatRegistry.Has(format)) return undefined;
+  const known = knownFormats();
+  const near = typeof format === 'string' ? suggest(format, known) : undefined;
+  const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  return `unknown format ${JSON.stringify(format)}${hint} Known: ${known.join(', ')}`;
+}
+
+function patternsFault(schema: TSchema, validator: 'own' | 'library'): string | undefined {
+  const kind = kindOf(schema);
+  if (kind === 'String' || kind === 'TemplateLiteral') {
+    const pattern: unknown = schema.pattern;
+    if (pattern === undefined) return undefined;
+    if (typeof pattern !== 'string') return 'pattern must be a string';
+    const maxLength: unknown = schema.maxLength;
+    // TypeBox compares the length before the pattern, but has no length for a template.
+    const hasLength = kind === 'String' && validator === 'own';
+    const given = typeof maxLength === 'number' ? maxLength : undefined;
+    return withPattern(pattern, patternFault(pattern, hasLength ? given : 'unlimited'));
+  }
+  if (kind !== 'Record') return undefined;
+  for (const pattern of Object.keys((schema.patternProperties ?? {}) as object)) {
+    if (plainKeyPatterns.has(pattern)) continue;
+    const fault = withPattern(pattern, patternFault(pattern, 'unlimited'));
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function withPattern(pattern: string, fault: string | undefined): string | undefined {
+  return fault === undefined ? undefined : `the pattern ${JSON.stringify(pattern)} ${fault}`;
+}

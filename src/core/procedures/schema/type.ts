@@ -1,0 +1,178 @@
+import {
+  type ArrayOptions,
+  type IntegerOptions,
+  type JavaScriptTypeBuilder,
+  Kind,
+  type NumberOptions,
+  type ObjectOptions,
+  type SchemaOptions,
+  type StringOptions,
+  type TArray,
+  type TBoolean,
+  type TInteger,
+  type TLiteral,
+  type TLiteralValue,
+  type TNumber,
+  type TObject,
+  type TOptional,
+  type TOptionalWithFlag,
+  type TProperties,
+  type TSchema,
+  type TString,
+  type TUnion,
+  Type as TypeBox,
+  TypeRegistry,
+} from '@sinclair/typebox';
+
+interface HasDefault {
+  default: NonNullable<unknown> | null;
+}
+
+/**
+ * TypeBox's own `Type`, with the types that only procedures have. A schema with a default says so in its type: callers may
+ * leave the member out, and handlers always have it, `Type.Optional` or not.
+ */
+export interface TypeBuilder extends JavaScriptTypeBuilder {
+  /** Bytes: base64 text in JSON, a Uint8Array for the handler. */
+  Base64(options?: Base64Options): TBase64;
+
+  String(options: StringOptions & HasDefault): Filled<TString>;
+  String(options?: StringOptions): TString;
+  Number(options: NumberOptions & HasDefault): Filled<TNumber>;
+  Number(options?: NumberOptions): TNumber;
+  Integer(options: IntegerOptions & HasDefault): Filled<TInteger>;
+  Integer(options?: IntegerOptions): TInteger;
+  Boolean(options: SchemaOptions & HasDefault): Filled<TBoolean>;
+  Boolean(options?: SchemaOptions): TBoolean;
+  Literal<const T extends TLiteralValue>(
+    value: T,
+    options: SchemaOptions & HasDefault,
+  ): Filled<TLiteral<T>>;
+  Literal<const T extends TLiteralValue>(value: T, options?: SchemaOptions): TLiteral<T>;
+  Array<T extends TSchema>(items: T, options: ArrayOptions & HasDefault): Filled<TArray<T>>;
+  Array<T extends TSchema>(items: T, options?: ArrayOptions): TArray<T>;
+  Object<T extends TProperties>(
+    properties: T,
+    options: ObjectOptions & HasDefault,
+  ): Filled<TObject<T>>;
+  Object<T extends TProperties>(properties: T, options?: ObjectOptions): TObject<T>;
+  Union<T extends [TSchema, TSchema, ...TSchema[]]>(
+    types: [...T],
+    options: SchemaOptions & HasDefault,
+  ): Filled<TUnion<T>>;
+  Union<T extends TSchema[]>(
+    types: [...T],
+    options?: SchemaOptions,
+  ): ReturnType<typeof TypeBox.Union<T>>;
+  Optional<T extends Filled<TSchema>>(schema: T): T;
+  Optional<T extends TSchema>(schema: T, enable: true): TOptional<T>;
+  Optional<T extends TSchema>(schema: T): TOptionalWithFlag<T, true>;
+}
+
+// The overloads say more of the types than TypeBox does: the functions are TypeBox's own. Copied, not inherited: Node 26
+// refuses to assign to an object whose prototype is a module namespace.
+export const Type = Object.assign({ Base64: base64 }, TypeBox) as TypeBuilder;
+
+/** Exists only in types: marks a schema that has a default. */
+export declare const filled: unique symbol;
+
+/** A schema with a default: a caller may leave the member out, a handler always gets it. */
+export type Filled<S extends TSchema> = S & { readonly [filled]: true };
+
+/** A TypeBox object that refuses unknown members. `Static<typeof M>` is its type. */
+export function model<Properties extends TProperties>(
+  properties: Properties,
+  options: ObjectOptions = {},
+): TObject<Properties> {
+  return TypeBox.Object(properties, { additionalProperties: false, ...options });
+}
+
+/** The kind of {@link base64} schemas. */
+export const bytesKind = 'Base64';
+
+export interface Base64Options {
+  /** Most bytes. */
+  readonly maxBytes?: number;
+  /** What the bytes are, e.g. `image/png`: shown in the documents, not checked. */
+  readonly mediaType?: string;
+  readonly description?: string;
+  readonly title?: string;
+}
+
+/**
+ * Bytes that have come as base64 text, which `new Blob([bytes])` takes: `Uint8Array<ArrayBuffer>`. TypeScript before 5.7 has
+ * no such parameter, and `Uint8Array` alone means what it needs to mean there. As in the client's contract, which knows nothing
+ * of this side.
+ */
+export type Bytes = ReturnType<Uint8ArrayConstructor['of']>;
+
+/** Bytes that travel as base64 text. A handler takes and returns them as a Uint8Array. */
+export interface TBase64 extends TSchema {
+  [Kind]: typeof bytesKind;
+  // `TBase64['static']` is what comes, `Static<TBase64>` what is sent, which sets params: there any Uint8Array is taken.
+  static: unknown[] extends this['params'] ? Bytes : Uint8Array;
+  type: 'string';
+  format: 'byte';
+  contentEncoding: 'base64';
+}
+
+/** Makes a {@link TBase64}: a string in JSON, in base64 with padding (RFC 4648, section 4). */
+export function base64(options: Base64Options = {}): TBase64 {
+  registerBytes();
+  const { maxBytes, mediaType, ...rest } = options;
+  if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes >= 0))
+    throw new TypeError(`Type.Base64: maxBytes must be a whole number of bytes, got ${maxBytes}`);
+  return {
+    ...rest,
+    [Kind]: bytesKind,
+    type: 'string',
+    format: 'byte',
+    contentEncoding: 'base64',
+    ...(mediaType === undefined ? {} : { contentMediaType: mediaType }),
+    ...(maxBytes === undefined ? {} : { maxBytes, maxLength: Math.ceil(maxBytes / 3) * 4 }),
+  } as unknown as TBase64;
+}
+
+/** Makes TypeBox know the kind. Idempotent. */
+export function registerBytes(): void {
+  if (!TypeRegistry.Has(bytesKind)) TypeRegistry.Set<TSchema>(bytesKind, checkBytes);
+}
+
+function checkBytes(schema: TSchema, value: unknown): boolean {
+  if (typeof value !== 'string') return false;
+  const { maxBytes, maxLength } = schema as { maxBytes?: number; maxLength?: number };
+  // Before the text is decoded: that takes a time that grows with its length.
+  if (maxLength !== undefined && value.length > maxLength) return false;
+  if (maxBytes !== undefined && lengthOf(value) > maxBytes) return false;
+  return isBase64(value);
+}
+
+/** The bytes that base64 text of a valid length stands for. */
+export function lengthOf(text: string): number {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return (text.length / 4) * 3 - padding;
+}
+
+/**
+ * Whether a text is base64 with padding. Decodes it and compares lengths, which takes an eighth of the time of a regular
+ * expression: the decoder leaves out what is no base64, but takes the two characters of base64url as well.
+ */
+export function isBase64(text: string): boolean {
+  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return false;
+  // The decoder reads the low byte of each character: it takes U+0141 for an A. In a text of bytes nothing is searched.
+  if (/[\u0100-\uffff]/.test(text)) return false;
+  return Buffer.from(text, 'base64').length === lengthOf(text);
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+/** @param text valid base64 */
+export function fromBase64(text: string): Bytes {
+  const { buffer, byteOffset, length } = Buffer.from(text, 'base64');
+  // Few bytes lie in a pool, beside those of others.
+  return length === buffer.byteLength
+    ? new Uint8Array(buffer)
+    : new Uint8Array(buffer, byteOffset, length).slice();
+}

@@ -1,0 +1,144 @@
+import { ErrorCode, standardErrorText } from './errors.ts';
+
+/** Bytes in memory of their own: `Uint8Array<ArrayBuffer>`, spelt so that TypeScript before 5.7 can read the declarations. */
+export type ReplyBytes = ReturnType<Uint8ArrayConstructor['of']>;
+
+/** How a call ended: its result or its error as finished JSON text, so that nothing is serialised twice. */
+export interface Outcome {
+  readonly ok: boolean;
+  /** The error's code; 0 for a result (a procedure may throw the code 0 too, so `ok` decides). */
+  readonly code: number;
+  /** JSON of the result, or of the error object. */
+  readonly text: string;
+  /** The finished reply, where it had to be looked at already. */
+  readonly reply?: string;
+  /** The finished reply in UTF-8, where it is large: see {@link cappedOutcome}. */
+  readonly bytes?: ReplyBytes;
+}
+
+/**
+ * A reply whose result has more characters than this is made as bytes, and once: a text that was joined is copied to be in
+ * one piece, and again to be bytes.
+ */
+export const largeReply = 1024 * 1024;
+
+/** A finished reply: JSON text, or UTF-8 bytes where it is large. undefined: nothing is answered. */
+export type Reply = string | Uint8Array | undefined;
+
+/** For callers in this process, who want no bytes. */
+export function textOfReply(reply: Reply): string | undefined {
+  if (typeof reply === 'string' || reply === undefined) return reply;
+  return Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString();
+}
+
+export function resultOutcome(text: string): Outcome {
+  return { ok: true, code: 0, text };
+}
+
+export function errorOutcome(code: ErrorCode, data?: unknown): Outcome {
+  return { ok: false, code, text: standardErrorText(code, data) };
+}
+
+/** Characters that a reply adds around its id and its result or error. */
+const envelopeLength = {
+  result: '{"jsonrpc":"2.0","id":,"result":}'.length,
+  error: '{"jsonrpc":"2.0","id":,"error":}'.length,
+} as const;
+
+/**
+ * Joins the reply's envelope around an outcome. Member order: jsonrpc, id, then result or error.
+ *
+ * @param id JSON text of the id, exactly as the request wrote it
+ */
+export function replyText(id: string, { ok, text, reply }: Outcome): string {
+  if (reply !== undefined) return reply;
+  return ok ? resultReply(id, text) : `{"jsonrpc":"2.0","id":${id},"error":${text}}`;
+}
+
+/** The whole reply of a result: its text stands in front of the last brace. */
+export function resultReply(id: string, text: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${text}}`;
+}
+
+/** The whole reply of a standard error. */
+export function errorReply(id: string, code: ErrorCode, data?: unknown): string {
+  return replyText(id, errorOutcome(code, data));
+}
+
+/** The reply of `outcome`; where that reply is larger than `maxBytes`, the reply of a -32004. */
+export function cappedReply(id: string, outcome: Outcome, maxBytes: number): string {
+  return replyText(id, cappedOutcome(id, outcome, maxBytes));
+}
+
+/** `outcome` itself, with the bytes of its reply if that is large; where its reply is larger than `maxBytes`, a -32004. */
+export function cappedOutcome(id: string, outcome: Outcome, maxBytes: number): Outcome {
+  const { ok, text } = outcome;
+  const envelope = ok ? envelopeLength.result : envelopeLength.error;
+  const length = text.length + id.length + envelope;
+  if (text.length > largeReply && length <= maxBytes) {
+    const bytes = replyBytes(id, outcome);
+    if (bytes.byteLength <= maxBytes) return { ...outcome, bytes };
+    return errorOutcome(ErrorCode.LimitExceeded, { limit: maxBytes });
+  }
+  const exceeds =
+    exceedsByLength(length, maxBytes) ?? Buffer.byteLength(replyText(id, outcome)) > maxBytes;
+  return exceeds ? errorOutcome(ErrorCode.LimitExceeded, { limit: maxBytes }) : outcome;
+}
+
+/** The reply of what `cappedOutcome` gave. */
+export function finishedReply(id: string, outcome: Outcome): string | ReplyBytes {
+  return outcome.bytes ?? replyText(id, outcome);
+}
+
+function replyBytes(id: string, outcome: Outcome): ReplyBytes {
+  const { text, reply } = outcome;
+  if (reply !== undefined) return encode('', reply, '');
+  return encode(replyText(id, { ...outcome, text: '' }).slice(0, -1), text, '}');
+}
+
+const encoder = new TextEncoder();
+
+function encode(start: string, text: string, end: string): ReplyBytes {
+  const first = Buffer.byteLength(start);
+  // Nearly all texts are ASCII, and counting the bytes of a text takes longer than writing them.
+  let bytes = Buffer.allocUnsafeSlow(first + text.length + end.length);
+  if (encoder.encodeInto(text, bytes.subarray(first, first + text.length)).read < text.length) {
+    bytes = Buffer.allocUnsafeSlow(first + Buffer.byteLength(text) + end.length);
+    encoder.encodeInto(text, bytes.subarray(first));
+  }
+  bytes.write(start);
+  bytes.write(end, bytes.byteLength - end.length);
+  return bytes;
+}
+
+/** Most bytes of UTF-8 that a UTF-16 unit takes. */
+export const mostUnitBytes = 3;
+
+/**
+ * Whether a text is longer in UTF-8 than `limit` bytes, where its length alone decides: a UTF-16 unit takes one to three
+ * bytes. Undefined: the bytes must be counted. Nearly all texts are far from their limit.
+ *
+ * @param length of the text in UTF-16 units
+ */
+export function exceedsByLength(length: number, limit: number): boolean | undefined {
+  if (length > limit) return true;
+  return length * mostUnitBytes <= limit ? false : undefined;
+}
+
+/** Whether a text takes more than `limit` bytes of UTF-8. */
+export function textExceeds(text: string, limit: number): boolean {
+  return exceedsByLength(text.length, limit) ?? Buffer.byteLength(text) > limit;
+}
+
+/**
+ * Takes the reply of one call, instead of a promise. With a promise each caller on the way back adds a promise and a
+ * microtask of its own, a tenth of what a small pooled call costs this thread.
+ */
+export interface ReplySink {
+  /** Called once. Must not throw: it is called in the middle of other calls' results. */
+  onReply(reply: Reply): void;
+}
+
+/** Instead of a reply: the sink that was given along gets it later, never before this was returned. */
+export const goesToSink: unique symbol = Symbol('the reply goes to the sink');
+export type GoesToSink = typeof goesToSink;

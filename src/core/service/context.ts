@@ -1,0 +1,291 @@
+import { clockMs } from '../base/clock.ts';
+import { stackOf } from '../base/message-of.ts';
+import type { Overload } from '../base/overloads.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { type Config, type ConfigOptions, resolveConfig } from '../config/config.ts';
+import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
+import {
+  type CallerKeyOf,
+  CallerKeys,
+  type CallerWeightOf,
+  weightBy,
+} from '../dispatch/caller-key.ts';
+import { DeadlineSweep } from '../dispatch/deadline.ts';
+import { FrontEndWatch } from '../dispatch/front-end-watch.ts';
+import { OrphanCounts } from '../dispatch/orphans.ts';
+import type { PlacementDecision } from '../dispatch/placement.ts';
+import { boundedWeight, type CallerShares } from '../dispatch/queue/queued-callers.ts';
+import { CallerLimiter, type CallerLimiterOptions } from '../dispatch/quota/caller-limiter.ts';
+import {
+  isLimited,
+  type RateLimit,
+  type RateLimitStore,
+  TokenBuckets,
+} from '../dispatch/quota/rate-limit.ts';
+import { ReplyMemory, type ReplyMemoryStats } from '../dispatch/reply-memory.ts';
+import type { CallerFacts, RequestScope } from '../dispatch/scope.ts';
+import type { ServiceState } from '../dispatch/service.ts';
+import { Share } from '../dispatch/share.ts';
+import { OpenStreams } from '../dispatch/streams/open-streams.ts';
+import { type OnCall, toObservers } from '../observe/call-event.ts';
+import { Episode } from '../observe/episode.ts';
+import { createLog, isLog, type LazyLog, type Log, limitGivenLog } from '../observe/log.ts';
+import { RecentEvents } from '../observe/recent-events.ts';
+import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
+import type { AnyRouter } from '../procedures/router.ts';
+import { CountersByGroup, type PoolStats } from '../workers/stats.ts';
+import { Cluster, type RemoteStats } from './cluster.ts';
+import { type BlockedFigures, MainThreadBlockers } from './main-thread-blockers.ts';
+import { Observation } from './observation.ts';
+
+export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptions>, CallerOptions {
+  /** Procedure modules: paths or file URLs, loaded here and in every worker. */
+  readonly modules?: readonly string[] | undefined;
+  /**
+   * In place of modules: a router of this thread. A router given as an object has no replicas, so all its calls run
+   * inline.
+   */
+  readonly router?: AnyRouter | undefined;
+  /** Where log lines go; the default writes them to stderr at `logLevel`. */
+  readonly log?: Log | undefined;
+  /** Called with each call that has ended. */
+  readonly onCall?: OnCall | readonly OnCall[] | undefined;
+}
+
+/** What a caller says of one request. */
+export interface DispatchOptions extends CallerFacts {
+  /** Cancels the request: calls that have not started are dropped, and the signals of running calls abort. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface DispatcherStats {
+  readonly state: ServiceState;
+  /** Requests without an answer yet. */
+  readonly inFlight: number;
+  /** The workers that have no group; undefined where a router without modules is served. */
+  readonly pool: PoolStats | undefined;
+  /** The workers of each group that a procedure names. */
+  readonly groups: Readonly<Record<string, PoolStats>>;
+  /** Bytes of all request bodies together. */
+  readonly bodies: BodyMemoryStats;
+  /** Bytes of all replies that wait for their clients, together. */
+  readonly replies: ReplyMemoryStats;
+  /** Calls on other machines; undefined: this is no gateway. */
+  readonly remote: RemoteStats | undefined;
+  /** Where each procedure runs, and why. */
+  readonly placement: Readonly<Record<string, PlacementDecision>>;
+  /** What has held the front end for too long since the process started, by procedure; `(authenticate)`: the hook. */
+  readonly blocked: Readonly<Record<string, BlockedFigures>>;
+}
+
+/** What lives as long as a dispatcher, and what all generations of its modules share. */
+export interface ServiceContext {
+  readonly config: Config;
+  readonly log: Log;
+  /** Opened at the start; undefined: `log` is the caller's. */
+  readonly ownLog: LazyLog | undefined;
+  readonly observation: Observation;
+  readonly recent: RecentEvents;
+  /** undefined: nobody looks at who is refused. */
+  readonly throttled: ThrottledCallers | undefined;
+  readonly deadlines: DeadlineSweep;
+  readonly bodies: BodyMemory;
+  readonly replies: ReplyMemory;
+  readonly watch: FrontEndWatch;
+  readonly blockers: MainThreadBlockers;
+  readonly poolCounters: CountersByGroup;
+  /** Of the main thread. */
+  readonly orphans: OrphanCounts;
+  /** Of the option `maxInFlight`. */
+  readonly inFlight: Share<RequestScope>;
+  readonly streamShare: Share<RequestScope>;
+  /** How the workers are shared out among callers whose calls wait. */
+  readonly shares: CallerShares;
+  /** undefined: no option bounds what one caller may take. */
+  readonly gate: CallerLimiter | undefined;
+  /** The other processes that share a NATS; undefined: there are none. */
+  readonly cluster: Cluster | undefined;
+}
+
+/** Options that are not in the table. */
+const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
+
+/**
+ * Makes the parts of one dispatcher, and starts none of them.
+ *
+ * @throws StartupError for options that can't be; its one line names the option
+ */
+export function createContext(options: DispatcherOptions): ServiceContext {
+  const { log: given, onCall, fairBy, rateLimit, weightOf, ...rest } = options;
+  const { modules: _modules, router: _router, ...settings } = rest;
+  const texts = configOfCallers({ fairBy, rateLimit });
+  const config = resolveConfig({ ...settings, ...texts }, {}, otherOptions);
+  if (config.hooks !== '') {
+    throw new StartupError(
+      'option hooks: it is for tandem serve; in code give authenticate and onCall themselves',
+    );
+  }
+  if (given !== undefined && !isLog(given)) {
+    throw new StartupError(
+      'option log: expected an object with the functions debug, info, warn and error, such as pino()',
+    );
+  }
+  const { logLevel: level, maxLogBytesPerSecond: maxBytesPerSecond } = config;
+  const ownLog = given === undefined ? createLog({ level, maxBytesPerSecond }) : undefined;
+  const whole = ownLog ?? limitGivenLog(given as Log);
+  const recent = new RecentEvents();
+  const log = config.console ? recent.tee(whole) : whole;
+  const observers = toObservers(onCall, 'option onCall');
+  const throttled = config.console ? new ThrottledCallers() : undefined;
+  const { shares, early, gate } = createCallers(
+    config,
+    { fairBy, rateLimit, weightOf },
+    log,
+    (overload, scope) => observation.onOverloaded(overload, scope),
+  );
+  const observation = new Observation({
+    ...config,
+    log,
+    onCall: observers,
+    onRun: config.rateLimit.costMs === 0 ? undefined : (scope, us) => gate?.noteRun(scope, us),
+    onOverloaded: (overload: Overload, scope: RequestScope) =>
+      throttled?.note(shares.keyOf(scope), causeOf(overload)),
+  });
+  const deadlines = new DeadlineSweep();
+  const streamShare = new Share(config.maxStreams, early);
+  const streams = new OpenStreams(config, deadlines, streamShare, observation);
+  const isAlone = config.nats.length === 0;
+  return {
+    config,
+    log,
+    ownLog,
+    observation,
+    recent,
+    throttled,
+    deadlines,
+    bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early),
+    replies: new ReplyMemory(config.maxReplyMemory, early),
+    watch: new FrontEndWatch(),
+    blockers: new MainThreadBlockers(log),
+    poolCounters: new CountersByGroup(),
+    orphans: new OrphanCounts(config.maxOrphansPerWorker),
+    inFlight: new Share(config.maxInFlight, early),
+    streamShare,
+    shares,
+    gate,
+    cluster: isAlone
+      ? undefined
+      : new Cluster({ config, log, observer: observation, shares, streams }),
+  };
+}
+
+/** The options that tell callers apart. Code may give a function or a store where the table of options takes text. */
+interface CallerOptions {
+  /** As in the table of options, or a function that tells callers apart. */
+  readonly fairBy?: string | CallerKeyOf | undefined;
+  /** As in the table of options. The accounts of callers are kept in `store`; without one, in memory. */
+  readonly rateLimit?:
+    | (Partial<RateLimit> & { readonly store?: RateLimitStore | undefined })
+    | 'none'
+    | undefined;
+  /**
+   * The share that a caller gets of the workers while others wait for them too: a number between 1/64 and 64, where 1 is the share of
+   * everybody else. Asked when a caller comes to wait, so it must be quick. Without it all are equal.
+   */
+  readonly weightOf?: CallerWeightOf | undefined;
+}
+
+/** The part of these options that the table of options knows: text and numbers, no functions or stores. */
+function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOptions {
+  const own: { fairBy?: string; rateLimit?: Partial<RateLimit> | 'none' } = {};
+  if (fairBy !== undefined && typeof fairBy !== 'function') own.fairBy = fairBy;
+  if (typeof rateLimit === 'object' && rateLimit !== null) {
+    const { store: _, ...limit } = rateLimit;
+    own.rateLimit = limit;
+  } else if (rateLimit !== undefined) {
+    own.rateLimit = rateLimit;
+  }
+  return own;
+}
+
+/** Faults less than this apart are one outage, which is logged once. */
+const quietMs = 5000;
+
+/** What tells callers apart, and what is shared out among them. */
+interface Callers {
+  readonly shares: CallerShares;
+  /** The same for requests whose callers may not have signed in yet. */
+  readonly early: CallerShares;
+  /** undefined where no option bounds what one caller may take. */
+  readonly gate: CallerLimiter | undefined;
+}
+
+/**
+ * @param onRefused told of each request that a caller's own limit refuses
+ * @throws StartupError where `weightOf` is no function
+ */
+function createCallers(
+  config: Config,
+  { fairBy = config.fairBy, rateLimit, weightOf }: CallerOptions,
+  log: Log,
+  onRefused: CallerLimiterOptions['onRefused'],
+): Callers {
+  const keys = new CallerKeys(fairBy, faultOf('fairBy', log));
+  const gate = createGate(config, keys, rateLimit, log, onRefused);
+  const weights = toWeights(weightOf, log);
+  return {
+    shares: { keyOf: (scope) => keys.keyOf(scope), weightOf: (scope) => weights(scope, false) },
+    early: { keyOf: (scope) => keys.earlyKeyOf(scope), weightOf: (scope) => weights(scope, true) },
+    gate,
+  };
+}
+
+function toWeights(
+  weightOf: CallerWeightOf | undefined,
+  log: Log,
+): (scope: RequestScope, isEarly: boolean) => number {
+  if (weightOf === undefined) return () => 1;
+  if (typeof weightOf !== 'function') {
+    throw new StartupError(`option weightOf: expected a function, not ${typeof weightOf}`);
+  }
+  const onFault = faultOf('weightOf', log);
+  // It may expect an `auth`, which is no fault of it before the caller has signed in.
+  const onEarlyFault = (): void => {};
+  return (scope, isEarly) => {
+    const isUnsigned = isEarly && scope.authText === undefined;
+    return boundedWeight(weightBy(weightOf, scope, isUnsigned ? onEarlyFault : onFault));
+  };
+}
+
+function createGate(
+  config: Config,
+  keys: CallerKeys,
+  rateLimit: CallerOptions['rateLimit'],
+  log: Log,
+  onRefused: CallerLimiterOptions['onRefused'],
+): CallerLimiter | undefined {
+  const isRated = isLimited(config.rateLimit);
+  if (!isRated && config.maxInFlightPerCaller === 0) return undefined;
+  const store = typeof rateLimit === 'object' ? rateLimit.store : undefined;
+  return new CallerLimiter({
+    keys,
+    maxInFlight: config.maxInFlightPerCaller,
+    limit: config.rateLimit,
+    store: isRated ? (store ?? new TokenBuckets(config.rateLimit)) : undefined,
+    onFault: faultOf('rateLimit.store', log),
+    onRefused,
+  });
+}
+
+function faultOf(hook: string, log: Log): (error: unknown) => void {
+  let last: unknown;
+  const detail = (): string => stackOf(last);
+  const faults = new Episode(quietMs, {
+    begins: () => log.error({ event: 'hook-failed', hook, detail }, 'a hook fails'),
+    ends: () => {},
+  });
+  return (error) => {
+    last = error;
+    faults.note();
+  };
+}

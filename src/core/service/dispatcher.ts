@@ -1,0 +1,460 @@
+import { createHash } from 'node:crypto';
+import { clockMs } from '../base/clock.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { assertMainSide } from '../base/thread-role.ts';
+import type { Config } from '../config/config.ts';
+import { awaitVerdict, refusalWithin } from '../dispatch/await-verdict.ts';
+import type { BodyMemory } from '../dispatch/body-memory.ts';
+import { openRpcText } from '../dispatch/built-in.ts';
+import { Kernel } from '../dispatch/kernel.ts';
+import { cancelledOutcome } from '../dispatch/limit.ts';
+import type { PlacementDecision } from '../dispatch/placement.ts';
+import type { ReplyMemory } from '../dispatch/reply-memory.ts';
+import type { Routing } from '../dispatch/routing.ts';
+import { closedRouting } from '../dispatch/routing.ts';
+import { createCallerScope, type RequestScope } from '../dispatch/scope.ts';
+import type {
+  Document,
+  DocumentFormat,
+  ServedProcedures,
+  Service,
+  ServiceState,
+} from '../dispatch/service.ts';
+import { oneCaller, Share } from '../dispatch/share.ts';
+import { OpenStreams } from '../dispatch/streams/open-streams.ts';
+import type { Log } from '../observe/log.ts';
+import { getRegistrySchema } from '../procedures/document/introspect.ts';
+import { type AnyRouter, tableOf, versionOf } from '../procedures/router.ts';
+import {
+  type GoesToSink,
+  type Outcome,
+  type Reply,
+  type ReplySink,
+  textOfReply,
+} from '../protocol/reply.ts';
+import type { PoolStats } from '../workers/stats.ts';
+import { Admission, ServiceRequest } from './admission.ts';
+import type { Cluster } from './cluster.ts';
+import {
+  createContext,
+  type DispatcherOptions,
+  type DispatcherStats,
+  type DispatchOptions,
+  type ServiceContext,
+} from './context.ts';
+import { Generations } from './generations.ts';
+import { createFetch, type LocalFetch, readStream, runScope } from './local.ts';
+import { watchRuns } from './main-thread-blockers.ts';
+import { Metrics } from './metrics.ts';
+import { toServable } from './servable.ts';
+import { loadTracing, type Tracing } from './tracing.ts';
+
+/**
+ * Runs JSON-RPC requests, whatever brought them: in worker threads what burns CPU, on this thread the rest. A
+ * dispatcher knows no transport. The constructor starts nothing: the first call, or `ready()`, starts the workers,
+ * and they keep the process alive until `close()`.
+ */
+export class Dispatcher implements Service {
+  readonly config: Config;
+  readonly log: Log;
+  /** For transports: see {@link Service}. */
+  readonly bodyMemory: BodyMemory;
+  readonly replyMemory: ReplyMemory;
+  readonly tracing: Tracing | undefined;
+  /**
+   * The standard `fetch` for this service, for clients in the same process: `createClient({ url: 'http://local/rpc',
+   * fetch: dispatcher.fetch })`. Any absolute URL will do. Nobody is asked who calls: `context.auth` is undefined.
+   */
+  readonly fetch: LocalFetch;
+  /** The other processes that share a NATS; undefined: there are none. */
+  readonly cluster: Cluster | undefined;
+  readonly #context: ServiceContext;
+  readonly #generations: Generations;
+  readonly #admission: Admission;
+  readonly #kernel: Kernel;
+  readonly #metrics: Metrics | undefined;
+  readonly #documents = new Map<DocumentFormat, CachedDocument>();
+  /** The start has ended well, once: calls have a routing from then on, after the end too. */
+  #isReady = false;
+  #isDraining = false;
+  #isClosed = false;
+  #starting: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  /** Answers what comes when nothing serves any more. */
+  #ended: Routing | undefined;
+
+  /** @throws StartupError for options that can't be; its one line names the option */
+  constructor(options: DispatcherOptions = {}) {
+    const source = toServable(options.modules, options.router);
+    const context = createContext(options);
+    const { config, gate, observation } = context;
+    this.#context = context;
+    this.config = config;
+    this.log = context.log;
+    this.bodyMemory = context.bodies;
+    this.replyMemory = context.replies;
+    this.cluster = context.cluster;
+    this.#generations = new Generations(source, context);
+    this.#admission = new Admission(context, this.#generations);
+    this.#metrics = config.metrics ? new Metrics(context, this.#generations) : undefined;
+    this.tracing = config.tracing ? loadTracing() : undefined;
+    const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
+    this.#kernel = new Kernel(config, () => this.#routing(), observation, onBatch);
+    this.fetch = createFetch(
+      (body, facts) => this.dispatchText(body, facts),
+      config.forwardHeaders,
+    );
+  }
+
+  get state(): ServiceState {
+    if (this.#isClosed) return 'closed';
+    if (this.#isDraining) return 'draining';
+    if (!this.#isReady) return 'starting';
+    return this.cluster?.state ?? 'ready';
+  }
+
+  /**
+   * The procedures that are served, as one object that stays the same through all reloads. Where modules are served,
+   * `ready()` fills it and its `reloadModule` reloads the service.
+   */
+  get router(): AnyRouter {
+    return this.#generations.router;
+  }
+
+  /**
+   * Resolves when every worker has loaded the modules. The first call starts the service.
+   *
+   * @throws StartupError
+   */
+  ready(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  /**
+   * Handles a payload that is parsed already: a request or an array of requests. Ids are echoed by value.
+   *
+   * @returns the response object, or an array of them; undefined where there is nothing to answer
+   * @throws TypeError (rejects) for options that can't be, such as an `auth` that is no JSON value; nothing has run
+   *   then
+   * @throws StartupError (rejects) where the call had the service start, and it could not
+   */
+  async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
+    const reply = await this.#withScope(options, (scope) =>
+      this.#enter(new ServiceRequest(this.#kernel, this.config, scope, undefined, payload)),
+    );
+    const text = textOfReply(reply);
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  }
+
+  /**
+   * Handles JSON text, or its UTF-8 bytes.
+   *
+   * @returns the reply's text; undefined where there is nothing to answer
+   * @throws TypeError, StartupError as `dispatch` does
+   */
+  async dispatchText(
+    body: string | Uint8Array,
+    options: DispatchOptions = {},
+  ): Promise<string | undefined> {
+    const reply = await this.#withScope(options, (scope) =>
+      this.#enter(new ServiceRequest(this.#kernel, this.config, scope, body)),
+    );
+    return textOfReply(reply);
+  }
+
+  /**
+   * Handles one request of a streaming procedure: yields its values, and returns what the procedure returned. Leaving the
+   * loop ends the stream. A procedure that does not stream yields nothing.
+   *
+   * @param payload a request with an id; values of a notification would have no reader
+   * @throws RpcError (rejects) where the call fails or the stream ends with an error
+   * @throws TypeError, StartupError as `dispatch` does
+   */
+  stream(
+    payload: unknown,
+    options: DispatchOptions = {},
+  ): AsyncGenerator<unknown, unknown, undefined> {
+    return readStream(
+      (reader) =>
+        this.#withScope(options, (scope) => {
+          scope.streams = reader;
+          return this.#enter(
+            new ServiceRequest(this.#kernel, this.config, scope, undefined, payload),
+          );
+        }),
+      options.signal,
+    );
+  }
+
+  handle(body: string | Uint8Array, scope: RequestScope): Reply | Promise<Reply>;
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: ReplySink | undefined,
+  ): Reply | Promise<Reply> | GoesToSink;
+  /** For transports: see {@link Service}. Synchronous where all calls of the request were synchronous. */
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink?: ReplySink,
+  ): Reply | Promise<Reply> | GoesToSink {
+    if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
+    scope.limitTo(this.config.maxRequestMs);
+    const request = new ServiceRequest(this.#kernel, this.config, scope, body);
+    if (!this.#isReady) return this.#enterEarly(request, () => cancelledOutcome);
+    return sink === undefined
+      ? this.#admission.enter(request)
+      : this.#admission.enterInto(request, sink);
+  }
+
+  /** For transports: see {@link Service}. */
+  admit(scope: RequestScope): Outcome | undefined | Promise<Outcome | undefined> {
+    if (scope.verdict === undefined) return undefined;
+    scope.limitTo(this.config.maxRequestMs);
+    return awaitVerdict(scope, scope.verdict, this.#context.deadlines);
+  }
+
+  /** For transports: see {@link Service}. */
+  introspect(format: DocumentFormat): Document | undefined {
+    const generation = this.#generations.current;
+    if (generation === undefined) return undefined;
+    const router = generation.served;
+    const version = versionOf(router);
+    let cached = this.#documents.get(format);
+    if (cached?.router !== router || cached.version !== version) {
+      cached = { router, version, document: documentOf(router, format) };
+      this.#documents.set(format, cached);
+    }
+    return cached.document;
+  }
+
+  /** For transports: see {@link Service}. */
+  served(): ServedProcedures | undefined | Promise<ServedProcedures | undefined> {
+    if (!this.#isBeforeStart) {
+      const generation = this.#generations.current;
+      return generation && { table: generation.table, version: versionOf(generation.served) };
+    }
+    return this.ready().then(
+      () => this.served(),
+      () => undefined,
+    );
+  }
+
+  /**
+   * Where a procedure runs now, and why; undefined for a name that is not registered.
+   *
+   * @throws Error before `ready()` and after `close()`
+   */
+  placementOf(name: string): PlacementDecision | undefined {
+    const generation = this.#generations.current;
+    if (generation === undefined) {
+      const why = this.#isBeforeStart ? 'await ready() first' : 'it is closed';
+      throw new Error(`the dispatcher is not running: ${why}`);
+    }
+    const procedure = generation.table.get(name);
+    return procedure && generation.placementOf(procedure);
+  }
+
+  stats(): DispatcherStats {
+    const { bodies, replies, blockers } = this.#context;
+    const generation = this.#generations.current;
+    const placement: Record<string, PlacementDecision> = Object.create(null);
+    if (generation !== undefined) {
+      for (const procedure of generation.table.values()) {
+        placement[procedure.name] = generation.placementOf(procedure);
+      }
+    }
+    const groups: Record<string, PoolStats> = Object.create(null);
+    for (const [group, pool] of generation?.pools ?? []) {
+      if (group !== undefined) groups[group] = pool.stats();
+    }
+    return {
+      state: this.state,
+      inFlight: this.#generations.inFlight,
+      pool: generation?.pools.get(undefined)?.stats(),
+      groups,
+      bodies: bodies.stats(),
+      replies: replies.stats(),
+      remote: this.cluster?.isGateway === true ? this.cluster.stats() : undefined,
+      placement,
+      blocked: blockers.figures,
+    };
+  }
+
+  /** The same function: a call of it that holds this thread for too long is told of under `name`. */
+  watched<A extends unknown[], R>(name: string, run: (...args: A) => R): (...args: A) => R {
+    return watchRuns(this.#context, name, run);
+  }
+
+  /**
+   * What /metrics shows of this process and of the other processes of its service; undefined where the option
+   * `metrics` is off.
+   */
+  get metrics(): Metrics | undefined {
+    return this.#metrics;
+  }
+
+  /** The files that the served modules were loaded from: the modules themselves and what they import. */
+  get files(): readonly string[] {
+    return [...(this.#generations.current?.sources?.files.keys() ?? [])];
+  }
+
+  /**
+   * Loads the modules anew where they, or anything they import, have changed. Fresh workers load beside the old ones;
+   * one step then swaps the two. Calls in flight finish on the old modules.
+   *
+   * @returns false when nothing has changed
+   * @throws StartupError; the old modules then go on serving
+   */
+  reload(): Promise<boolean> {
+    return this.#generations.reload();
+  }
+
+  /** Makes `state` say `draining` from now on, for health checks. The service goes on serving until `close()`. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  /**
+   * Ends the streams, for whoever closes its transports before the dispatcher: each ends at its next yield, and those that
+   * may finish have `graceMs`. No stream opens from here on.
+   *
+   * @throws TypeError for a grace that is no number
+   */
+  endStreams(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
+    assertGrace('endStreams', graceMs);
+    return this.#generations.endStreams(graceMs);
+  }
+
+  /**
+   * Finishes the requests in flight, for `graceMs` at most (default: the option `shutdownGraceMs`), and ends the
+   * workers. After the grace, a call that never started is answered -32003, and a call that still runs -32002. Later
+   * calls of `close` return the first one's promise.
+   *
+   * @throws TypeError for a grace that is no number
+   */
+  close(graceMs: number = this.config.shutdownGraceMs): Promise<void> {
+    assertGrace('close', graceMs);
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  /** Whether a request has to wait for the start. */
+  get #isBeforeStart(): boolean {
+    return !this.#isReady && this.#closing === undefined;
+  }
+
+  /**
+   * Who runs the calls now.
+   *
+   * @throws Error before the start has ended well
+   */
+  #routing(): Routing {
+    const routing = this.#generations.current ?? this.#ended;
+    if (routing === undefined) throw new Error('a call came before the start');
+    return routing;
+  }
+
+  async #start(): Promise<void> {
+    assertMainSide('start a Dispatcher');
+    this.#assertOpen();
+    this.#context.ownLog?.open();
+    this.#metrics?.start();
+    this.#context.watch.start();
+    // The modules load in this same turn where nothing comes before them: `close` can give their loading up.
+    if (this.cluster !== undefined) {
+      await this.cluster.connect();
+      this.#assertOpen();
+    }
+    await this.#generations.start();
+    this.#isReady = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StartupError('the dispatcher is closed');
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const until = clockMs() + graceMs;
+    const generations = this.#generations;
+    const { config, deadlines, observation, bodies, watch, blockers } = this.#context;
+    const loaded = generations.current;
+    this.#isDraining = true;
+    if (loaded !== undefined) {
+      await Promise.all([generations.idle(graceMs), generations.endStreams(graceMs)]);
+      const share = new Share<RequestScope>(config.maxStreams, oneCaller);
+      const streams = new OpenStreams(config, deadlines, share, observation);
+      this.#ended = closedRouting(loaded.table, streams, observation);
+    }
+    const ended = generations.close(Math.max(0, until - clockMs()));
+    deadlines.close();
+    const left = this.cluster?.close(Math.max(0, until - clockMs()));
+    try {
+      await Promise.all([ended, left]);
+    } finally {
+      this.#isClosed = true;
+      bodies.close();
+      observation.close();
+      watch.close();
+      blockers.close();
+      this.#metrics?.close();
+    }
+  }
+
+  async #withScope(
+    { signal, ...facts }: DispatchOptions,
+    run: (scope: RequestScope) => Reply | Promise<Reply>,
+  ): Promise<Reply> {
+    const scope = createCallerScope(facts);
+    scope.limitTo(this.config.maxRequestMs);
+    this.tracing?.join(scope);
+    return runScope(scope, signal, run);
+  }
+
+  /** A request of a program, which hears why the service could not start. */
+  #enter(request: ServiceRequest): Reply | Promise<Reply> {
+    if (this.#isReady) return this.#admission.enter(request);
+    return this.#enterEarly(request, (error) => {
+      if (this.#isBeforeStart) throw error;
+      return cancelledOutcome;
+    });
+  }
+
+  /**
+   * A request that comes before the start has ended waits for that. Where the service is closed first, the request is
+   * refused as a whole: nobody knows which procedures there would have been.
+   *
+   * @param onFailure says what becomes of the request where the start fails
+   */
+  #enterEarly(
+    request: ServiceRequest,
+    onFailure: (error: unknown) => Outcome,
+  ): Reply | Promise<Reply> {
+    if (!this.#isBeforeStart) return request.refuse(cancelledOutcome);
+    request.keep();
+    const started = this.ready().then(() => undefined, onFailure);
+    return refusalWithin(request.scope, started, this.#context.deadlines).then((refusal) =>
+      refusal === undefined ? this.#admission.enter(request) : request.refuse(refusal),
+    );
+  }
+}
+
+function assertGrace(where: string, graceMs: unknown): void {
+  if (typeof graceMs === 'number' && !Number.isNaN(graceMs)) return;
+  throw new TypeError(`${where}: the grace must be milliseconds, not ${String(graceMs)}`);
+}
+
+interface CachedDocument {
+  readonly router: AnyRouter;
+  readonly version: number;
+  readonly document: Document;
+}
+
+/** The document's version is a hash of its text. */
+function documentOf(router: AnyRouter, format: DocumentFormat): Document {
+  const text =
+    format === 'openrpc' ? openRpcText(tableOf(router)) : JSON.stringify(getRegistrySchema(router));
+  const version = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return { bytes: Buffer.from(text), version };
+}

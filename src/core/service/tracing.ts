@@ -1,0 +1,204 @@
+import { createRequire } from 'node:module';
+import type { Context, Span, Tracer } from '@opentelemetry/api';
+import { wallTimeOf } from '../base/clock.ts';
+import { ownVersion } from '../base/package-files.ts';
+import type { Place } from '../base/place.ts';
+import { StartupError } from '../base/startup-error.ts';
+import { neverRan } from '../dispatch/observer.ts';
+import type { RequestScope } from '../dispatch/scope.ts';
+import {
+  type CallTrace,
+  type RequestSpan,
+  type RequestTrace,
+  type RequestTracing,
+  type SpanFacts,
+  type SpanStart,
+  toRemoteSpan,
+  toTraceparent,
+  toTracestate,
+} from '../dispatch/trace.ts';
+
+type Api = typeof import('@opentelemetry/api');
+
+const load = createRequire(import.meta.url);
+
+/**
+ * The version of OpenTelemetry's semantic conventions that all names and attributes of spans follow, those of
+ * transports too.
+ */
+const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
+
+/**
+ * Makes spans with OpenTelemetry: one for each request that a transport begins a span for, below the span that the
+ * request's `traceparent` names, and one for each call below the request's. The tracer provider that the program has
+ * registered records them; without a provider nothing is recorded.
+ *
+ * @throws StartupError where @opentelemetry/api is not installed
+ */
+export function loadTracing(): Tracing {
+  try {
+    return new OpenTelemetry(load('@opentelemetry/api') as Api);
+  } catch (error) {
+    throw new StartupError(
+      'option tracing: it needs the package @opentelemetry/api, which cannot be loaded: npm install @opentelemetry/api',
+      { cause: error },
+    );
+  }
+}
+
+/** Of the names of OpenTelemetry, none is in the declarations: the package may be missing. */
+export interface Tracing extends RequestTracing {
+  /** Makes the spans of a request's calls children of the span that the caller sent. */
+  join(scope: RequestScope): void;
+}
+
+class OpenTelemetry implements Tracing {
+  readonly #api: Api;
+  readonly #tracer: Tracer;
+
+  constructor(api: Api) {
+    this.#api = api;
+    // This object asks for the provider at each span, so a provider that is registered later is found too.
+    const provider = api.trace.getTracerProvider();
+    this.#tracer = provider.getTracer('tandem-rpc', ownVersion(), { schemaUrl });
+  }
+
+  join(scope: RequestScope): void {
+    const { traceparent, tracestate } = scope;
+    scope.trace = new TracedRequest(
+      this.#api,
+      this.#tracer,
+      this.#parentOf(traceparent, tracestate),
+    );
+  }
+
+  begin({ name, receivedAt, traceparent, tracestate, facts }: SpanStart): RequestSpan {
+    const { trace, SpanKind } = this.#api;
+    const valid = traceparent === undefined ? undefined : toTraceparent(traceparent);
+    const state =
+      valid === undefined || tracestate === undefined ? undefined : toTracestate(tracestate);
+    const parent = this.#parentOf(valid, state);
+    const startTime = wallTimeOf(receivedAt);
+    const options = { kind: SpanKind.SERVER, startTime, attributes: { ...facts } };
+    const span = this.#tracer.startSpan(name, options, parent);
+    return new TracedSpan(this.#api, this.#tracer, trace.setSpan(parent, span), span);
+  }
+
+  /** The span that the caller sent; else the span that is current where the program itself calls. */
+  #parentOf(traceparent: string | undefined, tracestate: string | undefined): Context {
+    const { context, createTraceState, ROOT_CONTEXT, trace } = this.#api;
+    if (traceparent === undefined) return context.active();
+    const span = toRemoteSpan(traceparent);
+    const named =
+      tracestate === undefined ? span : { ...span, traceState: createTraceState(tracestate) };
+    return trace.setSpanContext(ROOT_CONTEXT, named);
+  }
+}
+
+class TracedRequest implements RequestTrace {
+  readonly #api: Api;
+  readonly #tracer: Tracer;
+  readonly #parent: Context;
+
+  constructor(api: Api, tracer: Tracer, parent: Context) {
+    this.#api = api;
+    this.#tracer = tracer;
+    this.#parent = parent;
+  }
+
+  call(method: string, id: string | undefined): CallTrace {
+    const attributes = {
+      'rpc.system.name': 'jsonrpc',
+      'rpc.method': method,
+      'jsonrpc.protocol.version': '2.0',
+      'jsonrpc.request.id': id === undefined ? undefined : idText(id),
+    };
+    const options = { kind: this.#api.SpanKind.SERVER, attributes };
+    const span = this.#tracer.startSpan(method, options, this.#parent);
+    return new TracedCall(this.#api, span, this.#parent);
+  }
+}
+
+class TracedSpan extends TracedRequest implements RequestSpan {
+  readonly #span: Span;
+  readonly #failed: number;
+
+  constructor(api: Api, tracer: Tracer, parent: Context, span: Span) {
+    super(api, tracer, parent);
+    this.#span = span;
+    this.#failed = api.SpanStatusCode.ERROR;
+  }
+
+  end(facts: SpanFacts, error: string | undefined): void {
+    const span = this.#span;
+    span.setAttributes({ ...facts });
+    if (error !== undefined) {
+      span.setAttribute('error.type', error);
+      span.setStatus({ code: this.#failed });
+    }
+    span.end();
+  }
+}
+
+/**
+ * The id as the conventions write it: `7` for 7, `abc` for "abc"; undefined for null, which the conventions leave
+ * out.
+ *
+ * @param id JSON text
+ */
+function idText(id: string): string | undefined {
+  if (id === 'null') return undefined;
+  return id.startsWith('"') ? (JSON.parse(id) as string) : id;
+}
+
+class TracedCall implements CallTrace {
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  readonly #api: Api;
+  readonly #span: Span;
+  readonly #parent: Context;
+
+  constructor(api: Api, span: Span, parent: Context) {
+    const named = span.spanContext();
+    if (api.isSpanContextValid(named)) {
+      const { traceId, spanId, traceFlags, traceState } = named;
+      this.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+      this.tracestate = traceState?.serialize();
+    }
+    this.#api = api;
+    this.#span = span;
+    this.#parent = parent;
+  }
+
+  run<T>(handler: () => T): T {
+    const { context, trace } = this.#api;
+    return context.with(trace.setSpan(this.#parent, this.#span), handler);
+  }
+
+  opened(place: Place, waitUs: number, runUs: number): void {
+    const span = this.#span;
+    span.setAttribute('tandem.place', place);
+    span.setAttribute('tandem.wait_ms', waitUs / 1000);
+    if (runUs !== neverRan) span.setAttribute('tandem.run_ms', runUs / 1000);
+  }
+
+  streamEnded(code: number, values: number): void {
+    this.#span.setAttribute('tandem.stream_values', values);
+    this.#end(code);
+  }
+
+  end(code: number, place: Place, waitUs: number, runUs: number): void {
+    this.opened(place, waitUs, runUs);
+    this.#end(code);
+  }
+
+  #end(code: number): void {
+    const span = this.#span;
+    if (code !== 0) {
+      span.setAttribute('rpc.response.status_code', String(code));
+      span.setAttribute('error.type', String(code));
+      span.setStatus({ code: this.#api.SpanStatusCode.ERROR });
+    }
+    span.end();
+  }
+}

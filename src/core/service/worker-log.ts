@@ -1,0 +1,105 @@
+import { blame } from '../base/running-code.ts';
+import type { Log } from '../observe/log.ts';
+import type { CallLine } from '../procedures/context.ts';
+import type { FaultReporter } from '../procedures/fault.ts';
+import type { WorkerEvents } from '../workers/options.ts';
+
+/** Logs the stack of each -32603. The client got only the ref. */
+export function logFault(log: Log): FaultReporter {
+  return (fault) => {
+    const { ref, method, exit, count } = fault;
+    const detail = (): string => fault.detail;
+    const fields = { ref, method, detail };
+    if (fault.isSent === true) {
+      log.warn({ event: 'result-mismatch', method, detail }, 'a result did not match and was sent');
+    } else if (fault.isTooLarge === true) {
+      log.warn({ event: 'result-too-large', method, detail }, 'a result was too large to be sent');
+    } else if (fault.isPartlyLost === true) {
+      log.warn(
+        { event: 'result-accessors-lost', method, detail },
+        'a result was sent without its accessors',
+      );
+    } else if (count !== undefined) {
+      log.error({ event: 'log-limited', limited: 'call-failed', method, count }, 'more failed');
+    } else if (exit === undefined) {
+      log.error({ event: 'call-failed', ...fields }, 'a procedure failed');
+    } else {
+      log.error(
+        { event: 'procedure-exit', ...fields },
+        `a procedure called ${exit} in a worker: ${method}`,
+      );
+    }
+  };
+}
+
+/** Logs the lines of `context.log`. What a handler says stands below `fields`, so that it can't take the place of a fact. */
+export function logLine(log: Log): (line: CallLine) => void {
+  return ({ level, method, id, fields, text }) =>
+    log[level]({ event: 'procedure-log', method, id: parsed(id), fields: parsed(fields) }, text);
+}
+
+/** The text crossed from a worker, which may have sent any. */
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Logs the fault of a hook of the operator's. */
+export function logHookFault(
+  log: Log,
+  hook: string,
+): (fault: { readonly ref: string; readonly detail: string }) => void {
+  return (fault) =>
+    log.error(
+      { event: 'hook-failed', ref: fault.ref, hook, detail: () => fault.detail },
+      'a hook failed',
+    );
+}
+
+/**
+ * Logs what happens to the workers. `onOutdated` has no log line: it makes the service reload.
+ *
+ * @param group a field of each line; undefined: the workers have no group
+ */
+export function workerLog(given: Log, group: string | undefined): Omit<WorkerEvents, 'onOutdated'> {
+  const log = group === undefined ? given : withFields(given, { group });
+  return {
+    onFault: logFault(log),
+    onLine: logLine(log),
+    onUncaught: (detail) =>
+      log.error({ event: 'worker-error', detail }, 'an error outside of any call in a worker'),
+    onGarbled: (detail) =>
+      log.error({ event: 'worker-garbled', detail }, 'a worker told what can not be'),
+    onLost: (reason, detail, suspects) => {
+      const { fields, text } = blame(suspects);
+      log.error({ event: 'worker-lost', reason, ...fields, detail }, `a worker was lost${text}`);
+    },
+    onKilled: (method) =>
+      log.warn({ event: 'worker-killed', method }, 'a worker was ended at the deadline of a call'),
+    onRestartFailed: (detail, retryMs) =>
+      log.error(
+        { event: 'worker-restart-failed', detail, retryMs },
+        'a worker could not be replaced yet',
+      ),
+    onRetired: (calls, memory) =>
+      log.info({ event: 'worker-retired', calls, memory }, 'a worker is replaced by a fresh one'),
+    onNotNiced: () =>
+      log.warn(
+        { event: 'not-niced' },
+        'the workers run at the priority of the main thread: niceIncrement did not take',
+      ),
+  };
+}
+
+/** Writes to `log`, with further fields in each line. */
+function withFields(log: Log, more: Readonly<Record<string, string>>): Log {
+  return {
+    debug: (fields, message) => log.debug({ ...fields, ...more }, message),
+    info: (fields, message) => log.info({ ...fields, ...more }, message),
+    warn: (fields, message) => log.warn({ ...fields, ...more }, message),
+    error: (fields, message) => log.error({ ...fields, ...more }, message),
+  };
+}

@@ -1,0 +1,296 @@
+import { clockMs } from '../base/clock.ts';
+import { placeOfGroup } from '../base/place.ts';
+import type { Call } from '../dispatch/call.ts';
+import { cancelled, limitExceeded, type Refusal } from '../dispatch/limit.ts';
+import type { CallObserver } from '../dispatch/observer.ts';
+import type { CallGroup } from '../dispatch/queue/call-group.ts';
+import { passUs, shortBoundUs } from '../dispatch/queue/cost.ts';
+import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
+import { Sweep } from '../dispatch/queue/sweep.ts';
+import { type Sender, WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
+import type { Reply } from '../protocol/reply.ts';
+import { assign, busyForMs, refusalOfCrowded } from './assignment.ts';
+import type { PoolOptions, WorkerEvents } from './options.ts';
+import type { PoolStats } from './stats.ts';
+import type { Overrun } from './stuck.ts';
+import type { PoolWorker } from './worker.ts';
+import { WorkerSet } from './workers.ts';
+
+/** How often the pool looks at its calls, and at threads that have streams, milliseconds. */
+const [callsEveryMs, streamsEveryMs] = [10, 50];
+
+/** How long threads may take to tear down and end, even where no grace is left, milliseconds. */
+const shortestEndMs = 1000;
+
+/**
+ * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, in one message for
+ * each worker. Calls that find no worker wait in a bounded queue.
+ */
+export class Pool extends QueuedExecutor implements Sender {
+  readonly workers: WorkerSet;
+  readonly #options: PoolOptions;
+  readonly #events: WorkerEvents;
+  protected readonly waiting: WaitingGroups;
+  readonly #sweep = new Sweep(callsEveryMs, (now) => this.#look(now));
+  readonly #streamSweep = new Sweep(streamsEveryMs, (now) => this.#lookAtStreams(now));
+
+  /** Workers where calls wait for the end of a slice, and could start nowhere else at the last look. */
+  #behindSlices: PoolWorker[] = [];
+
+  /** @param events called for what happens to the workers */
+  constructor(options: PoolOptions, observer: CallObserver | undefined, events: WorkerEvents) {
+    super(placeOfGroup(options.group), options.replica.maxReplyBytes, observer);
+    this.#options = options;
+    this.#events = events;
+    this.waiting = new WaitingGroups(options, this);
+    this.workers = new WorkerSet(options, this.waiting, events, () => this.#onCapacity());
+  }
+
+  /** Resolves when every worker serves; rejects if one could not load its modules. */
+  ready(): Promise<void> {
+    return this.workers.startup.ready;
+  }
+
+  /** A group that finds all workers at rest goes at once, and the calls behind it share the next frame. */
+  get isIdle(): boolean {
+    return this.workers.active.every((worker) => worker.inFlight === 0);
+  }
+
+  /** Sends one frame to each worker. */
+  send(waiting: WaitingGroups, refuse: (group: CallGroup, refusal: Refusal) => void): void {
+    const { active, express } = this.workers;
+    for (;;) {
+      const next = assign(waiting.heads(), active, express);
+      if (next === undefined) break;
+      const { group, worker } = next;
+      if (worker === 'crowded') {
+        refuse(group, refusalOfCrowded(active, clockMs()));
+        continue;
+      }
+      // A worker that holds back shows that no worker is idle: a long group would find none either.
+      if (worker.holdsBack(waiting.sizeBeside(group))) break;
+      const isIdle = worker.loadUs === 0;
+      waiting.take(group, worker === express ? 0 : passUs(group.nextUs, isIdle));
+      worker.calls.add(group);
+    }
+    for (const worker of active) worker.calls.flush();
+    express?.calls.flush();
+  }
+
+  defer(act: () => void): void {
+    setImmediate(act);
+  }
+
+  onSent(): void {
+    this.#sweep.wake();
+  }
+
+  busyForMs(queuedUs: number): number {
+    return busyForMs(this.workers.active, queuedUs, this.#options.workers);
+  }
+
+  override executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
+    // A call whose procedure has `maxConcurrency` must be able to wait without its neighbours.
+    return calls.some(({ procedure }) => procedure.maxConcurrency !== undefined)
+      ? this.#executeOneByOne(calls)
+      : super.executeInOrder(calls);
+  }
+
+  onTooLarge(group: CallGroup): void {
+    for (const worker of this.workers.all) worker.calls.takeBack((sent) => sent === group);
+    this.waiting.refuse(group, limitExceeded(this.ending.maxReplyBytes));
+  }
+
+  onCancelled(group: CallGroup): void {
+    if (group.state !== 'queued') {
+      for (const worker of this.workers.all) {
+        worker.calls.takeBack((sent) => sent === group);
+        worker.deadlines.cancel(group);
+      }
+    }
+    this.waiting.refuse(group, cancelled);
+    // No message tells of the room that the group leaves on its worker.
+    this.#onCapacity();
+  }
+
+  get inFlight(): number {
+    let calls = 0;
+    for (const { inFlight } of this.workers.all) calls += inFlight;
+    return calls;
+  }
+
+  stats(): PoolStats {
+    const { active, express, spares, loading } = this.workers;
+    const { deaths, kills, zombiesNow } = this.#options.counters;
+    const now = clockMs();
+    return {
+      workers: active.map((worker) => worker.statsAt(now)),
+      lane: express?.statsAt(now),
+      spares,
+      starting: loading.length,
+      queued: this.waiting.size,
+      deaths: deaths.exit + deaths.memory + deaths.error,
+      kills,
+      zombies: zombiesNow,
+    };
+  }
+
+  /**
+   * Finishes the calls and streams that are here, for `graceMs` at most; whoever keeps the streams tells them to end. After
+   * that, a call that never started gets -32003, and a call that still runs -32002. Resolves when the threads are gone.
+   *
+   * @param loadingMs see {@link WorkerSet.close}
+   * @param isGivenUp see there
+   */
+  async close(graceMs: number, loadingMs = 0, isGivenUp = false): Promise<void> {
+    const until = clockMs() + graceMs;
+    await this.stopIntake(graceMs);
+    this.#sweep.stop();
+    this.#streamSweep.stop();
+    for (const worker of this.workers.all) {
+      for (const group of worker.calls.takeBack()) this.waiting.refuse(group, cancelled);
+      worker.abandon();
+    }
+    this.waiting.refuseAll(cancelled);
+    await this.workers.close(Math.max(until - clockMs(), shortestEndMs), loadingMs, isGivenUp);
+  }
+
+  /** A worker can take more calls, or has ended something. */
+  #onCapacity(): void {
+    if (this.#behindSlices.length > 0) this.#lookBehindSlices();
+    if (this.waiting.hasNext) this.waiting.plan();
+    else this.tellVacancy();
+  }
+
+  async #executeOneByOne(calls: readonly Call[]): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    for (const call of calls) replies.push(await this.execute(call));
+    return replies;
+  }
+
+  /** Whether no call waits for an answer, and no stream is open. */
+  protected get isAnswered(): boolean {
+    return this.waiting.size === 0 && this.workers.all.every(({ isAnswered }) => isAnswered);
+  }
+
+  /** Looks at deadlines, waiting times and overruns. Returns whether there is anything left to look at. */
+  #look(now: number): boolean {
+    // A call that was expected to be short and is not keeps its thread from telling of the results before it.
+    for (const { thread } of this.workers.all) thread.collect();
+    if (this.waiting.size > 0) this.#chargeStreams(now);
+    this.#behindSlices = [];
+    // A copy: the set changes with a kill.
+    for (const worker of this.workers.all.slice()) this.#lookAt(worker, now);
+    // After the workers: groups that they gave back may be overdue.
+    this.waiting.expire(now);
+    if (this.waiting.hasNext) this.waiting.plan();
+    this.tellVacancy();
+    const isRecycling = this.workers.recycle();
+    if (this.#hasStreams) this.#streamSweep.wake();
+    return (
+      isRecycling || this.waiting.size > 0 || this.workers.all.some((worker) => !worker.isQuiet)
+    );
+  }
+
+  /** Callers pay for the generators that compute now, by the time between two looks. */
+  #chargeStreams(now: number): void {
+    for (const { streams, thread } of this.workers.all) {
+      if (streams.generators === 0) continue;
+      const { stretch } = thread.ledger;
+      const call = stretch && streams.callOf(stretch.ticket);
+      if (stretch === undefined || call === undefined) continue;
+      this.waiting.charge(call.scope, Math.min(now - stretch.since, callsEveryMs) * 1000);
+    }
+  }
+
+  /** Looks at each thread that has generators. Returns whether there are any. */
+  #lookAtStreams(now: number): boolean {
+    for (const worker of this.workers.all.slice()) {
+      if (worker.streams.generators === 0) continue;
+      // A value may lie in the outbox whose generator holds the thread now.
+      worker.thread.collect();
+      const stuck = worker.streams.expire(now);
+      if (stuck !== undefined) this.#kill(worker, stuck);
+      else if (!this.#endsHung(worker, now)) worker.watchdog.askNowAndThen(now);
+    }
+    this.tellVacancy();
+    if (this.workers.recycle()) this.#sweep.wake();
+    return this.#hasStreams;
+  }
+
+  get #hasStreams(): boolean {
+    return this.workers.all.some(({ streams }) => streams.generators > 0);
+  }
+
+  #lookAt(worker: PoolWorker, now: number): void {
+    // The calls behind an overdue call of a batch must not wait for that call to end.
+    const stuck = worker.deadlines.expire(now, (group) =>
+      this.waiting.addBack(worker.calls.takeBack((sent) => sent === group)),
+    );
+    if (stuck !== undefined) {
+      this.#kill(worker, stuck.call.procedure.name);
+      return;
+    }
+    const overrun = worker.watchdog.overrun(now);
+    if (overrun !== undefined && this.#moveFrom(worker, overrun, now)) return;
+    if (overrun === 'stall') worker.watchdog.probe(now);
+    this.#endsHung(worker, now);
+  }
+
+  /**
+   * Takes calls back from a thread that is held up. A thread with generators reads its port between two slices: from there
+   * calls go only to a thread that can start them now. Sent again to the same one, they would come when the next slice has
+   * begun, and never run. So a call that has come back before stays, too, if code between calls holds its thread.
+   *
+   * @returns false if all of them stay
+   */
+  #moveFrom(worker: PoolWorker, overrun: Overrun, now: number): boolean {
+    const { active, express } = this.workers;
+    const canStart = (other: PoolWorker | undefined): boolean =>
+      other !== undefined && other !== worker && other.freeSlots > 0 && other.watchdog.isFree(now);
+    const [toActive, toExpress] = [active.some(canStart), canStart(express)];
+    const hasSlices = worker.streams.generators > 0;
+    const groups = worker.calls.takeBack(
+      (group) =>
+        toActive ||
+        (toExpress && group.leastUs <= shortBoundUs) ||
+        (!hasSlices && (overrun === 'call' || !group.isReturned)),
+    );
+    if (groups.length === 0 && (hasSlices || overrun !== 'call')) {
+      if (hasSlices) this.#behindSlices.push(worker);
+      return false;
+    }
+    this.waiting.addBack(groups);
+    worker.watchdog.markOverrun(now);
+    return true;
+  }
+
+  /** A worker has room: calls that wait behind a slice elsewhere are older than many that wait for a worker. */
+  #lookBehindSlices(): void {
+    const workers = this.#behindSlices;
+    this.#behindSlices = [];
+    const now = clockMs();
+    for (const worker of workers) {
+      if (worker.watchdog.overrun(now) === 'slice') this.#moveFrom(worker, 'slice', now);
+    }
+  }
+
+  #kill(worker: PoolWorker, method: string): void {
+    this.workers.kill(worker);
+    this.#events.onKilled(method);
+  }
+
+  /** Kills a worker whose thread gives no sign of life. Returns whether it did. */
+  #endsHung(worker: PoolWorker, now: number): boolean {
+    if (worker.watchdog.isDeaf(now)) {
+      this.workers.onBroken(worker, 'it does not read what it is sent');
+      return true;
+    }
+    if (!worker.watchdog.isHung(now) || worker.hasStarted) return false;
+    const suspects = worker.suspects();
+    this.workers.kill(worker);
+    const detail = 'it was held up outside of any call for longer than a call may run';
+    this.#events.onLost('error', detail, suspects);
+    return true;
+  }
+}

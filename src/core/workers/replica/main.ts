@@ -1,0 +1,137 @@
+import { getPriority } from 'node:os';
+import { threadId } from 'node:worker_threads';
+import { aheadMs } from '../../base/clock.ts';
+import { LineLimiter } from '../../base/line-limiter.ts';
+import { enterReplica, ProcessExit } from '../../base/thread-role.ts';
+import { toRemoteSpan } from '../../dispatch/trace.ts';
+import { type LoadStage, summaryWithPlace } from '../../modules/load-error.ts';
+import { type LoadedModules, loadModules } from '../../modules/modules.ts';
+import { fingerprint } from '../../procedures/document/introspect.ts';
+import { describe } from '../../procedures/fault.ts';
+import { tableOf } from '../../procedures/router.ts';
+import { trustPatterns } from '../../procedures/schema/patterns.ts';
+import { Ledger } from '../wire/ledger.ts';
+import type { LoadedReplica, ReplicaTask, ToReplica } from '../wire/messages.ts';
+import { Outbox, ReplicaSender } from '../wire/outbox.ts';
+import { Replica, type RunTraced } from './replica.ts';
+
+/** Errors outside of calls in a second that the log is given in full. */
+const mostUncaught = 10;
+
+/** The resident task of a worker thread: loads the modules, then serves frames until the main thread says to close. */
+export async function runReplica(task: ReplicaTask): Promise<void> {
+  const { port } = task;
+  const sender = new ReplicaSender(port, new Outbox(task.outbox));
+  enterReplica();
+  const uncaught = new LineLimiter<undefined>(([first]) => {
+    const detail = `${first?.dropped} more in a second`;
+    sender.notify({ type: 'uncaught', detail, line: detail });
+  });
+  const onUncaught = (error: unknown): void => {
+    if (!uncaught.admits('', undefined, mostUncaught)) return;
+    sender.notify({ type: 'uncaught', detail: describe(error), line: summaryWithPlace(error) });
+  };
+  guardThread(onUncaught);
+  let modules: LoadedModules;
+  let loaded: LoadedReplica;
+  let runTraced: RunTraced | undefined;
+  try {
+    // Loaded before the modules, so that a tracer provider that a module registers finds it there.
+    if (task.options.tracing) runTraced = await loadRunTraced();
+    ({ modules, loaded } = await loadReplica(task, (stage) =>
+      sender.notify({ type: 'stage', stage }),
+    ));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : describe(error);
+    sender.notify({
+      type: 'failed',
+      message,
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+    // Never resolves: the main thread ends this thread, since what failed to load stays in its module cache.
+    return new Promise(() => {});
+  }
+  const ledger = new Ledger(task.ledger);
+  const table = tableOf(modules.router);
+  const behindMs = aheadMs - task.aheadMs;
+  const replica = new Replica(sender, ledger, table, task.options, behindMs, runTraced);
+  const ending = new Promise<'close' | 'retire'>((resolve) => {
+    const take = (message: ToReplica): void => {
+      if (message.type === 'frame') replica.run(message);
+      else if (message.type === 'abort') replica.abort(message);
+      else if (message.type === 'probe') sender.notify({ type: 'idle', lastTicket: -1 });
+      else if (message.type === 'close' || message.type === 'retire') resolve(message.type);
+      else replica.streams.obey(message);
+    };
+    port.on('message', (message: ToReplica) => {
+      try {
+        take(message);
+      } catch (error) {
+        // What handlers throw is the error of a call: this is the fault of this package, or of what a handler has replaced.
+        sender.notify({ type: 'broken', detail: describe(error) });
+      }
+    });
+  });
+  // On Linux each thread has a niceness of its own: it shows whether the pool's setting took effect.
+  sender.notify({ type: 'ready', threadId, nice: getPriority(), loaded });
+  if ((await ending) === 'retire') {
+    try {
+      await modules.teardown();
+    } catch (error) {
+      onUncaught(error);
+    }
+    sender.notify({ type: 'retired' });
+    return new Promise(() => {}); // never resolves, as above: the main thread ends the thread
+  }
+  try {
+    await modules.teardown();
+  } finally {
+    port.close();
+  }
+}
+
+async function loadReplica(
+  task: ReplicaTask,
+  onStage: (stage: LoadStage) => void,
+): Promise<{ modules: LoadedModules; loaded: LoadedReplica }> {
+  // The main thread checks the patterns of the same schemas before any call comes.
+  trustPatterns();
+  const isFirst = task.fingerprint === undefined;
+  const modules = await loadModules(task.modules, { generation: 0, onStage, tracksFiles: isFirst });
+  const own = fingerprint(modules.router);
+  if (!isFirst && own !== task.fingerprint) {
+    throw new Error(
+      `the modules registered other procedures, or other middleware, in this worker than in the main thread (${task.modules.join(', ')}): ` +
+        'registration must not depend on the thread, the time or chance',
+    );
+  }
+  await modules.setup({ onStage });
+  return { modules, loaded: { fingerprint: own, files: isFirst ? modules.files : undefined } };
+}
+
+/** Turns what would end the thread, with all its calls, into an error of one call or a line in the log. */
+function guardThread(onUncaught: (error: unknown) => void): void {
+  process.exit = (code) => {
+    throw new ProcessExit(code);
+  };
+  process.on('uncaughtException', onUncaught);
+  process.on('unhandledRejection', onUncaught);
+}
+
+/**
+ * Loads the function that makes spans in this worker join the trace of the call that makes them. Without a tracer
+ * provider in the thread (a module's `setup()` may register one) it has no effect.
+ *
+ * @throws Error where @opentelemetry/api is not installed
+ */
+export async function loadRunTraced(): Promise<RunTraced> {
+  const { context, createTraceState, ROOT_CONTEXT, trace } = await import('@opentelemetry/api');
+  return (facts, handler) => {
+    if (facts?.traceparent === undefined) return handler();
+    const { traceparent, tracestate } = facts;
+    const span = toRemoteSpan(traceparent);
+    const traceState = tracestate === undefined ? undefined : createTraceState(tracestate);
+    const named = traceState === undefined ? span : { ...span, traceState };
+    return context.with(trace.setSpanContext(ROOT_CONTEXT, named), handler);
+  };
+}

@@ -1,0 +1,452 @@
+import { getHeapStatistics } from 'node:v8';
+import { clockMs } from '../../base/clock.ts';
+import { LineLimiter } from '../../base/line-limiter.ts';
+import {
+  type RunContext,
+  type RunOutlet,
+  RunQueue,
+  type RunSource,
+  ranBy,
+  StreamRun,
+} from '../../dispatch/streams/stream-run.ts';
+import { CallLines } from '../../procedures/context.ts';
+import { describe, toErrorOutcome } from '../../procedures/fault.ts';
+import { capped, type InvokeOptions, invoke, sourceOf } from '../../procedures/invoke.ts';
+import { type CallHost, LazyContext, type RequestFacts } from '../../procedures/lazy-context.ts';
+import type { Procedure } from '../../procedures/types.ts';
+import { isInvalid, verified } from '../../protocol/body.ts';
+import { ErrorCode, standardError } from '../../protocol/errors.ts';
+import { readBody } from '../../protocol/read.ts';
+import { errorReply, finishedReply, type Outcome, type ReplyBytes } from '../../protocol/reply.ts';
+import { exceedsDepth } from '../../protocol/syntax.ts';
+import { type Frame, type FrameEntry, readFrame } from '../wire/frame.ts';
+import type { Ledger } from '../wire/ledger.ts';
+import {
+  type Command,
+  ItemKind,
+  type ReplicaOptions,
+  type StreamCommand,
+} from '../wire/messages.ts';
+import type { ReplicaSender } from '../wire/outbox.ts';
+
+/** Faults of a procedure in a second that are logged in full. */
+const mostFaults = 10;
+
+/** How often the heap's size is read, at most: reading it takes some microseconds. */
+const memoryCheckMs = 100;
+
+/** Runs a handler with the span of its call as the current span. The main thread began that span. */
+export type RunTraced = <T>(facts: RequestFacts | undefined, handler: () => T) => T;
+
+interface Finished {
+  readonly code: number;
+  /** JSON text, or its bytes; '' for a notification. */
+  readonly reply: string | ReplyBytes;
+}
+
+/** The worker's side of the pool: runs the calls of the frames it gets and posts each result as it ends. */
+export class Replica {
+  readonly #sender: ReplicaSender;
+  readonly #ledger: Ledger;
+  readonly #table: ReadonlyMap<string, Procedure>;
+  readonly #options: ReplicaOptions;
+  readonly #invokeOptions: InvokeOptions;
+  /** For callers that see the messages of internal errors. */
+  readonly #openOptions: InvokeOptions;
+  readonly #host: CallHost;
+  readonly #behindMs: number;
+  readonly #runTraced: RunTraced | undefined;
+  readonly streams: StreamRuns;
+  readonly #builtins = new Builtins();
+  #isBroken = false;
+  #memoryCheckedAt = 0;
+  /** Contexts of the calls that wait, by ticket, so that an abort finds them. */
+  readonly #waiting = new Map<number, LazyContext>();
+
+  /** @param behindMs how far the main thread's `clockMs` is ahead of this thread's */
+  constructor(
+    sender: ReplicaSender,
+    ledger: Ledger,
+    table: ReadonlyMap<string, Procedure>,
+    options: ReplicaOptions,
+    behindMs: number,
+    runTraced?: RunTraced,
+  ) {
+    this.#sender = sender;
+    this.#ledger = ledger;
+    this.#table = table;
+    this.#options = options;
+    this.#behindMs = behindMs;
+    this.#runTraced = runTraced;
+    this.streams = new StreamRuns(sender, ledger, options.maxReplyBytes, behindMs, () =>
+      this.#checkMemory(),
+    );
+    const faults = new LineLimiter<string>((dropped) => {
+      for (const { facts: method, dropped: count } of dropped) {
+        sender.notify({ type: 'fault', fault: { ref: '', method, detail: '', count } });
+      }
+    });
+    this.#host = {
+      lines: new CallLines((line) => sender.notify({ type: 'line', line })),
+      isCancelled: (ticket) => ledger.isCancelled(ticket),
+    };
+    this.#invokeOptions = {
+      checkResults: options.checkResults,
+      onFault: (fault) => {
+        if (fault.isSent === true || faults.admits(fault.method, fault.method, mostFaults))
+          sender.notify({ type: 'fault', fault });
+        this.#checkBuiltins();
+      },
+    };
+    this.#openOptions = { ...this.#invokeOptions, showsFaults: true };
+  }
+
+  run(frame: Frame): void {
+    const began = this.streams.isWaiting ? clockMs() : undefined;
+    const entries = readFrame(frame);
+    let waits = false;
+    for (let start = 0; start < entries.length; ) {
+      let end = start + 1;
+      while (entries[end]?.follows === true) end++;
+      if (this.#runChain(entries, start, end) !== undefined) waits = true;
+      start = end;
+    }
+    this.#sender.flush();
+    const last = entries.at(-1);
+    // The main thread counts a call as work until its result comes. This notice ends that for calls that only wait.
+    if (waits && last !== undefined) this.#sender.notify({ type: 'idle', lastTicket: last.ticket });
+    this.#checkMemory();
+    if (began !== undefined) this.streams.noteCalls(clockMs() - began);
+  }
+
+  abort(command: Extract<Command, { type: 'abort' }>): void {
+    const code = command.reason === 'cancelled' ? ErrorCode.Cancelled : ErrorCode.DeadlineExceeded;
+    this.#waiting.get(command.ticket)?.abort(standardError(code));
+    // After the abort: if a listener of the signal never returns, no notice comes, and the thread is known to be stuck.
+    this.#sender.notify({ type: 'aborted', ticket: command.ticket });
+  }
+
+  /** Runs calls one after another. Returns a promise where one of them waits. */
+  #runChain(entries: readonly FrameEntry[], start: number, end: number): Promise<void> | undefined {
+    for (let at = start; at < end; at++) {
+      const entry = entries[at] as FrameEntry;
+      const began = clockMs();
+      // The main thread has taken this call back. The calls after it must run after it, elsewhere, even those that were
+      // not taken back yet.
+      if (!this.#ledger.start(entry.ticket, began + this.#behindMs)) return undefined;
+      const pending = this.#runCall(entry, began);
+      if (pending !== undefined) return pending.then(() => this.#resumeChain(entries, at + 1, end));
+    }
+    return undefined;
+  }
+
+  #resumeChain(
+    entries: readonly FrameEntry[],
+    start: number,
+    end: number,
+  ): Promise<void> | undefined {
+    const pending = this.#runChain(entries, start, end);
+    this.#sender.flush();
+    return pending;
+  }
+
+  #runCall(entry: FrameEntry, began: number): Promise<void> | undefined {
+    const { ticket, isShort } = entry;
+    this.#sender.flushBefore(isShort, began);
+    const finished = this.#callSafely(entry, began);
+    this.#ledger.leave();
+    const ended = clockMs();
+    const micros = (ended - began) * 1000;
+    if (!(finished instanceof Promise)) {
+      this.#sender.result(ended, ticket, finished.code, micros, micros, finished.reply);
+      return undefined;
+    }
+    const settle = ({ code, reply }: Finished): void => {
+      // A call holds the thread a second time where a synchronous handler runs after an asynchronous `authorize`.
+      const resumedMs = this.#waiting.get(ticket)?.resumedMs ?? 0;
+      this.#waiting.delete(ticket);
+      const settled = clockMs();
+      const elapsedUs = (settled - began) * 1000;
+      this.#sender.result(settled, ticket, code, micros + resumedMs * 1000, elapsedUs, reply);
+      this.#sender.flush();
+    };
+    return finished.then(settle, (error: unknown) => settle(this.#failed(entry, error)));
+  }
+
+  /** Turns an error around a handler into an error of that call. The calls behind it go on. */
+  #callSafely(entry: FrameEntry, began: number): Finished | Promise<Finished> {
+    try {
+      return this.#call(entry, began);
+    } catch (error) {
+      return this.#failed(entry, error);
+    }
+  }
+
+  /** What a handler throws is an outcome: this is the fault of the code around it. */
+  #failed({ id, method }: FrameEntry, error: unknown): Finished {
+    this.#breaks(describe(error));
+    return this.#finish(undefined, id, toErrorOutcome(error, method, this.#invokeOptions));
+  }
+
+  #call(entry: FrameEntry, began: number): Finished | Promise<Finished> {
+    const { ticket, method, timeoutMs, expiresAt, facts } = entry;
+    const procedure = this.#table.get(method);
+    // Both sides hold the same registry, since their fingerprints agree: this is a defect, not a caller's typo.
+    if (procedure === undefined) throw new Error(`replica without procedure ${method}`);
+    const read = readParams(entry, this.#options);
+    if (read.reply !== undefined) return { code: read.code, reply: read.reply };
+    const { id, params } = read;
+    const endsAt = Math.min(began + timeoutMs, expiresAt - this.#behindMs);
+    const context = new LazyContext(procedure, id, facts, endsAt, this.#host, ticket);
+    const options = entry.showsFaults ? this.#openOptions : this.#invokeOptions;
+    const outcome =
+      this.#runTraced === undefined
+        ? invoke(procedure, params, context, options)
+        : this.#runTraced(facts, () => invoke(procedure, params, context, options));
+    if (!(outcome instanceof Promise))
+      return this.#finishOrOpen(procedure, entry, id, context, outcome);
+    this.#waiting.set(ticket, context);
+    return outcome.then((value) => this.#finishOrOpen(procedure, entry, id, context, value));
+  }
+
+  /** An empty reply of a call with an id says that its stream has opened. */
+  #finishOrOpen(
+    procedure: Procedure,
+    { ticket, facts }: FrameEntry,
+    id: string | undefined,
+    context: LazyContext,
+    outcome: Outcome,
+  ): Finished {
+    const source = sourceOf(outcome);
+    if (source === undefined) return this.#finish(procedure, id, outcome);
+    // A notification has nobody who could read.
+    if (id === undefined) void source.close();
+    else this.streams.open(ticket, this.#traced(source, facts), context);
+    return { code: 0, reply: '' };
+  }
+
+  /** The generator runs in the span of its call, too. */
+  #traced(source: RunSource, facts: RequestFacts | undefined): RunSource {
+    const runTraced = this.#runTraced;
+    return runTraced === undefined ? source : ranBy(source, (part) => runTraced(facts, part));
+  }
+
+  /** After a fault: if a handler has replaced what all calls need, they would fail for as long as the thread lives. */
+  #checkBuiltins(): void {
+    const { replaced } = this.#builtins;
+    if (replaced !== undefined) this.#breaks(`a procedure has replaced ${replaced}`);
+  }
+
+  #breaks(detail: string): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    this.#sender.notify({ type: 'broken', detail });
+  }
+
+  /** The size includes garbage that has not been collected: the thread holds it too. */
+  #checkMemory(): void {
+    const limit = this.#options.maxWorkerMemory;
+    if (limit === 0) return;
+    const now = clockMs();
+    if (now < this.#memoryCheckedAt + memoryCheckMs) return;
+    this.#memoryCheckedAt = now;
+    const { used_heap_size, external_memory } = getHeapStatistics();
+    const bytes = used_heap_size + external_memory;
+    if (bytes > limit) this.#sender.notify({ type: 'memory', bytes });
+  }
+
+  #finish(procedure: Procedure | undefined, id: string | undefined, outcome: Outcome): Finished {
+    if (id === undefined) return { code: outcome.code, reply: '' };
+    const { onFault } = this.#invokeOptions;
+    const kept = capped(procedure, id, outcome, this.#options.maxReplyBytes, onFault);
+    return { code: kept.code, reply: finishedReply(id, kept) };
+  }
+}
+
+/** What the code of this package in a worker cannot do without. */
+const holders: readonly (readonly [name: string, holder: object])[] = [
+  ['JSON', JSON],
+  ['Object', Object],
+  ['Array', Array],
+  ['Array.prototype', Array.prototype],
+  ['String.prototype', String.prototype],
+  ['Map.prototype', Map.prototype],
+  ['Promise.prototype', Promise.prototype],
+  ['Atomics', Atomics],
+];
+
+/**
+ * The functions of the language as they were when the modules had loaded: their polyfills are no fault, but a handler that
+ * replaces a function changes every later call of its thread.
+ */
+class Builtins {
+  readonly #kept = holders.map(([name, holder]) => {
+    return { name, holder, members: Object.getOwnPropertyDescriptors(holder) };
+  });
+
+  /** The name of one that was replaced since. */
+  get replaced(): string | undefined {
+    for (const { name, holder, members } of this.#kept) {
+      for (const key in members) {
+        const value = Reflect.getOwnPropertyDescriptor(holder, key)?.value as unknown;
+        if (value !== members[key]?.value) return `${name}.${key}`;
+      }
+    }
+    return undefined;
+  }
+}
+
+// Taken as this package loads: a handler may replace it, for every later call of the thread.
+const { parse } = JSON;
+
+/** The parsed params of a call, or the reply that ends it. */
+export type ReadParams =
+  | { readonly reply: undefined; readonly params: unknown; readonly id: string | undefined }
+  | { readonly reply: string; readonly code: ErrorCode };
+
+/**
+ * Parses a call's params in the worker, where broken params cost the main thread nothing: it has read only the envelope
+ * around them. If they are not one JSON value, the exact reader decides on the whole body, as for an inline call.
+ */
+export function readParams(entry: FrameEntry, options: ReplicaOptions): ReadParams {
+  const { source, start, end, id } = entry;
+  if (source === undefined) return { reply: undefined, params: undefined, id };
+  // The source is the params alone: a part of a body that the main thread has read whole.
+  if (end === -1) return { reply: undefined, params: parse(textOf(source)), id };
+  const text =
+    typeof source === 'string'
+      ? source.slice(start, end)
+      : bytesOf(source).toString('utf8', start, end);
+  // The limit is one less than for the body: the params stand one level deep in it.
+  if (!exceedsDepth(text, options.maxDepth - 1)) {
+    try {
+      const params: unknown = parse(text);
+      if (typeof params === 'object' && params !== null) return { reply: undefined, params, id };
+    } catch {
+      // The params are not one JSON value: the exact reader decides.
+    }
+  }
+  return readExactly(textOf(source), options);
+}
+
+function textOf(source: string | Uint8Array): string {
+  return typeof source === 'string' ? source : bytesOf(source).toString('utf8');
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function readExactly(text: string, options: ReplicaOptions): ReadParams {
+  const body = readBody(text, { ...options, maxBatch: 1 });
+  if (body.kind === 'reply') return body;
+  // The quick reader saw that the body is an object, so it can't be a batch.
+  if (body.kind === 'batch') throw new Error('a single call was read as a batch');
+  const { entry } = body;
+  if (isInvalid(entry)) return { reply: errorReply(entry.id, entry.code), code: entry.code };
+  const { id, params, paramsStart, paramsEnd } = entry;
+  const isParsed = params !== verified;
+  const value = isParsed ? params : (parse(text.slice(paramsStart, paramsEnd)) as unknown);
+  return { reply: undefined, params: value, id };
+}
+
+/** The generators of a worker's thread. Each is named by the ticket of the call that has opened its stream. */
+class StreamRuns {
+  readonly #sender: ReplicaSender;
+  readonly #maxValueBytes: number;
+  readonly #queue: RunQueue;
+  readonly #runs = new Map<number, StreamRun>();
+  #isInTurn = false;
+  #isFlushing = false;
+
+  /**
+   * @param maxValueBytes UTF-8 bytes of one value
+   * @param behindMs how far the main thread's `clockMs` is ahead of this thread's
+   * @param onTurnEnd called after each slice
+   */
+  constructor(
+    sender: ReplicaSender,
+    ledger: Ledger,
+    maxValueBytes: number,
+    behindMs: number,
+    onTurnEnd: () => void,
+  ) {
+    this.#sender = sender;
+    this.#maxValueBytes = maxValueBytes;
+    const watch = {
+      enter: ({ ticket }: { readonly ticket: number }, now: number): void => {
+        this.#isInTurn = true;
+        ledger.enterStretch(ticket, now + behindMs);
+      },
+      leave: (): void => {
+        this.#isInTurn = false;
+        ledger.leave();
+      },
+    };
+    this.#queue = new RunQueue(watch, () => {
+      sender.flush();
+      onTurnEnd();
+    });
+  }
+
+  /** Whether generators wait for their turn. */
+  get isWaiting(): boolean {
+    return this.#queue.isWaiting;
+  }
+
+  /** See {@link RunQueue.noteCalls}. */
+  noteCalls(ms: number): void {
+    this.#queue.noteCalls(ms);
+  }
+
+  /** Opens a stream with the iterator of a handler. It is asked for nothing before the main thread grants credit. */
+  open(ticket: number, source: RunSource, context: RunContext): void {
+    let items = 0;
+    const put = (kind: number, code: number, text: string): void => {
+      this.#sender.item(ticket, kind, code, items++, text);
+      this.#flushLater();
+    };
+    const outlet: RunOutlet = {
+      value: (text) => put(ItemKind.value, 0, text),
+      end: ({ ok, code, text }: Outcome) => put(ok ? ItemKind.result : ItemKind.error, code, text),
+      closed: () => {
+        this.#runs.delete(ticket);
+        put(ItemKind.closed, 0, '');
+      },
+    };
+    const run = new StreamRun(source, context, outlet, this.#maxValueBytes, this.#queue, ticket);
+    this.#runs.set(ticket, run);
+  }
+
+  /** Commands for a stream that is over are ignored. */
+  obey(command: StreamCommand): void {
+    switch (command.type) {
+      case 'grant':
+        for (let i = 0; i < command.grants.length; i += 3) {
+          const [ticket = 0, values = 0, characters = 0] = command.grants.slice(i, i + 3);
+          this.#runs.get(ticket)?.grant(values, characters);
+        }
+        break;
+      case 'cancel':
+        this.#runs.get(command.ticket)?.cancel(reasonOf(command));
+        break;
+      case 'drain':
+        this.#runs.get(command.ticket)?.drain(reasonOf(command));
+        break;
+    }
+  }
+
+  /** Wakes the main thread at the end of the run queue's turn; outside of one, of this turn of the event loop. */
+  #flushLater(): void {
+    if (this.#isInTurn || this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(() => {
+      this.#isFlushing = false;
+      this.#sender.flush();
+    });
+  }
+}
+
+function reasonOf({ code, data }: Extract<StreamCommand, { readonly code: number }>) {
+  return standardError(code as ErrorCode, data);
+}

@@ -1,0 +1,268 @@
+import { createRequire } from 'node:module';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import type { Piscina } from 'piscina';
+import { aheadMs } from '../base/clock.ts';
+import { messageOf } from '../base/message-of.ts';
+import { ownFile } from '../base/package-files.ts';
+import { isDoneWithin } from '../base/timer.ts';
+import type { PoolOptions } from './options.ts';
+import { Ledger } from './wire/ledger.ts';
+import {
+  type Notice,
+  parseMessage,
+  type ReplicaTask,
+  type ToReplica,
+  wake,
+} from './wire/messages.ts';
+import { Outbox, type ResultReader } from './wire/outbox.ts';
+
+export interface ThreadExit {
+  /** `closed`: it was told to end, and did. `killed`: the main thread terminated it. The others: it ended by itself. */
+  readonly end: 'closed' | 'killed' | 'exit' | 'memory' | 'error';
+  /** For the log: what the thread died of. */
+  readonly detail: string | undefined;
+}
+
+/** The main thread's handle of one replica's thread. */
+export interface WorkerThread {
+  readonly ledger: Ledger;
+  /** How long its event loop has slept since it began, milliseconds. */
+  readonly idleMs: number;
+  post(message: ToReplica): void;
+  /** Reads the results that are in the outbox, whether the replica has told of them or not. */
+  collect(): void;
+  /** Terminates the thread, whatever it is doing. */
+  kill(): void;
+}
+
+export interface ThreadListener {
+  readonly onResult: ResultReader<string | Uint8Array>;
+  onNotice(notice: Notice): void;
+  /** What the thread wrote or posted can't be read: no result of the thread that comes now can be trusted. */
+  onUnreadable(): void;
+  onEnd(exit: ThreadExit): void;
+  /** The thread runs nothing any more. For a zombie this comes later than `onEnd`, or never. */
+  onGone(): void;
+}
+
+/**
+ * Results that are read in one turn of the event loop. The calls that they make room for leave before further results
+ * are read: if all were read at once, the worker would run out of work meanwhile.
+ */
+const resultsPerTurn = 16;
+
+/** A terminated thread that has not gone after so long is stuck in native code, a zombie, milliseconds. */
+const zombieAfterMs = 2000;
+
+// Piscina is loaded by the first pool: every replica imports this package, and no replica has a pool.
+const load = createRequire(import.meta.url);
+
+/**
+ * The worker threads. Piscina starts them, ends them and sets their niceness. Each runs one resident task, which serves
+ * frames on a port of its own until it is told to close: a kill is the abort of that task, and ends one thread.
+ */
+export class WorkerThreads {
+  readonly #piscina: Piscina;
+  readonly #options: PoolOptions;
+  /** The signals of the tasks that were told to close: their results are expected. */
+  readonly #closing = new WeakSet<AbortSignal>();
+
+  constructor(options: PoolOptions, onError: (error: Error) => void) {
+    this.#options = options;
+    const threads = options.workers + options.spareWorkers;
+    const { Piscina } = load('piscina') as typeof import('piscina');
+    this.#piscina = new Piscina({
+      filename: ownFile('workers/replica.ts').href,
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: 1,
+      // 'sync' would freeze the timers and sockets of a replica that idles.
+      atomics: 'disabled',
+      niceIncrement: options.niceIncrement,
+      ...(options.execArgv !== undefined && { execArgv: [...options.execArgv] }),
+      recordTiming: false,
+      ...(options.workerMemoryMb > 0 && {
+        resourceLimits: { maxOldGenerationSizeMb: options.workerMemoryMb },
+      }),
+    });
+    // Without a listener an error of an idle thread would end the process.
+    this.#piscina.on('error', onError);
+    this.#piscina.on('workerCreate', (created: object) => this.#guard(created));
+  }
+
+  /**
+   * Starts a replica on the next idle thread.
+   *
+   * Its results and notices come in the order they were made, and all of them before `onEnd`, which is called once,
+   * when the thread is gone (or a zombie) or the task has ended.
+   *
+   * @param fingerprint see `ReplicaTask`
+   */
+  start(listener: ThreadListener, fingerprint: string | undefined): WorkerThread {
+    const { port1: port, port2 } = new MessageChannel();
+    const ledger = new Ledger();
+    const outbox = new Outbox();
+    const abort = new AbortController();
+    const { modules, replica: options } = this.#options;
+    const task: ReplicaTask = {
+      port: port2,
+      ledger: ledger.buffer,
+      outbox: outbox.buffer,
+      modules,
+      fingerprint,
+      aheadMs,
+      options,
+    };
+    const drain = (limit?: number): boolean => {
+      const hasMore = outbox.drain(listener.onResult, limit);
+      if (outbox.isUnreadable) listener.onUnreadable();
+      return hasMore;
+    };
+    let worker: Worker | undefined;
+    const collect = (): void => {
+      if (drain(resultsPerTurn)) setImmediate(afterSending);
+    };
+    // Frames leave in the immediates that come between.
+    const afterSending = (): void => {
+      setImmediate(collect);
+    };
+    port.on('messageerror', () => listener.onUnreadable());
+    port.on('message', (posted: unknown) => {
+      const message = parseMessage(posted);
+      if (message === wake) {
+        collect();
+        return;
+      }
+      drain();
+      if (message === undefined) listener.onUnreadable();
+      else if (Array.isArray(message)) listener.onResult(...message);
+      else {
+        if (message.type === 'ready') {
+          worker = this.#piscina.threads.find(({ threadId }) => threadId === message.threadId);
+        }
+        listener.onNotice(message);
+      }
+    });
+    const ended = this.#piscina
+      .run(task, { transferList: [port2], signal: abort.signal })
+      .then((): ThreadExit => ({ end: 'closed', detail: undefined }), toExit);
+    const closed = new Promise<void>((resolve) => port.once('close', resolve));
+    void this.#drained(port, ended, closed).then((exit) => {
+      // The thread may have been stopped after it had published a result, and before it told of it.
+      drain();
+      // A thread may be killed when it has failed, and has not gone.
+      listener.onEnd(abort.signal.aborted ? { ...exit, end: 'killed' } : exit);
+      void closed.then(() => listener.onGone());
+    });
+    return {
+      ledger,
+      get idleMs() {
+        return worker?.performance.eventLoopUtilization().idle ?? 0;
+      },
+      post: (message) => {
+        if (message.type === 'close') this.#closing.add(abort.signal);
+        port.postMessage(message);
+      },
+      collect: () => void drain(),
+      kill: () => abort.abort(),
+    };
+  }
+
+  /** From now on threads that end are not replaced. Piscina would replace them even after its own end. */
+  letGo(): void {
+    (this.#piscina.options as { minThreads: number }).minThreads = 0;
+  }
+
+  /**
+   * Ends a thread that posts what it should not: procedures can get hold of every port of their thread. Piscina and Node trust
+   * what comes there: `null` would end the process, and a forged result would give a thread away that is in use.
+   */
+  #guard(created: object): void {
+    const [key = ''] = Object.getOwnPropertySymbols(created);
+    const thread = Reflect.get(created, key) as PiscinaThread;
+    const { worker, port, onMessage } = thread;
+    let isTold = false;
+    const onForged = (): void => {
+      if (isTold) return;
+      isTold = true;
+      // As if the thread had failed: piscina ends it, starts another one and rejects the task.
+      worker.emit('error', new Error('code in it posted on a port that is not its own'));
+    };
+    thread.onMessage = (message) => {
+      if (this.#isResult(message, thread)) onMessage(message);
+      else onForged();
+    };
+    port.on('messageerror', onForged);
+    // Piscina's entry has posted here that it is ready. It fails at the same message again, and passes others on to nobody.
+    worker.removeAllListeners('message').on('messageerror', onForged);
+    // Node's own port.
+    const prototype = Object.getPrototypeOf(worker) as object;
+    const own = Object.getOwnPropertySymbols(prototype).find(
+      ({ description }) => description === 'kOnMessage',
+    );
+    if (own === undefined) return;
+    const onOwn = Reflect.get(prototype, own) as (this: Worker, message: unknown) => void;
+    Object.defineProperty(worker, own, {
+      value: (message: unknown) => {
+        try {
+          onOwn.call(worker, message);
+        } catch {
+          onForged();
+        }
+      },
+    });
+  }
+
+  #isResult(message: unknown, { taskInfos }: PiscinaThread): boolean {
+    if (typeof message !== 'object' || message === null || !('taskId' in message)) return false;
+    const signal = taskInfos.get(message.taskId)?.abortSignal;
+    return signal !== undefined && this.#closing.has(signal);
+  }
+
+  /** Ends all threads, at once; zombies are not waited for. */
+  async destroy(): Promise<void> {
+    this.letGo();
+    await isDoneWithin(this.#piscina.destroy(), zombieAfterMs);
+  }
+
+  /** Resolves when every message that the thread posted has been delivered: its port closes after them. */
+  async #drained(
+    port: MessagePort,
+    ended: Promise<ThreadExit>,
+    closed: Promise<void>,
+  ): Promise<ThreadExit> {
+    const exit = await ended;
+    if (!(await isDoneWithin(closed, zombieAfterMs))) {
+      const { counters } = this.#options;
+      counters.zombies++;
+      counters.zombiesNow++;
+      void closed.then(() => counters.zombiesNow--);
+      port.unref();
+    }
+    return exit;
+  }
+}
+
+/** What piscina 5.3.2 knows of a thread. The version is pinned, and test/service/boundaries.test.ts sees a change. */
+interface PiscinaThread {
+  readonly worker: Worker;
+  readonly port: MessagePort;
+  /** The tasks that it runs. */
+  readonly taskInfos: ReadonlyMap<unknown, { readonly abortSignal: AbortSignal }>;
+  /** Takes what the thread posts on piscina's port. */
+  onMessage: (this: void, message: unknown) => void;
+}
+
+/** What piscina's own error begins with where a thread ended without one of its own. */
+const exitMessage = 'worker exited';
+
+/**
+ * By its text: piscina 5.3.2 rejects the task with a plain Error without a code, tells nobody which thread had the task,
+ * and passes the errors of a thread on in the same way. The version is pinned, and test/service/crash.test.ts sees a change.
+ */
+function toExit(error: unknown): ThreadExit {
+  const detail = messageOf(error);
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') return { end: 'memory', detail };
+  return { end: detail.startsWith(exitMessage) ? 'exit' : 'error', detail };
+}

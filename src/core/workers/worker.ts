@@ -1,0 +1,415 @@
+import { clockMs } from '../base/clock.ts';
+import { mostSuspects, type Suspects } from '../base/running-code.ts';
+import type { BodyLease } from '../dispatch/body-lease.ts';
+import { lostCall, usualRetryMs } from '../dispatch/limit.ts';
+import { neverRan } from '../dispatch/observer.ts';
+import type { CallGroup, QueuedCall } from '../dispatch/queue/call-group.ts';
+import { frameBudgetUs, shortBoundUs, type WorkerLoad } from '../dispatch/queue/cost.ts';
+import type { LossReason } from '../protocol/errors.ts';
+import { WorkerCalls } from './calls.ts';
+import { CallDeadlines, Orphans } from './deadlines.ts';
+import type { PoolOptions, WorkerEvents } from './options.ts';
+import type { ChangedFileError, Loading } from './starting.ts';
+import type { RunningCall, WorkerStats } from './stats.ts';
+import { Watchdog } from './stuck.ts';
+import type { ThreadExit, ThreadListener, WorkerThread } from './threads.ts';
+import { slotCount } from './wire/ledger.ts';
+import { isStreamItem, type Notice } from './wire/messages.ts';
+import type { ResultReader } from './wire/outbox.ts';
+import { WorkerStreams } from './worker-streams.ts';
+
+/** A call is ended about at its limit: a time that lies further beyond it can't be true, microseconds. */
+const latenessUs = 60_000_000;
+
+/** See {@link WorkerLoad.gapUs}. What waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
+const longestGapUs = 50_000;
+
+export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
+type FailedNotice = Extract<Notice, { readonly type: 'failed' }>;
+type LoadNotice = Extract<Notice, { readonly type: 'stage' | 'ready' | 'failed' }>;
+
+/** The set that a worker belongs to: decides what becomes of it. */
+export interface WorkerOwner {
+  /** A worker can take more calls, or has ended something. */
+  onCapacity(): void;
+  /** The worker has loaded what it was to load. */
+  onLoaded(worker: PoolWorker, notice: ReadyNotice): void;
+  /** The worker can't load, or its files have changed. Its thread has not ended yet. */
+  onLoadFailed(worker: PoolWorker, error: Error): void;
+  /** The worker has not loaded within `startTimeoutMs`: the step `doing` has not ended. */
+  onLate(worker: PoolWorker, doing: string): void;
+  /** The worker can't be worked with. */
+  onBroken(worker: PoolWorker, detail: string): void;
+  /** Teardown after `retire` has run. */
+  onRetired(worker: PoolWorker): void;
+  onUncaught(detail: string, line: string): void;
+  /** The thread is gone. `doing`: the step of loading that it was in; undefined: it had loaded. */
+  onEnd(worker: PoolWorker, exit: ThreadExit, doing: string | undefined): void;
+}
+
+/** The main thread's side of one worker: its thread, its calls and their expected cost, from its start to its end. */
+export class PoolWorker implements WorkerLoad, ThreadListener {
+  readonly thread: WorkerThread;
+  threadId = 0;
+  /** Calls it has ended. */
+  completed = 0;
+  /** Whether the worker finishes what it has and takes no more. */
+  isRetiring = false;
+  /** Whether it takes short calls alone, and waits for a place that becomes free. */
+  isSpare = false;
+  /** Bytes that the worker holds, by its last message about it. */
+  memory = 0;
+  /** undefined: it has loaded, or has failed to. */
+  loading: Loading | undefined;
+  readonly calls: WorkerCalls;
+  readonly orphans: Orphans;
+  readonly watchdog: Watchdog;
+  readonly deadlines: CallDeadlines;
+  readonly streams: WorkerStreams;
+  readonly #owner: WorkerOwner;
+  readonly #options: PoolOptions;
+  readonly #events: WorkerEvents;
+  #isGarbled = false;
+  #onAnswer: (() => void) | undefined;
+  /** Shared bytes that the thread may read until it has ended. */
+  #unsettled: BodyLease[] = [];
+
+  /** @param start starts the thread, which tells the worker what happens to it */
+  constructor(
+    start: (listener: ThreadListener) => WorkerThread,
+    loading: Loading | undefined,
+    owner: WorkerOwner,
+    options: PoolOptions,
+    events: WorkerEvents,
+  ) {
+    const thread = start(this);
+    this.thread = thread;
+    this.loading = loading;
+    this.#owner = owner;
+    this.#options = options;
+    this.#events = events;
+    this.calls = new WorkerCalls(thread, options, (fault) => events.onFault(fault));
+    this.orphans = new Orphans(options.maxOrphansPerWorker);
+    this.watchdog = new Watchdog(thread, this.calls, options.timeoutMs);
+    this.deadlines = new CallDeadlines(thread, this.calls, this.orphans);
+    this.streams = new WorkerStreams(thread, options, (detail) => this.#noteGarbled(detail));
+    loading?.watch(
+      options.startTimeoutMs,
+      () => owner.onLate(this, loading.doing),
+      (error: ChangedFileError) => owner.onLoadFailed(this, error),
+    );
+  }
+
+  /** Calls at this worker that somebody waits for, or that its thread may be running. */
+  get inFlight(): number {
+    return this.calls.count;
+  }
+
+  /** Whether all calls here have their answers, and no stream is open. A call that still runs was given up at its deadline. */
+  get isAnswered(): boolean {
+    if (this.orphans.left > 0 || this.streams.open > 0) return false;
+    return this.calls.all.every((item) => item === undefined || item.isAnswered);
+  }
+
+  /** Whether a call here has started and has no answer. */
+  get hasStarted(): boolean {
+    return this.orphans.left > 0 || this.#started.some((item) => !item.isAnswered);
+  }
+
+  /** Whether nothing here could be ended by a deadline or by the thread's silence. */
+  get isQuiet(): boolean {
+    if (this.calls.count > 0 || this.orphans.left > 0 || this.watchdog.isHeldUp) return false;
+    for (const { abortedAt } of this.orphans) {
+      if (abortedAt !== Number.POSITIVE_INFINITY) return false;
+    }
+    return true;
+  }
+
+  /** Expected work of all calls here, microseconds. */
+  get workUs(): number {
+    return this.calls.loadUs;
+  }
+
+  get loadUs(): number {
+    return this.watchdog.isHeldUp ? Number.POSITIVE_INFINITY : this.calls.loadUs;
+  }
+
+  /** See {@link WorkerLoad}. Between two slices calls have as much time as the last slice took. */
+  get gapUs(): number {
+    return Math.min(this.watchdog.heldForMs * 1000, longestGapUs);
+  }
+
+  /** Whether a short call that comes now would wait for a call that is long, or has turned out to be long. */
+  get isHeldByLong(): boolean {
+    if (this.calls.long > 0 || this.watchdog.isHeldUp) return true;
+    return this.watchdog.runningForMs(clockMs()) * 1000 > shortBoundUs;
+  }
+
+  /** What the thread is in, by the ledger; undefined: it is in no call and in no generator, or enters one now. */
+  runningAt(now: number): RunningCall | undefined {
+    const { ledger } = this.thread;
+    const { stretch } = ledger;
+    const procedure =
+      stretch === undefined
+        ? this.calls.all[ledger.runningSlot]?.call.procedure.name
+        : this.streams.callOf(stretch.ticket)?.procedure.name;
+    return procedure === undefined
+      ? undefined
+      : { procedure, ms: Math.max(0, Math.round(this.watchdog.runningForMs(now))) };
+  }
+
+  statsAt(now: number): WorkerStats {
+    const { threadId, inFlight, completed, streams, orphans } = this;
+    const { open, generators } = streams;
+    return {
+      threadId,
+      inFlight,
+      completed,
+      streams: open,
+      left: orphans.left + generators - open,
+      overdue: orphans.overdue,
+      running: this.runningAt(now),
+    };
+  }
+
+  /** Whether it is to be replaced by a fresh one. */
+  get isOld(): boolean {
+    const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#options;
+    return (
+      this.orphans.isSpent ||
+      this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
+      (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||
+      (maxWorkerMemory > 0 && this.memory > maxWorkerMemory)
+    );
+  }
+
+  /** Who may have ended the thread, by the ledger. Call this before `takeBack` and `lose`. */
+  suspects(): Suspects {
+    const running = this.runningAt(clockMs());
+    if (running !== undefined) return { names: [running.procedure], isCertain: true };
+    const names = new Set(this.streams.names);
+    for (const { call } of [...this.orphans, ...this.#started]) names.add(call.procedure.name);
+    return { names: [...names].slice(0, mostSuspects), isCertain: false };
+  }
+
+  get #started(): QueuedCall[] {
+    const items = this.calls.all.filter((item) => item !== undefined);
+    return items.filter(({ ticket }) => this.thread.ledger.startedAt(ticket) !== undefined);
+  }
+
+  get freeSlots(): number {
+    return this.isRetiring ? 0 : slotCount - this.calls.count;
+  }
+
+  get streamCount(): number {
+    return this.streams.generators;
+  }
+
+  /** See {@link Orphans.isFullOf}. A worker with as many generators as it may have is crowded, too. */
+  isCrowdedBy(group: CallGroup): boolean {
+    if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
+    if (this.orphans.left === 0) return false;
+    return group.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
+  }
+
+  /** How long until the call whose caller left first is given up, milliseconds. */
+  crowdedForMs(now: number): number {
+    const { oldest } = this.orphans;
+    if (oldest === undefined) return this.streams.isFull ? usualRetryMs : 0;
+    const ownMs = (oldest.startedAt ?? now) - now + this.calls.timeoutOf(oldest);
+    return Math.min(ownMs, oldest.call.scope.expiresAt - now);
+  }
+
+  /**
+   * Whether more calls should wait: until as many wait as the worker has still to run, while the worker has at least
+   * half of the work that it may have. Without this rule steady calls can settle at one call a message, which costs five
+   * times the CPU and does not end by itself.
+   */
+  holdsBack(waiting: number): boolean {
+    if (this.calls.hasFrame || this.gapUs > 0) return false;
+    return this.calls.working > waiting || this.calls.loadUs > frameBudgetUs / 2;
+  }
+
+  /** A call has ended, or a stream has an item. A field: the outbox calls it once for each result. */
+  readonly onResult: ResultReader<string | Uint8Array> = (ticket, code, micros, elapsed, reply) => {
+    if (isStreamItem(ticket)) {
+      if (this.streams.take(ticket, code, micros, elapsed, reply)) this.#owner.onCapacity();
+      return;
+    }
+    if (this.isSpare) this.#options.counters.laneCalls++;
+    this.watchdog.beat();
+    const item = this.calls.of(ticket);
+    const ended = item ?? this.orphans.of(ticket);
+    if (item !== undefined) this.calls.release(item);
+    else if (ended !== undefined) this.orphans.remove(ended);
+    if (ended !== undefined) this.#answer(ended, code, micros, elapsed, reply);
+    this.#owner.onCapacity();
+  };
+
+  onNotice(notice: Notice): void {
+    switch (notice.type) {
+      case 'idle':
+        this.#onAnswer?.();
+        this.#noteWaiting(notice.lastTicket);
+        this.#owner.onCapacity();
+        break;
+      case 'aborted':
+        this.deadlines.aborted(notice.ticket);
+        this.#owner.onCapacity();
+        break;
+      case 'memory':
+        this.memory = notice.bytes;
+        break;
+      case 'fault':
+        this.#events.onFault(notice.fault);
+        break;
+      case 'line':
+        this.#events.onLine(notice.line);
+        break;
+      case 'uncaught':
+        this.#owner.onUncaught(notice.detail, notice.line);
+        break;
+      case 'broken':
+        this.#owner.onBroken(this, notice.detail);
+        break;
+      case 'retired':
+        if (this.isRetiring) this.#owner.onRetired(this);
+        break;
+      default:
+        this.#onLoadNotice(notice);
+    }
+  }
+
+  onUnreadable(): void {
+    this.#owner.onBroken(this, 'what it wrote can not be read');
+  }
+
+  onEnd(exit: ThreadExit): void {
+    const { loading } = this;
+    loading?.stop();
+    this.loading = undefined;
+    // A worker that was given up has its replacement already, however its thread came to its end.
+    const end = loading?.isUnwanted ? 'killed' : exit.end;
+    this.#owner.onEnd(this, { ...exit, end }, loading?.doing);
+  }
+
+  /** The thread has ended: it reads shared bytes no more. */
+  onGone(): void {
+    for (const lease of this.#unsettled) lease.release();
+    this.#unsettled = [];
+  }
+
+  #onLoadNotice(notice: LoadNotice): void {
+    const { loading } = this;
+    if (loading === undefined) return;
+    if (notice.type === 'stage') loading.enter(notice.stage);
+    else loading.stop();
+    // A thread that has failed to load does not end by itself.
+    if (loading.isUnwanted) this.thread.kill();
+    if (loading.isUnwanted || notice.type === 'stage') return;
+    this.loading = undefined;
+    const error = notice.type === 'ready' ? loading.verify() : failureOf(notice, loading);
+    if (error !== undefined) this.#owner.onLoadFailed(this, error);
+    else if (notice.type === 'ready') {
+      this.threadId = notice.threadId;
+      this.#owner.onLoaded(this, notice);
+    }
+  }
+
+  /** Ends the thread of a worker that will not serve. A thread that has not come to its modules is ended once it has. */
+  discard(): void {
+    if (this.loading !== undefined) {
+      this.loading.isUnwanted = true;
+      if (!this.loading.hasBegun) return;
+    }
+    this.thread.kill();
+  }
+
+  /** Resolves when the thread answers, after everything that it threw before. */
+  answer(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onAnswer = resolve;
+      this.thread.post({ type: 'probe' });
+    });
+  }
+
+  #answer(
+    ended: QueuedCall,
+    code: number,
+    micros: number,
+    elapsedUs: number,
+    reply: string | Uint8Array,
+  ): void {
+    this.completed++;
+    const longestUs = this.calls.timeoutOf(ended) * 1000 + latenessUs;
+    const isOnTime = elapsedUs <= longestUs || ended.isAnswered;
+    const isTimed = micros >= 0 && micros <= longestUs && elapsedUs >= 0 && isOnTime;
+    if (isTimed) ended.cost.record(micros);
+    else this.#noteGarbled(`a call took ${micros} us, ${elapsedUs} us with its waiting`);
+    const runUs = isTimed ? elapsedUs : 0;
+    const { id, sink } = ended.call;
+    // An empty reply of a call with an id: its stream has opened.
+    if (reply === '' && code === 0 && sink !== undefined && id !== undefined)
+      this.streams.enter(ended, sink, runUs);
+    else ended.answer(reply === '' ? undefined : reply, code, runUs);
+  }
+
+  /** The worker sent something that no replica sends. Logged once: it may do so at each of its calls. */
+  #noteGarbled(detail: string): void {
+    if (this.#isGarbled) return;
+    this.#isGarbled = true;
+    this.#events.onGarbled(detail);
+  }
+
+  /** The worker has started all its calls up to `lastTicket`: those that have not ended only wait. */
+  #noteWaiting(lastTicket: number): void {
+    this.watchdog.beat();
+    for (const item of this.calls.all) {
+      if (item !== undefined && item.ticket <= lastTicket) this.calls.rest(item);
+    }
+  }
+
+  /** The thread is gone: answers the calls that had started. Call `takeBack` first, for those that had not. */
+  lose(reason: LossReason): void {
+    const { ledger } = this.thread;
+    this.streams.lose(reason);
+    const running = this.calls.all[ledger.runningSlot];
+    // If the thread was in no call's synchronous code, nobody can tell whose continuation it was.
+    const isKnown = ledger.stretch !== undefined || running !== undefined;
+    this.#answerAll((item) => (isKnown && item !== running ? 'neighbour' : reason));
+  }
+
+  /** The service ends: answers all calls that are here with -32002, and ends the streams. */
+  abandon(): void {
+    this.streams.cut('shutdown');
+    this.#answerAll(() => 'shutdown');
+  }
+
+  #answerAll(reasonFor: (item: QueuedCall) => LossReason): void {
+    const refuse = (item: QueuedCall): void => {
+      const { startedAt } = item;
+      const runUs = startedAt === undefined ? neverRan : (clockMs() - startedAt) * 1000;
+      item.refuse(lostCall(item.call, reasonFor(item)), runUs);
+    };
+    for (const item of this.calls.all) {
+      if (item === undefined) continue;
+      item.startedAt = this.thread.ledger.startedAt(item.ticket);
+      // The call is given up, but its thread may still read the bytes: it may be a zombie.
+      if (item.lease !== undefined) this.#unsettled.push(item.lease);
+      item.lease = undefined;
+      this.calls.release(item);
+      refuse(item);
+    }
+    for (const item of this.orphans) {
+      this.orphans.remove(item);
+      refuse(item);
+    }
+  }
+}
+
+/** Why a worker could not load. Other files may be all that is wrong. */
+function failureOf({ message, stack }: FailedNotice, loading: Loading): Error {
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return loading.verify(message) ?? error;
+}

@@ -1,0 +1,345 @@
+import { getPriority } from 'node:os';
+import { clockMs } from '../base/clock.ts';
+import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
+import { startTimer, Vacancy } from '../base/timer.ts';
+import type { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
+import { hangHint } from '../modules/load-error.ts';
+import { SourceFiles } from '../modules/module-files.ts';
+import type { Expected, PoolOptions, WorkerEvents } from './options.ts';
+import { ChangedFileError, Loading, Startup } from './starting.ts';
+import { type ThreadExit, type ThreadListener, WorkerThreads } from './threads.ts';
+import { PoolWorker, type ReadyNotice, type WorkerOwner } from './worker.ts';
+
+/** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
+const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
+
+/** A retiring worker whose teardown takes longer is ended all the same, milliseconds. */
+const longestTeardownMs = 10_000;
+
+const highestNiceness = 19;
+
+/** The workers of a pool: starts them, and replaces those that are lost, stuck or old, by warm spares first. */
+export class WorkerSet implements WorkerOwner {
+  /** All workers that have loaded and may have calls, in the order in which they came. */
+  readonly all: PoolWorker[] = [];
+  /** Workers that take all calls. A worker that retires is among them, and its place counts as free. */
+  readonly active: PoolWorker[] = [];
+  readonly startup: Startup;
+  /** A worker can take more calls, or has ended something. */
+  readonly onCapacity: () => void;
+  readonly #spares: PoolWorker[] = [];
+  /** Workers whose threads have not ended. */
+  readonly #living = new Set<PoolWorker>();
+  readonly #vacancy = new Vacancy();
+  readonly #threads: WorkerThreads;
+  readonly #options: PoolOptions;
+  readonly #waiting: WaitingGroups;
+  readonly #events: WorkerEvents;
+  /** What workers must load. undefined: the next one reports it. */
+  #expected: Expected | undefined;
+  readonly #restartDelay = new RestartDelay(restartPolicy);
+  /** Restarts that are delayed. */
+  readonly #restarts = new Set<NodeJS.Timeout>();
+  /** The worker that retires, one at a time. `#teardown`: the limit of its teardown, which has begun. */
+  #retiring: PoolWorker | undefined;
+  #teardown: NodeJS.Timeout | undefined;
+  #isClosing = false;
+  #isNicenessChecked = false;
+
+  /** @param waiting gets the calls of lost workers that had not started */
+  constructor(
+    options: PoolOptions,
+    waiting: WaitingGroups,
+    events: WorkerEvents,
+    onCapacity: () => void,
+  ) {
+    this.#options = options;
+    this.#waiting = waiting;
+    this.#events = events;
+    this.onCapacity = onCapacity;
+    this.#expected = options.expected;
+    this.#threads = new WorkerThreads(options, (error) =>
+      events.onUncaught(error.stack ?? error.message),
+    );
+    const isTrial = options.expected === undefined;
+    this.startup = new Startup(isTrial);
+    // While nobody knows what the modules do, one thread is enough to find out.
+    this.#start(isTrial ? 1 : options.workers);
+  }
+
+  /** The express worker: the next spare, which takes short calls. undefined: the pool does not serve, or has no spare. */
+  get express(): PoolWorker | undefined {
+    return this.startup.isOver ? this.#spares.find((worker) => !worker.isRetiring) : undefined;
+  }
+
+  /** Spares that could take a free place. */
+  get spares(): number {
+    return this.#spares.filter((worker) => !worker.isRetiring).length;
+  }
+
+  /** Workers that load the modules. */
+  get loading(): PoolWorker[] {
+    return [...this.#living].filter(({ loading }) => loading !== undefined);
+  }
+
+  /** The first worker has reported what it has loaded: starts the others, which must load the same. */
+  expect(expected: Expected): void {
+    this.#expected = expected;
+    this.#start(this.#options.workers - 1);
+  }
+
+  /** See {@link Startup.settle}: asks all workers that are ready by now. */
+  settle(settleMs: number): Promise<void> {
+    return this.startup.settle(this.active, settleMs, this.#options.startTimeoutMs);
+  }
+
+  /** Ends the trial: the pool serves. */
+  passTrial(): void {
+    this.startup.isTrial = false;
+    this.#start(this.#options.spareWorkers);
+  }
+
+  /** From now on workers need not have loaded the same files, as long as they registered the same procedures. */
+  takeOtherCode(): void {
+    if (this.#expected === undefined) return;
+    this.#expected = { ...this.#expected, sources: new SourceFiles(new Map()) };
+  }
+
+  /** Terminates a worker's thread, whatever it runs. Its calls that have not started wait for another worker. */
+  kill(worker: PoolWorker): void {
+    if (!this.all.includes(worker)) return; // it was killed before
+    this.#waiting.addBack(worker.calls.takeBack());
+    this.#options.counters.kills++;
+    this.#replace(worker);
+  }
+
+  /** Ends a worker that can't be worked with, and answers the calls that had started there. */
+  onBroken(worker: PoolWorker, detail: string): void {
+    if (!this.all.includes(worker)) return;
+    const suspects = worker.suspects();
+    this.kill(worker);
+    worker.lose('error');
+    this.#events.onLost('error', detail, suspects);
+  }
+
+  /**
+   * Replaces workers that have grown old, one at a time, each after its last call and its last stream. Call this now and
+   * then. Returns whether a worker is being replaced.
+   */
+  recycle(): boolean {
+    if (!this.startup.isReady || this.#isClosing) return false;
+    this.#retiring ??= this.#retireNext();
+    const worker = this.#retiring;
+    if (worker === undefined) return false;
+    if (this.#teardown === undefined && worker.inFlight === 0 && worker.isAnswered) {
+      worker.thread.post({ type: 'retire' });
+      this.#teardown = setTimeout(() => this.onRetired(worker), longestTeardownMs).unref();
+    }
+    return true;
+  }
+
+  /**
+   * Ends every worker, after its teardown. Resolves when no thread is left.
+   *
+   * @param loadingMs how long workers that are loading may go on: a thread that is ended while it loads leaves the files
+   *   open that it had opened, for as long as the process lives (Node 20)
+   * @param isGivenUp the loading may hang: it is ended after the grace
+   */
+  async close(graceMs: number, loadingMs: number, isGivenUp: boolean): Promise<void> {
+    this.#isClosing = true;
+    this.#fail(new Error('closed before the workers were ready'));
+    for (const timer of this.#restarts) clearTimeout(timer);
+    clearTimeout(this.#teardown);
+    for (const worker of this.all) worker.thread.post({ type: 'close' });
+    // From now on no worker is reported as late.
+    for (const { loading } of this.#living) loading?.stop();
+    const mostMs = this.loading.length > 0 ? Math.max(graceMs, loadingMs) : graceMs;
+    const endLoading = (): void => {
+      for (const worker of this.loading) worker.discard();
+    };
+    const timer = isGivenUp ? startTimer(graceMs, endLoading) : undefined;
+    if (this.#living.size > 0) await this.#vacancy.within(mostMs);
+    clearTimeout(timer);
+    await this.#threads.destroy();
+  }
+
+  onLoaded(worker: PoolWorker, { loaded, nice }: ReadyNotice): void {
+    this.#checkNiceness(nice);
+    if (this.#isClosing) worker.thread.post({ type: 'close' });
+    else this.#join(worker);
+    this.startup.noteLoaded(loaded);
+  }
+
+  onLate(worker: PoolWorker, doing: string): void {
+    const { workers, startTimeoutMs } = this.#options;
+    const few = `only ${this.active.length} of ${workers} workers were ready, `;
+    const ready = this.startup.isReady ? '' : few;
+    const message = `after ${startTimeoutMs} ms ${ready}${doing} had not ended: ${hangHint}`;
+    this.onLoadFailed(worker, new Error(message));
+  }
+
+  onLoadFailed(worker: PoolWorker, error: Error): void {
+    // First: piscina replaces a thread as soon as it has ended.
+    if (!this.startup.isOver) this.#threads.letGo();
+    worker.discard();
+    this.#failToStart(error);
+  }
+
+  onRetired(worker: PoolWorker): void {
+    if (!this.#isClosing && this.all.includes(worker)) this.#replace(worker);
+  }
+
+  onUncaught(detail: string, line: string): void {
+    if (this.startup.isTrial) this.#fail(new Error(`outside of any call ${line}`));
+    else this.#events.onUncaught(detail);
+  }
+
+  onEnd(worker: PoolWorker, exit: ThreadExit, doing: string | undefined): void {
+    this.#living.delete(worker);
+    if (this.#living.size === 0) this.#vacancy.tell();
+    if (exit.end === 'killed') {
+      worker.lose('neighbour');
+      return;
+    }
+    this.#remove(worker);
+    if (exit.end === 'closed') {
+      worker.abandon();
+      return;
+    }
+    if (!this.startup.isOver) {
+      const when = doing === undefined ? 'after it had loaded' : `during ${doing}`;
+      this.#fail(new Error(`its thread ended ${when}: ${exit.detail}`));
+      return;
+    }
+    this.#options.counters.deaths[exit.end]++;
+    const suspects = worker.suspects();
+    const unstarted = worker.calls.takeBack();
+    worker.lose(exit.end);
+    this.#waiting.addBack(unstarted);
+    this.#events.onLost(exit.end, exit.detail, suspects);
+    // If it had ended calls, the modules work and the worker is missed: its replacement starts at once.
+    const isUsed = worker.completed > 0;
+    if (isUsed) this.#restartDelay.reset();
+    this.#restart(isUsed ? 0 : this.#restartDelay.next(clockMs()));
+  }
+
+  #start(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const loading = new Loading(this.#expected);
+      const changed = loading.verify();
+      if (changed === undefined) {
+        const run = (listener: ThreadListener) =>
+          this.#threads.start(listener, this.#expected?.fingerprint);
+        this.#living.add(new PoolWorker(run, loading, this, this.#options, this.#events));
+      } else this.#failToStart(changed);
+    }
+  }
+
+  /** Ends the thread by force: the end of its task alone would leave the thread alive. */
+  #replace(worker: PoolWorker): void {
+    this.#remove(worker);
+    worker.thread.kill();
+    this.#restart(0);
+  }
+
+  #join(worker: PoolWorker): void {
+    worker.isSpare = true;
+    this.all.push(worker);
+    this.#spares.push(worker);
+    if (!this.#fill()) {
+      this.onCapacity();
+      return;
+    }
+    if (this.startup.isReady || this.active.length < this.#options.workers) return;
+    this.startup.noteReady();
+    // Spares load only now, so that they do not compete with the start.
+    if (this.startup.isOver) this.#start(this.#options.spareWorkers);
+  }
+
+  /** Puts spares into free places. Returns whether there was one for a place. */
+  #fill(): boolean {
+    let free = this.#options.workers;
+    for (const worker of this.active) if (!worker.isRetiring) free--;
+    const joining = this.#spares.filter((worker) => !worker.isRetiring).slice(0, free);
+    for (const worker of joining) {
+      removeFrom(this.#spares, worker);
+      worker.isSpare = false;
+      this.active.push(worker);
+    }
+    if (joining.length > 0) this.onCapacity();
+    return joining.length > 0;
+  }
+
+  /** Takes a worker out of the set, if it is there. A spare takes its place. */
+  #remove(worker: PoolWorker): void {
+    for (const workers of [this.all, this.active, this.#spares]) removeFrom(workers, worker);
+    if (this.#retiring === worker) {
+      clearTimeout(this.#teardown);
+      this.#retiring = undefined;
+      this.#teardown = undefined;
+    }
+    this.#fill();
+  }
+
+  #retireNext(): PoolWorker | undefined {
+    // A spare grows old only by the short calls that it takes.
+    const worker = this.all.find((one) => (one.completed > 0 || !one.isSpare) && one.isOld);
+    if (worker === undefined) return undefined;
+    worker.isRetiring = true;
+    worker.streams.retire(this.#options.maxRequestMs);
+    this.#options.counters.retirements++;
+    this.#events.onRetired(worker.completed, worker.memory);
+    this.#fill();
+    return worker;
+  }
+
+  /** A worker could not start. */
+  #failToStart(error: Error): void {
+    if (this.#isClosing) return;
+    if (!this.startup.isOver) {
+      this.#fail(error);
+      return;
+    }
+    const isChange = error instanceof ChangedFileError;
+    // Whoever writes the files is given a moment each time.
+    const leastMs = isChange ? restartPolicy.firstMs : 0;
+    const delayMs = Math.max(this.#restartDelay.next(clockMs()), leastMs);
+    this.#restart(delayMs);
+    this.#events.onRestartFailed(error.message, delayMs);
+    if (isChange && this.active.length === 0) this.#events.onOutdated();
+  }
+
+  /** The pool does not serve, and never will: no thread is started in it any more. */
+  #fail(error: Error): void {
+    this.#threads.letGo();
+    this.startup.fail(error);
+  }
+
+  #restart(delayMs: number): void {
+    if (this.#isClosing) return;
+    this.#options.counters.restarts++;
+    if (delayMs === 0) {
+      this.#start(1);
+      return;
+    }
+    // Keeps the process alive, since there may be no thread that does.
+    const timer = startTimer(delayMs, () => {
+      this.#restarts.delete(timer);
+      this.#start(1);
+    });
+    this.#restarts.add(timer);
+  }
+
+  /** Only on Linux is a thread's niceness its own. */
+  #checkNiceness(nice: number): void {
+    if (this.#isNicenessChecked) return;
+    this.#isNicenessChecked = true;
+    const wanted = Math.min(getPriority() + this.#options.niceIncrement, highestNiceness);
+    if (process.platform === 'linux' && nice < wanted) this.#events.onNotNiced();
+  }
+}
+
+function removeFrom(workers: PoolWorker[], worker: PoolWorker): void {
+  const index = workers.indexOf(worker);
+  if (index !== -1) workers.splice(index, 1);
+}

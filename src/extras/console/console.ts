@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isLocalName } from '../../core/base/loopback.ts';
+import { packageFolder } from '../../core/base/package-files.ts';
+import { type Answer, bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
+import { matchesEtag } from '../../server/http/edge/header-values.ts';
+import type { ConsoleSite, PageRequest } from '../../server/http/edge/http-options.ts';
+import { Assets, isBuilt, notBuilt } from './assets.ts';
+import { Figures, type FiguresSource } from './figures.ts';
+
+export { isBuilt, notBuilt } from './assets.ts';
+
+export interface ConsoleOptions {
+  /** The path of the calls. */
+  readonly path: string;
+  readonly introspection: boolean;
+  /** undefined: no figures are kept. */
+  readonly figures: FiguresSource | undefined;
+  /** Whether requests must name this machine by a name that no page can take, such as localhost. */
+  readonly localOnly: boolean;
+}
+
+/** The console of a service: its page, and the figures that the page shows. Reads no file until somebody asks. */
+export function createConsole(options: ConsoleOptions): ConsoleSite {
+  const { path, introspection, localOnly } = options;
+  const pages = new Pages();
+  const figures = options.figures && new Figures(options.figures);
+  let version: string | undefined;
+  return {
+    isServed: (host) => !localOnly || isLocalName(host),
+    page(request, serves) {
+      version ??= readVersion();
+      const facts: PageFacts = {
+        // The page lies one folder below what the paths of this server begin at.
+        calls: serves === 'operations' ? null : `..${path}`,
+        live: serves !== 'calls' && figures !== undefined,
+        introspection,
+        version,
+      };
+      return pages.answer(request, facts);
+    },
+    figures:
+      figures &&
+      (async (): Promise<Answer> => {
+        const headers = ['cache-control', 'no-store', ...privately];
+        return jsonAnswer(200, await figures.bytes(), headers);
+      }),
+  };
+}
+
+const privately = [
+  'x-content-type-options',
+  'nosniff',
+  'cross-origin-resource-policy',
+  'same-origin',
+];
+
+function readVersion(): string {
+  const manifest = readFileSync(new URL('package.json', packageFolder), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** What a page is told when it is served, and can't ask. */
+export interface PageFacts {
+  /** The path of the calls, relative to the page; null: the page's server takes none. */
+  readonly calls: string | null;
+  /** Whether the page's server gives figures. */
+  readonly live: boolean;
+  /** Whether the service describes its procedures. */
+  readonly introspection: boolean;
+  readonly version: string;
+}
+
+/** The page loads from its own origin only, runs no text as code, and is shown in no other page. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const common = [
+  'content-security-policy',
+  policy,
+  'x-content-type-options',
+  'nosniff',
+  'cross-origin-resource-policy',
+  'same-origin',
+  'referrer-policy',
+  'no-referrer',
+];
+
+const index = 'index.html';
+/** In the page, where the facts of its server belong. */
+const placeholder = '__FACTS__';
+
+/** The files of the page as answers. */
+class Pages {
+  #assets: Assets | undefined;
+  readonly #indexes = new Map<string, Promise<{ readonly bytes: Buffer; readonly etag: string }>>();
+
+  async answer(request: PageRequest, facts: PageFacts): Promise<Answer> {
+    if (this.#assets === undefined && !isBuilt()) return rejection(503, notBuilt);
+    this.#assets ??= new Assets();
+    if (request.name === '') return this.#index(this.#assets, request, facts);
+    const asset = request.name === index ? undefined : await this.#assets.get(request.name);
+    if (asset === undefined) return rejection(404, 'the console has no such file');
+    const isPacked = takesBrotli(request.acceptEncoding);
+    return {
+      status: 200,
+      headers: [
+        'content-type',
+        asset.type,
+        ...(isPacked ? ['content-encoding', 'br'] : []),
+        // Its name has a hash of its contents.
+        'cache-control',
+        'public, max-age=31536000, immutable',
+        'vary',
+        'accept-encoding',
+        ...common,
+      ],
+      body: isPacked ? asset.packed : await asset.unpacked(),
+      close: false,
+    };
+  }
+
+  async #index(assets: Assets, { ifNoneMatch }: PageRequest, facts: PageFacts): Promise<Answer> {
+    const text = JSON.stringify(facts);
+    let made = this.#indexes.get(text);
+    if (made === undefined) {
+      made = createIndex(assets, text);
+      this.#indexes.set(text, made);
+      made.catch(() => this.#indexes.delete(text));
+    }
+    const { bytes, etag } = await made;
+    const headers = ['etag', etag, 'cache-control', 'no-cache', 'vary', 'accept-encoding'];
+    if (matchesEtag(ifNoneMatch, etag)) return bodyless(304, [...headers, ...common]);
+    const type = ['content-type', 'text/html; charset=utf-8'];
+    return { status: 200, headers: [...type, ...headers, ...common], body: bytes, close: false };
+  }
+}
+
+async function createIndex(assets: Assets, facts: string) {
+  const asset = await assets.get(index);
+  const template = Buffer.from((await asset?.unpacked()) ?? []).toString();
+  const text = template.replace(placeholder, () => escapeAttribute(facts));
+  const bytes = Buffer.from(text);
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+  return { bytes, etag };
+}
+
+function escapeAttribute(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Whether Brotli is named, and not by `q=0`. */
+function takesBrotli(acceptEncoding: string | undefined): boolean {
+  return (acceptEncoding ?? '').split(',').some((part) => {
+    const [name = '', ...parameters] = part.split(';');
+    if (name.trim().toLowerCase() !== 'br') return false;
+    return !parameters.some((parameter) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(parameter));
+  });
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { clockMs } from '../../core/base/clock.ts';
+import { suggest } from '../../core/base/suggest.ts';
+import { withPauses } from '../../core/base/timer.ts';
+import type { Procedure } from '../../core/procedures/types.ts';
+import { createTool, type Era, type Tool, toolText } from './tool.ts';
+
+/** Tools of one page. */
+export const pageLength = 500;
+
+/** Procedures that are looked at, or named, in one turn of the event loop: a millisecond at most. */
+const perTurn = 250;
+
+/** How long texts are written in one turn of the event loop, in which nobody else is served. */
+const sliceMs = 3;
+
+/** Some tools, as JSON texts joined by commas. */
+export interface Page {
+  readonly text: string;
+  /** Undefined: it is the last one. */
+  readonly nextCursor: string | undefined;
+}
+
+/** Whether a pattern such as `math.*` names a procedure. A star stands for any characters. */
+function matcherOf(pattern: string): (name: string) => boolean {
+  const parts = pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const expression = new RegExp(`^${parts.join('[^]*')}$`);
+  return (name) => expression.test(name);
+}
+
+/**
+ * The tools of one state of the served procedures. The texts of a page are written when it is asked for, in slices between
+ * which calls run, and kept.
+ */
+export class Catalogue {
+  readonly #tools: readonly Tool[];
+  readonly #byName: ReadonlyMap<string, Tool>;
+  readonly #byProcedure: ReadonlyMap<string, Tool>;
+  readonly #pages = new Map<string, Promise<Page>>();
+  /** The patterns that name no procedure. */
+  readonly unmatched: readonly string[];
+
+  private constructor(tools: readonly Tool[], unmatched: readonly string[]) {
+    this.#tools = tools;
+    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+    this.#byProcedure = new Map(tools.map((tool) => [tool.procedure.name, tool]));
+    this.unmatched = unmatched;
+  }
+
+  /**
+   * The catalogue of few procedures is there at once; that of many takes several turns of the event loop.
+   *
+   * @param patterns of the procedures that are offered; empty: all
+   */
+  static of(
+    table: ReadonlyMap<string, Procedure>,
+    patterns: readonly string[],
+  ): Catalogue | Promise<Catalogue> {
+    // All at once: the table may change between two turns.
+    return withPauses(Catalogue.#make([...table.values()], patterns));
+  }
+
+  static *#make(
+    procedures: readonly Procedure[],
+    patterns: readonly string[],
+  ): Generator<void, Catalogue> {
+    const matchers = patterns.map(matcherOf);
+    const unmatched = new Set(patterns);
+    const offered: Procedure[] = [];
+    for (const [i, procedure] of procedures.entries()) {
+      if (i > 0 && i % perTurn === 0) yield;
+      const { name, tool } = procedure;
+      const named = patterns.filter((_, at) => matchers[at]?.(name));
+      for (const pattern of named) unmatched.delete(pattern);
+      const isNamed = patterns.length === 0 || named.length > 0;
+      if (isNamed && tool !== false) offered.push(procedure);
+    }
+    const names = yield* toolNames(offered.map(({ name }) => name));
+    const tools: Tool[] = [];
+    for (const [i, procedure] of offered.entries()) {
+      if (i > 0 && i % perTurn === 0) yield;
+      tools.push(createTool(names[i] ?? '', procedure));
+    }
+    return new Catalogue(tools, [...unmatched]);
+  }
+
+  get size(): number {
+    return this.#tools.length;
+  }
+
+  /** @param name of the tool, or of the procedure itself */
+  find(name: string): Tool | undefined {
+    return this.#byName.get(name) ?? this.#byProcedure.get(name);
+  }
+
+  /** The tool whose name is nearest to one that is not known. */
+  nearest(name: string): string | undefined {
+    return suggest(name, this.#byName.keys());
+  }
+
+  /**
+   * @param cursor as a page before it named it; undefined: the first page
+   * @returns undefined for a cursor that no page has named
+   */
+  page(cursor: string | undefined, era: Era): Promise<Page> | undefined {
+    const start = cursor === undefined ? 0 : startOf(cursor);
+    if (start === undefined || (start > 0 && start >= this.#tools.length)) return undefined;
+    const key = `${era} ${start}`;
+    let page = this.#pages.get(key);
+    if (page === undefined) {
+      page = this.#write(start, era);
+      this.#pages.set(key, page);
+    }
+    return page;
+  }
+
+  async #write(start: number, era: Era): Promise<Page> {
+    const end = Math.min(start + pageLength, this.#tools.length);
+    const texts: string[] = [];
+    let until = clockMs() + sliceMs;
+    for (const tool of this.#tools.slice(start, end)) {
+      texts.push(toolText(tool, era));
+      if (clockMs() < until) continue;
+      await new Promise((resolve) => setImmediate(resolve));
+      until = clockMs() + sliceMs;
+    }
+    const nextCursor = end < this.#tools.length ? String(end) : undefined;
+    return { text: texts.join(','), nextCursor };
+  }
+}
+
+function startOf(cursor: string): number | undefined {
+  const start = /^[1-9]\d{0,8}$/.test(cursor) ? Number(cursor) : Number.NaN;
+  return start % pageLength === 0 ? start : undefined;
+}
+
+/**
+ * Longest name of a tool. The specification allows 128 characters and dots; several hosts that many people use refuse
+ * both.
+ */
+const longest = 64;
+
+/** `_` and 8 hexadecimal digits. */
+const markLength = 9;
+
+/** The name that a model calls a procedure by, where no other procedure has the same one. */
+function plainName(procedure: string): string {
+  return procedure.replace(/[^\w-]/g, '_');
+}
+
+function markedName(procedure: string, attempt: number): string {
+  const hash = createHash('sha256').update(attempt === 0 ? procedure : `${procedure} ${attempt}`);
+  return `${plainName(procedure).slice(0, longest - markLength)}_${hash.digest('hex').slice(0, 8)}`;
+}
+
+/**
+ * Names for tools, one for each procedure, in their order. A name that needs no change stays. Names that are too long, or
+ * that would be the same, get a mark that depends on the procedure's name alone. Pauses where others may be served.
+ */
+export function* toolNames(procedures: readonly string[]): Generator<void, string[]> {
+  const own = new Set(procedures);
+  const plain: string[] = [];
+  const met = new Set<string>();
+  /** Plain names of several procedures. */
+  const shared = new Set<string>();
+  for (const [i, procedure] of procedures.entries()) {
+    if (i > 0 && i % perTurn === 0) yield;
+    const name = plainName(procedure);
+    plain.push(name);
+    if (met.has(name)) shared.add(name);
+    else met.add(name);
+  }
+  const names: string[] = [];
+  const taken = new Set<string>();
+  for (const [i, procedure] of procedures.entries()) {
+    if (i > 0 && i % perTurn === 0) yield;
+    let name = plain[i] ?? procedure;
+    const isFree = name === procedure || !(shared.has(name) || own.has(name));
+    for (let attempt = 0; name.length > longest || !isFree || taken.has(name); attempt++) {
+      name = markedName(procedure, attempt);
+      if (!taken.has(name) && !own.has(name)) break;
+    }
+    taken.add(name);
+    names.push(name);
+  }
+  return names;
+}

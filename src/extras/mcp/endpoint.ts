@@ -1,0 +1,177 @@
+import { isLocalName } from '../../core/base/loopback.ts';
+import type { RequestScope } from '../../core/dispatch/scope.ts';
+import { type GoesToSink, goesToSink } from '../../core/protocol/reply.ts';
+import {
+  type Answer,
+  type BodyAnswer,
+  type BodyHandler,
+  type BodySink,
+  bodyless,
+  jsonAnswer,
+  rejection,
+} from '../../server/http/edge/answer.ts';
+import { statusOfService } from '../../server/http/edge/auth.ts';
+import { authorityOf } from '../../server/http/edge/header-values.ts';
+import type { Facade, FacadeHead, HttpOptions } from '../../server/http/edge/http-options.ts';
+import { EventStream, eventText } from '../../server/http/event-stream/event-stream.ts';
+import type { EventTexts, McpClient, McpHead } from './message.ts';
+import { type Fault, isFault, type McpAnswer, McpCode, type McpSink } from './protocol.ts';
+import type { McpServer } from './server.ts';
+
+/** Refuses a request below the protocol: as `rejection`, without the id null, which MCP does not have. */
+function mcpRejection(status: number, reason: string, headers: readonly string[] = []): Answer {
+  return withoutNullId(rejection(status, reason, { headers }));
+}
+
+/** How the replies of this edge begin whose id is not known. */
+const nullId = '{"jsonrpc":"2.0","id":null,';
+
+/** Codes that clients must not meet: what they mean here is told by the status. */
+const ownCode = /"code":-320[01]\d,/;
+
+/** A refusal of the edge in the words of MCP: without an id, and without codes that mean what a server likes. */
+function withoutNullId(answer: Answer): Answer {
+  const { body } = answer;
+  if (typeof body !== 'string' || !body.startsWith(nullId)) return answer;
+  const text = `{"jsonrpc":"2.0",${body.slice(nullId.length)}`;
+  return { ...answer, body: text.replace(ownCode, `"code":${McpCode.InvalidRequest},`) };
+}
+
+/** Headers of a preflight on the path of MCP, beside those of the origin: what clients that run in pages send. */
+const preflightHeaders: readonly string[] = [
+  'access-control-allow-methods',
+  'POST, OPTIONS',
+  'access-control-allow-headers',
+  'content-type, authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, traceparent, rpc-timeout-ms',
+  'access-control-max-age',
+  '86400',
+];
+
+const foreignHost = mcpRejection(
+  403,
+  'the Host header names no local host; allowedHosts lists others',
+);
+const foreignOrigin = mcpRejection(
+  403,
+  'the Origin header names an origin whose pages may not call; corsOrigin lists those that may',
+);
+
+/** MCP on a path of an HTTP server. */
+export class McpEndpoint implements Facade {
+  readonly #server: McpServer;
+  readonly #hasHosts: boolean;
+  readonly #origins: ReadonlySet<string>;
+  readonly #preflight = bodyless(204, preflightHeaders);
+  readonly #notAllowed: Answer;
+
+  constructor(
+    path: string,
+    server: McpServer,
+    { allowedHosts, corsOrigin }: Pick<HttpOptions, 'allowedHosts' | 'corsOrigin'>,
+  ) {
+    this.#server = server;
+    this.#hasHosts = allowedHosts.length > 0;
+    // `*` lets pages call procedures. Nobody has said that it lets them drive an agent's tools.
+    this.#origins = new Set(corsOrigin === '*' ? [] : corsOrigin);
+    this.#notAllowed = mcpRejection(405, `use POST on ${path}`, ['allow', 'POST, OPTIONS']);
+  }
+
+  handler(head: FacadeHead): BodyHandler {
+    return new McpExchange(this.#server, head);
+  }
+
+  /** There are no sessions and no events to GET. */
+  answer(method: string): Answer {
+    return method === 'OPTIONS' ? this.#preflight : this.#notAllowed;
+  }
+
+  /**
+   * Why a request is refused for where it comes from; undefined: it is not. Agents run tools with the rights of the person
+   * before them, so pages are kept out unless the operator lets them in: a page must not reach a local server by a name of
+   * its own (DNS rebinding), nor any server from another origin. Where the Host is not checked by `allowedHosts`, which every
+   * route asks, a server that only this machine can reach answers to local names alone.
+   */
+  refusal({ host, origin }: FacadeHead, isLocal: boolean): Answer | undefined {
+    if (!this.#hasHosts && isLocal && !isLocalName(host)) return foreignHost;
+    if (origin === undefined || this.#origins.has(origin)) return undefined;
+    const authority = authorityOf(origin);
+    if (authority === undefined) return foreignOrigin;
+    if (isLocal && isLocalName(authority)) return undefined;
+    // A Host that nobody has verified may be the page's own name.
+    const isVerified = this.#hasHosts || isLocal;
+    return isVerified && authority === host?.toLowerCase() ? undefined : foreignOrigin;
+  }
+}
+
+/** Every header that repeats something of the body is missing. */
+const noHead: McpHead = { version: undefined, method: undefined, name: undefined };
+
+/** The answer to a notification, whether it had an effect or not. */
+const accepted: Answer = { status: 202, headers: [], body: '', close: false };
+
+/** Answers one POST on the path of MCP. */
+class McpExchange implements BodyHandler, McpSink {
+  readonly #server: McpServer;
+  readonly #head: McpHead;
+  #sink: BodySink | undefined;
+  /** Of the reply, where the client takes events. */
+  #events: EventStream | undefined;
+
+  constructor(server: McpServer, { mcp }: FacadeHead) {
+    this.#server = server;
+    this.#head = mcp ?? noHead;
+  }
+
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: BodySink,
+  ): BodyAnswer | Promise<BodyAnswer> | GoesToSink {
+    const events = scope.streams instanceof EventStream ? scope.streams : undefined;
+    this.#events = events;
+    this.#sink = sink;
+    const client: McpClient = {
+      head: this.#head,
+      events: events && ((texts) => withTexts(events, texts)),
+      outlet: undefined,
+    };
+    const answer = this.#server.handle(body, scope, client, this);
+    if (answer === goesToSink) return goesToSink;
+    return answer instanceof Promise
+      ? answer.then((settled) => this.#toAnswer(settled))
+      : this.#toAnswer(answer);
+  }
+
+  /** See {@link McpSink}. */
+  onReply(answer: McpAnswer): void {
+    this.#sink?.onReply(this.#toAnswer(answer));
+  }
+
+  readonly reword = withoutNullId;
+
+  #toAnswer(answer: McpAnswer): BodyAnswer {
+    if (answer === undefined) return this.#events?.isOpen === true ? undefined : accepted;
+    return isFault(answer) ? faultAnswer(answer) : answer;
+  }
+}
+
+function withTexts(events: EventStream, texts: EventTexts): EventStream {
+  events.format = {
+    before: 'data: ',
+    behind: '\n\n',
+    value: (value) => texts.note(value),
+    end: (outcome) => eventText(texts.end(outcome)),
+  };
+  return events;
+}
+
+const noStore = ['cache-control', 'no-store'];
+
+function faultAnswer({ fault, code, text }: Fault): Answer {
+  if (fault === 'malformed') return jsonAnswer(400, text);
+  if (fault === 'unknown-method') return jsonAnswer(404, text);
+  const status = statusOfService(code);
+  if (status !== undefined) return jsonAnswer(status, text, noStore);
+  // 401 tells a client to log in, which in this protocol is always done with a bearer token.
+  return jsonAnswer(401, text, ['www-authenticate', 'Bearer', ...noStore]);
+}

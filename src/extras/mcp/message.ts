@@ -1,0 +1,241 @@
+import { isUtf8 } from 'node:buffer';
+import type { RequestScope } from '../../core/dispatch/scope.ts';
+import type { StreamHost } from '../../core/dispatch/streams/contract.ts';
+import {
+  type Envelope,
+  type InvalidEnvelope,
+  isInvalid,
+  largeBody,
+  type ReadLimits,
+} from '../../core/protocol/body.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import {
+  type MemberPlace,
+  membersAt,
+  type Readable,
+  readableBytes,
+  readableText,
+  readExactly,
+  stringAt,
+} from '../../core/protocol/exact.ts';
+import { decodeUtf8 } from '../../core/protocol/read.ts';
+import type { GoesToSink, Outcome } from '../../core/protocol/reply.ts';
+import { type McpAnswer, type McpSink, metaNames } from './protocol.ts';
+
+/** A message of a client: a request, or a notification where it has no id. Its arguments are not parsed. */
+export interface Message {
+  readonly method: string;
+  /** JSON text of the id, as it was written; undefined: a notification. */
+  readonly id: string | undefined;
+  readonly meta: Meta | undefined;
+  /** Undefined: not given, or no string. */
+  readonly name: string | undefined;
+  readonly cursor: string | undefined;
+  readonly protocolVersion: string | undefined;
+  /** JSON text of the id of the request that is cancelled. */
+  readonly requestId: string | undefined;
+  /** Where the arguments stand in the body: an object; `none`: not given; `wrong`: no object. */
+  readonly arguments: MemberPlace | 'none' | 'wrong';
+}
+
+/** What a message says of itself. */
+export interface Meta {
+  /** Undefined: not given, or no string. */
+  readonly version: string | undefined;
+  readonly hasCapabilities: boolean;
+  /** JSON text of the token by which the client wants to hear how far a call is; undefined: it does not. */
+  readonly progressToken: string | undefined;
+}
+
+/** A body that holds no message, or one that is none. */
+export interface Unreadable {
+  /** -32700: it is not JSON; -32600: no request. */
+  readonly kind: 'not-json' | 'no-request';
+  /** JSON text of the id, where it is known. */
+  readonly id: string | undefined;
+}
+
+export type ReadMessages =
+  | { readonly kind: 'single'; readonly message: Message | Unreadable }
+  | { readonly kind: 'batch'; readonly messages: readonly (Message | Unreadable)[] }
+  | { readonly kind: 'too-many' };
+
+/** Longest strings that mean something, in units: escapes may take six for a character. */
+const longestName = 6 * 256 + 2;
+const longestVersion = 100;
+const longestToken = 256;
+
+const paramNames = [
+  '_meta',
+  'name',
+  'arguments',
+  'cursor',
+  'protocolVersion',
+  'requestId',
+] as const;
+
+const OPEN_BRACE = 0x7b;
+const QUOTE = 0x22;
+const MINUS = 0x2d;
+
+/** A body as it is read here: text where it is small. */
+export type Source = string | Uint8Array;
+
+/** A small body as text, which is all that is kept of it; undefined: it is not UTF-8. */
+export function toSource(body: Source): Source | undefined {
+  if (typeof body === 'string') return body;
+  if (body.byteLength <= largeBody) return decodeUtf8(body);
+  return isUtf8(body) ? body : undefined;
+}
+
+/** Reads a body: each unit is looked at a few times, and no value is made of what may be large. */
+export function readMessages(source: Source, limits: ReadLimits): ReadMessages {
+  const readable = typeof source === 'string' ? readableText(source) : readableBytes(source);
+  const body = readExactly(readable, limits);
+  switch (body.kind) {
+    case 'single':
+      return { kind: 'single', message: toMessage(readable, body.entry) };
+    case 'batch':
+      return {
+        kind: 'batch',
+        messages: body.entries.map((entry) => toMessage(readable, entry)),
+      };
+    case 'reply':
+      // `[]`, a batch that is too long, or no JSON at all.
+      if (body.code === ErrorCode.LimitExceeded) return { kind: 'too-many' };
+      return {
+        kind: 'single',
+        message: {
+          kind: body.code === ErrorCode.ParseError ? 'not-json' : 'no-request',
+          id: undefined,
+        },
+      };
+  }
+}
+
+export function isUnreadable(message: Message | Unreadable): message is Unreadable {
+  return 'kind' in message;
+}
+
+function toMessage(readable: Readable, entry: Envelope | InvalidEnvelope): Message | Unreadable {
+  // The protocol has no id null.
+  const id = entry.id === 'null' ? undefined : entry.id;
+  if (isInvalid(entry) || entry.id === 'null') return { kind: 'no-request', id };
+  const { method, paramsStart, paramsEnd } = entry;
+  const params = paramsOf(readable, paramsStart, paramsEnd);
+  if (params === undefined) return { kind: 'no-request', id };
+  const meta = metaOf(readable, params._meta);
+  if (meta === null) return { kind: 'no-request', id };
+  return {
+    method,
+    id,
+    meta,
+    name: stringAt(readable, params.name, longestName),
+    cursor: params.cursor && (stringAt(readable, params.cursor, longestName) ?? ''),
+    protocolVersion: stringAt(readable, params.protocolVersion, longestVersion),
+    requestId: idAt(readable, params.requestId),
+    arguments: argumentsOf(readable, params.arguments),
+  };
+}
+
+type Params = Partial<Record<(typeof paramNames)[number], MemberPlace>>;
+
+/** Undefined: they are an array, or a name that means something stands twice. */
+function paramsOf(readable: Readable, start: number, end: number): Params | undefined {
+  if (start === -1) return {};
+  return isObjectAt(readable, start) ? membersAt(readable, start, end, paramNames) : undefined;
+}
+
+/** Null: there is a `_meta` that can't be read. */
+function metaOf(readable: Readable, place: MemberPlace | undefined): Meta | undefined | null {
+  if (place === undefined) return undefined;
+  if (!isObjectAt(readable, place.start)) return null;
+  const { version, capabilities, progress } = metaNames;
+  const found = membersAt(readable, place.start, place.end, [version, capabilities, progress]);
+  if (found === undefined) return null;
+  const held = found[capabilities];
+  return {
+    version: stringAt(readable, found[version], longestVersion),
+    hasCapabilities: held !== undefined && isObjectAt(readable, held.start),
+    progressToken: idAt(readable, found[progress]),
+  };
+}
+
+function argumentsOf(
+  readable: Readable,
+  place: MemberPlace | undefined,
+): MemberPlace | 'none' | 'wrong' {
+  if (place === undefined) return 'none';
+  return isObjectAt(readable, place.start) ? place : 'wrong';
+}
+
+/** The text of a string or a number that names a request; undefined: it is neither. */
+function idAt(readable: Readable, place: MemberPlace | undefined): string | undefined {
+  if (place === undefined || place.end - place.start > longestToken) return undefined;
+  const first = readable.units[place.start] as number;
+  const isNumber = first === MINUS || (first >= 0x30 && first <= 0x39);
+  return first === QUOTE || isNumber ? readable.textOf(place.start, place.end) : undefined;
+}
+
+function isObjectAt({ units }: Readable, start: number): boolean {
+  return units[start] === OPEN_BRACE;
+}
+
+/** What a transport with headers was told before the body: it must be what the body says. */
+export interface McpHead {
+  readonly version: string | undefined;
+  readonly method: string | undefined;
+  readonly name: string | undefined;
+}
+
+/** Where notifications of progress go, if not into the reply. */
+export interface ProgressOutlet {
+  /**
+   * @param taken called when the client has room for more, at once or later
+   */
+  send(notification: string, taken: () => void): void;
+}
+
+/** How a call that streams is written into a reply of events. */
+export interface EventTexts {
+  /** The notification that a value becomes. */
+  note(value: string): string;
+  /** The reply. */
+  end(outcome: Outcome): string;
+}
+
+/** A client, as its transport knows it. */
+export interface McpClient {
+  /** Undefined: the transport has no headers. */
+  readonly head: McpHead | undefined;
+  /**
+   * Makes the reply to the request a stream of events: notifications, then the response. Undefined: the client takes a
+   * response alone.
+   */
+  readonly events: ((texts: EventTexts) => StreamHost) | undefined;
+  /** Takes notifications beside the reply; undefined: there is no way for them. */
+  readonly outlet: ProgressOutlet | undefined;
+  /** Told the id of a request, JSON text, where the client may cancel it by a message of its own. */
+  readonly begin?: ((id: string) => void) | undefined;
+  /** The client does not wait for that request any more. */
+  readonly cancel?: ((id: string) => void) | undefined;
+}
+
+/** A request on its way. */
+export interface Asked {
+  readonly message: Message;
+  /** JSON text. */
+  readonly id: string;
+  /** The body that the message stands in. */
+  readonly source: Source;
+  readonly scope: RequestScope;
+  readonly client: McpClient;
+  /** May get the answer instead of a promise; undefined: it is returned, or promised. */
+  readonly sink: McpSink | undefined;
+  /** Whether the body holds nothing else, so that it may be rewritten. */
+  readonly isAlone: boolean;
+  /** Whether somebody decided who calls: what this caller is told is then not for others. */
+  readonly isPrivate: boolean;
+}
+
+export type Answered = McpAnswer | Promise<McpAnswer> | GoesToSink;

@@ -1,0 +1,315 @@
+import type { RequestScope } from '../../core/dispatch/scope.ts';
+import type { Service } from '../../core/dispatch/service.ts';
+import type { ReadLimits } from '../../core/protocol/body.ts';
+import { type Outcome, resultReply } from '../../core/protocol/reply.ts';
+import type { Catalogue } from './catalogue.ts';
+import {
+  type Answered,
+  type Asked,
+  isUnreadable,
+  type McpClient,
+  type McpHead,
+  type Message,
+  readMessages,
+  type Source,
+  toSource,
+  type Unreadable,
+} from './message.ts';
+import {
+  agreedVersion,
+  batchVersion,
+  errorText,
+  type Fault,
+  isFault,
+  isLegacy,
+  type McpAnswer,
+  McpCode,
+  type McpSink,
+  malformed,
+  metaNames,
+  modernVersion,
+  refusedFault,
+  serverInfoName,
+  unknownMethod,
+} from './protocol.ts';
+import type { Era } from './tool.ts';
+import type { ResultStyle } from './tool-result.ts';
+import { Tools } from './tools.ts';
+
+export interface McpOptions {
+  /** Shown by clients. */
+  readonly name: string;
+  readonly version: string;
+  /** Which procedures are offered: names, `math.*`; empty: all. */
+  readonly tools: readonly string[];
+  /** How long a client may keep a list of tools, milliseconds. */
+  readonly ttlMs: number;
+  readonly limits: Omit<ReadLimits, 'strict'>;
+  /** Most bytes of a reply. */
+  readonly maxReplyBytes: number;
+}
+
+const cancelled = 'notifications/cancelled';
+
+/** An answer that goes to no sink. */
+type Returned = McpAnswer | Promise<McpAnswer>;
+
+/**
+ * The Model Context Protocol over a service: lists its procedures as tools, and calls them. It knows no transport, keeps
+ * nothing between two messages, and never throws or rejects.
+ */
+export class McpServer {
+  readonly #service: Service;
+  readonly #limits: ReadLimits;
+  readonly #tools: Tools;
+  readonly #serverInfo: string;
+  /** After the members of each result of a modern client. */
+  readonly #tail: string;
+  readonly #ttlMs: number;
+  readonly #styles: Readonly<Record<Era, ResultStyle>>;
+
+  constructor(service: Service, options: McpOptions) {
+    const { name, version, tools, ttlMs, limits, maxReplyBytes } = options;
+    this.#service = service;
+    this.#limits = { ...limits, strict: true };
+    this.#tools = new Tools(service, tools);
+    this.#serverInfo = JSON.stringify({ name, version });
+    this.#tail = `,"_meta":{"${serverInfoName}":${this.#serverInfo}}`;
+    this.#ttlMs = ttlMs;
+    this.#styles = {
+      modern: { era: 'modern', tail: this.#tail, maxReplyBytes },
+      legacy: { era: 'legacy', tail: '', maxReplyBytes },
+    };
+  }
+
+  /** The tools that are offered, once something is served; undefined: nothing is any more. */
+  async catalogue(): Promise<Catalogue | undefined> {
+    return this.#tools.catalogue();
+  }
+
+  handle(body: Source, scope: RequestScope, client: McpClient): Returned;
+  handle(body: Source, scope: RequestScope, client: McpClient, sink: McpSink | undefined): Answered;
+  /**
+   * Answers the body of one message, or of a batch.
+   *
+   * @param body as `Service.handle` takes it. A large one is this server's own from here on
+   * @param sink may get the answer instead of a promise
+   */
+  handle(body: Source, scope: RequestScope, client: McpClient, sink?: McpSink): Answered {
+    const source = toSource(body);
+    if (source === undefined) return notJson();
+    const read = readMessages(source, this.#limits);
+    switch (read.kind) {
+      case 'too-many': {
+        const { maxBatch } = this.#limits;
+        return malformed(undefined, McpCode.InvalidRequest, `at most ${maxBatch} messages`);
+      }
+      case 'batch': {
+        const version = client.head?.version;
+        if (version !== undefined && version !== batchVersion) {
+          return malformed(undefined, McpCode.InvalidRequest, 'no batches: send one message');
+        }
+        const { messages } = read;
+        return this.#admitted(scope, undefined, () => this.#batch(messages, source, scope, client));
+      }
+      case 'single':
+        return this.#single(read.message, source, scope, client, sink);
+    }
+  }
+
+  #single(
+    message: Message | Unreadable,
+    source: Source,
+    scope: RequestScope,
+    client: McpClient,
+    sink: McpSink | undefined,
+  ): Answered {
+    if (isUnreadable(message)) {
+      return message.kind === 'not-json' ? notJson() : noRequest(message.id);
+    }
+    const { id, method, requestId } = message;
+    if (id !== undefined) client.begin?.(id);
+    else if (method === cancelled && requestId !== undefined) client.cancel?.(requestId);
+    if (scope.verdict === undefined) {
+      if (id === undefined) return undefined;
+      // Written out: to spread an object costs a microsecond here.
+      return this.#answer({
+        message,
+        id,
+        source,
+        scope,
+        client,
+        sink,
+        isAlone: true,
+        isPrivate: false,
+      });
+    }
+    const base = { message, source, scope, client, sink: undefined, isAlone: true };
+    return this.#admitted(scope, id, () => {
+      if (id === undefined) return undefined;
+      // Nothing goes to a sink that is not given.
+      return this.#answer({ ...base, id, isPrivate: true }) as Returned;
+    });
+  }
+
+  /** Goes on where it is known who calls, and that they may. */
+  #admitted(scope: RequestScope, id: string | undefined, goOn: () => Returned): Returned {
+    if (scope.verdict === undefined) return goOn();
+    const refusal = this.#service.admit(scope);
+    const settle = (refused: Outcome | undefined): Returned => {
+      // The scope knows who calls by now: the service must not wait for it again.
+      scope.verdict = undefined;
+      return refused === undefined ? goOn() : refusedFault(id, refused);
+    };
+    return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+  }
+
+  #answer(asked: Asked): Answered {
+    const { message, id, client, isPrivate } = asked;
+    if (!isModern(message, client.head)) return this.#legacy(asked);
+    const fault = modernFault(message, client.head);
+    if (fault !== undefined) return fault;
+    if (message.method === 'tools/call') return this.#tools.call(asked, this.#styles.modern);
+    const cache = `"ttlMs":${this.#ttlMs},"cacheScope":"${isPrivate ? 'private' : 'public'}"`;
+    switch (message.method) {
+      case 'tools/list':
+        return this.#tools.list(asked, this.#styles.modern, `,${cache}${this.#tail}`);
+      case 'server/discover':
+        return resultReply(
+          id,
+          `{"resultType":"complete","supportedVersions":["${modernVersion}"],"capabilities":{"tools":{}},${cache}${this.#tail}}`,
+        );
+      default:
+        return unknownMethod(id, message.method);
+    }
+  }
+
+  #legacy(asked: Asked): Answered {
+    const { message, id } = asked;
+    const { method, protocolVersion } = message;
+    switch (method) {
+      case 'tools/call':
+        return this.#tools.call(asked, this.#styles.legacy);
+      case 'tools/list':
+        return this.#tools.list(asked, this.#styles.legacy, '');
+      case 'initialize':
+        if (protocolVersion === undefined) {
+          return errorText(id, McpCode.InvalidParams, 'protocolVersion must be a string');
+        }
+        return resultReply(
+          id,
+          `{"protocolVersion":"${agreedVersion(protocolVersion)}","capabilities":{"tools":{}},"serverInfo":${this.#serverInfo}}`,
+        );
+      case 'ping':
+        return resultReply(id, '{}');
+      default:
+        // The text alone: a legacy client takes a 404 for the end of its session.
+        return unknownMethod(id, method).text;
+    }
+  }
+
+  /** A batch of a legacy client: one message after another, as a batch of JSON-RPC. */
+  async #batch(
+    messages: readonly (Message | Unreadable)[],
+    source: Source,
+    scope: RequestScope,
+    client: McpClient,
+  ): Promise<McpAnswer> {
+    const replies: string[] = [];
+    let left = this.#styles.legacy.maxReplyBytes;
+    const base = {
+      source,
+      scope,
+      client: { ...client, events: undefined },
+      sink: undefined,
+      isAlone: false,
+      isPrivate: false,
+    };
+    for (const message of messages) {
+      if (isUnreadable(message)) {
+        replies.push(noRequest(message.id).text);
+        continue;
+      }
+      const { id, method, requestId } = message;
+      if (id === undefined) {
+        if (method === cancelled && requestId !== undefined) client.cancel?.(requestId);
+        continue;
+      }
+      // Each of its calls counts for what the caller has in flight, as long as it runs.
+      scope.limiterState = undefined;
+      const asked = { ...base, message, id };
+      const reply = await this.#ofBatch(asked, left > 0);
+      left -= Buffer.byteLength(reply);
+      replies.push(reply);
+    }
+    return replies.length === 0 ? undefined : `[${replies.join(',')}]`;
+  }
+
+  /** @param hasRoom whether the replies so far leave room for more: nothing runs where they do not */
+  async #ofBatch(asked: Asked, hasRoom: boolean): Promise<string> {
+    const { id, message } = asked;
+    if (isModern(message, undefined)) {
+      return errorText(id, McpCode.InvalidRequest, `version ${modernVersion} has no batches`);
+    }
+    if (!hasRoom) {
+      return errorText(id, McpCode.InternalError, 'the replies before this one are too large');
+    }
+    const answer = await (this.#legacy(asked) as Returned); // no sink is given
+    if (typeof answer === 'string') return answer;
+    if (answer === undefined) return resultReply(id, '{}');
+    return isFault(answer) ? answer.text : Buffer.from(answer).toString();
+  }
+}
+
+function notJson(): Fault {
+  return malformed(undefined, McpCode.ParseError, 'Parse error');
+}
+
+function noRequest(id: string | undefined): Fault {
+  return malformed(id, McpCode.InvalidRequest, 'Invalid Request');
+}
+
+/** Whether a message is one of the modern version, or was meant to be one: the body decides, then the header. */
+function isModern({ meta }: Message, head: McpHead | undefined): boolean {
+  if (meta !== undefined && (meta.version !== undefined || meta.hasCapabilities)) return true;
+  return head?.version !== undefined && !isLegacy(head.version);
+}
+
+/** What is wrong with a modern message beside what it asks for; undefined: nothing. */
+function modernFault(message: Message, head: McpHead | undefined): Fault | undefined {
+  const { id, meta, method, name } = message;
+  const version = meta?.version;
+  if (version === undefined) return lacks(id, metaNames.version);
+  const mismatch = (header: string, given: string | undefined): Fault => {
+    const what = given === undefined ? 'is missing' : 'differs from the body';
+    return malformed(id, McpCode.HeaderMismatch, `Header mismatch: ${header} ${what}`);
+  };
+  if (head !== undefined && head.version !== version) {
+    return mismatch('MCP-Protocol-Version', head.version);
+  }
+  if (version !== modernVersion) {
+    return malformed(id, McpCode.UnsupportedVersion, 'Unsupported protocol version', {
+      supported: [modernVersion],
+      requested: version,
+    });
+  }
+  if (meta?.hasCapabilities !== true) return lacks(id, metaNames.capabilities);
+  if (head === undefined) return undefined;
+  if (head.method !== method) return mismatch('Mcp-Method', head.method);
+  if (method === 'tools/call' && decoded(head.name) !== name) {
+    return mismatch('Mcp-Name', head.name);
+  }
+  return undefined;
+}
+
+function lacks(id: string | undefined, member: string): Fault {
+  return malformed(id, McpCode.InvalidParams, `Invalid params: _meta lacks ${member}`);
+}
+
+const encoded = /^=\?base64\?([\d+/A-Za-z]*={0,2})\?=$/;
+
+/** A name as a header carries it: what is not plain ASCII is base64. */
+function decoded(name: string | undefined): string | undefined {
+  const [, base64] = encoded.exec(name ?? '') ?? [];
+  return base64 === undefined ? name : Buffer.from(base64, 'base64').toString();
+}

@@ -1,0 +1,394 @@
+import type { ServedProcedures, Service } from '../../core/dispatch/service.ts';
+import type {
+  StreamCall,
+  StreamFlow,
+  StreamHost,
+  StreamSink,
+} from '../../core/dispatch/streams/contract.ts';
+import { ValueWindow } from '../../core/dispatch/streams/readers.ts';
+import type { Procedure } from '../../core/procedures/types.ts';
+import { isObject } from '../../core/protocol/body.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import type { MemberPlace } from '../../core/protocol/exact.ts';
+import {
+  errorOutcome,
+  goesToSink,
+  type Outcome,
+  type Reply,
+  type ReplySink,
+  resultReply,
+} from '../../core/protocol/reply.ts';
+import { Catalogue } from './catalogue.ts';
+import type { Answered, Asked, Message, ProgressOutlet, Source } from './message.ts';
+import { errorText, type McpAnswer, McpCode, type McpSink } from './protocol.ts';
+import type { Tool } from './tool.ts';
+import {
+  headOf,
+  longToolReply,
+  outcomeOf,
+  type ResultStyle,
+  type ToolReply,
+  toolReply,
+} from './tool-result.ts';
+
+/** The catalogue of one state of the service, or while many tools are made the promise of it. */
+interface Known {
+  readonly served: ServedProcedures;
+  catalogue: Catalogue | Promise<Catalogue>;
+}
+
+type Asking = Catalogue | undefined | Promise<Catalogue | undefined>;
+
+/** Lists the tools of a service, and calls them. */
+export class Tools {
+  readonly #service: Service;
+  readonly #patterns: readonly string[];
+  #known: Known | undefined;
+
+  /** @param patterns of the procedures that are offered; empty: all */
+  constructor(service: Service, patterns: readonly string[]) {
+    this.#service = service;
+    this.#patterns = patterns;
+  }
+
+  /** The tools there are, once something is served; undefined: nothing is any more. */
+  catalogue(): Asking {
+    const served = this.#service.served();
+    return served instanceof Promise
+      ? served.then((procedures) => procedures && this.#catalogueOf(procedures))
+      : served && this.#catalogueOf(served);
+  }
+
+  /** @param tail members after the tools, each with a comma before it */
+  list({ message, id }: Asked, style: ResultStyle, tail: string): string | Promise<string> {
+    const { era, maxReplyBytes } = style;
+    const answer = (catalogue: Catalogue | undefined): string | Promise<string> => {
+      if (catalogue === undefined) return ended(id);
+      const page = catalogue.page(message.cursor, era);
+      if (page === undefined) {
+        return errorText(id, McpCode.InvalidParams, 'cursor is none that this server gave');
+      }
+      return page.then(({ text, nextCursor }) => {
+        const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
+        const reply = resultReply(id, `${headOf(era)}"tools":[${text}]${next}${tail}}`);
+        return Buffer.byteLength(reply) <= maxReplyBytes ? reply : tooLong(id, maxReplyBytes);
+      });
+    };
+    const catalogue = this.catalogue();
+    return catalogue instanceof Promise ? catalogue.then(answer) : answer(catalogue);
+  }
+
+  call(asked: Asked, style: ResultStyle): Answered {
+    const catalogue = this.catalogue();
+    if (!(catalogue instanceof Promise)) return this.#call(asked, style, catalogue);
+    // Without a sink nothing goes to one.
+    const alone = { ...asked, sink: undefined };
+    return catalogue.then((found) => this.#call(alone, style, found) as Exclude<Answered, symbol>);
+  }
+
+  #call(asked: Asked, style: ResultStyle, catalogue: Catalogue | undefined): Answered {
+    const { message, id } = asked;
+    const { name } = message;
+    if (catalogue === undefined) return ended(id);
+    if (name === undefined) return errorText(id, McpCode.InvalidParams, 'name must be a string');
+    const tool = catalogue.find(name);
+    if (tool === undefined) {
+      const nearest = catalogue.nearest(name);
+      const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+      return errorText(id, McpCode.InvalidParams, `Unknown tool: ${name}${hint}`);
+    }
+    if (message.arguments === 'wrong') {
+      return errorText(id, McpCode.InvalidParams, 'arguments must be an object');
+    }
+    return new ToolCall({ tool, id, style }, this.#service).run(asked);
+  }
+
+  #catalogueOf(served: ServedProcedures): Catalogue | Promise<Catalogue> {
+    let known = this.#known;
+    if (known?.served.table !== served.table || known.served.version !== served.version) {
+      known = { served, catalogue: Catalogue.of(served.table, this.#patterns) };
+      this.#known = known;
+      void this.#settle(known);
+    }
+    return known.catalogue;
+  }
+
+  /** Calls wait for no promise once the tools are there. */
+  async #settle(known: Known): Promise<void> {
+    known.catalogue = await known.catalogue;
+  }
+}
+
+/** Schemas of megabytes: there are 500 tools on a page. */
+function tooLong(id: string, limit: number): string {
+  return errorText(id, McpCode.InternalError, 'the list is larger than maxReplyBytes', { limit });
+}
+
+function ended(id: string): string {
+  return errorText(id, McpCode.InternalError, 'the service has ended');
+}
+
+/** One call of a tool: goes to the service as the call of its procedure, and comes back as a result of MCP. */
+class ToolCall implements ReplySink {
+  readonly #call: ToolReply;
+  readonly #service: Service;
+  #sink: McpSink | undefined;
+  /** Of a call whose stream is read here. */
+  #stream: { readonly reader: ToolStream; readonly ended: Promise<McpAnswer> } | undefined;
+
+  constructor(call: ToolReply, service: Service) {
+    this.#call = call;
+    this.#service = service;
+  }
+
+  run(asked: Asked): Answered {
+    const { source, message, scope, sink, isAlone } = asked;
+    const { tool } = this.#call;
+    if (tool.procedure.stream !== undefined) this.#readStream(asked);
+    const body = callBody(source, message, tool, isAlone);
+    if (sink === undefined) return this.#answerOf(this.#service.handle(body, scope));
+    this.#sink = sink;
+    const reply = this.#service.handle(body, scope, this);
+    return reply === goesToSink ? reply : this.#answerOf(reply);
+  }
+
+  /** See {@link ReplySink}. */
+  onReply(reply: Reply): void {
+    const answer = this.#toAnswer(reply);
+    if (answer instanceof Promise) void answer.then((settled) => this.#sink?.onReply(settled));
+    else this.#sink?.onReply(answer);
+  }
+
+  #answerOf(reply: Reply | Promise<Reply>): McpAnswer | Promise<McpAnswer> {
+    return reply instanceof Promise
+      ? reply.then((settled) => this.#toAnswer(settled))
+      : this.#toAnswer(reply);
+  }
+
+  #toAnswer(reply: Reply): McpAnswer | Promise<McpAnswer> {
+    if (typeof reply === 'string') return toolReply(this.#call, outcomeOf(this.#call.id, reply));
+    if (reply !== undefined) return longToolReply(this.#call, reply);
+    // The stream has opened: its end is the answer, or the transport writes all of it.
+    return this.#stream?.reader.hasOpened === true ? this.#stream.ended : undefined;
+  }
+
+  #readStream({ message, scope, client }: Asked): void {
+    const { tool, style } = this.#call;
+    const token = message.meta?.progressToken;
+    const notes = token === undefined ? undefined : new ProgressNotes(token);
+    const result = new StreamedResult(tool.procedure, notes, style.maxReplyBytes);
+    const end = (outcome: Outcome): string => toolReply(this.#call, result.outcome(outcome));
+    if (notes !== undefined && client.events !== undefined) {
+      const note = (value: string): string => {
+        result.add(value);
+        return notes.notification(value);
+      };
+      scope.streams = client.events({ note, end });
+      return;
+    }
+    let settle: (answer: McpAnswer) => void = () => {};
+    const ended = new Promise<McpAnswer>((resolve) => {
+      settle = resolve;
+    });
+    const reader = new ToolStream(result, client.outlet, (outcome) => settle(end(outcome)));
+    this.#stream = { reader, ended };
+    scope.streams = reader;
+  }
+}
+
+const SPACE = 0x20;
+const CLOSE_BRACE = 0x7d;
+
+/**
+ * The request of JSON-RPC that a call of a tool stands for. The arguments are what they were, to the letter.
+ *
+ * A large body is rewritten where it lies, in the buffer that a worker will read it from:
+ *
+ *     {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"thumb","arguments":{ ... megabytes ... }}}
+ *                           {"jsonrpc":"2.0","id":1,"method":"thumb","params":{ ... megabytes ... }}
+ *
+ * @param mayRewrite whether nothing else of the body will be read
+ */
+function callBody(source: Source, message: Message, tool: Tool, mayRewrite: boolean): Source {
+  const { id = 'null', arguments: given } = message;
+  const head = `{"jsonrpc":"2.0","id":${id},"method":"${tool.procedure.name}"`;
+  if (given === 'none' || given === 'wrong') return `${head}}`;
+  const { start, end } = given;
+  if (typeof source === 'string') return `${head},"params":${source.slice(start, end)}}`;
+  const whole = Buffer.from(`${head},"params":`);
+  if (mayRewrite && whole.length + (end - start) + 1 <= source.byteLength) {
+    return rewritten(source, given, whole);
+  }
+  return Buffer.concat([whole, source.subarray(start, end), Buffer.from('}')]);
+}
+
+function rewritten(body: Uint8Array, { start, end }: MemberPlace, head: Uint8Array): Uint8Array {
+  // Most clients send the arguments after enough else that they can stay where they are.
+  const at = Math.max(start, head.length);
+  const isMoved = at + (end - start) + 1 > body.byteLength;
+  const paramsStart = isMoved ? body.byteLength - 1 - (end - start) : at;
+  if (paramsStart !== start) body.copyWithin(paramsStart, start, end);
+  const headStart = paramsStart - head.length;
+  const paramsEnd = paramsStart + (end - start);
+  body.set(head, headStart);
+  body.fill(SPACE, 0, headStart);
+  body[paramsEnd] = CLOSE_BRACE;
+  body.fill(SPACE, paramsEnd + 1);
+  return body;
+}
+
+/**
+ * What the values of one streaming call are for: notifications of progress, where the client asked for them, and the
+ * result of the call, where its procedure lets them be gathered. Any other call's result is what its generator returns.
+ */
+class StreamedResult {
+  readonly notes: ProgressNotes | undefined;
+  readonly #texts: string[] | undefined;
+  #left: number;
+
+  /** @param maxBytes most bytes of the values that are gathered */
+  constructor(procedure: Procedure, notes: ProgressNotes | undefined, maxBytes: number) {
+    this.notes = notes;
+    this.#texts = procedure.stream?.collect === true ? [] : undefined;
+    this.#left = maxBytes;
+    this.#maxBytes = maxBytes;
+  }
+
+  readonly #maxBytes: number;
+
+  /** @returns false: what is gathered is too large, and the call may as well end */
+  add(text: string): boolean {
+    if (this.#texts === undefined) return true;
+    this.#left -= Buffer.byteLength(text) + 1;
+    if (this.#left < 0) this.#texts.length = 0;
+    else this.#texts.push(text);
+    return this.#left >= 0;
+  }
+
+  /** What the call came to. */
+  outcome(ended: Outcome): Outcome {
+    if (this.#left < 0) return errorOutcome(ErrorCode.LimitExceeded, { limit: this.#maxBytes });
+    if (!ended.ok || this.#texts === undefined) return ended;
+    return { ok: true, code: 0, text: `[${this.#texts.join(',')}]` };
+  }
+}
+
+/**
+ * Reads the stream of a call to its end, which is the call's own. For clients that can't be told of progress in the reply
+ * itself.
+ */
+class ToolStream implements StreamHost, StreamSink {
+  /** Where nobody hears of progress, the call's own deadlines hold for all of it. */
+  readonly isCollected: boolean;
+  readonly #result: StreamedResult;
+  readonly #outlet: ProgressOutlet | undefined;
+  readonly #onEnd: (outcome: Outcome) => void;
+  #flow: StreamFlow | undefined;
+  #window: ValueWindow | undefined;
+
+  /** @param onEnd told once, with what the call came to, where the stream has opened */
+  constructor(
+    result: StreamedResult,
+    outlet: ProgressOutlet | undefined,
+    onEnd: (outcome: Outcome) => void,
+  ) {
+    this.#result = result;
+    this.#outlet = result.notes === undefined ? undefined : outlet;
+    this.isCollected = this.#outlet === undefined;
+    this.#onEnd = onEnd;
+  }
+
+  get hasOpened(): boolean {
+    return this.#flow !== undefined;
+  }
+
+  accept(_call: StreamCall): StreamSink {
+    return this;
+  }
+
+  opened(flow: StreamFlow): Reply {
+    this.#flow = flow;
+    this.#window = new ValueWindow(flow);
+    this.#window.open();
+    return undefined;
+  }
+
+  value(text: string): void {
+    if (!this.#result.add(text)) {
+      this.#flow?.cancel();
+      this.#onEnd(this.#result.outcome(nothing));
+      return;
+    }
+    const { length } = text;
+    const note = this.#outlet && this.#result.notes?.notification(text);
+    if (note === undefined) this.#window?.taken(length);
+    else this.#outlet?.send(note, () => this.#window?.taken(length));
+  }
+
+  end(outcome: Outcome): void {
+    this.#onEnd(this.#result.outcome(outcome));
+  }
+}
+
+const nothing: Outcome = { ok: true, code: 0, text: 'null' };
+
+/** Longer messages are cut: they are for people. */
+const longestMessage = 2000;
+
+/** Longer values are not parsed to see what they say of progress. */
+const longestReport = 4096;
+
+/**
+ * Writes the values of one stream as notifications of progress. A value with a number `progress` says itself how far the
+ * call is; any other value counts as one step, and is shown.
+ */
+class ProgressNotes {
+  /** JSON text. */
+  readonly #token: string;
+  #last: number | undefined;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  /** @param value JSON text of a value that was yielded */
+  notification(value: string): string {
+    const { progress, total, message } = reportOf(value);
+    const last = this.#last;
+    // It must grow with each notification.
+    const isGrowing = progress !== undefined && (last === undefined || progress > last);
+    const now = isGrowing ? progress : (last ?? 0) + 1;
+    this.#last = now;
+    const whole = isGrowing && total !== undefined ? `,"total":${total}` : '';
+    const words = message === undefined ? '' : `,"message":${message}`;
+    return `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${this.#token},"progress":${now}${whole}${words}}}`;
+  }
+}
+
+interface Report {
+  readonly progress: number | undefined;
+  readonly total: number | undefined;
+  /** JSON text. */
+  readonly message: string | undefined;
+}
+
+function reportOf(value: string): Report {
+  if (value.length <= longestReport && value.includes('"progress":')) {
+    const parsed: unknown = JSON.parse(value);
+    if (isObject(parsed) && typeof parsed.progress === 'number') {
+      const { progress, total, message } = parsed;
+      return {
+        progress,
+        total: typeof total === 'number' ? total : undefined,
+        message: typeof message === 'string' ? shown(message) : undefined,
+      };
+    }
+  }
+  if (value === 'null') return { progress: undefined, total: undefined, message: undefined };
+  const isShortString = value.startsWith('"') && value.length <= longestMessage;
+  return { progress: undefined, total: undefined, message: isShortString ? value : shown(value) };
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > longestMessage ? `${text.slice(0, longestMessage)}…` : text);
+}

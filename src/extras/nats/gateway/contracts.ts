@@ -1,0 +1,261 @@
+import { clockMs } from '../../../core/base/clock.ts';
+import { messageOf } from '../../../core/base/message-of.ts';
+import {
+  describedProcedure,
+  type ProcedureDescription,
+} from '../../../core/procedures/document/introspect.ts';
+import type { Procedure } from '../../../core/procedures/types.ts';
+import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
+import { MalformedMessage } from '../wire.ts';
+import type { GatewayLink } from './member-channel.ts';
+
+/** A part of a document that has not come after so long is asked for again, milliseconds. */
+const patienceMs = 1000;
+
+/** Bytes of the longest document that is fetched: of some hundred thousand procedures. */
+const longest = 256 * 1024 ** 2;
+
+type Procedures = ReadonlyMap<string, Procedure>;
+
+/** The contracts that members serve, by their fingerprints: those that are known, and those whose documents are on their way. */
+export class Contracts {
+  readonly #link: GatewayLink;
+  readonly #onKnown: () => void;
+  readonly #known = new Map<string, Procedures>();
+  readonly #fetches = new Map<string, DocumentFetch>();
+
+  /** @param onKnown called when another one is known */
+  constructor(link: GatewayLink, onKnown: () => void) {
+    this.#link = link;
+    this.#onKnown = onKnown;
+  }
+
+  /** What members of a contract serve; undefined: it was asked for, and `onKnown` will tell. */
+  proceduresOf(id: string): Procedures | undefined {
+    const procedures = this.#known.get(id);
+    if (procedures === undefined && !this.#fetches.has(id)) {
+      const { connection, subjects } = this.#link;
+      const fetch = new DocumentFetch(connection, subjects.document(id), (fetched) => {
+        this.#fetches.delete(id);
+        this.#known.set(id, fetched);
+        this.#onKnown();
+      });
+      this.#fetches.set(id, fetch);
+      fetch.look(clockMs());
+    }
+    return procedures;
+  }
+
+  /** Forgets those that no member serves any more. */
+  keep(used: ReadonlySet<string>): void {
+    for (const id of this.#known.keys()) if (!used.has(id)) this.#known.delete(id);
+    for (const [id, fetch] of this.#fetches) {
+      if (used.has(id)) continue;
+      fetch.close();
+      this.#fetches.delete(id);
+    }
+  }
+
+  /** To be called again and again. */
+  look(now: number): void {
+    for (const fetch of this.#fetches.values()) fetch.look(now);
+  }
+
+  close(): void {
+    for (const fetch of this.#fetches.values()) fetch.close();
+  }
+}
+
+/**
+ * Asks the members of a contract for its document, part by part, until the whole has come. Any of them may answer for a part, since
+ * the contract's name is a hash of what it says.
+ */
+export class DocumentFetch {
+  readonly #connection: NatsConnection;
+  readonly #subject: string;
+  readonly #onProcedures: (procedures: Procedures) => void;
+  readonly #inbox: string;
+  readonly #subscription: { unsubscribe(): void };
+  #parts: Uint8Array[] = [];
+  #from = 0;
+  /** When a part was asked for last, by `clockMs`. At first never: `clockMs` itself begins at 0. */
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    connection: NatsConnection,
+    subject: string,
+    onProcedures: (procedures: Procedures) => void,
+  ) {
+    this.#connection = connection;
+    this.#subject = subject;
+    this.#onProcedures = onProcedures;
+    this.#inbox = `_INBOX.${connection.nuid()}`;
+    const answers = `${this.#inbox}.*`;
+    this.#subscription = connection.subscribe(answers, (message) => this.#onPart(message));
+  }
+
+  /** To be called again and again, until the document is there. */
+  look(now: number): void {
+    if (now - this.#askedAt > patienceMs) this.#ask(now);
+  }
+
+  close(): void {
+    this.#subscription.unsubscribe();
+  }
+
+  #ask(now: number): void {
+    const from = JSON.stringify({ from: this.#from });
+    // What was asked for twice may come twice: each answer says for which part it is.
+    const reply = `${this.#inbox}.${this.#from}`;
+    if (this.#connection.publish(this.#subject, from, { reply })) this.#askedAt = now;
+  }
+
+  #onPart(message: NatsMessage): void {
+    const total = Number(message.header('Tandem-Total'));
+    if (message.status !== 0 || !(total > 0 && total <= longest)) return;
+    // A member that has none of it would have none at once, either: it is asked again at a later look.
+    if (message.data.byteLength === 0) return;
+    if (message.subject !== `${this.#inbox}.${this.#from}`) return;
+    this.#parts.push(new Uint8Array(message.data));
+    this.#from += message.data.byteLength;
+    if (this.#from < total) {
+      this.#ask(clockMs());
+      return;
+    }
+    const text = Buffer.concat(this.#parts).toString();
+    // Where this throws, it is fetched anew.
+    this.#parts = [];
+    this.#from = 0;
+    const procedures = proceduresOf(text);
+    this.close();
+    this.#onProcedures(procedures);
+  }
+}
+
+/** The document of a contract: what describes its procedures, in the order in which they were registered. */
+function proceduresOf(text: string): Procedures {
+  try {
+    const descriptions = JSON.parse(text) as readonly ProcedureDescription[];
+    return new Map(descriptions.map((each) => [each.name, describedProcedure(each)]));
+  } catch (error) {
+    throw new MalformedMessage(`no document of a contract: ${messageOf(error)}`);
+  }
+}
+
+/** A contract that a member serves, as the choice between contracts needs it. */
+export interface KnownContract {
+  readonly id: string;
+  readonly version: string;
+  readonly started: number;
+  readonly procedures: Procedures;
+}
+
+/**
+ * The procedures that members serve together. A name outlives the last member that had it for a while: a member that is restarted
+ * beside others must not make its procedures unknown. Pure: it knows no clock.
+ */
+export class Catalog {
+  readonly #keptMs: number;
+  #procedures: Procedures = new Map();
+  /** Since when names are kept that no member has any more; the first ones first. */
+  readonly #goneSince = new Map<string, number>();
+
+  /** @param keptMs milliseconds for which the name of a procedure that no member has is kept */
+  constructor(keptMs: number) {
+    this.#keptMs = keptMs;
+  }
+
+  /** The same map until that changes. */
+  get procedures(): Procedures {
+    return this.#procedures;
+  }
+
+  /** Nobody is there to say what has gone: all names are kept. */
+  hold(): void {
+    this.#goneSince.clear();
+  }
+
+  /**
+   * Members serve something else than before. Those that are silent may come back, so their names stay.
+   *
+   * @param live contracts of members that take calls; one at least
+   * @returns whether the procedures are others now
+   */
+  update(live: readonly KnownContract[], silent: readonly KnownContract[], now: number): boolean {
+    const next = new Map<string, Procedure>();
+    const seen = new Set<string>();
+    for (const { id, procedures } of [
+      ...live.toSorted(newestFirst),
+      ...silent.toSorted(newestFirst),
+    ]) {
+      // Members of one contract count once.
+      if (!seen.has(id)) addMissing(next, procedures);
+      seen.add(id);
+    }
+    for (const name of next.keys()) this.#goneSince.delete(name);
+    for (const name of this.#procedures.keys()) {
+      if (!next.has(name) && !this.#goneSince.has(name)) this.#goneSince.set(name, now);
+    }
+    addMissing(next, this.#procedures);
+    if (isSame(next, this.#procedures)) return false;
+    this.#procedures = next;
+    return true;
+  }
+
+  /**
+   * Forgets the names whose time is over.
+   *
+   * @param listensSince the time counts from here at the earliest: before, members could not be heard
+   * @returns whether there were any
+   */
+  expire(now: number, listensSince: number): boolean {
+    const over: string[] = [];
+    for (const [name, since] of this.#goneSince) {
+      if (now - Math.max(since, listensSince) < this.#keptMs) break;
+      over.push(name);
+    }
+    if (over.length === 0) return false;
+    const next = new Map(this.#procedures);
+    for (const name of over) {
+      this.#goneSince.delete(name);
+      next.delete(name);
+    }
+    this.#procedures = next;
+    return true;
+  }
+}
+
+/**
+ * Of a name that several contracts have, the newest one describes it: that of the highest version, of equal ones that which was
+ * started last.
+ */
+function newestFirst(a: KnownContract, b: KnownContract): number {
+  return compareVersions(b.version, a.version) || b.started - a.started;
+}
+
+function isSame(one: Procedures, other: Procedures): boolean {
+  if (one.size !== other.size) return false;
+  for (const [name, procedure] of one) if (other.get(name) !== procedure) return false;
+  return true;
+}
+
+function addMissing(to: Map<string, Procedure>, from: Procedures): void {
+  for (const [name, procedure] of from) if (!to.has(name)) to.set(name, procedure);
+}
+
+/** By the rules of semver.org, but that of two pre-releases the texts are compared. */
+function compareVersions(a: string, b: string): number {
+  const [one, other] = [partsOf(a), partsOf(b)];
+  for (let i = 0; i < 3; i++) {
+    const difference = (one.numbers[i] ?? 0) - (other.numbers[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  if (one.pre === other.pre) return 0;
+  if (one.pre === '' || other.pre === '') return one.pre === '' ? 1 : -1;
+  return one.pre < other.pre ? -1 : 1;
+}
+
+function partsOf(version: string): { readonly numbers: readonly number[]; readonly pre: string } {
+  const [core = '', ...rest] = (version.split('+')[0] ?? '').split('-');
+  return { numbers: core.split('.').map((text) => Number(text) || 0), pre: rest.join('-') };
+}

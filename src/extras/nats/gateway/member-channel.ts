@@ -1,0 +1,474 @@
+import { clockMs } from '../../../core/base/clock.ts';
+import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
+import { type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
+import {
+  type FrameMark,
+  GatewaySession,
+  type SessionStart,
+  type Synced,
+} from '../session/gateway-session.ts';
+import type { Subjects } from '../subjects.ts';
+import {
+  acknowledgementText,
+  bodyPart,
+  type CallHead,
+  FrameText,
+  largeFrame,
+  numbersLength,
+  ReplyKind,
+  readToGateway,
+  syncText,
+  type WireReply,
+} from '../wire.ts';
+
+/** While a session is closed, its sync is repeated so often, milliseconds. */
+const syncMs = 200;
+
+/** Frames that are not acknowledged for so long are taken for lost, milliseconds. */
+const unackedMs = 1000;
+
+/** A member hears of this gateway so often at least, milliseconds: while it has calls or streams, and while it has none. */
+const [busyMs, idleMs] = [1000, 10_000];
+
+/**
+ * How a call goes: `shared`, in the frame that is being filled; `alone`, in frames of its own; `later`, since it follows a call whose
+ * frame has no room for it; `never`, since what is known of its request is larger than the server takes.
+ */
+export type Framing = 'shared' | 'alone' | 'later' | 'never';
+
+/** What all channels of a gateway share. */
+export interface GatewayLink {
+  readonly connection: NatsConnection;
+  readonly subjects: Subjects;
+  /** The name of the gateway. */
+  readonly id: string;
+}
+
+/** Whom a channel tells of what becomes of its calls, by their tickets. */
+export interface ChannelOwner {
+  /** Calls have left, in the frame `n`. */
+  onSent(tickets: readonly number[], n: number): void;
+  /** Calls never came to the member, and never will. Told in a microtask, never while a call is added. */
+  onUndelivered(tickets: readonly number[]): void;
+  onReplies(replies: readonly WireReply[], load: number): void;
+  /** The member does not know any more what became of calls in frames before `n`. */
+  onForgotten(before: number): void;
+  /** Calls may be sent again. */
+  onOpen(): void;
+  /** Whether calls are with the member, or streams. */
+  readonly isBusy: boolean;
+  /** Whether a call, or a stream, still waits for what its member says. */
+  awaits(ticket: number): boolean;
+  readonly streams: {
+    /**
+     * What streams may give, counted from their beginnings: ticket, values and characters of each.
+     *
+     * @param all false: only of those that were granted more since this was asked last
+     */
+    granted(all: boolean): readonly number[];
+    /** Tickets of streams that are to end. */
+    readonly drained: readonly number[];
+  };
+}
+
+/**
+ * The messages between this gateway and one member: frames and replies in a session that survives losses. Acknowledgements go
+ * beside the frames, without numbers: one that is lost is mended by the next, and after a sync all is said again.
+ */
+export class MemberChannel {
+  readonly #connection: NatsConnection;
+  readonly #gateway: string;
+  readonly #subject: string;
+  /** Where the server says that nobody takes a message, with the number of the frame behind it; 0: it is no frame. */
+  readonly #noResponders: string;
+  readonly #owner: ChannelOwner;
+  readonly #session: GatewaySession;
+  readonly #large: LargeBodies;
+  #frame = new FrameText();
+  /** Parts of large replies that have not come whole, by the tickets of their calls. */
+  readonly parts = new Map<number, Uint8Array[]>();
+  /** Calls that never came to the member, of which the owner has still to be told. */
+  readonly #returned: number[] = [];
+  /** Calls and streams that nobody waits for any more, and whose ends have not come. */
+  readonly #cancelled = new Set<number>();
+  /** Those of them that the member has still to be told of. */
+  #untold: number[] = [];
+  #isAckPlanned = false;
+  /** When the member was told of all streams, when it heard of this gateway, and when it was asked to sync, by `clockMs`. */
+  #grantedAt = Number.NEGATIVE_INFINITY;
+  #sentAt = 0;
+  #syncedAt = Number.NEGATIVE_INFINITY;
+  /** Since when the server has said that nobody takes what is sent there, by `clockMs`; undefined: somebody does. */
+  nobodySince: number | undefined;
+
+  constructor(
+    { connection, subjects, id }: GatewayLink,
+    member: string,
+    start: SessionStart | undefined,
+    owner: ChannelOwner,
+  ) {
+    this.#connection = connection;
+    this.#gateway = id;
+    this.#subject = subjects.toMember(member);
+    this.#noResponders = subjects.toGateway(id, member);
+    this.#owner = owner;
+    this.#session = new GatewaySession(start);
+    this.#large = new LargeBodies(
+      connection,
+      (call, bytes, total) => this.#sendPart(call, bytes, total),
+      (ticket) => this.#giveBack([ticket]),
+    );
+  }
+
+  /** Whether calls may be sent. */
+  get isOpen(): boolean {
+    return this.#session.isOpen && this.#connection.connected;
+  }
+
+  /** Bytes of calls that the member may not have. */
+  get bytes(): number {
+    return this.#session.unackedBytes + this.#large.bytes + this.#frame.length;
+  }
+
+  /** Bytes of what may be known of the request of a call. */
+  get factsLimit(): number {
+    return this.#sizes.factsBytes;
+  }
+
+  /** See {@link GatewaySession.end}. */
+  get end(): SessionStart {
+    return this.#session.end;
+  }
+
+  /** How a call goes that is given to `add` next. */
+  framingOf(call: CallHead, body: string | Uint8Array): Framing {
+    const { facts, follows } = call;
+    const { sharedLength, frameLength, factsBytes } = this.#sizes;
+    if (typeof body === 'string' && body.length + facts.length + numbersLength <= sharedLength) {
+      return !follows || this.#frame.lengthWith(call, body) <= frameLength ? 'shared' : 'later';
+    }
+    if (follows) return 'later';
+    return Buffer.byteLength(facts) > factsBytes ? 'never' : 'alone';
+  }
+
+  /** Puts a call into the next frame, or into frames of its own. Only while open. */
+  add(call: CallHead, body: string | Uint8Array, framing: 'shared' | 'alone'): void {
+    if (framing === 'alone' || typeof body !== 'string') {
+      this.flush();
+      this.#large.add({ call, bytes: typeof body === 'string' ? Buffer.from(body) : body });
+      return;
+    }
+    // Between calls that follow each other there is no end of a frame.
+    const isFull = this.#frame.lengthWith(call, body) > this.#sizes.sharedLength;
+    if (isFull && !call.follows) this.flush();
+    this.#frame.add(call, body);
+  }
+
+  /** Sends the frame that `add` has filled, and what was cancelled. */
+  flush(): void {
+    const frame = this.#frame;
+    const { tickets } = frame;
+    if (tickets.length > 0) {
+      this.#frame = new FrameText();
+      if (this.isOpen) {
+        this.#send(tickets, frame.length, (mark) => frame.toMessage(this.#gateway, mark));
+      } else this.#giveBack(tickets);
+    }
+    if (this.#untold.length > 0 && this.isOpen) this.#sendAck();
+  }
+
+  /** Nobody waits for these calls any more: what has not left of their bodies does not leave. */
+  cancel(tickets: readonly number[]): void {
+    for (const ticket of tickets) {
+      this.#cancelled.add(ticket);
+      this.#untold.push(ticket);
+      this.parts.delete(ticket);
+    }
+    this.#large.drop(tickets);
+  }
+
+  /** All that was sent has its answers. */
+  abandon(): void {
+    this.#large.drop();
+    this.parts.clear();
+  }
+
+  /** Tells the member what was cancelled or granted, at the end of this turn. */
+  sendAckSoon(): void {
+    if (this.#isAckPlanned) return;
+    this.#isAckPlanned = true;
+    setImmediate(() => {
+      this.#isAckPlanned = false;
+      if (this.isOpen) this.#sendAck();
+    });
+  }
+
+  /** The last message: what has come, and what nobody waits for any more. */
+  leave(): void {
+    this.flush();
+    if (this.#session.owesAck) this.#sendAck();
+  }
+
+  /** What was on its way may be lost. */
+  interrupt(): void {
+    this.#session.interrupt();
+    this.#large.drop();
+  }
+
+  /** Asks what has come. @param after milliseconds since it was asked last */
+  sync(after = syncMs): void {
+    const now = clockMs();
+    if (this.#session.isOpen || now - this.#syncedAt < after) return;
+    this.#syncedAt = now;
+    this.#publish(syncText(this.#gateway, this.#session.sync), 0);
+  }
+
+  onMessage(message: NatsMessage): void {
+    if (message.status !== 0) {
+      this.nobodySince ??= clockMs();
+      const n = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+      // The sync waits for its time: one that followed each 503 would bring the next.
+      if (n > 0) this.#return(n);
+      else this.interrupt();
+      return;
+    }
+    this.nobodySince = undefined;
+    const read = readToGateway(message.data);
+    if (read.kind === 'gap') {
+      this.interrupt();
+      this.sync();
+    } else if (read.kind === 'synced') {
+      const synced = this.#session.onSynced(read.answer);
+      if (synced !== undefined) this.#onSynced(synced);
+    } else if (read.kind === 'got') {
+      this.#session.onGot(read.session, read.got);
+      this.#syncIfClosed();
+      this.#owner.onOpen();
+    } else {
+      const { session, n, got, load } = read.mark;
+      const isNext = this.#session.onReplies(session, n, got);
+      this.#syncIfClosed();
+      if (!isNext) return;
+      if (read.kind === 'replies') this.#onReplies(read.replies, load);
+      else if (this.#owner.awaits(read.ticket)) {
+        const parts = this.parts.get(read.ticket) ?? [];
+        // A view of what the socket has read.
+        parts.push(new Uint8Array(read.bytes));
+        this.parts.set(read.ticket, parts);
+      }
+    }
+  }
+
+  /** To be called again and again. */
+  look(now: number): void {
+    if (!this.#connection.connected) return;
+    const { unackedSince } = this.#session;
+    if (unackedSince !== undefined && now - unackedSince > unackedMs) this.interrupt();
+    if (!this.#session.isOpen) {
+      this.sync();
+      return;
+    }
+    const { isBusy } = this.#owner;
+    const isDue = isBusy ? now - this.#grantedAt > busyMs : now - this.#sentAt > idleMs;
+    if (isDue || this.#session.owesAck || this.#untold.length > 0) this.#sendAck();
+  }
+
+  get #sizes(): MessageSizes {
+    return sizesFor(this.#connection.maxPayload);
+  }
+
+  /** Tells the member which replies have come, what nobody waits for any more, what streams may give. */
+  #sendAck(): void {
+    const now = clockMs();
+    this.#sentAt = now;
+    const all = now - this.#grantedAt > busyMs;
+    if (all) this.#grantedAt = now;
+    const { streams } = this.#owner;
+    const granted = streams.granted(all);
+    const { drained } = streams;
+    const cancelled = this.#untold;
+    this.#untold = [];
+    const { listed } = this.#sizes;
+    const length = Math.max(cancelled.length, granted.length, drained.length, 1);
+    for (let at = 0; at < length; at += listed) {
+      const part = (list: readonly number[]) => list.slice(at, at + listed);
+      const text = acknowledgementText(this.#gateway, {
+        ack: this.#session.ack(),
+        cancelled: part(cancelled),
+        granted: part(granted),
+        drained: part(drained),
+      });
+      // What is not told now is told after the next sync.
+      if (!this.#publish(text, 0)) return;
+    }
+  }
+
+  /** @param total bytes of the whole body; undefined: this is its last part */
+  #sendPart(call: CallHead, bytes: Uint8Array, total: number | undefined): boolean {
+    if (!this.isOpen) return false;
+    const { ticket } = call;
+    const tickets = total === undefined ? [ticket] : [];
+    return this.#send(tickets, bytes.byteLength, (mark) =>
+      total === undefined
+        ? largeFrame(this.#gateway, mark, call, bytes)
+        : bodyPart(this.#gateway, mark, ticket, total, bytes),
+    );
+  }
+
+  /** @returns false: it has not left, and its calls are given back */
+  #send(tickets: readonly number[], bytes: number, make: (mark: FrameMark) => Uint8Array): boolean {
+    const now = clockMs();
+    this.#sentAt = now;
+    const mark = this.#session.send(tickets, bytes, now);
+    this.#owner.onSent(tickets, mark.n);
+    const isSent = this.#publish(make(mark), mark.n);
+    if (!isSent) this.#return(mark.n);
+    return isSent;
+  }
+
+  #publish(data: Uint8Array | string, n: number): boolean {
+    return this.#connection.publish(this.#subject, data, { reply: `${this.#noResponders}.${n}` });
+  }
+
+  #onSynced({ isNew, forgottenBefore, undelivered }: Synced): void {
+    if (isNew) {
+      this.parts.clear();
+      this.#cancelled.clear();
+    }
+    this.#owner.onForgotten(forgottenBefore);
+    this.#giveBack(undelivered);
+    // What was told before may not have come. The member is told in any case, so that it knows this gateway.
+    this.#untold = [...this.#cancelled];
+    this.#grantedAt = Number.NEGATIVE_INFINITY;
+    this.#sendAck();
+    this.#owner.onOpen();
+  }
+
+  #onReplies(replies: readonly WireReply[], load: number): void {
+    const whole = replies.map((reply) => {
+      const { ticket, kind, body } = reply;
+      const goesOn = kind === ReplyKind.value || kind === ReplyKind.opened;
+      if (!goesOn) this.#cancelled.delete(ticket);
+      const parts = this.parts.get(ticket);
+      this.parts.delete(ticket);
+      if (typeof body === 'string') return reply;
+      return { ...reply, body: new Uint8Array(Buffer.concat([...(parts ?? []), body])) };
+    });
+    this.#owner.onReplies(whole, load);
+  }
+
+  /** A frame has not come to the member, nor those behind it. */
+  #return(n: number): void {
+    const tickets = this.#session.undelivered(n);
+    if (!this.#session.isOpen) this.#large.drop();
+    this.#giveBack(tickets);
+  }
+
+  /** Tells the owner in a microtask: now the owner may be in the middle of adding calls of the same requests. */
+  #giveBack(tickets: readonly number[]): void {
+    if (tickets.length === 0) return;
+    if (this.#returned.length === 0) {
+      queueMicrotask(() => this.#owner.onUndelivered(this.#returned.splice(0)));
+    }
+    for (const ticket of tickets) {
+      this.#cancelled.delete(ticket);
+      this.#returned.push(ticket);
+    }
+  }
+
+  /** Replies that did not come in their turn have closed the session. */
+  #syncIfClosed(): void {
+    if (this.#session.isOpen) return;
+    this.#large.drop();
+    this.sync();
+  }
+}
+
+/** A call whose body crosses as bytes. */
+interface LargeCall {
+  readonly call: CallHead;
+  readonly bytes: Uint8Array;
+}
+
+/** Sends large bodies one after another, no faster than the connection takes them: small calls go in between. */
+class LargeBodies {
+  readonly #connection: NatsConnection;
+  readonly #send: (call: CallHead, part: Uint8Array, total: number | undefined) => boolean;
+  readonly #onUnsent: (ticket: number) => void;
+  /** The first one is being sent. */
+  #calls: LargeCall[] = [];
+  #isSending = false;
+  /** Bytes of all of them. */
+  bytes = 0;
+
+  /**
+   * @param send sends a part of a body of `total` bytes; undefined: the last part
+   * @param onUnsent told of a call that was not sent whole, nor will it be
+   */
+  constructor(
+    connection: NatsConnection,
+    send: (call: CallHead, part: Uint8Array, total: number | undefined) => boolean,
+    onUnsent: (ticket: number) => void,
+  ) {
+    this.#connection = connection;
+    this.#send = send;
+    this.#onUnsent = onUnsent;
+  }
+
+  add(large: LargeCall): void {
+    this.bytes += large.bytes.byteLength;
+    this.#calls.push(large);
+    if (!this.#isSending) void this.#sendAll();
+  }
+
+  /**
+   * What has not left of bodies does not leave: they may lie in memory that the next request gets.
+   *
+   * @param tickets of their calls; undefined: of all
+   */
+  drop(tickets?: readonly number[]): void {
+    if (this.#calls.length === 0) return;
+    const dropped = tickets && new Set(tickets);
+    const calls = this.#calls;
+    this.#calls = [];
+    for (const large of calls) {
+      const { call, bytes } = large;
+      if (dropped?.has(call.ticket) === false) this.#calls.push(large);
+      else {
+        this.bytes -= bytes.byteLength;
+        this.#onUnsent(call.ticket);
+      }
+    }
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    for (let large = this.#calls[0]; large !== undefined; large = this.#calls[0]) {
+      const isSent = await this.#sendParts(large);
+      // It may have been dropped meanwhile.
+      if (this.#calls[0] !== large) continue;
+      this.#calls.shift();
+      this.bytes -= large.bytes.byteLength;
+      if (!isSent) this.#onUnsent(large.call.ticket);
+    }
+    this.#isSending = false;
+  }
+
+  async #sendParts(large: LargeCall): Promise<boolean> {
+    const { call, bytes } = large;
+    const total = bytes.byteLength;
+    const { partBytes } = sizesFor(this.#connection.maxPayload);
+    let at = 0;
+    let unflushed = 0;
+    for (; total - at > partBytes; at += partBytes) {
+      if (!this.#send(call, bytes.subarray(at, at + partBytes), total)) return false;
+      unflushed += partBytes;
+      if (unflushed < unflushedBytes) continue;
+      unflushed = 0;
+      // Rejects where the connection is lost: the session is closed then.
+      await this.#connection.flush().catch(() => {});
+      if (this.#calls[0] !== large) return false;
+    }
+    return this.#send(call, bytes.subarray(at), undefined);
+  }
+}

@@ -1,0 +1,271 @@
+import { clockMs } from '../../../core/base/clock.ts';
+import { remotePlace } from '../../../core/base/place.ts';
+import { cancelled, limitExceeded } from '../../../core/dispatch/limit.ts';
+import type { CallObserver } from '../../../core/dispatch/observer.ts';
+import type { CallGroup, QueuedCall } from '../../../core/dispatch/queue/call-group.ts';
+import { passUs } from '../../../core/dispatch/queue/cost.ts';
+import { QueuedExecutor } from '../../../core/dispatch/queue/queued-executor.ts';
+import { Sweep } from '../../../core/dispatch/queue/sweep.ts';
+import {
+  type Sender,
+  WaitingGroups,
+  type WaitingLimits,
+} from '../../../core/dispatch/queue/waiting-groups.ts';
+import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
+import { ErrorCode } from '../../../core/protocol/errors.ts';
+import { afterNextLook } from '../pace.ts';
+import type { MemberOwner, RemoteMember } from './remote-member.ts';
+
+/** Chooses one of several members; there is one at least. */
+export type ChooseMember = <Member extends Pick<RemoteMember, 'inFlight' | 'othersLoad'>>(
+  members: readonly Member[],
+) => Member;
+
+export interface RemotePoolOptions extends WaitingLimits {
+  readonly maxReplyBytes: number;
+  /** Calls that this gateway may have with one member. */
+  readonly memberInFlight: number;
+  /** Bytes of calls that one member may not have taken yet. */
+  readonly memberBytes: number;
+  readonly choose: ChooseMember;
+  /** The streams that calls to members have opened. */
+  readonly streams: OpenStreams;
+}
+
+/** How often calls in flight are looked at, milliseconds. */
+const lookMs = 50;
+
+/** When to try again, milliseconds, where nothing has been answered lately, and at most. */
+const [usualRetryMs, longestRetryMs] = [1000, 30_000];
+
+/**
+ * The executor over the members of a service on other machines. What finds no member waits here, as calls wait for workers: bounded,
+ * and shared out among callers. What may go leaves in one frame for each member, as far as all calls of a turn fit in.
+ */
+export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
+  /** Since the start: calls that were sent again, since they had not come to a member or not run; calls of which nobody knows what became. */
+  readonly counters = { requeued: 0, lost: 0 };
+  readonly keyOf: (scope: RequestScope) => string;
+  readonly streams: OpenStreams;
+  protected readonly waiting: WaitingGroups;
+  readonly #options: RemotePoolOptions;
+  readonly #members: () => Iterable<RemoteMember>;
+  readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
+  /** The members that have refused calls: another one is asked once. */
+  readonly #avoided = new WeakMap<QueuedCall, RemoteMember>();
+  readonly #answered = new AnswerRate();
+
+  constructor(
+    options: RemotePoolOptions,
+    members: () => Iterable<RemoteMember>,
+    observer: CallObserver | undefined,
+  ) {
+    super(remotePlace, options.maxReplyBytes, observer);
+    this.#options = options;
+    this.#members = members;
+    this.keyOf = (scope) => options.shares.keyOf(scope);
+    this.streams = options.streams;
+    this.waiting = new WaitingGroups(options, this);
+  }
+
+  /** Calls that wait for a member. */
+  get queued(): number {
+    return this.waiting.size;
+  }
+
+  get inFlight(): number {
+    let calls = 0;
+    for (const member of this.#members()) calls += member.inFlight;
+    return calls;
+  }
+
+  get isIdle(): boolean {
+    for (const { isBusy } of this.#members()) if (isBusy) return false;
+    return true;
+  }
+
+  send(waiting: WaitingGroups): void {
+    const members = [...this.#members()].filter(({ isTaking }) => isTaking);
+    this.#sendParked(waiting, members);
+    while (members.some((member) => this.#hasRoom(member))) {
+      const { short, long, isLongDue } = waiting.heads();
+      const group = isLongDue ? long : (short ?? long);
+      if (group === undefined) break;
+      const member = this.#memberFor(group, members);
+      if (member === undefined) {
+        waiting.park(group, nameOf(group));
+      } else {
+        waiting.take(group, passUs(group.nextUs, !member.isBusy));
+        member.add(group);
+      }
+    }
+    for (const member of members) member.flush();
+  }
+
+  defer(act: () => void): void {
+    afterNextLook(act);
+  }
+
+  onSent(): void {
+    this.#sweep.wake();
+  }
+
+  busyForMs(): number {
+    const { perSecond } = this.#answered;
+    const ms = perSecond === 0 ? usualRetryMs : (this.queued / perSecond) * 1000;
+    return Math.max(1, Math.min(longestRetryMs, Math.ceil(ms)));
+  }
+
+  override onDone(group: CallGroup): void {
+    super.onDone(group);
+    this.tellVacancy();
+  }
+
+  onTooLarge(group: CallGroup): void {
+    const refusal = limitExceeded(this.ending.maxReplyBytes);
+    this.waiting.refuse(group, refusal);
+    for (const member of this.#members()) member.stop(group, refusal);
+  }
+
+  onCancelled(group: CallGroup): void {
+    for (const member of this.#members()) member.cancel(group);
+    this.waiting.refuse(group, cancelled);
+  }
+
+  onCapacity(): void {
+    if (this.waiting.size > 0) this.waiting.plan();
+    else this.tellVacancy();
+  }
+
+  onUnstarted(groups: readonly CallGroup[]): void {
+    const left: CallGroup[] = [];
+    for (const group of groups) {
+      if (group.scope.cancelled) this.waiting.refuse(group, cancelled);
+      else left.push(group);
+    }
+    for (const group of left) this.counters.requeued += group.waiting;
+    this.waiting.takeBack(left);
+  }
+
+  mayGoElsewhere(item: QueuedCall, code: number, member: RemoteMember): boolean {
+    if (code !== ErrorCode.Overloaded && code !== ErrorCode.MethodNotFound) return true;
+    if (this.#avoided.has(item)) return false;
+    for (const other of this.#members()) {
+      if (other === member || !other.isTaking || !other.serves(item.call.procedure.name)) continue;
+      this.#avoided.set(item, member);
+      return true;
+    }
+    return false;
+  }
+
+  onCompleted(): void {
+    this.#answered.note();
+  }
+
+  /**
+   * Finishes what is here, for `graceMs` at most: then what waits gets -32003, what is with members -32002.
+   */
+  async close(graceMs: number): Promise<void> {
+    await this.stopIntake(graceMs);
+    this.#sweep.stop();
+    this.waiting.refuseAll(cancelled);
+    for (const member of this.#members()) member.lose('shutdown');
+    // What was held behind calls that were lost just now.
+    this.waiting.refuseAll(cancelled);
+  }
+
+  protected get isAnswered(): boolean {
+    return this.waiting.size === 0 && this.inFlight === 0;
+  }
+
+  #look(now: number): boolean {
+    for (const member of this.#members()) member.expire(now);
+    this.waiting.expire(now);
+    if (this.waiting.size > 0) this.waiting.plan();
+    this.tellVacancy();
+    return !this.isAnswered;
+  }
+
+  /** What waits for members of its own does not hold up what any member takes. */
+  #sendParked(waiting: WaitingGroups, members: readonly RemoteMember[]): void {
+    for (let isGoing = true; isGoing; ) {
+      isGoing = false;
+      for (const group of waiting.parked()) {
+        const member = this.#memberFor(group, members);
+        if (member === undefined) continue;
+        waiting.takeParked(group, nameOf(group));
+        member.add(group);
+        isGoing = true;
+      }
+    }
+  }
+
+  #memberFor(group: CallGroup, members: readonly RemoteMember[]): RemoteMember | undefined {
+    const { choose } = this.#options;
+    const name = nameOf(group);
+    const able = members.filter((member) => this.#hasRoom(member) && member.serves(name));
+    const item = group.nextCall;
+    const avoided = item && this.#avoided.get(item);
+    if (avoided === undefined) return able.length === 0 ? undefined : choose(able);
+    const others = able.filter((member) => member !== avoided);
+    if (others.length > 0) return choose(others);
+    const isOnlyOne = !members.some(
+      (member) => member !== avoided && member.isTaking && member.serves(name),
+    );
+    return isOnlyOne ? able[0] : undefined;
+  }
+
+  /** A member may have been lost since this turn of sending began. */
+  #hasRoom({ isTaking, inFlight, channel }: RemoteMember): boolean {
+    const { memberInFlight, memberBytes } = this.#options;
+    // A single body that is larger than allowed goes alone.
+    const hasRoom =
+      inFlight < memberInFlight && (channel.bytes === 0 || channel.bytes < memberBytes);
+    return hasRoom && isTaking;
+  }
+}
+
+/** What a group waits for, where it is parked: members that serve the procedure of its next call. */
+function nameOf(group: CallGroup): string {
+  return group.nextCall?.call.procedure.name ?? '';
+}
+
+/**
+ * The less loaded of two that chance takes. Chosen by what this gateway itself has there: what members tell of themselves is
+ * older than the calls that all gateways send meanwhile, and brings them all to the same one.
+ */
+export const lessLoadedOfTwo: ChooseMember = (members) => {
+  const at = Math.floor(Math.random() * members.length);
+  const first = members[at] as (typeof members)[number];
+  if (members.length === 1) return first;
+  const other = (at + 1 + Math.floor(Math.random() * (members.length - 1))) % members.length;
+  const second = members[other] as (typeof members)[number];
+  const isLess = second.inFlight + second.othersLoad < first.inFlight + first.othersLoad;
+  return isLess ? second : first;
+};
+
+/** How many calls are answered in a second, of the last whole one. */
+class AnswerRate {
+  #second = 0;
+  #now = 0;
+  #before = 0;
+
+  note(): void {
+    this.#turn();
+    this.#now++;
+  }
+
+  get perSecond(): number {
+    this.#turn();
+    return this.#before;
+  }
+
+  #turn(): void {
+    const second = Math.floor(clockMs() / 1000);
+    if (second === this.#second) return;
+    this.#before = second === this.#second + 1 ? this.#now : 0;
+    this.#now = 0;
+    this.#second = second;
+  }
+}

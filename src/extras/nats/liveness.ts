@@ -1,0 +1,120 @@
+import type { NatsConnection } from './connection/connection.ts';
+import { jsonOf, MalformedMessage } from './wire.ts';
+
+/** `draining`: it takes no new calls, and finishes those it has. */
+export type MemberState = 'ready' | 'draining';
+
+/** What a member tells all gateways, again and again. */
+export interface Heartbeat {
+  /** A name that no other process ever has. */
+  readonly id: string;
+  readonly state: MemberState;
+  /** The fingerprint of what it serves. */
+  readonly contract: string;
+  readonly version: string;
+  /** When the process started, Unix milliseconds. */
+  readonly started: number;
+  /** Calls that it has of gateways. */
+  readonly load: number;
+  /** Gateways that it knows of. */
+  readonly gateways: number;
+  /** Calls that it has taken of gateways since it started. */
+  readonly calls: number;
+  /** How often it has come back to NATS: what was sent to it meanwhile is lost. */
+  readonly returns: number;
+}
+
+export function heartbeatText(heartbeat: Heartbeat): string {
+  return JSON.stringify(heartbeat);
+}
+
+/** Bytes of the longest heartbeat: three texts of 256 characters. */
+const longest = 8192;
+
+/** @throws MalformedMessage for what is no heartbeat */
+export function parseHeartbeat(data: Uint8Array): Heartbeat {
+  const heartbeat = (jsonOf(data, longest) ?? {}) as Heartbeat;
+  const { id, state, contract, version, started, load, gateways, calls, returns } = heartbeat;
+  const isOne =
+    [id, contract, version].every((text) => typeof text === 'string' && text.length <= 256) &&
+    [started, load, gateways, calls, returns].every((number) => typeof number === 'number') &&
+    (state === 'ready' || state === 'draining');
+  if (!isOne) throw new MalformedMessage('no heartbeat of a member');
+  return { id, state, contract, version, started, load, gateways, calls, returns };
+}
+
+/** Candidates at once. */
+const most = 1000;
+
+/** A candidate keeps its place for so long at least, milliseconds: members and gateways answer within a few. */
+const leastMs = 250;
+
+/**
+ * A candidate that has not answered after so long is dropped, milliseconds. A gateway without calls says every 10 s that it lives: if
+ * its first answer was lost, its session must last until then, or its first calls would be answered with -32002.
+ */
+const longestMs = 30_000;
+
+/**
+ * Members, or gateways, that have told of themselves and have not yet answered. Anybody can make up names, so they are bounded: a
+ * new one takes the place of the oldest one, if that has had its time. Pure: it knows no clock.
+ */
+export class Candidates<T> {
+  /** The oldest ones first. */
+  readonly #all = new Map<string, { readonly one: T; readonly since: number }>();
+
+  get(id: string): T | undefined {
+    return this.#all.get(id)?.one;
+  }
+
+  /** Whether one more may be added; drops the oldest one for it. */
+  makeRoom(now: number): boolean {
+    if (this.#all.size < most) return true;
+    for (const [id, { since }] of this.#all) {
+      if (now - since < leastMs) return false;
+      return this.#all.delete(id);
+    }
+    return false;
+  }
+
+  /** Only after `makeRoom`. One of that name is replaced. */
+  add(id: string, one: T, now: number): void {
+    this.#all.delete(id);
+    this.#all.set(id, { one, since: now });
+  }
+
+  delete(id: string): void {
+    this.#all.delete(id);
+  }
+
+  /** Drops those that have not answered. To be called again and again. */
+  expire(now: number): void {
+    for (const [id, { since }] of this.#all) {
+      if (now - since < longestMs) return;
+      this.#all.delete(id);
+    }
+  }
+
+  clear(): void {
+    this.#all.clear();
+  }
+}
+
+/**
+ * Asks the NATS server for an answer before processes that are silent are judged. What they had sent comes before that
+ * answer: so an outage of NATS does not look like their death.
+ *
+ * @param judge called when the server has answered; never where the connection is lost meanwhile
+ * @returns asks, unless an answer is still awaited or the connection is down
+ */
+export function silenceCheck(connection: NatsConnection, judge: () => void): () => void {
+  let isAsking = false;
+  const end = (): void => {
+    isAsking = false;
+  };
+  return () => {
+    if (isAsking || !connection.connected) return;
+    isAsking = true;
+    connection.flush().then(end).then(judge, end);
+  };
+}

@@ -1,0 +1,267 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { clockMs } from '../../../core/base/clock.ts';
+import { Sweep } from '../../../core/dispatch/queue/sweep.ts';
+import type { NatsMessage, NatsSubscription } from '../connection/connection.ts';
+import { Candidates, heartbeatText, type MemberState, silenceCheck } from '../liveness.ts';
+import { AnswerLimit, Paced, sizesFor } from '../pace.ts';
+import { isNuid, mayAnswer, Subjects } from '../subjects.ts';
+import { gapText, jsonOf, numberOf, readToMember, type ToMember } from '../wire.ts';
+import type { MemberOptions, ServedContract } from './member-options.ts';
+import { RemoteGateway, type RemoteGatewayOwner } from './remote-gateway.ts';
+
+/** How often gateways that have something here are looked at. */
+const lookMs = 50;
+
+/** Heartbeats are sent so often at most when they are asked for, milliseconds. */
+const leastBeatMs = 50;
+
+/** Gateways at once: what is done for each of them, again and again, must not hold up the calls. */
+const mostGateways = 1000;
+
+/** Bytes of documents in 50 ms: those of many gateways that start at once. */
+const mostDocumentBytes = 2 * 1024 ** 2;
+
+/** Bytes of the longest request for a part of a document. */
+const longestDocumentRequest = 256;
+
+/** The number of a session is above the last one by so much at most. */
+const longestStep = 2 ** 20;
+
+/** A drain lasts so long at least: gateways hear of it, and what they have sent comes. */
+const shortestDrainMs = 500;
+
+/** The member's side: a transport that takes calls from gateways over NATS, and gives them to the service. */
+export class Member implements RemoteGatewayOwner {
+  readonly options: MemberOptions;
+  readonly subjects: Subjects;
+  inFlight = 0;
+  calls = 0;
+  /** Those that have read an answer of this member. */
+  readonly #gateways = new Map<string, RemoteGateway>();
+  readonly #candidates = new Candidates<RemoteGateway>();
+  readonly #subscriptions: NatsSubscription[] = [];
+  readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
+  readonly #stopListening: () => void;
+  #documents: NatsSubscription | undefined;
+  readonly #documentParts = new AnswerLimit(mostDocumentBytes);
+  #served: ServedContract;
+  #state: MemberState = 'ready';
+  #sessions = 0;
+  readonly #beating: NodeJS.Timeout;
+  #beatAt = clockMs();
+  readonly #beats = new Paced(leastBeatMs, () => this.#beat());
+  #isStale = false;
+  /** Silence counts from here at the earliest: before, it was this side that did not listen. */
+  #listensSince = clockMs();
+  readonly #askIfSilent: () => void;
+  #draining: Promise<void> | undefined;
+
+  constructor(options: MemberOptions) {
+    this.options = options;
+    this.subjects = new Subjects(options.name);
+    this.#served = options.contract();
+    const { connection, id } = options;
+    this.#askIfSilent = silenceCheck(connection, () => this.#judgeSilent());
+    this.#subscriptions.push(
+      connection.subscribe(this.subjects.toMember(id), (message) => this.#onMessage(message)),
+      connection.subscribe(this.subjects.hello, () => this.#beats.ask()),
+    );
+    this.#serveDocument();
+    this.#stopListening = connection.onState((state) => {
+      if (state !== 'reconnected') return;
+      this.#listensSince = clockMs();
+      this.#beats.actNow();
+    });
+    this.#beating = setInterval(() => this.#beats.actNow(), options.heartbeatMs);
+    this.#beats.actNow();
+  }
+
+  get isStale(): boolean {
+    this.#noteLateness();
+    return this.#isStale;
+  }
+
+  nextSession(): number {
+    this.#sessions += randomInt(1, longestStep);
+    return this.#sessions;
+  }
+
+  wake(): void {
+    this.#sweep.wake();
+  }
+
+  /**
+   * Tells the gateways to send no more, finishes what is here, and listens no longer. Resolves when every gateway has its
+   * replies, or after `graceMs`. Idempotent.
+   */
+  drain(graceMs: number): Promise<void> {
+    this.#draining ??= this.#drain(graceMs);
+    return this.#draining;
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const began = clockMs();
+    const { goneMs } = this.options.retention;
+    this.#state = 'draining';
+    this.#beats.actNow();
+    for (let passedMs = 0; passedMs < graceMs; passedMs = clockMs() - began) {
+      const isDone = [...this.#gateways.values()].every(
+        (remote) => remote.isDone || this.#silenceOf(remote, clockMs()) > goneMs,
+      );
+      if (isDone && passedMs >= shortestDrainMs) break;
+      await pause(10);
+    }
+    this.close();
+    await this.options.connection.flush().catch(() => {
+      // The connection is lost: nobody can be told.
+    });
+  }
+
+  /** Listens no longer. What has not begun here is given back, what runs is aborted. */
+  close(): void {
+    clearInterval(this.#beating);
+    this.#beats.stop();
+    this.#sweep.stop();
+    this.#stopListening();
+    for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    this.#documents?.unsubscribe();
+    for (const remote of this.#gateways.values()) remote.leave();
+    this.#gateways.clear();
+  }
+
+  #onMessage({ data }: NatsMessage): void {
+    const message = readToMember(data);
+    const { gateway } = message;
+    if (!isNuid(gateway)) return;
+    const now = clockMs();
+    const remote = this.#remoteFor(message, now);
+    if (remote === undefined) return;
+    remote.heardAt = now;
+    if (message.kind === 'sync') remote.onSync(message.request);
+    else if (message.kind === 'acknowledgement') remote.onAcknowledgement(message);
+    else if (message.kind === 'part') {
+      remote.onPart(message.mark, message.ticket, message.total, message.bytes);
+    } else remote.onFrame(message.mark, message.calls);
+    this.#sweep.wake();
+  }
+
+  /**
+   * The gateway that a message is from; undefined: the message is dropped. Anybody can send syncs: who sends one is a gateway when it
+   * has read the answer.
+   */
+  #remoteFor(message: ToMember, now: number): RemoteGateway | undefined {
+    const { gateway } = message;
+    const known = this.#gateways.get(gateway);
+    const remote = known ?? this.#candidates.get(gateway);
+    if (message.kind === 'sync') {
+      if (remote?.session.isForgottenBy(message.request) === false) return remote;
+      remote?.cancelAll();
+      if (known === undefined) {
+        const hasRoom = this.#gateways.size < mostGateways && this.#candidates.makeRoom(now);
+        if (!hasRoom) return undefined;
+      }
+      const made = new RemoteGateway(gateway, message.request, this);
+      if (known === undefined) this.#candidates.add(gateway, made, now);
+      else this.#gateways.set(gateway, made);
+      return made;
+    }
+    if (known !== undefined) return known;
+    const ack = message.kind === 'acknowledgement' ? message.ack : message.mark;
+    // Who names the session has read the answer to its sync.
+    if (remote?.session.session !== ack.session) {
+      this.options.connection.publish(this.subjects.toGateway(gateway, this.options.id), gapText);
+      return undefined;
+    }
+    this.#candidates.delete(gateway);
+    this.#gateways.set(gateway, remote);
+    return remote;
+  }
+
+  #beat(): void {
+    this.#noteLateness();
+    this.#beatAt = clockMs();
+    const { connection, id, version, started } = this.options;
+    const served = this.options.contract();
+    if (served.id !== this.#served.id) {
+      this.#served = served;
+      this.#serveDocument();
+    }
+    const text = heartbeatText({
+      id,
+      state: this.#state,
+      contract: served.id,
+      version,
+      started,
+      load: this.inFlight,
+      gateways: this.#gateways.size,
+      calls: this.calls,
+      returns: connection.reconnects,
+    });
+    connection.publish(this.subjects.heartbeat, text);
+    this.#lookForSilence(clockMs());
+  }
+
+  /** After so long a pause gateways have given this member up. What had come meanwhile lies before the answer to a ping. */
+  #noteLateness(): void {
+    const { heartbeatMs, silentMs, connection } = this.options;
+    if (this.#isStale || clockMs() - this.#beatAt < heartbeatMs + silentMs) return;
+    this.#isStale = true;
+    this.#listensSince = clockMs();
+    const end = (): void => {
+      this.#isStale = false;
+      this.#beatAt = clockMs();
+      this.#listensSince = clockMs();
+    };
+    connection.flush().then(end, end);
+  }
+
+  #look(now: number): boolean {
+    let isBusy = false;
+    for (const remote of this.#gateways.values()) if (remote.look(now)) isBusy = true;
+    return isBusy;
+  }
+
+  #lookForSilence(now: number): void {
+    this.#candidates.expire(now);
+    const { goneMs, forgottenMs } = this.options.retention;
+    for (const remote of this.#gateways.values()) {
+      const limitMs = remote.isDone ? forgottenMs : goneMs;
+      if (this.#silenceOf(remote, now) > limitMs) this.#askIfSilent();
+    }
+  }
+
+  #silenceOf({ heardAt }: RemoteGateway, now: number): number {
+    return now - Math.max(heardAt, this.#listensSince);
+  }
+
+  /** All that gateways had sent has come: the calls of those that are silent now are cancelled. */
+  #judgeSilent(): void {
+    const now = clockMs();
+    const { goneMs, forgottenMs } = this.options.retention;
+    for (const [gateway, remote] of this.#gateways) {
+      const silentMs = this.#silenceOf(remote, now);
+      if (silentMs > goneMs) remote.cancelAll();
+      if (silentMs > forgottenMs) this.#gateways.delete(gateway);
+    }
+  }
+
+  #serveDocument(): void {
+    const { id, document } = this.#served;
+    const { connection } = this.options;
+    this.#documents?.unsubscribe();
+    this.#documents = connection.subscribe(
+      this.subjects.document(id),
+      ({ reply, data }) => {
+        if (!mayAnswer(reply) || this.#documentParts.isReached) return;
+        const request = jsonOf(data, longestDocumentRequest) as { readonly from?: unknown } | null;
+        const from = numberOf(request?.from);
+        const whole = document();
+        const part = whole.subarray(from, from + sizesFor(connection.maxPayload).documentBytes);
+        this.#documentParts.note(part.byteLength);
+        connection.publish(reply, part, { headers: [['Tandem-Total', String(whole.byteLength)]] });
+      },
+      { queue: 'q' },
+    );
+  }
+}

@@ -1,0 +1,517 @@
+import { clockMs } from '../../../core/base/clock.ts';
+import { neverRan } from '../../../core/dispatch/observer.ts';
+import { RequestBody } from '../../../core/dispatch/request-body.ts';
+import { type CallWatcher, RequestScope } from '../../../core/dispatch/scope.ts';
+import type { Service } from '../../../core/dispatch/service.ts';
+import type {
+  StreamFlow,
+  StreamHost,
+  StreamSink,
+} from '../../../core/dispatch/streams/contract.ts';
+import { ErrorCode } from '../../../core/protocol/errors.ts';
+import {
+  goesToSink,
+  type Outcome,
+  type Reply,
+  type ReplySink,
+} from '../../../core/protocol/reply.ts';
+import type { NatsConnection } from '../connection/connection.ts';
+import { afterNextLook, sizesFor, unflushedBytes } from '../pace.ts';
+import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
+import { MemberSession } from '../session/member-session.ts';
+import type { Subjects } from '../subjects.ts';
+import {
+  type Acknowledgement,
+  gapText,
+  gotText,
+  numbersLength,
+  ReplyKind,
+  type ReplyMark,
+  repliesMessage,
+  replyPart,
+  syncedText,
+  type WireCall,
+  type WireReply,
+} from '../wire.ts';
+import type { MemberOptions } from './member-options.ts';
+
+/** Bytes of frames after which the gateway is told at once that they have come. */
+const tellBytes = 512 * 1024;
+
+/** Codes of calls that were refused before they ran, of which another member may think otherwise. */
+const elsewhere: readonly number[] = [
+  ErrorCode.Overloaded,
+  ErrorCode.MethodNotFound,
+  ErrorCode.Cancelled,
+];
+
+/** What a gateway's side needs of its member. */
+export interface RemoteGatewayOwner {
+  readonly options: MemberOptions;
+  readonly subjects: Subjects;
+  /** Calls of all gateways that are here. */
+  inFlight: number;
+  /** Calls that have come since the start. */
+  calls: number;
+  /** This member was held up for so long that gateways have given it up, and does not know yet what came meanwhile. */
+  readonly isStale: boolean;
+  /** A name for a session that no other has. */
+  nextSession(): number;
+  /** There is something to look at. */
+  wake(): void;
+}
+
+/** One gateway, as a member sees it: its session, its calls that are here, its replies. */
+export class RemoteGateway {
+  /** When something came from the gateway, by `clockMs`. */
+  heardAt = clockMs();
+  readonly session: MemberSession;
+  readonly #owner: RemoteGatewayOwner;
+  readonly #subject: string;
+  readonly #replies: ReplySender;
+  /** By ticket: those that run, and those that follow others. */
+  readonly #calls = new Map<number, ReceivedCall>();
+  /** Large bodies of which parts have come; undefined: there was no room. */
+  readonly #bodies = new Map<number, RequestBody | undefined>();
+  /** Bytes of frames that came since the gateway was told of them. */
+  #untold = 0;
+  /** A body from a gateway belongs to the gateway until its call is read. */
+  readonly #scope = new RequestScope();
+
+  constructor(gateway: string, request: SyncRequest, owner: RemoteGatewayOwner) {
+    const { connection, id, retention } = owner.options;
+    this.#owner = owner;
+    this.#scope.callerKey = `g${gateway}`;
+    this.#subject = owner.subjects.toGateway(gateway, id);
+    this.session = new MemberSession(owner.nextSession(), request);
+    this.#replies = new ReplySender(
+      connection,
+      this.session,
+      this.#subject,
+      () => owner.inFlight - this.#calls.size,
+      retention.bytes,
+    );
+  }
+
+  /** Whether all calls are answered, and the gateway has the answers. */
+  get isDone(): boolean {
+    return this.#calls.size === 0 && this.#replies.isDone;
+  }
+
+  onSync(request: SyncRequest): void {
+    const answer = this.session.onSync(request);
+    if (answer === undefined) return;
+    // Whatever has come of a call that has not arrived whole is sent again.
+    this.#dropBodies();
+    this.#publish(syncedText(answer));
+    this.#replies.sendAgain();
+  }
+
+  onAcknowledgement({ ack, cancelled, granted, drained }: Acknowledgement): void {
+    if (!this.session.onAck(ack)) {
+      this.#publish(gapText);
+      return;
+    }
+    // The last one first: see #lastFirst.
+    for (const ticket of cancelled.toReversed()) {
+      this.#dropBody(ticket);
+      this.#calls.get(ticket)?.cancel();
+    }
+    for (let at = 0; at + 3 <= granted.length; at += 3) {
+      const received = this.#calls.get(granted[at] as number);
+      received?.grant(granted[at + 1] as number, granted[at + 2] as number);
+    }
+    for (const ticket of drained) this.#calls.get(ticket)?.drain();
+  }
+
+  onPart(mark: FrameMark, ticket: number, total: number, bytes: Uint8Array): void {
+    if (!this.#takes(mark, bytes.byteLength)) return;
+    const { maxBodyBytes, service } = this.#owner.options;
+    if (!this.#bodies.has(ticket)) {
+      const fits = Number.isInteger(total) && total >= 0 && total <= maxBodyBytes;
+      const body = fits ? RequestBody.reserve(service.bodyMemory, total, this.#scope) : undefined;
+      this.#bodies.set(ticket, typeof body === 'string' ? undefined : body);
+    }
+    this.#bodies.get(ticket)?.add(bytes);
+  }
+
+  onFrame(mark: FrameMark, calls: readonly WireCall[]): void {
+    const length = calls.reduce((sum, { body }) => sum + body.length, 0);
+    if (!this.#takes(mark, length)) return;
+    let first: ReceivedCall | undefined;
+    let last: ReceivedCall | undefined;
+    for (const call of calls) {
+      if (!call.follows) {
+        this.#run(first);
+        first = undefined;
+      }
+      const received = this.#accept(call);
+      // What it follows is not in its frame: nobody knows here whether that has ended.
+      if (call.follows && last === undefined) received.refusal ??= 0;
+      if (first === undefined) first = received;
+      else if (last !== undefined) last.next = received;
+      last = received;
+    }
+    this.#run(first);
+    this.#owner.calls += calls.length;
+  }
+
+  /** A call has ended, or its stream has opened, given a value or ended. */
+  reply(
+    received: ReceivedCall,
+    kind: ReplyKind,
+    code: number,
+    runUs: number,
+    body: string | Uint8Array,
+  ): void {
+    const { ticket, next } = received;
+    const goesOn = kind === ReplyKind.value || kind === ReplyKind.opened;
+    if (!goesOn && this.#calls.delete(ticket)) this.#owner.inFlight--;
+    this.#replies.add({ ticket, kind, code, runUs, body });
+    if (kind === ReplyKind.value) this.#owner.wake();
+    else if (next !== undefined) {
+      received.next = undefined;
+      // What follows a call that has not run must not run before it.
+      if (kind === ReplyKind.notRun) next.giveBack(0);
+      else this.#run(next);
+    }
+  }
+
+  /** The gateway has gone: nobody waits for its calls. */
+  cancelAll(): void {
+    this.#dropBodies();
+    for (const received of this.#lastFirst()) received.cancel();
+  }
+
+  /** The member ends: what runs is aborted, what has not begun is given back, and another member is to run it. */
+  leave(): void {
+    this.#dropBodies();
+    for (const { scope } of this.#lastFirst()) scope.cancel();
+  }
+
+  /** @returns whether there is something to look at */
+  look(now: number): boolean {
+    if (this.#replies.told < this.session.got) this.#tell();
+    if (this.session.isStuck(now)) this.#publish(gapText);
+    return !this.isDone;
+  }
+
+  /** Whether a frame is taken; one that does not come in its turn shows that another is missing. */
+  #takes(mark: FrameMark, bytes: number): boolean {
+    const status = this.session.onFrame(mark);
+    if (status === 'gap') this.#publish(gapText);
+    if (status !== 'taken') return false;
+    this.#untold += bytes;
+    if (this.#untold > tellBytes) this.#tell();
+    return true;
+  }
+
+  #accept(call: WireCall): ReceivedCall {
+    const { ticket, facts } = call;
+    const { trustsAuth, authenticate, id } = this.#owner.options;
+    const memory = this.#memoryOf(call);
+    const received = new ReceivedCall(call, memory, this);
+    if (memory === undefined) received.refusal = ErrorCode.Overloaded;
+    else if (this.#owner.isStale) received.refusal = 0;
+    const { scope } = received;
+    // Who calls is as the gateway says, or as this member's own hook does.
+    if (trustsAuth) {
+      scope.callerKey = facts?.key;
+      scope.admit(facts?.auth);
+    } else if (authenticate !== undefined) {
+      const { headers } = scope;
+      const path = this.#owner.subjects.toMember(id);
+      scope.verdict = authenticate({ headers, remoteAddress: undefined, method: 'NATS', path });
+    }
+    if (!this.#calls.has(ticket)) this.#owner.inFlight++;
+    this.#calls.set(ticket, received);
+    return received;
+  }
+
+  /** The memory that the body of a call counts for; undefined: there is no room for it. */
+  #memoryOf({ ticket, body }: WireCall): RequestBody | undefined {
+    const { bodyMemory } = this.#owner.options.service;
+    const gathered = this.#bodies.get(ticket);
+    if (this.#bodies.delete(ticket)) return gathered;
+    const memory = RequestBody.reserve(bodyMemory, body.length, this.#scope);
+    return typeof memory === 'string' ? undefined : memory;
+  }
+
+  /** What follows a call must not begin when that one is ended. */
+  #lastFirst(): readonly ReceivedCall[] {
+    return [...this.#calls.values()].toReversed();
+  }
+
+  #run(received: ReceivedCall | undefined): void {
+    if (received === undefined) return;
+    if (received.refusal === undefined) received.run(this.#owner.options.service);
+    else received.giveBack(received.refusal);
+  }
+
+  #tell(): void {
+    const { session, got } = this.session;
+    this.#untold = 0;
+    if (this.#publish(gotText(session, got))) this.#replies.told = got;
+  }
+
+  /** The rest of it will not come. */
+  #dropBody(ticket: number): void {
+    this.#bodies.get(ticket)?.release();
+    this.#bodies.delete(ticket);
+  }
+
+  #dropBodies(): void {
+    for (const ticket of this.#bodies.keys()) this.#dropBody(ticket);
+  }
+
+  #publish(text: string): boolean {
+    return this.#owner.options.connection.publish(this.#subject, text);
+  }
+}
+
+/** One call that a gateway has sent, from its arrival to its reply. */
+class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
+  readonly ticket: number;
+  readonly scope: RequestScope;
+  /** The call that begins when this one has ended. */
+  next: ReceivedCall | undefined;
+  /** The code with which it is given back instead of being run; 0: none that says why. */
+  refusal: number | undefined;
+  readonly #gateway: RemoteGateway;
+  readonly #body: string | Uint8Array;
+  /** Where the body counts; undefined: nothing is held. */
+  readonly #memory: RequestBody | undefined;
+  /** It was cancelled by who sent it: no other member is to run it. */
+  #isCancelled = false;
+  #flow: StreamFlow | undefined;
+  /** What its stream was granted, all in all. */
+  #values = 0;
+  #characters = 0;
+  #code = 0;
+  #runUs: number = neverRan;
+
+  constructor(call: WireCall, memory: RequestBody | undefined, gateway: RemoteGateway) {
+    const { ticket, body, facts, timeoutMs, runMs, isRead } = call;
+    this.ticket = ticket;
+    this.#gateway = gateway;
+    this.#memory = memory;
+    this.#body = memory === undefined ? '' : bodyIn(memory, body);
+    this.scope = new RequestScope({
+      headers: facts?.headers,
+      remoteAddress: facts?.ip,
+      traceparent: facts?.tp,
+      tracestate: facts?.ts,
+      timeoutMs: timeoutMs === -1 ? undefined : timeoutMs,
+    });
+    this.scope.callTimeoutMs = runMs === -1 ? undefined : runMs;
+    this.scope.watcher = this;
+    if (isRead) this.scope.streams = this;
+    this.scope.body = memory?.lease;
+  }
+
+  /** Its gateway runs what follows it, when it has ended. */
+  run(service: Service): void {
+    const reply = service.handle(this.#body, this.scope, this);
+    // The service never rejects.
+    if (reply instanceof Promise) void reply.then((value) => this.onReply(value));
+    else if (reply !== goesToSink) this.onReply(reply);
+  }
+
+  /** Gives it back: it has not run. */
+  giveBack(code: number): void {
+    this.#memory?.release();
+    this.#gateway.reply(this, ReplyKind.notRun, code, neverRan, '');
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.scope.cancel();
+  }
+
+  /** What its stream may give, all in all: a message may be lost, and then the next one says so again. */
+  grant(values: number, characters: number): void {
+    const [more, longer] = [values - this.#values, characters - this.#characters];
+    if (more <= 0 && longer <= 0) return;
+    this.#values = values;
+    this.#characters = characters;
+    this.#flow?.grant(more, longer);
+  }
+
+  /** Its gateway ends: the stream is to end as one of a service that ends. */
+  drain(): void {
+    this.#flow?.drain('shutdown');
+  }
+
+  onCallEnd(code: number, runUs: number): void {
+    this.#code = code;
+    this.#runUs = runUs;
+  }
+
+  onReply(reply: Reply): void {
+    this.#memory?.release();
+    const [code, runUs] = [this.#code, this.#runUs];
+    if (this.#flow !== undefined && code === 0) {
+      this.#gateway.reply(this, ReplyKind.opened, 0, runUs, '');
+      return;
+    }
+    const isRefused = runUs === neverRan && elsewhere.includes(code);
+    const kind = isRefused && !this.#isCancelled ? ReplyKind.notRun : ReplyKind.final;
+    this.#gateway.reply(this, kind, code, runUs, reply ?? '');
+  }
+
+  accept(): StreamSink {
+    return this;
+  }
+
+  opened(flow: StreamFlow): Reply {
+    this.#flow = flow;
+    return undefined;
+  }
+
+  value(text: string): void {
+    this.#gateway.reply(this, ReplyKind.value, 0, 0, text);
+  }
+
+  end({ ok, code, text }: Outcome): void {
+    this.#gateway.reply(this, ok ? ReplyKind.ended : ReplyKind.failed, code, 0, text);
+  }
+}
+
+/** A whole body, with the parts that came before. */
+function bodyIn(memory: RequestBody, body: string | Uint8Array): string | Uint8Array {
+  if (typeof body === 'string') return body;
+  // A view of what the socket has read: it is used again.
+  return memory.add(memory.lease === undefined ? new Uint8Array(body) : body) ?? '';
+}
+
+/**
+ * The way of replies to one gateway: gathered for a turn of the event loop, numbered, kept until they are acknowledged, and sent in
+ * the order of their numbers, no faster than the connection takes them.
+ */
+class ReplySender {
+  readonly #connection: NatsConnection;
+  readonly #session: MemberSession;
+  readonly #subject: string;
+  readonly #load: () => number;
+  readonly #keptLimit: number;
+  #gathered: WireReply[] = [];
+  #gatheredLength = 0;
+  #isPlanned = false;
+  /** The next number to send. */
+  #next = 0;
+  #unflushed = 0;
+  #isFlushing = false;
+  /** The last frame that the gateway was told of. */
+  told = 0;
+
+  /**
+   * @param load calls that this member has of others
+   * @param keptLimit most bytes of replies that are kept
+   */
+  constructor(
+    connection: NatsConnection,
+    session: MemberSession,
+    subject: string,
+    load: () => number,
+    keptLimit: number,
+  ) {
+    this.#connection = connection;
+    this.#session = session;
+    this.#subject = subject;
+    this.#load = load;
+    this.#keptLimit = keptLimit;
+  }
+
+  /** Whether nothing is left here that its gateway has not got. */
+  get isDone(): boolean {
+    return this.#gathered.length === 0 && this.#session.isAcked;
+  }
+
+  add(reply: WireReply): void {
+    const { body } = reply;
+    const { sharedLength } = sizesFor(this.#connection.maxPayload);
+    const length = body.length + numbersLength;
+    if (typeof body !== 'string' || length > sharedLength) {
+      this.#gather();
+      this.#addLarge(reply, typeof body === 'string' ? Buffer.from(body) : body);
+    } else {
+      if (this.#gatheredLength + length > sharedLength) this.#gather();
+      this.#gathered.push(reply);
+      this.#gatheredLength += length;
+    }
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    afterNextLook(() => {
+      this.#isPlanned = false;
+      this.#gather();
+      this.#send();
+    });
+  }
+
+  /** Sends again all that the gateway may not have. */
+  sendAgain(): void {
+    this.#next = 0;
+    this.#send();
+  }
+
+  /** Sends what is kept and has not been sent. */
+  #send(): void {
+    while (!this.#isFlushing) {
+      const kept = this.#session.keptFrom(this.#next);
+      // What can't be sent now is sent again when the gateway asks for it.
+      if (kept === undefined || !this.#connection.publish(this.#subject, kept.payload)) return;
+      this.#next = kept.n + 1;
+      this.told = this.#session.got;
+      this.#unflushed += kept.payload.byteLength;
+      if (this.#unflushed > unflushedBytes) this.#flush();
+    }
+  }
+
+  #flush(): void {
+    this.#isFlushing = true;
+    const goOn = (): void => {
+      this.#isFlushing = false;
+      this.#unflushed = 0;
+      this.#send();
+    };
+    this.#connection.flush().then(goOn, goOn);
+  }
+
+  #gather(): void {
+    const replies = this.#gathered;
+    if (replies.length === 0) return;
+    this.#gathered = [];
+    this.#gatheredLength = 0;
+    const tickets = replies.map(({ ticket }) => ticket);
+    this.#keep(tickets, (mark) => repliesMessage(mark, replies));
+  }
+
+  #addLarge(reply: WireReply, bytes: Uint8Array): void {
+    const { ticket } = reply;
+    const { wholeBytes, partBytes } = sizesFor(this.#connection.maxPayload);
+    let at = 0;
+    if (bytes.byteLength > wholeBytes) {
+      for (; bytes.byteLength - at > partBytes; at += partBytes) {
+        const part = bytes.subarray(at, at + partBytes);
+        this.#keep([ticket], (mark) => replyPart(mark, ticket, part));
+      }
+    }
+    const last = { ...reply, body: bytes.subarray(at) };
+    this.#keep([ticket], (mark) => repliesMessage(mark, [last]));
+  }
+
+  #keep(tickets: readonly number[], make: (mark: ReplyMark) => Uint8Array): void {
+    this.#session.keep(tickets, (n) => make(this.#mark(n)));
+    if (this.#session.keptBytes <= this.#keptLimit) return;
+    const outcome = { kind: ReplyKind.lost, code: 0, runUs: 0, body: '' };
+    this.#session.shrink(this.#keptLimit, (n, lost) => {
+      const replies = lost.map((ticket) => ({ ticket, ...outcome }));
+      return repliesMessage(this.#mark(n), replies);
+    });
+  }
+
+  #mark(n: number): ReplyMark {
+    const { session, got } = this.#session;
+    return { session, n, got, load: this.#load() };
+  }
+}

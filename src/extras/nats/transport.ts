@@ -1,0 +1,106 @@
+import { stackOf } from '../../core/base/message-of.ts';
+import type { Config } from '../../core/config/config.ts';
+import type { Log } from '../../core/observe/log.ts';
+import type {
+  ClusterConnection,
+  RemoteOptions,
+  RemoteService,
+} from '../../core/service/cluster.ts';
+import { connectNats } from './connection/connect.ts';
+import type { NatsConnection, NatsEvents } from './connection/connection.ts';
+import { Gateway, type GatewayEvents } from './gateway/gateway.ts';
+import { lessLoadedOfTwo } from './gateway/remote-pool.ts';
+import { MalformedMessage } from './wire.ts';
+
+/** The {@link ClusterTransport} over NATS. */
+
+/** @throws StartupError */
+export function connect(config: Config, log: Log, signal: AbortSignal): Promise<NatsConnection> {
+  const { nats, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsRole, service } = config;
+  return connectNats(
+    {
+      servers: nats,
+      creds: natsCreds,
+      nkey: natsNkey,
+      ca: natsCa,
+      cert: natsCert,
+      key: natsKey,
+      startTimeoutMs: config.startTimeoutMs,
+      name: `tandem ${natsRole} ${service.join(' ')}`,
+    },
+    natsLog(log),
+    signal,
+  );
+}
+
+/** @param opened by {@link connect} */
+export function openServices(
+  opened: ClusterConnection,
+  { config, log, observer, shares, streams, namesKeptMs }: RemoteOptions,
+): readonly RemoteService[] {
+  // `connect` makes no others.
+  const connection = opened as NatsConnection;
+  const events = gatewayLog(log);
+  const more = { id: connection.nuid(), shares, choose: lessLoadedOfTwo, streams, namesKeptMs };
+  return config.service.map(
+    (name) => new Gateway({ ...config, connection, name, ...more }, observer, events),
+  );
+}
+
+export function natsLog(log: Log): NatsEvents {
+  return {
+    disconnected: () =>
+      log.warn(
+        { event: 'nats-disconnected' },
+        'the connection to NATS is lost; trying to come back',
+      ),
+    reconnected: (afterMs) =>
+      log.info(
+        { event: 'nats-reconnected', afterMs: Math.round(afterMs) },
+        'the connection to NATS is back',
+      ),
+    denied: (operation, subject) =>
+      log.error(
+        { event: 'nats-denied', operation, subject },
+        `the NATS server does not let this process ${operation === 'publish' ? 'publish' : 'subscribe'} to ${subject}: see the permissions of its user`,
+      ),
+    callbackFailed: (subject, error) =>
+      // Anybody may have sent it: that is no fault of this program, and has no stack.
+      error instanceof MalformedMessage
+        ? log.warn(
+            { event: 'nats-malformed', subject, reason: error.message },
+            'a message of NATS is ignored: it is none of a gateway or a member',
+          )
+        : log.error(
+            { event: 'nats-fault', subject, detail: () => stackOf(error) },
+            'an unexpected error at a message of NATS',
+          ),
+  };
+}
+
+function gatewayLog(log: Log): GatewayEvents {
+  return {
+    memberJoined: (member, version) =>
+      log.info({ event: 'member-joined', member, version }, 'a member has joined'),
+    memberRefused: (member, most) =>
+      log.warn(
+        { event: 'member-refused', member, most },
+        'a member is not taken: this gateway has as many as it takes',
+      ),
+    memberSilent: (member) =>
+      log.warn({ event: 'member-silent', member }, 'a member is silent: it gets no new calls'),
+    memberBack: (member) => log.info({ event: 'member-back', member }, 'a member is back'),
+    memberGone: (member, state) =>
+      state === 'draining'
+        ? log.info({ event: 'member-left', member }, 'a member has left')
+        : log.warn(
+            { event: 'member-gone', member },
+            'a member is gone: of the calls that it had nobody knows whether they ran',
+          ),
+    contractsDiffer: (contracts) =>
+      log.warn(
+        { event: 'contracts-differ', contracts },
+        'members serve different contracts: a call goes to a member that has its procedure',
+      ),
+  };
+}

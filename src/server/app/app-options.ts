@@ -1,0 +1,161 @@
+import { StartupError } from '../../core/base/startup-error.ts';
+import { assertOptionNames, didYouMean } from '../../core/base/suggest.ts';
+import { resolveConfig } from '../../core/config/config.ts';
+import { type Authenticator, createAuthenticator } from '../../core/dispatch/authenticate.ts';
+import { type AnyRouter, defaultRouter, Router } from '../../core/procedures/router.ts';
+import type { DispatcherOptions } from '../../core/service/context.ts';
+import type { Dispatcher } from '../../core/service/dispatcher.ts';
+import { logHookFault } from '../../core/service/worker-log.ts';
+import type { MountedRequest } from '../http/node/mount.ts';
+import { assertHook, type Hooks } from './hooks.ts';
+
+/** Options of the dispatcher and of HTTP. */
+export interface AppOptions extends Omit<DispatcherOptions, 'nats'>, Pick<Hooks, 'authenticate'> {
+  /** Servers of NATS, as in the table of options, or what of these options an app has that is one of several. */
+  readonly nats?: string | readonly string[] | NatsOptions | undefined;
+}
+
+/** Where a server is to listen. */
+export interface ListenOptions {
+  /** In place of the option `host`. */
+  readonly host?: string | undefined;
+  /** In place of the option `port`. */
+  readonly port?: number | undefined;
+  /** In place of the option `socket`. */
+  readonly socket?: string | undefined;
+  /**
+   * Lets other processes of the same user listen on the same port too: the system shares the connections out
+   * (SO_REUSEPORT). Needs Linux and uWebSockets.js. Whoever sets it must keep strangers off the port.
+   */
+  readonly sharedPort?: boolean | undefined;
+}
+
+const listenNames = [
+  'host',
+  'port',
+  'socket',
+  'sharedPort',
+] as const satisfies readonly (keyof ListenOptions)[];
+
+/**
+ * @throws StartupError for what can't be the options of `listen`: a server must not come up elsewhere than it was told to
+ */
+export function assertListenOptions(at: ListenOptions): void {
+  assertOptionNames('listen', at, listenNames, '{ port: 8000 }');
+  const { host, port, socket } = at;
+  resolveConfig({ host, port, socket });
+}
+
+/** Where a server listens. Without the option `http` its texts are empty, and its port is 0. */
+export interface Address {
+  /** Empty on a Unix socket. */
+  readonly host: string;
+  /** 0 on a Unix socket. */
+  readonly port: number;
+  /** The path of the Unix socket; undefined: it listens on a port. */
+  readonly socket: string | undefined;
+  /** The URL of the JSON-RPC path, as a client on this machine writes it; `http+unix://%2Frun%2Frpc.sock/rpc`. */
+  readonly url: string;
+  /** The URL at which agents find the procedures as tools; undefined where the option `mcp` is off. */
+  readonly mcpUrl: string | undefined;
+  /** The URL of /metrics; undefined where the option `metrics` is off, or nobody listens. */
+  readonly metricsUrl: string | undefined;
+  /**
+   * The URL of the console; undefined where the option `console` is off, the page is not built, or the server listens on a
+   * Unix socket.
+   */
+  readonly consoleUrl: string | undefined;
+}
+
+/** The options of the dispatcher and of HTTP that an app was made with. */
+export function toOptions(
+  routerOrOptions: AnyRouter | AppOptions,
+): DispatcherOptions & Pick<Hooks, 'authenticate'> {
+  if (Router.is(routerOrOptions)) return { router: routerOrOptions };
+  const { nats, ...rest } = routerOrOptions;
+  const options: DispatcherOptions & Pick<Hooks, 'authenticate'> = { ...rest, ...flattened(nats) };
+  const { modules, router, natsRole } = options;
+  // A gateway needs no procedures of its own.
+  if (natsRole === 'gateway' && router === undefined && !modules?.length) {
+    return { ...options, modules: undefined, router: new Router() };
+  }
+  return modules === undefined && router === undefined
+    ? { ...options, router: defaultRouter }
+    : options;
+}
+
+/** How a process is one of several that share a NATS. */
+interface NatsOptions {
+  /** `nats://host:4222`, and others of the same cluster. */
+  readonly servers: string | readonly string[];
+  /** As in the table of options. */
+  readonly role?: 'member' | 'gateway' | 'both' | undefined;
+  readonly service?: string | readonly string[] | undefined;
+  readonly serviceVersion?: string | undefined;
+}
+
+const natsNames = ['servers', 'role', 'service', 'serviceVersion'];
+
+/**
+ * The options as the table of options has them.
+ *
+ * @throws StartupError for an option that is none
+ */
+function flattened(nats: string | readonly string[] | NatsOptions | undefined): object {
+  if (nats === undefined) return {};
+  if (typeof nats !== 'object' || Array.isArray(nats)) return { nats };
+  const { servers, role, service, serviceVersion } = nats as NatsOptions;
+  const odd = Object.keys(nats).find((name) => !natsNames.includes(name));
+  if (odd !== undefined) {
+    throw new StartupError(
+      `option nats: it has no member ${odd}. Known: ${natsNames.join(', ')}${didYouMean(odd, natsNames)}`,
+    );
+  }
+  return {
+    nats: servers,
+    ...(role === undefined ? {} : { natsRole: role }),
+    ...(service === undefined ? {} : { service }),
+    ...(serviceVersion === undefined ? {} : { serviceVersion }),
+  };
+}
+
+/**
+ * Options of one mount.
+ *
+ * @typeParam Request the framework's request: that of Express, of Fastify, or Node's
+ */
+export interface MountOptions<Request extends MountedRequest = MountedRequest> {
+  /**
+   * Says who calls, by what the framework knows: a session, `request.user`. What it returns, a JSON value or nothing,
+   * is `context.auth` of each call of the request. It takes the place of the option `authenticate` at this mount: that
+   * hook is not asked there. Throws an RpcError to refuse; may be asynchronous. Called once for each request that is a
+   * call or asks for the document.
+   */
+  readonly auth?: ((request: Request) => unknown) | undefined;
+}
+
+const mountNames = ['auth'] as const satisfies readonly (keyof MountOptions)[];
+
+/**
+ * The option `auth` as the handler calls it: it never throws and never rejects.
+ *
+ * @param method of the app, which an error mountNames
+ * @throws StartupError for an `auth` that is no function, and for a name that is no option: a misspelt `auth` would let
+ *   everybody in
+ */
+export function toMountAuth<Request extends MountedRequest>(
+  options: MountOptions<Request>,
+  dispatcher: Dispatcher,
+  method: 'nodeHandler' | 'upgradeHandler',
+): Authenticator<MountedRequest> | undefined {
+  assertOptionNames(method, options, mountNames, '{ auth }', { authenticate: 'auth' });
+  const { auth } = options;
+  assertHook(auth, `${method}: option auth`);
+  if (auth === undefined) return undefined;
+  const hook = (request: MountedRequest): unknown => auth(request as Request);
+  return createAuthenticator(
+    'auth',
+    dispatcher.watched('(auth)', hook),
+    logHookFault(dispatcher.log, 'auth'),
+  );
+}

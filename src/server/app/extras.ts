@@ -1,0 +1,89 @@
+import type { Log } from '../../core/observe/log.ts';
+import { provideClusterTransport } from '../../core/service/cluster.ts';
+import type { Dispatcher } from '../../core/service/dispatcher.ts';
+import type { HttpOptions } from '../http/edge/http-options.ts';
+import type { NodeHandler } from '../http/node/handler.ts';
+import type { MountedRequest } from '../http/node/mount.ts';
+
+/** NATS, MCP and the console are loaded by the services that use them. */
+
+provideClusterTransport(() => import('../../extras/nats/transport.ts'));
+
+export interface SiteOptions {
+  /** Whether only this machine can reach the server. */
+  readonly isLocal: boolean;
+}
+
+/** What a service serves beside its calls. */
+export interface Facades {
+  readonly served: Pick<HttpOptions, 'mcp' | 'console'>;
+  /** Why the console that was asked for has no page; undefined: it has one, or nobody asked. */
+  readonly consoleAbsence: string | undefined;
+  /** Says which patterns of `mcpTools` name no procedure. */
+  readonly warnOfNoTools: ((log: Log) => Promise<void>) | undefined;
+}
+
+/** @param site of the console; undefined: nobody asked for it */
+export async function loadFacades(
+  dispatcher: Dispatcher,
+  http: HttpOptions,
+  site: SiteOptions | undefined,
+): Promise<Facades> {
+  const [mcp, console] = await Promise.all([
+    dispatcher.config.mcp ? loadMcp(dispatcher, http) : undefined,
+    site && loadConsole(dispatcher, site),
+  ]);
+  return {
+    served: { mcp: mcp?.served, console: console?.site },
+    consoleAbsence: console?.absence,
+    warnOfNoTools: mcp?.warnOfNoTools,
+  };
+}
+
+async function loadMcp(dispatcher: Dispatcher, http: HttpOptions) {
+  const [{ createMcpServer, warnOfNoTools }, { McpEndpoint }] = await Promise.all([
+    import('../../extras/mcp/create-server.ts'),
+    import('../../extras/mcp/endpoint.ts'),
+  ]);
+  const server = createMcpServer(dispatcher);
+  const path = dispatcher.config.mcpPath;
+  return {
+    served: { path, facade: new McpEndpoint(path, server, http) },
+    warnOfNoTools: (log: Log) => warnOfNoTools(server, log),
+  };
+}
+
+async function loadConsole(dispatcher: Dispatcher, { isLocal }: SiteOptions) {
+  const { createConsole, isBuilt, notBuilt } = await import('../../extras/console/console.ts');
+  const { path, introspection, allowedHosts } = dispatcher.config;
+  const { metrics } = dispatcher;
+  const site = createConsole({
+    path,
+    introspection,
+    localOnly: isLocal && allowedHosts.length === 0,
+    figures: metrics && {
+      get state() {
+        return dispatcher.state;
+      },
+      snapshots: () => metrics.inTurns(),
+      names: () => dispatcher.router.list(),
+      placementOf: (name) =>
+        dispatcher.state === 'starting' ? undefined : dispatcher.placementOf(name),
+    },
+  });
+  return { site, absence: isBuilt() ? undefined : notBuilt };
+}
+
+/** A handler whose requests wait until it is loaded. */
+export function handlerOf<Request extends MountedRequest>(
+  loading: Promise<NodeHandler<Request>>,
+): NodeHandler<Request> {
+  let loaded: NodeHandler<Request> | undefined;
+  void loading.then((handler) => {
+    loaded = handler;
+  });
+  return (request, response) => {
+    if (loaded === undefined) void loading.then((handler) => handler(request, response));
+    else loaded(request, response);
+  };
+}

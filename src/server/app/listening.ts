@@ -1,0 +1,159 @@
+import { StartupError } from '../../core/base/startup-error.ts';
+import type { Config } from '../../core/config/config.ts';
+import { threadsOf } from '../../core/config/groups.ts';
+import type { Service } from '../../core/dispatch/service.ts';
+import type { Denial } from '../../core/dispatch/share.ts';
+import { Episode } from '../../core/observe/episode.ts';
+import type { Log } from '../../core/observe/log.ts';
+import type { HttpOptions } from '../http/edge/http-options.ts';
+import type { HttpServer } from '../http/edge/http-server.ts';
+import { listen } from '../http/listen.ts';
+import type { Address } from './app-options.ts';
+import { openFilesNote, readOpenFiles, roomFor } from './open-files.ts';
+
+/** Most connections to a port of the operators' own. Scrapers and probes are few. */
+const mostOperators = 64;
+
+/** Stands for a server where nobody calls over HTTP. */
+const nowhere: HttpServer = Object.freeze({
+  transport: 'node',
+  address: Object.freeze({ host: '', port: 0, socket: undefined, url: '' }),
+  connections: 0,
+  sockets: 0,
+  close: async () => {},
+});
+
+/**
+ * Without the option `http` only a port of the operators' own is listened at, where there is one.
+ *
+ * @throws whatever `listen` throws; no server listens then
+ */
+export async function listenForAll(
+  service: Service,
+  options: HttpOptions,
+  { http, metricsPort, transport }: Pick<Config, 'http' | 'metricsPort' | 'transport'>,
+): Promise<Servers> {
+  if (metricsPort === 'same') {
+    if (!http) return new Servers(nowhere, nowhere);
+    const server = await listen(service, { ...options, serves: 'all' }, transport);
+    return new Servers(server, server);
+  }
+  if (http && options.socket === '' && metricsPort === options.port && metricsPort !== 0) {
+    throw new StartupError(
+      `option metricsPort: ${metricsPort} is the port of the calls; choose another one, or leave it out to have both on one port`,
+    );
+  }
+  const calls = http ? await listen(service, { ...options, serves: 'calls' }, transport) : nowhere;
+  try {
+    const maxConnections = Math.min(options.maxConnections, mostOperators);
+    const own: HttpOptions = {
+      ...options,
+      port: metricsPort,
+      socket: '',
+      serves: 'operations',
+      maxConnections,
+    };
+    // Warnings are the same for both servers: the first has printed them.
+    const operations = await listen(service, { ...own, warn: () => {} }, transport);
+    return new Servers(calls, operations);
+  } catch (error) {
+    await calls.close();
+    throw error;
+  }
+}
+
+interface ServedBeside {
+  readonly mcpPath: string | undefined;
+  readonly hasMetrics: boolean;
+  readonly hasConsole: boolean;
+}
+
+export function addressOf(
+  { calls, operations }: Servers,
+  { mcpPath, hasMetrics, hasConsole }: ServedBeside,
+): Address {
+  const { url, socket } = calls.address;
+  const urlAt = (path: string, base: string): string | undefined =>
+    base === '' ? undefined : new URL(path, base).href;
+  return {
+    ...calls.address,
+    mcpUrl: mcpPath === undefined ? undefined : urlAt(mcpPath, url),
+    metricsUrl: hasMetrics ? urlAt('/metrics', operations.address.url) : undefined,
+    // No browser opens a page on a Unix socket.
+    consoleUrl: hasConsole && socket === undefined ? urlAt('/console/', url) : undefined,
+  };
+}
+
+/**
+ * The servers of one app: the server that takes calls, and where operators have a port of their own, a second one.
+ */
+export class Servers {
+  readonly calls: HttpServer;
+  /** The server that answers /metrics and the health checks: the same server, or the second one. */
+  readonly operations: HttpServer;
+
+  constructor(calls: HttpServer, operations: HttpServer) {
+    this.calls = calls;
+    this.operations = operations;
+  }
+
+  get connections(): number {
+    const { calls, operations } = this;
+    return calls === operations ? calls.connections : calls.connections + operations.connections;
+  }
+}
+
+/**
+ * How many connections may be open: as many as configured, or as many as the limit of open files leaves room for.
+ * `note` says so where the limit decides.
+ */
+export function fittingConnections(config: Config): {
+  readonly maxConnections: number;
+  readonly note: readonly string[];
+} {
+  const { maxConnections, metricsPort } = config;
+  const files = readOpenFiles();
+  if (files === undefined) return { maxConnections, note: [] };
+  const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
+  const room = roomFor(maxConnections, { ...files, open }, threadsOf(config));
+  const note = openFilesNote(maxConnections, files.limit, room);
+  return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
+}
+
+/** Refusals less than this apart belong to one flood. */
+const quietMs = 5000;
+
+/**
+ * Counts the connections that were closed at once because too many were open, and logs a flood of them as one event.
+ */
+export class RefusedConnections {
+  count = 0;
+  /** Those among them whose address held its share of all connections. */
+  byShare = 0;
+  /** The bound that holds now. It is lower than the configured one where few files may be open. */
+  maxConnections: number;
+  readonly #episode: Episode;
+
+  constructor(log: Log, maxConnections: number) {
+    this.maxConnections = maxConnections;
+    this.#episode = new Episode(quietMs, {
+      begins: () =>
+        log.warn(
+          { event: 'connection-limit-begins', maxConnections: this.maxConnections },
+          'connections are closed: too many are open',
+        ),
+      ends: ({ count, ms }) =>
+        log.warn({ event: 'connection-limit-ends', count, ms }, 'no connection is closed any more'),
+    });
+  }
+
+  note(denial: Denial): void {
+    this.count++;
+    if (denial === 'share') this.byShare++;
+    this.#episode.note();
+  }
+
+  close(): void {
+    this.#episode.close();
+  }
+}

@@ -1,0 +1,195 @@
+import type { BodyOverload } from '../../../core/dispatch/body-memory.ts';
+import { overloadedReply, usualRetryMs } from '../../../core/dispatch/limit.ts';
+import type { RateNotice } from '../../../core/dispatch/quota/rate-limit.ts';
+import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import { ErrorCode } from '../../../core/protocol/errors.ts';
+import { errorReply, type GoesToSink, type Reply } from '../../../core/protocol/reply.ts';
+
+/** A reply that is no JSON-RPC reply, as plain data. Each transport writes it and adds the CORS headers. */
+export interface Answer {
+  readonly status: number;
+  /** Flat: name, value, name, value. Holds nothing that a client sent. */
+  readonly headers: readonly string[];
+  /**
+   * Undefined: the reply has no body. A reply to HEAD has one here, for its length. Bytes exist once, however many
+   * clients are answered with them.
+   */
+  readonly body: string | Uint8Array | undefined;
+  /** Whether to close the connection after this reply, since it is not certain where the next request begins. */
+  readonly close: boolean;
+}
+
+const jsonType = ['content-type', 'application/json'];
+
+export function bodyless(status: number, headers: readonly string[]): Answer {
+  return { status, headers, body: undefined, close: false };
+}
+
+export function jsonAnswer(
+  status: number,
+  body: string | Uint8Array,
+  headers: readonly string[] = [],
+): Answer {
+  return { status, headers: [...jsonType, ...headers], body, close: false };
+}
+
+export function textAnswer(body: Uint8Array, type: string, headers: readonly string[]): Answer {
+  return { status: 200, headers: ['content-type', type, ...headers], body, close: false };
+}
+
+/**
+ * Refuses a request below JSON-RPC: an error object of the same shape, with the id null. `reason` says what to
+ * change.
+ */
+export function rejection(
+  status: number,
+  reason: string,
+  { headers = [], close = false }: { headers?: readonly string[]; close?: boolean } = {},
+): Answer {
+  const body = errorReply('null', ErrorCode.InvalidRequest, { reason });
+  return { ...jsonAnswer(status, body, headers), close };
+}
+
+/** Refuses a body over the limit. */
+export function tooLarge(limit: number, close: boolean): Answer {
+  const body = errorReply('null', ErrorCode.LimitExceeded, { limit });
+  return { ...jsonAnswer(413, body), close };
+}
+
+/** Refuses a body that did not arrive in time. What arrives later is not read. */
+export const lateBody: Answer = rejection(
+  408,
+  'the body did not arrive in time: 1 s for each 64 KiB, and what the server allows beyond that',
+  { close: true },
+);
+
+/**
+ * Refuses a body that does not fit into the memory for bodies now. The body is not read, so the connection closes.
+ */
+export function outOfMemory(overload: BodyOverload): Answer {
+  const headers = ['retry-after', String(usualRetryMs / 1000)];
+  return { ...jsonAnswer(503, overloadedReply(overload), headers), close: true };
+}
+
+/** Answers where this server is at fault: code behind it broke its contract, or the mount can't work. */
+export function failure(reason: string): Answer {
+  return jsonAnswer(500, errorReply('null', ErrorCode.InternalError, { reason }));
+}
+
+/** Answers a request under which the service broke its contract, which is never to throw and never to reject. */
+export const serviceFailed: Answer = failure('the service failed');
+
+/** What the body of a request is answered with: a reply by 200 (undefined: 204), or what has a status of its own. */
+export type BodyAnswer = Reply | Answer;
+
+/** Takes the answer in place of a promise. */
+export interface BodySink {
+  onReply(answer: BodyAnswer): void;
+}
+
+/** Answers the bodies of requests: the service itself, or a protocol on top of it. Never throws, never rejects. */
+export interface BodyHandler {
+  /** @param body lent until this returns, where it is bytes */
+  handle(
+    body: string | Uint8Array,
+    scope: RequestScope,
+    sink: BodySink,
+  ): BodyAnswer | Promise<BodyAnswer> | GoesToSink;
+  /** Puts the refusals of this edge into the protocol's own words. */
+  readonly reword?: ((answer: Answer) => Answer) | undefined;
+}
+
+export function isAnswer(answer: BodyAnswer): answer is Answer {
+  return typeof answer === 'object' && 'status' in answer;
+}
+
+const noLines: readonly string[] = [];
+
+/**
+ * The headers that tell a caller its rate limit (draft-ietf-httpapi-ratelimit-headers-11): flat, name and value.
+ * Seconds are rounded up, so that a caller who waits that long finds calls left. Browsers show such headers to a page
+ * only where they are exposed.
+ */
+export function rateLimitLines(notice: RateNotice | undefined): readonly string[] {
+  if (notice === undefined) return noLines;
+  const { quota, windowSeconds, left, resetMs } = notice;
+  return [
+    'ratelimit-policy',
+    `"default";q=${quota};w=${windowSeconds}`,
+    'ratelimit',
+    `"default";r=${left};t=${Math.ceil(resetMs / 1000)}`,
+    'access-control-expose-headers',
+    'ratelimit, ratelimit-policy',
+  ];
+}
+
+/** The CORS headers of replies to one origin, made once. */
+export interface CorsLines {
+  /** Flat: name, value, name, value. Empty where no page of another origin may read the reply. */
+  readonly lines: readonly string[];
+  /**
+   * The headers of a JSON reply for uWebSockets.js, as one header: the name of the first, and its value followed by
+   * the lines of the others. Each header written costs a crossing into C++. They are bytes because uWebSockets.js
+   * measures and copies text, but takes bytes as they are.
+   */
+  readonly jsonName: ArrayBuffer;
+  readonly jsonValue: ArrayBuffer;
+}
+
+/** For what only pages of this server's own origin may read. */
+export const noCors: CorsLines = toLines([]);
+
+export type Cors = (origin: string | undefined) => CorsLines;
+
+function toLines(lines: readonly string[]): CorsLines {
+  let jsonValue = 'application/json';
+  for (let i = 0; i < lines.length; i += 2) jsonValue += `\r\n${lines[i]}: ${lines[i + 1]}`;
+  return { lines, jsonName: bytesOf('content-type'), jsonValue: bytesOf(jsonValue) };
+}
+
+function bytesOf(text: string): ArrayBuffer {
+  return new TextEncoder().encode(text).buffer as ArrayBuffer;
+}
+
+/**
+ * Makes the lookup of an origin's headers. With a list of origins, a matching origin gets the entry from the list,
+ * never the header that it sent; any other origin gets none; and caches are told that replies vary by origin.
+ */
+export function createCors({
+  corsOrigin,
+  corsCredentials,
+}: {
+  readonly corsOrigin: '*' | readonly string[];
+  readonly corsCredentials: boolean;
+}): Cors {
+  if (corsOrigin === '*') {
+    const any = toLines(['access-control-allow-origin', '*']);
+    return () => any;
+  }
+  const vary = ['vary', 'origin'];
+  const foreign = toLines(vary);
+  const others = corsCredentials ? ['access-control-allow-credentials', 'true', ...vary] : vary;
+  const known = new Map(
+    corsOrigin.map((entry) => [entry, toLines(['access-control-allow-origin', entry, ...others])]),
+  );
+  return (origin) => (origin === undefined ? foreign : (known.get(origin) ?? foreign));
+}
+
+/** The request headers that every page may send, since this service reads them. */
+const ownHeaders = ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms'];
+
+/**
+ * The headers of a preflight reply, beside those of the origin.
+ *
+ * @param corsHeaders names of further request headers, in lower case
+ */
+export function preflightHeaders(corsHeaders: readonly string[]): readonly string[] {
+  return [
+    'access-control-allow-methods',
+    'POST, GET, OPTIONS',
+    'access-control-allow-headers',
+    [...new Set([...ownHeaders, ...corsHeaders])].join(', '),
+    'access-control-max-age',
+    '86400',
+  ];
+}

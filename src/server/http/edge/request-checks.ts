@@ -1,0 +1,139 @@
+import { badTimeoutReason } from '../../../core/dispatch/scope.ts';
+import { type Answer, rejection, tooLarge } from './answer.ts';
+import { createHostCheck, isHost } from './header-values.ts';
+import type { HttpOptions } from './http-options.ts';
+import { discardFactor } from './limits.ts';
+import type { RequestHead } from './request-head.ts';
+
+const jsonTypes = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest']);
+
+/**
+ * Removes the blanks and tabs around a text. `trim` removes more than HTTP allows, and a pattern would take quadratic
+ * time.
+ */
+function trimmed(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09;
+}
+
+/**
+ * Whether the type is one of the three that are accepted. Any parameters are allowed, but a charset must be UTF-8.
+ */
+function isJsonContentType(value: string | undefined): boolean {
+  if (value === 'application/json') return true;
+  if (value === undefined) return false;
+  const [type = '', ...parameters] = value.toLowerCase().split(';');
+  if (!jsonTypes.has(trimmed(type))) return false;
+  for (const parameter of parameters) {
+    const [name = '', ...rest] = parameter.split('=');
+    if (trimmed(name) !== 'charset') continue;
+    const charset = trimmed(rest.join('='));
+    if (charset !== 'utf-8' && charset !== '"utf-8"') return false;
+  }
+  return true;
+}
+
+function isPlainEncoding(value: string | undefined): boolean {
+  return value === undefined || value === '' || value.toLowerCase() === 'identity';
+}
+
+// These refusals close the connection: one server may see the end of such a request where another sees its middle.
+const encodedTransfer = rejection(
+  411,
+  'transfer-encoding is accepted of calls only, as chunked alone: send content-length',
+  { close: true },
+);
+const badLength = rejection(400, 'content-length must be sent once and hold digits only', {
+  close: true,
+});
+// The length may stand behind a line at which the parser ended the headers. A body would then follow, and be read
+// as a request.
+const lengthRequired = rejection(411, 'content-length is required', { close: true });
+// RFC 9112, 3.2: a proxy in front may have gone by the other Host.
+const repeatedHost = rejection(400, 'host must be sent once');
+const badHost = rejection(400, 'host must be a name or an address, with a port if any');
+const foreignHost = rejection(403, 'the Host header names a host that is not served here');
+const unsupportedType = rejection(
+  415,
+  'content-type must be application/json, with charset utf-8 if any',
+);
+const unsupportedEncoding = rejection(415, 'content-encoding must be identity');
+const badTimeout = rejection(400, badTimeoutReason);
+
+/** The checks of a request below JSON-RPC, on plain data. Each returns the refusal, or undefined. */
+export class Checks {
+  readonly #maxBodyBytes: number;
+  readonly #maxHeaderBytes: number;
+  readonly #maxHeaders: number;
+  readonly #isServed: ((host: string | undefined) => boolean) | undefined;
+  readonly #headersTooLarge: Answer;
+  readonly #large: Answer;
+  readonly #farTooLarge: Answer;
+  /** The last Host that was found good: most clients send the same one. */
+  #knownHost: string | undefined;
+
+  constructor({ maxBodyBytes, maxHeaderBytes, maxHeaders, allowedHosts }: HttpOptions) {
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#maxHeaderBytes = maxHeaderBytes;
+    this.#maxHeaders = maxHeaders;
+    this.#isServed = createHostCheck(allowedHosts);
+    this.#headersTooLarge = rejection(
+      431,
+      `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
+    );
+    this.#large = tooLarge(maxBodyBytes, false);
+    this.#farTooLarge = tooLarge(maxBodyBytes, true);
+  }
+
+  /** For every request: where it ends, and which host it is for, must be certain. */
+  framing(head: RequestHead): Answer | undefined {
+    return head.transferEncoding === undefined ? this.#headers(head) : encodedTransfer;
+  }
+
+  /** For every request except those to a health route. */
+  host({ host }: RequestHead): Answer | undefined {
+    if (this.#isServed !== undefined) return this.#isServed(host) ? undefined : foreignHost;
+    // A request of HTTP/1.0 needs no Host.
+    if (host === undefined || host === this.#knownHost) return undefined;
+    if (!isHost(host)) return badHost;
+    this.#knownHost = host;
+    return undefined;
+  }
+
+  /** For a call (POST on the path); includes `framing` and `host`. The body of a call alone may come in chunks. */
+  call(head: RequestHead): Answer | undefined {
+    const { isChunked } = head;
+    const unsound = (isChunked ? this.#headers(head) : this.framing(head)) ?? this.host(head);
+    if (unsound !== undefined) return unsound;
+    if (!isChunked && head.contentLength === -1) return lengthRequired;
+    const sized = isChunked ? undefined : this.bodyLength(head.contentLength);
+    if (sized !== undefined) return sized;
+    if (!isJsonContentType(head.contentType)) return unsupportedType;
+    if (!isPlainEncoding(head.contentEncoding)) return unsupportedEncoding;
+    return this.timeout(head);
+  }
+
+  timeout({ timeoutMs }: RequestHead): Answer | undefined {
+    return timeoutMs !== undefined && Number.isNaN(timeoutMs) ? badTimeout : undefined;
+  }
+
+  /** For a body whose length is known only while it is read. */
+  bodyLength(bytes: number): Answer | undefined {
+    if (bytes <= this.#maxBodyBytes) return undefined;
+    return bytes > this.#maxBodyBytes * discardFactor ? this.#farTooLarge : this.#large;
+  }
+
+  #headers(head: RequestHead): Answer | undefined {
+    if (Number.isNaN(head.contentLength)) return badLength;
+    if (head.hosts > 1) return repeatedHost;
+    const isTooLarge = head.bytes > this.#maxHeaderBytes || head.count > this.#maxHeaders;
+    return isTooLarge ? this.#headersTooLarge : undefined;
+  }
+}

@@ -1,0 +1,290 @@
+import { clockMs } from '../../../core/base/clock.ts';
+import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
+import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import {
+  type StreamCall,
+  type StreamFlow,
+  type StreamHost,
+  type StreamSink,
+  streamWindow,
+} from '../../../core/dispatch/streams/contract.ts';
+import { ValueWindow } from '../../../core/dispatch/streams/readers.ts';
+import { subscriptionNames } from '../../../core/procedures/stream.ts';
+import type { Procedure } from '../../../core/procedures/types.ts';
+import { type Outcome, type Reply, replyText } from '../../../core/protocol/reply.ts';
+import { eventStreamType } from '../edge/header-values.ts';
+import { writeDeadlineMs } from '../edge/limits.ts';
+
+/**
+ * The text of an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). An event is one line
+ * `data:` and an empty line. JSON text holds no line break, so one line is enough.
+ */
+
+/** The headers of the reply, beside those of CORS: flat, name and value. A proxy must neither keep nor gather events. */
+export const eventStreamLines: readonly string[] = [
+  'content-type',
+  eventStreamType,
+  'cache-control',
+  'no-store',
+  'x-accel-buffering',
+  'no',
+];
+
+/** A comment, which clients leave out: it says that the stream is alive. */
+export const keepAliveComment = ':\n\n';
+
+/** How the values of a stream and its end are written as events. */
+export interface EventFormat {
+  /** What stands in front of each value. */
+  readonly before: string;
+  readonly behind: string;
+  /** The text of a value in its event. @param value JSON text */
+  value(value: string): string;
+  /** The last event. */
+  end(outcome: Outcome): string;
+}
+
+/** One event. @param text JSON text */
+export function eventText(text: string): string {
+  return `data: ${text}\n\n`;
+}
+
+/**
+ * Values as notifications, and the reply of the call that opened the stream at the end.
+ *
+ * @param id JSON text of the request's id, as it was written
+ */
+function plainEvents(procedure: Procedure, id: string): EventFormat {
+  const method = JSON.stringify(subscriptionNames(procedure).notification);
+  return {
+    before: `data: {"jsonrpc":"2.0","method":${method},"params":{"subscription":${id},"result":`,
+    behind: '}}\n\n',
+    value: (value) => value,
+    end: (outcome) => eventText(replyText(id, outcome)),
+  };
+}
+
+/** The connection that events are written to, as its server has it. None of the methods throws. */
+export interface EventOutlet {
+  /**
+   * Writes texts behind each other; the first time, the head of the reply before them.
+   *
+   * @param isLast whether the reply ends behind them. It does so at once where the system takes them
+   * @returns false: the system has not taken all of it. The server then calls `EventStream.drained` when it has, and until
+   *   then nothing more is written
+   */
+  write(texts: readonly string[], isLast: boolean): boolean;
+  /** Ends the reply, whose last texts the system has taken by now. Nothing is called afterwards. */
+  end(): void;
+  /** Closes the connection: its client does not read. */
+  cut(): void;
+}
+
+/** What the event streams of one server share. */
+export interface EventStreamOptions {
+  /** A stream that was silent for so long writes a comment; 0: it does not. */
+  readonly streamPingMs: number;
+  /** How long a client may read nothing, beyond the time that the waiting bytes allow. */
+  readonly writeTimeoutMs: number;
+  readonly replyMemory: ReplyMemory;
+}
+
+/**
+ * A stream that has given nothing for so long writes a comment, and with it the head of its reply: the client learns that
+ * the stream is open.
+ */
+const firstPingMs = 50;
+
+/** Longer values are no part of a joined text: a text has a longest length, which a value may almost have. */
+const longValue = 64 * 1024;
+
+/**
+ * The reader of one request over HTTP: the values of its stream as server-sent events (docs/protocol.md, "Server-sent
+ * events"). A value gives its credit back when the system has taken its bytes. So for a client that does not read, the
+ * server holds a window of values beside what the system holds, and the generator stands still.
+ */
+export class EventStream implements StreamHost, StreamSink, WaitingReply {
+  readonly #options: EventStreamOptions;
+  /** How values and the end are written; set by `accept`, unless somebody else has set it before. */
+  format: EventFormat | undefined;
+  #window: ValueWindow | undefined;
+  #outlet: EventOutlet | undefined;
+  /** Values that were not written yet. */
+  #values: string[] = [];
+  /** Lengths of the values that were written since the system has last taken all. */
+  #written: number[] = [];
+  #ended: Outcome | undefined;
+  /** Something was written: the head of the reply, too. */
+  #hasBegun = false;
+  #isEndWritten = false;
+  #isFlushing = false;
+  /** The system has not taken what was written. */
+  #isBlocked = false;
+  #isOver = false;
+  #ping: NodeJS.Timeout | undefined;
+  #deadline: NodeJS.Timeout | undefined;
+  readonly #since = clockMs();
+  /** See {@link WaitingReply}. */
+  readonly scope: RequestScope;
+  #taken = 0;
+  /** Of the texts that wait for the client: see {@link WaitingReply}. */
+  bytes = 0;
+
+  /** @param scope of its request */
+  constructor(options: EventStreamOptions, scope: RequestScope) {
+    this.#options = options;
+    this.scope = scope;
+  }
+
+  /** Whether the request is answered by events: its stream has opened. */
+  get isOpen(): boolean {
+    return this.#window !== undefined;
+  }
+
+  /** See {@link StreamHost}. A batch gets no events: nothing would tell its streams from its replies. */
+  accept({ procedure, id }: StreamCall, isAlone: boolean): StreamSink | undefined {
+    if (!isAlone || id === undefined) return undefined;
+    this.format ??= plainEvents(procedure, id);
+    return this;
+  }
+
+  /** See {@link StreamSink}. The call is answered without a reply: `start` comes next. */
+  opened(flow: StreamFlow): Reply {
+    this.#window = new ValueWindow(flow);
+    return undefined;
+  }
+
+  /** Begins to write. */
+  start(outlet: EventOutlet): void {
+    this.#outlet = outlet;
+    this.#setPing(firstPingMs);
+    this.#window?.open();
+    this.#flushSoon();
+  }
+
+  value(text: string): void {
+    if (this.#isOver) return;
+    this.#values.push(text);
+    if (this.#isBlocked) this.#count(this.bytes + Buffer.byteLength(text));
+    else this.#flushSoon();
+  }
+
+  end(outcome: Outcome): void {
+    this.#ended = outcome;
+    this.#flushSoon();
+  }
+
+  /** The system has taken what was written. */
+  drained(): void {
+    if (this.#isOver || !this.#isBlocked) return;
+    this.#isBlocked = false;
+    clearTimeout(this.#deadline);
+    this.#count(0);
+    if (this.#isEndWritten) {
+      this.leave();
+      this.#outlet?.end();
+      return;
+    }
+    this.#onTaken();
+    // The time to ping may have passed meanwhile.
+    this.#ping?.refresh();
+    this.#flush();
+  }
+
+  /** The connection has gone. */
+  leave(): void {
+    this.#isOver = true;
+    clearTimeout(this.#ping);
+    clearTimeout(this.#deadline);
+    this.#count(0);
+  }
+
+  /** See {@link WaitingReply}. Counts a window as taken from the start: a stream that has just begun must not be the slowest one. */
+  get pace(): number {
+    return (streamWindow.characters + this.#taken) / (clockMs() - this.#since + 1);
+  }
+
+  cut(): void {
+    if (!this.#isOver) this.#outlet?.cut();
+  }
+
+  /** Writes at the end of the turn: a generator, or a message of a worker, gives several values in one. */
+  #flushSoon(): void {
+    if (this.#isFlushing || this.#isBlocked || this.#outlet === undefined) return;
+    this.#isFlushing = true;
+    process.nextTick(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#isOver || this.#isBlocked || this.#isEndWritten) return;
+    const values = this.#values;
+    const { format } = this;
+    if (format === undefined || (values.length === 0 && this.#ended === undefined)) return;
+    this.#values = [];
+    const texts: string[] = [];
+    let joined = '';
+    for (const value of values) {
+      this.#written.push(value.length);
+      const text = format.value(value);
+      if (text.length > longValue) {
+        texts.push(joined + format.before, text);
+        joined = format.behind;
+      } else {
+        joined += format.before + text + format.behind;
+      }
+    }
+    if (this.#ended !== undefined) {
+      joined += format.end(this.#ended);
+      this.#isEndWritten = true;
+    }
+    texts.push(joined);
+    this.#write(texts);
+  }
+
+  #write(texts: readonly string[]): void {
+    const { streamPingMs, writeTimeoutMs } = this.#options;
+    if (this.#hasBegun) this.#ping?.refresh();
+    else this.#setPing(streamPingMs);
+    this.#hasBegun = true;
+    if (this.#outlet?.write(texts, this.#isEndWritten) !== false) {
+      if (this.#isEndWritten) this.leave();
+      else this.#onTaken();
+      return;
+    }
+    this.#isBlocked = true;
+    let bytes = 0;
+    for (const text of texts) bytes += Buffer.byteLength(text);
+    this.#deadline = setTimeout(() => this.cut(), writeDeadlineMs(bytes, writeTimeoutMs));
+    this.#count(bytes);
+  }
+
+  /** The system has all that was written: the stream may go on. */
+  #onTaken(): void {
+    const written = this.#written;
+    this.#written = [];
+    for (const length of written) {
+      this.#taken += length;
+      this.#window?.taken(length);
+    }
+  }
+
+  #setPing(ms: number): void {
+    clearTimeout(this.#ping);
+    this.#ping = ms === 0 ? undefined : setTimeout(() => this.#onSilence(), ms);
+  }
+
+  #onSilence(): void {
+    if (!this.#isOver && !this.#isBlocked) this.#write([keepAliveComment]);
+  }
+
+  /** Sets how many bytes wait for the client. */
+  #count(bytes: number): void {
+    const { replyMemory } = this.#options;
+    if (this.bytes > 0) replyMemory.delete(this);
+    this.bytes = bytes;
+    if (bytes > 0) replyMemory.add(this);
+  }
+}

@@ -1,0 +1,143 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { isPlain } from '../../../core/protocol/json-value.ts';
+import { failure } from '../edge/answer.ts';
+import type { Scheme } from '../edge/http-server.ts';
+import type { RequestHead } from '../edge/request-head.ts';
+import { isConsole, type Routes, type Target } from '../edge/routes.ts';
+
+/** Fills `head`, which was reset, with the headers as they came. */
+export function readHead(head: RequestHead, { rawHeaders, httpVersion }: IncomingMessage): void {
+  head.isOld = httpVersion === '1.0';
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    head.add((rawHeaders[i] ?? '').toLowerCase(), rawHeaders[i + 1] ?? '');
+  }
+}
+
+/** The parts of Fastify's request and reply that are used here. */
+export interface HookedRequest {
+  readonly raw: IncomingMessage;
+  readonly body?: unknown;
+}
+/** What a mounted handler is called with: Node's request, as it is or dressed by Express, or Fastify's request. */
+export type MountedRequest = IncomingMessage | HookedRequest;
+export interface HookedReply {
+  readonly raw: ServerResponse;
+  hijack(): unknown;
+}
+
+/** What Express and body parsers add to a request. */
+interface Dressed {
+  readonly url?: string | undefined;
+  readonly originalUrl?: unknown;
+  readonly baseUrl?: unknown;
+  readonly route?: unknown;
+  readonly body?: unknown;
+}
+
+/**
+ * A request, wherever it was mounted: Node's request and response, and what a framework made of the request before.
+ */
+export interface Mount {
+  /** What the handler was called with: the framework's own request, with all that the framework put there. */
+  readonly request: MountedRequest;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** The body that a parser left; undefined: there was no parser. */
+  readonly body: unknown;
+  /** Whether somebody has read the body of the request. */
+  readonly isRead: boolean;
+  /** A framework's router chose this handler for the path. */
+  readonly routed: boolean;
+}
+
+export function toMount(request: MountedRequest, response: ServerResponse | HookedReply): Mount {
+  if ('raw' in request && 'raw' in response) {
+    response.hijack();
+    const { raw: req, body } = request;
+    return { request, req, res: response.raw, body, isRead: isRead(req), routed: true };
+  }
+  if ('raw' in request || 'raw' in response) {
+    throw new TypeError('a request and a response of the same framework are needed');
+  }
+  const { baseUrl, route, body }: Dressed = request;
+  // `app.use(path, handler)` takes the path off the url; `app.all(path, handler)` keeps the url and names its route.
+  const used = typeof baseUrl === 'string' && baseUrl !== '' && pathOf(request.url) === '/';
+  const routed = used || route !== undefined;
+  return { request, req: request, res: response, body, isRead: isRead(request), routed };
+}
+
+/** The path of a URL, without its query. */
+export function pathOf(url: unknown): string {
+  if (typeof url !== 'string') return '';
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}
+
+/** The full path that the client asked for, wherever the handler was mounted. */
+export function fullPathOf(req: IncomingMessage): string {
+  const { originalUrl }: Dressed = req;
+  return pathOf(originalUrl ?? req.url);
+}
+
+export function schemeOf(socket: Socket): Scheme {
+  return 'encrypted' in socket ? 'https' : 'http';
+}
+
+/** The query of a URL, without the question mark. */
+export function queryOf(url: string | undefined): string {
+  const query = url?.indexOf('?') ?? -1;
+  return query === -1 ? '' : (url?.slice(query + 1) ?? '');
+}
+
+/**
+ * What a mounted request asks for. This service's own paths are compared first; any other path stands for what the
+ * handler was mounted at.
+ */
+export function mountedTarget({ req, routed }: Mount, routes: Routes): Target {
+  const dressed: Dressed = req;
+  const own = toMountTarget(routes.targetOf(pathOf(req.url)));
+  if (own !== 'none') return own;
+  const asked = toMountTarget(routes.targetOf(pathOf(dressed.originalUrl)));
+  // `app.use('/console', handler)` has taken that off the url, and `app.use('/mcp', handler)` this.
+  if (routed && asked !== 'mcp' && !isConsole(asked)) return 'rpc';
+  return asked;
+}
+
+/** `/` is the page of whoever mounts the handler. */
+function toMountTarget(target: Target): Target {
+  return target === 'root' ? 'none' : target;
+}
+
+/** Answers a call whose body was read before this handler got it, and was not kept. */
+export const unusableBody = failure(
+  'the body was read before this handler, and what the parser left is no JSON: ' +
+    'mount the handler before that parser, or have it leave the JSON value, its text or its bytes',
+);
+
+function isRead(req: IncomingMessage): boolean {
+  return req.readableDidRead || req.readableEnded;
+}
+
+/**
+ * The body of a request that a parser of the framework has read: `request.body` of Express and of Fastify.
+ *
+ * The value of a JSON text is written as text again, so that it passes the same readers and the same limits as any
+ * other body. A text is taken as the body itself.
+ *
+ * @returns null where the parser left nothing, or what no JSON text can have become
+ */
+export function parsedBody(left: unknown): string | Uint8Array | null {
+  if (typeof left === 'string' || left instanceof Uint8Array) return left;
+  if (typeof left === 'object' && left !== null && !Array.isArray(left) && !isPlain(left))
+    return null;
+  try {
+    // undefined for a function, a symbol, undefined itself.
+    return (JSON.stringify(left) as string | undefined) ?? null;
+  } catch (error) {
+    // JSON.stringify fails on some thousand levels, where JSON.parse does not. A body that is too deep is answered as one
+    // that is not JSON, and so is an empty one.
+    if (error instanceof RangeError) return '';
+    return null; // a BigInt, a cycle, a getter or toJSON that throws
+  }
+}

@@ -1,0 +1,297 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
+import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import { largeBody } from '../../../core/protocol/body.ts';
+import type { Reply } from '../../../core/protocol/reply.ts';
+import type { Answer, CorsLines } from '../edge/answer.ts';
+import type { Responder, ResponseListener } from '../edge/exchange.ts';
+import type { InFlight } from '../edge/http-server.ts';
+import { heldRequests, openRequests, unreadBytes, writeDeadlineMs } from '../edge/limits.ts';
+import type { RequestHead } from '../edge/request-head.ts';
+import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
+import { type Mount, parsedBody, unusableBody } from './mount.ts';
+
+/**
+ * One client connection. It does three things that node:http does not do:
+ *
+ * - tells every request that its client has gone: node:http tells only the request whose reply is being written, not
+ *   those queued behind it;
+ * - serves nothing behind a reply that closes, where node:http goes on parsing;
+ * - holds requests back while replies are unread, where node:http takes all requests of a packet, however many bytes
+ *   the replies to the first ones hold already.
+ */
+export class NodeConnection {
+  /** true: it is not certain where the next request begins, and nothing more is served on this connection. */
+  refused = false;
+  readonly #open = new Set<NodeResponse>();
+  #newest: NodeResponse | undefined;
+  readonly #socket: Socket;
+  /** Bytes of replies that the system has not taken yet. */
+  #unread = 0;
+  /** Requests that wait until their client has read earlier replies. */
+  #held: (() => void)[] = [];
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.once('close', () => {
+      this.#held = [];
+      for (const response of this.#open) response.onClose();
+    });
+  }
+
+  add(response: NodeResponse): void {
+    this.#open.add(response);
+    this.#newest = response;
+  }
+
+  /**
+   * Whether no request was pipelined behind this one. node:http drops the replies queued behind a reply that closes.
+   */
+  isLast(response: NodeResponse): boolean {
+    return this.#newest === response;
+  }
+
+  /** @param unread the bytes that the response has added with `addUnread` */
+  delete(response: NodeResponse, unread: number): void {
+    this.#open.delete(response);
+    this.#unread -= unread;
+    while (this.#hasRoom()) {
+      const handle = this.#held.shift();
+      if (handle === undefined) return;
+      handle();
+    }
+  }
+
+  /** Counts bytes of a reply as unread until `delete` is called for its response. */
+  addUnread(bytes: number): void {
+    this.#unread += bytes;
+  }
+
+  /** Handles a request: now, or when the client has read enough of earlier replies. */
+  take<R>(handle: (request: R, connection: NodeConnection) => void, request: R): void {
+    if (this.#hasRoom() && this.#held.length === 0) handle(request, this);
+    else if (this.#held.push(() => handle(request, this)) > heldRequests) this.cut();
+  }
+
+  #hasRoom(): boolean {
+    return this.#unread <= unreadBytes && this.#open.size < openRequests;
+  }
+
+  /** Closes the connection at once, whatever is being written. */
+  cut(): void {
+    this.#socket.destroy();
+  }
+}
+
+/**
+ * Returns the connection of a socket, for one handler.
+ *
+ * @param key the handler's own, under which the socket keeps it: a WeakMap of all sockets makes garbage collection dearer
+ */
+export function connectionOf(socket: Socket, key: symbol): NodeConnection {
+  // The type of a socket has no members under symbols.
+  const holder = socket as unknown as { [key: symbol]: NodeConnection };
+  holder[key] ??= new NodeConnection(socket);
+  return holder[key];
+}
+
+/** What the responses of one handler share. */
+export interface NodeReplies {
+  readonly inFlight: InFlight;
+  readonly memory: ReplyMemory;
+  /** See HttpOptions. */
+  readonly writeTimeoutMs: number;
+}
+
+/** About how many bytes the head of a reply takes. */
+const headBytes = 256;
+
+/** The response to one request on node:http. */
+export class NodeResponse implements Responder, WaitingReply {
+  readonly #replies: NodeReplies;
+  readonly #connection: NodeConnection;
+  readonly #mount: Mount;
+  readonly #res: ServerResponse;
+  listener: ResponseListener | undefined;
+  scope: RequestScope | undefined;
+  /** The body, where it was read before; null: the parser left nothing that can be used. */
+  #read: string | Uint8Array | null | undefined;
+  /** An answer was given to node:http. */
+  #isAnswered = false;
+  #isOver = false;
+  /** Bytes of the answer that exist for this client alone. See {@link WaitingReply}. */
+  bytes = 0;
+  /** Bytes of the answer and its head that count as unread. */
+  #unread = 0;
+  #writeTimer: NodeJS.Timeout | undefined;
+
+  constructor(replies: NodeReplies, connection: NodeConnection, mount: Mount) {
+    this.#replies = replies;
+    this.#connection = connection;
+    this.#mount = mount;
+    this.#res = mount.res;
+    replies.inFlight.enter();
+    connection.add(this);
+    // 'close' comes after the last byte was handed to the system, or when the client has gone.
+    mount.res.on('close', () => this.onClose());
+  }
+
+  get isDone(): boolean {
+    return this.#isAnswered || this.#isOver;
+  }
+
+  get connectedFrom(): string | undefined {
+    return this.#mount.req.socket.remoteAddress;
+  }
+
+  /** Nobody knows how much of a reply the client has taken. Of two waiting replies, the older counts as the slower. */
+  get pace(): number {
+    return 0;
+  }
+
+  cut(): void {
+    this.#connection.cut();
+  }
+
+  /** The body was read by a parser of the framework: its length is that of what the parser left. */
+  takeRead(head: RequestHead): void {
+    this.#read = parsedBody(this.#mount.body);
+    if (head.isChunked) head.transferEncoding = undefined;
+    else if (!(head.contentLength >= 0)) return;
+    head.contentLength = this.#read === null ? 0 : Buffer.byteLength(this.#read);
+  }
+
+  readBody(): void {
+    const { listener } = this;
+    const { req } = this.#mount;
+    const read = this.#read;
+    if (read !== undefined) {
+      process.nextTick(() => {
+        if (this.isDone) return;
+        if (read === null) listener?.refuse(unusableBody);
+        else listener?.onWholeBody(read);
+      });
+      return;
+    }
+    req.on('data', (chunk: Buffer) => {
+      if (!this.isDone) listener?.onChunk(chunk);
+    });
+    req.on('end', () => {
+      if (!this.isDone) listener?.onBodyEnd();
+    });
+  }
+
+  cork(write: () => void): void {
+    if (!this.isDone) write();
+  }
+
+  answer({ status, headers, body, close }: Answer, cors: CorsLines): void {
+    this.#write(status, [...headers, ...cors.lines], body, close, typeof body !== 'string');
+  }
+
+  reply(reply: Reply, cors: CorsLines, limit: readonly string[]): void {
+    if (reply === undefined) {
+      this.#write(204, [...limit, ...cors.lines], undefined, false, false);
+    } else {
+      const lines = ['content-type', 'application/json', ...limit, ...cors.lines];
+      this.#write(200, lines, reply, false, false);
+    }
+  }
+
+  events(events: EventStream, lines: readonly string[], onEnd: () => void): void {
+    this.#isAnswered = true;
+    this.#res.once('finish', onEnd);
+    events.start(new NodeEventOutlet(this.#res, events, lines, () => this.cut()));
+  }
+
+  onClose(): void {
+    if (this.#isOver) return;
+    this.finish();
+    if (!this.#res.writableFinished) this.listener?.onGone();
+  }
+
+  /** The answer is complete, or the connection becomes a WebSocket. */
+  finish(): void {
+    this.#isOver = true;
+    clearTimeout(this.#writeTimer);
+    this.#replies.memory.delete(this);
+    this.#connection.delete(this, this.#unread);
+    this.#replies.inFlight.leave();
+  }
+
+  /** Writes the answer, but for events. */
+  #write(
+    status: number,
+    lines: string[],
+    body: string | Uint8Array | undefined,
+    close: boolean,
+    isShared: boolean,
+  ): void {
+    this.#isAnswered = true;
+    this.#connection.refused ||= close;
+    const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+    if (body !== undefined) lines.push('content-length', String(bytes));
+    const draining = this.#replies.inFlight.draining && this.#connection.isLast(this);
+    if (close || draining) lines.push('connection', 'close');
+    this.#unread = bytes + headBytes;
+    this.#connection.addUnread(this.#unread);
+    this.#res.writeHead(status, lines);
+    if (body === undefined || this.#mount.req.method === 'HEAD') this.#res.end();
+    else this.#res.end(body);
+    // Mostly the system has taken all of it. A Set through which every reply passed would keep many alive until the next full
+    // garbage collection: its outgrown tables lead to its newer ones.
+    if (bytes > 0 && !isShared && this.#res.writableLength > 0) {
+      this.bytes = bytes;
+      this.#replies.memory.add(this);
+    }
+    if (bytes > largeBody) {
+      // Without this deadline, a client that does not read would keep the whole reply in memory.
+      const deadlineMs = writeDeadlineMs(bytes, this.#replies.writeTimeoutMs);
+      this.#writeTimer = setTimeout(() => this.cut(), deadlineMs);
+    }
+  }
+}
+
+/** Events on node:http. Whether the system has taken a write is told by its callback. */
+class NodeEventOutlet implements EventOutlet {
+  readonly #res: ServerResponse;
+  readonly #cut: () => void;
+  /** Headers of the reply; undefined: they were written. */
+  #lines: readonly string[] | undefined;
+  readonly #onWritten: () => void;
+
+  /**
+   * @param lines flat: name, value, name, value
+   * @param cut closes the connection
+   */
+  constructor(res: ServerResponse, stream: EventStream, lines: readonly string[], cut: () => void) {
+    this.#res = res;
+    this.#lines = lines;
+    this.#cut = cut;
+    this.#onWritten = () => {
+      if (res.writableLength === 0) stream.drained();
+    };
+  }
+
+  write(texts: readonly string[], isLast: boolean): boolean {
+    const res = this.#res;
+    if (this.#lines !== undefined) res.writeHead(200, [...this.#lines]);
+    this.#lines = undefined;
+    // Bytes of an earlier write are still here: no client has room for them.
+    let isTaken = res.writableLength === 0;
+    for (const text of texts) {
+      if (text !== '') isTaken = res.write(text, this.#onWritten) && isTaken;
+    }
+    if (isTaken && isLast) this.end();
+    return isTaken;
+  }
+
+  end(): void {
+    this.#res.end();
+  }
+
+  cut(): void {
+    this.#cut();
+  }
+}

@@ -1,0 +1,190 @@
+import { clockMs } from '../../../core/base/clock.ts';
+import { Vacancy } from '../../../core/base/timer.ts';
+import type { ScopeFacts } from '../../../core/dispatch/scope.ts';
+import type { Service } from '../../../core/dispatch/service.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
+import type { InFlight } from '../edge/http-server.ts';
+import { bodyDeadlineMs } from '../edge/limits.ts';
+import type { SocketTrace } from '../edge/span.ts';
+
+/** One WebSocket, as the server underneath speaks it. Shared logic sees no more of it than this. */
+export interface SocketWire {
+  /** Sends one message, as text: at once, or together with others of this turn of the event loop. */
+  send(reply: string | Uint8Array): void;
+  /** Sends at once what was given to `send`, and tells the connection where the client does not read it. */
+  flush(): void;
+  ping(): void;
+  /** Sends a close frame and ends. */
+  end(code: CloseCode): void;
+  /** Ends at once: what the client has not read is lost. */
+  cut(): void;
+  /**
+   * Bytes that have come so far; undefined: the server underneath watches for silence itself. A message counts from
+   * its first byte.
+   */
+  readonly received: number | undefined;
+  /**
+   * Whether a message has come in part; undefined: the server underneath does not tell. A client that answers no ping is
+   * within a message then.
+   */
+  readonly isWithinMessage: boolean | undefined;
+}
+
+/** 1012, Service Restart: the client may connect again at once (registry of RFC 6455, 11.7). */
+export type CloseCode = 1012;
+
+/** What is known of a client since its upgrade. It holds for each message. */
+export interface SocketFacts extends ScopeFacts, SocketTrace {
+  readonly remoteAddress: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly tracestate: string | undefined;
+  /** What `authenticate` said of the client, as JSON text; undefined: nothing. */
+  readonly authText: string | undefined;
+}
+
+/** What all connections of one server share. */
+export interface SocketContext {
+  readonly service: Service;
+  readonly inFlight: InFlight;
+  readonly sockets: Sockets;
+  /** See HttpOptions. */
+  readonly warn: (message: string) => void;
+  readonly maxReplyBytes: number;
+  readonly maxCallsPerConnection: number;
+  readonly maxStreamsPerConnection: number;
+  readonly writeTimeoutMs: number;
+  readonly streamPingMs: number;
+  readonly socketIdleMs: number;
+  /** How long the largest message may take to arrive. */
+  readonly longestMessageMs: number;
+}
+
+export function createSocketContext(
+  service: Service,
+  options: HttpOptions,
+  inFlight: InFlight,
+): SocketContext {
+  const longestMessageMs = bodyDeadlineMs(options.maxBodyBytes, options.bodyTimeoutMs);
+  const sockets = new Sockets(service, options, longestMessageMs);
+  return { ...options, service, inFlight, sockets, longestMessageMs };
+}
+
+/** A connection, as far as all of them are told the same. */
+interface OpenSocket {
+  /** Ends when its messages are answered. */
+  drain(): void;
+  /** Ends at once. */
+  cut(): void;
+  /**
+   * Looks at its clocks.
+   *
+   * @param now by `clockMs`
+   * @param stalledMs for how long before it this thread was held up: it could not hear the client
+   * @returns since when it seems to be within a message; undefined: it is not
+   */
+  look(now: number, stalledMs: number): number | undefined;
+}
+
+/** How often the clocks of all connections are looked at, milliseconds, at the least. */
+const mostLookMs = 1000;
+
+/** Beyond so many intervals between two looks this thread was held up. */
+const stalledTimes = 3;
+
+/** The open WebSockets of one server. One timer serves all of them, and stops where there is none. */
+export class Sockets {
+  readonly #all = new Set<OpenSocket>();
+  readonly #service: Service;
+  readonly #maxBodyBytes: number;
+  readonly #lookMs: number;
+  /** How long a message may be on its way, silence of its client included. */
+  readonly #windowMs: number;
+  /** The resident memory of the process in that time. */
+  readonly #memory: { readonly at: number; readonly bytes: number }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
+  #isDraining = false;
+  readonly #vacancy = new Vacancy();
+
+  constructor(service: Service, options: HttpOptions, longestMessageMs: number) {
+    const { maxBodyBytes, writeTimeoutMs, streamPingMs, socketIdleMs } = options;
+    this.#service = service;
+    this.#maxBodyBytes = maxBodyBytes;
+    const clocks = [writeTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
+    this.#lookMs = Math.min(mostLookMs, ...clocks.map((ms) => ms / 4));
+    this.#windowMs = socketIdleMs + longestMessageMs;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  add(connection: OpenSocket): void {
+    this.#all.add(connection);
+    if (this.#timer === undefined) {
+      this.#lookedAt = clockMs();
+      // `unref`: this timer alone must not keep the process alive.
+      this.#timer = setInterval(() => this.#look(), this.#lookMs).unref();
+    }
+    if (this.#isDraining) connection.drain();
+  }
+
+  delete(connection: OpenSocket): void {
+    this.#all.delete(connection);
+    if (this.#all.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#vacancy.tell();
+  }
+
+  /** Ends each connection when its messages are answered: those without any at once. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const connection of this.#all) connection.drain();
+  }
+
+  /** Resolves when no connection is left, or after `ms`: a client answers a close frame with its own. */
+  async ended(ms: number): Promise<void> {
+    if (this.#all.size > 0) await this.#vacancy.within(ms);
+  }
+
+  /** Ends all connections that are left. */
+  cut(): void {
+    for (const connection of this.#all) connection.cut();
+  }
+
+  #look(): void {
+    const now = clockMs();
+    const stalledMs = Math.max(0, now - this.#lookedAt - this.#lookMs * stalledTimes);
+    this.#lookedAt = now;
+    const partial: { readonly connection: OpenSocket; readonly since: number }[] = [];
+    for (const connection of this.#all) {
+      const since = connection.look(now, stalledMs);
+      if (since !== undefined) partial.push({ connection, since });
+    }
+    const excess = partial.length - this.#roomForPartial(now);
+    if (excess <= 0) return;
+    partial.sort((one, other) => one.since - other.since);
+    for (const { connection } of partial.slice(0, excess)) connection.cut();
+  }
+
+  /**
+   * How many messages may be incomplete. The servers underneath gather a message themselves and do not tell how much of it
+   * they hold. Without this bound, every connection could hold a message without its last byte, each as long as
+   * `maxBodyBytes`: a few hundred clients would end the process, beside the limit `maxBodyMemory`.
+   *
+   * Clients are cut only where there are more of them within a message than that memory has room for, and the process
+   * has grown by as much meanwhile. Neither sign is enough alone: many clients owe an answer to a ping when a network stands
+   * still, and much else makes a process grow.
+   */
+  #roomForPartial(now: number): number {
+    const room = this.#service.bodyMemory.limit;
+    const bytes = process.memoryUsage.rss();
+    const memory = this.#memory;
+    memory.push({ at: now, bytes });
+    while ((memory[0]?.at ?? now) < now - this.#windowMs) memory.shift();
+    const least = Math.min(...memory.map((sample) => sample.bytes));
+    if (bytes - least < room) return Number.POSITIVE_INFINITY;
+    return Math.max(1, Math.floor(room / this.#maxBodyBytes));
+  }
+}

@@ -1,0 +1,438 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { clockMs } from '../../../core/base/clock.ts';
+import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
+import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import type { Reply } from '../../../core/protocol/reply.ts';
+import type { Answer, CorsLines } from '../edge/answer.ts';
+import type { Responder, ResponseListener } from '../edge/exchange.ts';
+import type { InFlight } from '../edge/http-server.ts';
+import {
+  bodilessPerTurn,
+  corkBytes,
+  probeShare,
+  smallReply,
+  writeDeadlineMs,
+} from '../edge/limits.ts';
+import {
+  type EventOutlet,
+  type EventStream,
+  keepAliveComment,
+} from '../event-stream/event-stream.ts';
+import { nativeText } from './load.ts';
+
+/**
+ * How often the rest of a waiting reply is offered to the system again. uWebSockets.js closes a connection that was
+ * not writable for 10 s, and Linux calls a connection writable only when a third of its send buffer is free. That is
+ * megabytes, for which a slow reader takes longer than 10 s. A write takes what room there is and restarts the 10 s.
+ */
+const offerMs = 2500;
+
+/** What may have bytes that the system had no room for. */
+interface Offering {
+  /** Offers them to the system again. */
+  offer(): void;
+}
+
+/** What the responses of one server share: among them those that their clients have not taken whole. */
+export class UwsReplies {
+  readonly inFlight: InFlight;
+  readonly memory: ReplyMemory;
+  readonly writeTimeoutMs: number;
+  readonly #waiting = new Set<Offering>();
+  #offering: NodeJS.Timeout | undefined;
+  /** Replies without a body that have ended in this turn of the event loop. */
+  #bodiless = 0;
+
+  constructor(inFlight: InFlight, memory: ReplyMemory, writeTimeoutMs: number) {
+    this.inFlight = inFlight;
+    this.memory = memory;
+    this.writeTimeoutMs = writeTimeoutMs;
+  }
+
+  add(reply: Offering): void {
+    this.#waiting.add(reply);
+    this.#offering ??= setInterval(() => {
+      for (const waiting of this.#waiting) waiting.offer();
+    }, offerMs);
+  }
+
+  delete(reply: Offering): void {
+    this.#waiting.delete(reply);
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#offering);
+    this.#offering = undefined;
+  }
+
+  /**
+   * Whether one more reply without a body may end in this turn: uWebSockets.js does not say whether its client reads. After
+   * a number of them, the others end in the next turn. Before that turn uWebSockets.js closes a connection that has sent
+   * further requests.
+   */
+  mayEndBodiless(): boolean {
+    if (this.#bodiless === 0) {
+      setImmediate(() => {
+        this.#bodiless = 0;
+      });
+    }
+    return ++this.#bodiless <= bodilessPerTurn;
+  }
+}
+
+/**
+ * Length to which a reply that closes its connection is padded, with spaces, which JSON allows. A corked reply is
+ * written only when the parser's turn ends. By then the parser would have run the bytes behind a request of uncertain
+ * end as the next request, and running that request also undoes the mark to close. An overfull cork is written and
+ * closed at once, in the handler, and the parser stops there.
+ */
+const overfull = corkBytes + 1;
+
+/**
+ * Closes a connection behind its last reply. It is a second object for the same response: the first one can't be touched
+ * once it has written all.
+ */
+export type Closer = Pick<HttpResponse, 'close'>;
+
+/**
+ * Writes what one request is answered with, once. The flag `#isDone` alone says whether `res` may still be touched: not
+ * after its end or its abort. Whoever calls a method that writes is in the handler of the request or in `cork`.
+ */
+export class UwsResponse implements Responder {
+  readonly replies: UwsReplies;
+  readonly res: HttpResponse;
+  #isDone = false;
+  /** What the connection still has to take: the rest of a large reply, or events. */
+  #unsent: UnsentReply | UwsEventOutlet | undefined;
+  /** uWebSockets.js closes the connection when its client has taken all. */
+  #closesItself = false;
+  /** The connection must close behind the answer. */
+  isLast = false;
+  /** Closes the connection behind the answer where uWebSockets.js does not; undefined: the connection goes on. */
+  closer: Closer | undefined;
+  listener: ResponseListener | undefined;
+  scope: RequestScope | undefined;
+
+  /**
+   * Must be made first in a handler: a handler that returns or throws before it has called `onAborted` aborts the
+   * process.
+   */
+  constructor(replies: UwsReplies, res: HttpResponse) {
+    res.onAborted(() => this.#onAborted());
+    this.replies = replies;
+    this.res = res;
+    replies.inFlight.enter();
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Costs a system call and an ArrayBuffer: 2 us, a quarter of a small request. Undefined where the response is done. */
+  get connectedFrom(): string | undefined {
+    if (this.#isDone) return undefined;
+    return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1');
+  }
+
+  /**
+   * uWebSockets.js takes the end of a chunked body where others would not: behind a chunk it passes over two bytes, whatever
+   * they are, and the trailer it reads as a request. So nothing behind such a body may be run. It ends after the parser's
+   * turn, and only where the parser has found nothing more in it: uWebSockets.js closes a connection on which anything
+   * comes behind a request that is not answered yet. The answer closes it too (`closer`).
+   */
+  readBody(isChunked: boolean): void {
+    const { listener } = this;
+    this.res.onData((chunk, last) => {
+      if (this.#isDone) return;
+      // The bytes may be a view that is valid until this callback returns.
+      listener?.onChunk(new Uint8Array(chunk));
+      if (!last) return;
+      if (isChunked) setImmediate(() => this.cork(() => listener?.onBodyEnd()));
+      else listener?.onBodyEnd();
+    });
+  }
+
+  cork(write: () => void): void {
+    if (this.#isDone) return;
+    this.res.cork(write);
+    // Behind the cork: what it still holds would be lost.
+    if (this.#isDone && !this.#closesItself) this.closer?.close();
+  }
+
+  answer(answer: Answer, cors: CorsLines, isHead: boolean): void {
+    const { res } = this;
+    const { status, headers, body } = answer;
+    res.writeStatus(`${status} ${STATUS_CODES[status]}`);
+    writeLines(res, headers);
+    writeLines(res, cors.lines);
+    const closes = answer.close || this.isLast;
+    if (this.replies.inFlight.draining && !closes) writeLines(res, closeLines);
+    if (body !== undefined && closes) {
+      // The reply keeps its body even for HEAD, since nothing is read behind it.
+      this.#endAndClose(body.toString().padEnd(overfull));
+    } else if (body === undefined || isHead) {
+      // Given a length, endWithoutBody takes the reply for unfinished and closes the connection at the next request.
+      if (body !== undefined) res.writeHeader('content-length', String(Buffer.byteLength(body)));
+      this.#endBodiless();
+    } else {
+      this.#write(body, typeof body !== 'string');
+    }
+  }
+
+  reply(reply: Reply, cors: CorsLines, limit: readonly string[], inTurn: boolean): void {
+    const { res } = this;
+    const { draining } = this.replies.inFlight;
+    const { isLast } = this;
+    if (reply === undefined) {
+      res.writeStatus('204 No Content');
+      writeLines(res, cors.lines);
+      writeLines(res, limit);
+      if (draining || isLast) writeLines(res, closeLines);
+      this.#endBodiless();
+      return;
+    }
+    res.writeHeader(cors.jsonName, cors.jsonValue);
+    writeLines(res, limit);
+    const isSmall = typeof reply === 'string' && reply.length <= smallReply;
+    if ((draining && !inTurn && isSmall) || (isLast && reply.length <= corkBytes)) {
+      // Closes even the connections of clients that ignore "connection: close": a drain under load would otherwise
+      // never end. In the turn of the parser that read the body, a connection must not be closed.
+      this.#endAndClose(reply);
+      return;
+    }
+    if (draining || isLast) writeLines(res, closeLines);
+    this.#write(reply, false);
+  }
+
+  events(events: EventStream, lines: readonly string[], onEnd: () => void): void {
+    const all = this.isLast ? [...lines, ...closeLines] : lines;
+    const outlet = new UwsEventOutlet(this, events, all, onEnd);
+    this.#unsent = outlet;
+    events.start(outlet);
+  }
+
+  /** The answer is complete, or the connection becomes a WebSocket: the response must not be touched afterwards. */
+  finish(): void {
+    this.#isDone = true;
+    this.replies.inFlight.leave();
+  }
+
+  #onAborted(): void {
+    if (this.#isDone) return;
+    this.finish();
+    this.#unsent?.leave();
+    this.listener?.onGone();
+  }
+
+  /**
+   * Writes a body behind its head, as much as the system takes. The rest is kept as it is, where `end` would copy it
+   * for each client. A further request of the same client finds this reply unfinished, and uWebSockets.js then closes
+   * the connection. So a client that does not read its answers gets no more answers.
+   *
+   * A body that fits the cork is mostly left to `end`, which is cheaper but does not tell whether the client reads.
+   * One in sixteen is written in the way that tells. Chance decides which, so that nobody can predict it; a
+   * connection can then hold only some unread replies.
+   */
+  #write(body: string | Uint8Array, isShared: boolean): void {
+    const { res } = this;
+    if (typeof body === 'string' && body.length <= smallReply && Math.random() > probeShare) {
+      this.finish();
+      res.end(nativeText(body));
+      return;
+    }
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const [, isWhole] = res.tryEnd(bytes, bytes.byteLength);
+    if (isWhole) {
+      this.finish();
+      return;
+    }
+    this.#unsent = new UnsentReply(this, bytes, isShared);
+  }
+
+  #endAndClose(body: string | Uint8Array): void {
+    this.finish();
+    this.#closesItself = true;
+    this.res.end(nativeText(body), true);
+  }
+
+  /**
+   * Ends a reply without a body. Nobody can tell whether its client reads, so only a few such replies end in one
+   * turn.
+   */
+  #endBodiless(): void {
+    const end = (): void => {
+      this.finish();
+      this.res.endWithoutBody();
+    };
+    if (this.replies.mayEndBodiless()) end();
+    else setImmediate(() => this.cork(end));
+  }
+}
+
+/**
+ * The rest of a reply that the system did not take at once. The bytes stay here, where a drain waits for them, and
+ * are written as the client reads. A client that does not read is cut at the deadline.
+ */
+class UnsentReply implements WaitingReply {
+  readonly bytes: number;
+  readonly scope: RequestScope | undefined;
+  readonly #response: UwsResponse;
+  readonly #res: HttpResponse;
+  readonly #rest: Uint8Array;
+  readonly #since = clockMs();
+  readonly #deadline: NodeJS.Timeout;
+  #taken: number;
+  #isOver = false;
+
+  /**
+   * @param body whole; a part of it was written
+   * @param isShared whether the bytes exist once, however many clients wait for them
+   */
+  constructor(response: UwsResponse, body: Uint8Array, isShared: boolean) {
+    const { res, replies } = response;
+    this.scope = response.scope;
+    this.bytes = body.byteLength;
+    this.#response = response;
+    this.#res = res;
+    this.#rest = body;
+    this.#taken = res.getWriteOffset();
+    const deadlineMs = writeDeadlineMs(body.byteLength, replies.writeTimeoutMs);
+    this.#deadline = setTimeout(() => this.cut(), deadlineMs);
+    res.onWritable((offset) => {
+      const written = this.#write(offset);
+      if (this.#isOver) response.closer?.close();
+      return written;
+    });
+    replies.add(this);
+    if (!isShared) replies.memory.add(this);
+  }
+
+  get pace(): number {
+    return this.#taken / (clockMs() - this.#since + 1);
+  }
+
+  /** Writes as much as there is room for, whether the system has reported room or not. */
+  offer(): void {
+    if (this.#isOver) return;
+    this.#res.cork(() => this.#write(this.#res.getWriteOffset()));
+    // Behind the cork: what it still holds would be lost.
+    if (this.#isOver) this.#response.closer?.close();
+  }
+
+  cut(): void {
+    if (!this.#isOver) this.#res.close();
+  }
+
+  /** Gives the reply up: the connection has gone. */
+  leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#deadline);
+    this.#response.replies.delete(this);
+    this.#response.replies.memory.delete(this);
+  }
+
+  #write(offset: number): boolean {
+    if (this.#isOver) return true;
+    this.#taken = offset;
+    const [written, isWhole] = this.#res.tryEnd(this.#rest.subarray(offset), this.#rest.byteLength);
+    if (isWhole) {
+      this.leave();
+      this.#response.finish();
+    }
+    return written;
+  }
+}
+
+/**
+ * Events on uWebSockets.js: one chunk for each write. What a write leaves unsent, uWebSockets.js keeps, and sends when
+ * something else is written, never by itself. Whether all was sent, too, is told by the next write only.
+ */
+class UwsEventOutlet implements EventOutlet {
+  readonly #response: UwsResponse;
+  readonly #res: HttpResponse;
+  readonly #stream: EventStream;
+  readonly #onEnd: () => void;
+  #hasEnded = false;
+  /** Headers of the reply; undefined: they were written. */
+  #lines: readonly string[] | undefined;
+  /** The last write was not taken whole. */
+  #isBlocked = false;
+
+  /**
+   * @param lines flat: name, value, name, value
+   * @param onEnd called when the reply is about to end; where the connection goes, call `leave` instead
+   */
+  constructor(
+    response: UwsResponse,
+    stream: EventStream,
+    lines: readonly string[],
+    onEnd: () => void,
+  ) {
+    this.#response = response;
+    this.#res = response.res;
+    this.#stream = stream;
+    this.#lines = lines;
+    this.#onEnd = onEnd;
+    // Without this listener, a timer of uWebSockets.js goes on beside a backlog that was sent, and ends the connection.
+    response.res.onWritable(() => {
+      this.offer();
+      return true;
+    });
+    response.replies.add(this);
+  }
+
+  write(texts: readonly string[], isLast = false): boolean {
+    let isTaken = true;
+    this.#res.cork(() => {
+      if (this.#lines !== undefined) writeLines(this.#res, this.#lines);
+      this.#lines = undefined;
+      for (const text of texts) isTaken = this.#res.write(nativeText(text));
+      if (isTaken && isLast) this.#end();
+    });
+    if (this.#hasEnded) this.#response.closer?.close();
+    this.#isBlocked = !isTaken;
+    return isTaken;
+  }
+
+  /**
+   * Has what was kept sent, as far as there is room: when the system reports room, and from time to time, since it
+   * reports room late (see UwsReplies). A comment tells whether all was sent. Where no write has failed, an empty cork sends
+   * what the last one may have left, and adds nothing.
+   */
+  offer(): void {
+    if (!this.#isBlocked) this.#res.cork(() => {});
+    else if (this.write([keepAliveComment])) this.#stream.drained();
+  }
+
+  end(): void {
+    this.#res.cork(() => this.#end());
+    this.#response.closer?.close();
+  }
+
+  cut(): void {
+    this.#res.close();
+  }
+
+  /** The connection has gone. */
+  leave(): void {
+    this.#response.replies.delete(this);
+  }
+
+  #end(): void {
+    this.leave();
+    this.#hasEnded = true;
+    this.#onEnd();
+    this.#response.finish();
+    // Without the argument that closes the connection: uWebSockets.js would write its header into the body.
+    this.#res.end();
+  }
+}
+
+const closeLines = ['connection', 'close'];
+
+/** @param lines flat: name, value, name, value */
+function writeLines(res: HttpResponse, lines: readonly string[]): void {
+  for (let i = 0; i < lines.length; i += 2) {
+    res.writeHeader(lines[i] ?? '', nativeText(lines[i + 1] ?? ''));
+  }
+}

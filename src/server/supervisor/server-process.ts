@@ -1,0 +1,340 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { clockMs } from '../../core/base/clock.ts';
+import { blame, type Suspects } from '../../core/base/running-code.ts';
+import { startTimer } from '../../core/base/timer.ts';
+import type { Log, LogFields } from '../../core/observe/log.ts';
+import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
+import {
+  type Figures,
+  nobody,
+  Pending,
+  parseFromServer,
+  parseOutcome,
+  parseSnapshot,
+  parseSuspects,
+  type ReadyReport,
+  type ReloadOutcome,
+  type StartFailure,
+  type StartOrder,
+  type ToServer,
+} from './messages.ts';
+import { endingMs, suspectsFile } from './orphan-guard.ts';
+
+/**
+ * Settings of glibc's malloc, which reads them when a process starts; the process's own environment goes before.
+ *
+ * Without them malloc raises, with each large block that is freed, the size from which on it gives blocks back to the
+ * system, up to 32 MB. Bodies of megabytes, and the strings made of them, then lie in one heap with everything else, and malloc
+ * keeps the holes that they leave. After 200,000 calls, 200 of them with bodies of 5 to 9 MB, a server at rest held 580 MB in holes.
+ */
+export const mallocSettings: Readonly<Record<string, string>> = {
+  MALLOC_MMAP_THRESHOLD_: String(1024 ** 2),
+  MALLOC_TRIM_THRESHOLD_: String(4 * 1024 ** 2),
+};
+
+export interface ServerEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why it ended, where the process or the system said so. */
+  readonly failure: StartFailure | undefined;
+  /** The process was told to end, and had answered everything. */
+  readonly asTold: boolean;
+  /** Whose code held its main thread at the end, if any did for long. */
+  readonly suspects: Suspects;
+  readonly snapshot: MetricsSnapshot | undefined;
+}
+
+interface ServerEvents {
+  onFigures(figures: Figures): void;
+  /** A process asks for the snapshots of all. */
+  collect(): Promise<readonly MetricsSnapshot[]>;
+}
+
+/** Of what comes from the guard of a process, so much is kept, characters. */
+const longestLines = 4096;
+
+/** How long a process may take to say that it drains, whatever its grace. */
+const reactionMs = 1000;
+
+/** A process that drains tells its figures each second. One that was silent for so long stands still. */
+const silenceMs = 2500;
+
+const lookMs = 250;
+
+/** How long a drained process may take to exit. A thread in native code would delay the exit until that code returns. */
+const exitMs = 2000;
+
+/** The supervisor's view of one server process. */
+export class ServerProcess {
+  readonly number: number;
+  /** Resolves with undefined where the process ended before it was ready. */
+  readonly ready: Promise<ReadyReport | undefined>;
+  readonly ended: Promise<ServerEnd>;
+  readonly #child: ChildProcess;
+  /** What a line of the log tells of which process it is about. */
+  readonly fields: LogFields;
+  readonly #log: Log;
+  readonly #events: ServerEvents;
+  /** It takes new calls: it is ready, and its successor is not. */
+  isServing = false;
+  /** Whose code holds the main thread, if any has for long. */
+  suspects: Suspects = nobody;
+  readonly #pending = new Pending();
+  readonly #key = randomUUID();
+  readonly #onReady: (report: ReadyReport | undefined) => void;
+  readonly #watchdogTimeoutMs: number;
+  #watchdog: Watchdog | undefined;
+  #limit: NodeJS.Timeout | undefined;
+  #failure: StartFailure | undefined;
+  #isReady = false;
+  #wasStrange = false;
+  #isStopping = false;
+  #hasEnded = false;
+  /** When the last message came, by `clockMs`. */
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #stopSignal: NodeJS.Signals | undefined;
+  #isDrained = false;
+  #snapshot: MetricsSnapshot | undefined;
+
+  /**
+   * @param entry the file that a server process runs
+   * @param startLimitMs a process that is not ready after this time is killed
+   */
+  constructor(entry: URL, order: StartOrder, startLimitMs: number, log: Log, events: ServerEvents) {
+    this.number = order.number;
+    this.#log = log;
+    this.#watchdogTimeoutMs = order.config.watchdogTimeoutMs;
+    this.#events = events;
+    let onReady: (report: ReadyReport | undefined) => void = () => {};
+    this.ready = new Promise((resolve) => {
+      onReady = resolve;
+    });
+    this.#onReady = onReady;
+    // The arguments are only shown by `ps`: the process reads its order. Two inspectors can't share a port.
+    this.#child = fork(entry, [...order.modules], {
+      execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
+      env: { ...mallocSettings, ...process.env },
+      serialization: 'advanced',
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', 'pipe'],
+    });
+    const serverPid = this.#child.pid;
+    this.fields = order.of > 1 ? { process: order.number, serverPid } : { serverPid };
+    this.#readSuspects();
+    this.ended = this.#untilEnd();
+    this.#child.on('message', (message) => this.#receive(message));
+    this.#send({ type: 'start', key: this.#key, order });
+    this.#killAfter(startLimitMs, {
+      message: `it was not ready after ${startLimitMs} ms: look for a module that loops or waits at its top level, or raise startTimeoutMs`,
+      stack: undefined,
+    });
+  }
+
+  /** Tells the process to drain and end within `graceMs`. See `#endAt`. */
+  stop(signal: NodeJS.Signals, graceMs: number): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#stopSignal = signal;
+    this.#watchdog?.stop();
+    this.#child.kill(signal);
+    clearTimeout(this.#limit);
+    this.#endAt(clockMs(), graceMs, Math.max(graceMs, reactionMs));
+  }
+
+  /**
+   * Kills the process when its grace is over. One that gives signs of life is about to end, and has some seconds more: with a
+   * grace of next to nothing its end takes longer.
+   */
+  #endAt(toldAt: number, graceMs: number, afterMs: number): void {
+    this.#limit = startTimer(afterMs, () => {
+      // If this process was held up, what came meanwhile is read first.
+      setImmediate(() => {
+        if (this.#isDrained || this.#hasEnded) return;
+        const now = clockMs();
+        const isAlive = this.#heardAt > toldAt && now - this.#heardAt < silenceMs;
+        if (isAlive && now < toldAt + graceMs + endingMs) {
+          this.#endAt(toldAt, graceMs, lookMs);
+          return;
+        }
+        const ms = Math.round(now - toldAt);
+        const message = `it was killed: it had not ended ${ms} ms after it was told to`;
+        this.#failure ??= { message, stack: undefined };
+        this.kill();
+      });
+    });
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Makes the process reload its modules; undefined where it has gone meanwhile. */
+  async reload(): Promise<ReloadOutcome | undefined> {
+    const outcome = await this.#pending.ask((id) => this.#send({ type: 'reload', id }));
+    return parseOutcome(outcome);
+  }
+
+  /** What the process has counted; undefined where it has gone, counts nothing, or does not answer in time. */
+  async collect(limitMs: number): Promise<MetricsSnapshot | undefined> {
+    const snapshot = await this.#pending.ask((id) => this.#send({ type: 'collect', id }), limitMs);
+    return parseSnapshot(snapshot);
+  }
+
+  #untilEnd(): Promise<ServerEnd> {
+    const child = this.#child;
+    return new Promise((resolve) => {
+      const end = (code: number | null, signal: NodeJS.Signals | null): void => {
+        // A process that had not installed its signal handlers yet was ended by the signal itself.
+        const asTold =
+          this.#isDrained ||
+          (this.#stopSignal !== undefined && (code === 0 || signal === this.#stopSignal));
+        this.#isStopping = true;
+        this.#hasEnded = true;
+        clearTimeout(this.#limit);
+        this.#watchdog?.stop();
+        this.#pending.end();
+        this.#onReady(undefined);
+        const { suspects } = this;
+        child.stdio[suspectsFile]?.destroy();
+        resolve({
+          code,
+          signal,
+          failure: this.#failure,
+          asTold,
+          suspects,
+          snapshot: this.#snapshot,
+        });
+      };
+      child.once('exit', (code, signal) => {
+        // Wait for the channel to close: the last messages of the process may still be on their way.
+        if (child.connected) child.once('disconnect', () => end(code, signal));
+        else end(code, signal);
+      });
+      child.on('error', (error) => {
+        // Only a failed start counts here. After the start, the exit tells that something went wrong.
+        if (child.pid !== undefined) return;
+        this.#failure = { message: error.message, stack: error.stack };
+        end(null, null);
+      });
+    });
+  }
+
+  /** The guard of the process writes lines. Procedures can write there, too. */
+  #readSuspects(): void {
+    const stream = this.#child.stdio[suspectsFile] as Readable | undefined;
+    let text = '';
+    stream?.on('error', () => {});
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (text + chunk).slice(-longestLines).split('\n');
+      text = lines.pop() ?? '';
+      const last = lines.at(-1);
+      if (last !== undefined) this.suspects = parseSuspects(last);
+    });
+  }
+
+  #receive(received: unknown): void {
+    const message = parseFromServer(received, this.#key);
+    if (message === undefined) {
+      if (this.#wasStrange) return;
+      this.#wasStrange = true;
+      this.#log.warn(
+        { event: 'process-message-ignored', ...this.fields },
+        'a server process sent what is no message to its supervisor: ignored, and not told again',
+      );
+      return;
+    }
+    this.#heardAt = clockMs();
+    if (message.type === 'ready') {
+      if (this.#isReady) return;
+      this.#isReady = true;
+      if (!this.#isStopping) {
+        clearTimeout(this.#limit);
+        this.#watch();
+      }
+      this.#onReady(message.report);
+    } else if (message.type === 'failed') {
+      this.#failure = message.failure;
+    } else if (message.type === 'figures') {
+      this.#watchdog?.heard();
+      this.#events.onFigures(message.figures);
+    } else if (message.type === 'drained') {
+      this.#isDrained = true;
+      this.#snapshot = message.snapshot;
+      this.#killAfter(exitMs, undefined);
+    } else if (message.type === 'reply') {
+      this.#pending.reply(message.id, message.value);
+    } else {
+      void this.#collectFor(message.id);
+    }
+  }
+
+  /** Starts the watchdog. It runs while the process serves: before and after that, the limits of start and stop hold. */
+  #watch(): void {
+    const limitMs = this.#watchdogTimeoutMs;
+    if (limitMs === 0) return;
+    this.#watchdog = new Watchdog(limitMs, () => {
+      this.#failure ??= {
+        message: `it was killed: its main thread was stuck for ${limitMs} ms: look for an inline procedure that does not return, or raise watchdogTimeoutMs`,
+        stack: undefined,
+      };
+      const { fields, text } = blame(this.suspects);
+      this.#log.error(
+        { event: 'process-stuck', ...this.fields, ...fields },
+        `a server process does not answer: it is killed${text}`,
+      );
+      this.kill();
+    });
+  }
+
+  async #collectFor(id: number): Promise<void> {
+    const snapshots = await this.#events.collect();
+    this.#send({ type: 'collection', id, snapshots });
+  }
+
+  #send(message: ToServer): void {
+    // The callback swallows the error of a channel that has just closed: the exit of the process is noticed elsewhere.
+    if (this.#child.connected) this.#child.send(message, () => {});
+    else this.#pending.end();
+  }
+
+  #killAfter(limitMs: number, failure: StartFailure | undefined): void {
+    clearTimeout(this.#limit);
+    this.#limit = startTimer(limitMs, () => {
+      this.#failure ??= failure;
+      this.kill();
+    });
+  }
+}
+
+/** How often the watchdog looks within its limit. */
+const looks = 4;
+
+/**
+ * Calls `onSilence` once, when `heard` was not called for `limitMs` to `limitMs` and a quarter. The watchdog counts its
+ * looks instead of time: after its own process was held up, messages that came meanwhile are read before the next look.
+ *
+ *     limitMs 4 s     heard  look  look  look  look  look
+ *                       0     1     2     3     4     5 -> onSilence
+ */
+export class Watchdog {
+  readonly #timer: NodeJS.Timeout;
+  #inSilence = 0;
+
+  constructor(limitMs: number, onSilence: () => void) {
+    this.#timer = setInterval(() => {
+      this.#inSilence++;
+      if (this.#inSilence !== looks + 1) return;
+      this.stop();
+      onSilence();
+    }, limitMs / looks);
+  }
+
+  heard(): void {
+    this.#inSilence = 0;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

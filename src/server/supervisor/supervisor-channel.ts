@@ -1,0 +1,109 @@
+import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
+import {
+  type Figures,
+  type FromServer,
+  Pending,
+  parseToServer,
+  type ReadyReport,
+  type ReloadOutcome,
+  type StartFailure,
+  type StartOrder,
+} from './messages.ts';
+
+export interface ChannelHandlers {
+  reload(): Promise<ReloadOutcome>;
+  /** What this process has counted; undefined: nothing. */
+  collect(): MetricsSnapshot | undefined;
+}
+
+/**
+ * The channel of a server process to its supervisor. Messages are dropped when the supervisor has gone. Only this class
+ * can use the channel: it removes `process.send`, so that `process.send?.('ready')` of a module does nothing.
+ */
+export class SupervisorChannel {
+  readonly #pending = new Pending();
+  readonly #post: NonNullable<NodeJS.Process['send']>;
+  #key: string | undefined;
+  readonly #order: Promise<StartOrder>;
+  #onOrder: (order: StartOrder) => void = () => {};
+  #handlers: ChannelHandlers | undefined;
+
+  /** @throws Error in a process that no supervisor has started */
+  constructor() {
+    if (process.send === undefined || !process.connected) {
+      throw new Error('this file is started by tandem serve, not by hand');
+    }
+    this.#post = process.send.bind(process);
+    // `process.disconnect` stays: Node itself calls it by that name when the other side has gone.
+    delete process.send;
+    this.#order = new Promise((resolve) => {
+      this.#onOrder = resolve;
+    });
+    process.on('message', (message) => void this.#receive(message));
+    process.once('disconnect', () => this.#pending.end());
+  }
+
+  order(): Promise<StartOrder> {
+    return this.#order;
+  }
+
+  /** @param onLost is called once, when the supervisor has gone */
+  onLost(onLost: () => void): void {
+    if (process.connected) process.once('disconnect', onLost);
+    else onLost();
+  }
+
+  /** Tells the supervisor that this process serves. From now on `handlers` answer the supervisor's questions. */
+  ready(report: ReadyReport, handlers: ChannelHandlers): void {
+    this.#handlers = handlers;
+    void this.#send({ type: 'ready', report });
+  }
+
+  /** Tells the supervisor why this process can't start. Resolves when the message is sent: the process may then end. */
+  failed(failure: StartFailure): Promise<void> {
+    return this.#send({ type: 'failed', failure });
+  }
+
+  figures(figures: Figures): void {
+    void this.#send({ type: 'figures', figures });
+  }
+
+  /** @param snapshot what this process has counted in its life */
+  drained(snapshot: MetricsSnapshot | undefined): Promise<void> {
+    return this.#send({ type: 'drained', snapshot });
+  }
+
+  /** What all processes of the service have counted; undefined where the supervisor has gone. */
+  async collectAll(): Promise<readonly MetricsSnapshot[] | undefined> {
+    const snapshots = await this.#pending.ask((id) => void this.#send({ type: 'collect-all', id }));
+    return snapshots as readonly MetricsSnapshot[] | undefined;
+  }
+
+  async #receive(received: unknown): Promise<void> {
+    const message = parseToServer(received);
+    if (message === undefined) return;
+    if (message.type === 'start') {
+      this.#key ??= message.key;
+      this.#onOrder(message.order);
+    } else if (message.type === 'collection') {
+      this.#pending.reply(message.id, message.snapshots);
+    } else if (this.#handlers !== undefined) {
+      const { id } = message;
+      const value =
+        message.type === 'reload' ? await this.#handlers.reload() : this.#handlers.collect();
+      await this.#send({ type: 'reply', id, value });
+    }
+  }
+
+  #send(message: FromServer): Promise<void> {
+    return new Promise((resolve) => {
+      // The callback also gets the error of a channel that has just closed.
+      if (process.connected) {
+        this.#post({ key: this.#key, ...message }, undefined, undefined, () => resolve());
+      } else {
+        this.#pending.end();
+        resolve();
+      }
+    });
+  }
+}

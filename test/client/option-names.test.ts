@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { type ClientOptions, createClient } from '../../src/client/index.ts';
+import { webSocket } from '../../src/client/socket.ts';
+import { sse } from '../../src/client/sse.ts';
+
+const url = 'http://127.0.0.1:1/rpc';
+const { NODE_ENV } = process.env;
+
+describe('the options of a client', () => {
+  afterEach(() => {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = NODE_ENV;
+  });
+
+  const refused: readonly (readonly [text: string, make: () => unknown])[] = [
+    [
+      'createClient: unknown option timeout, did you mean timeoutMs?',
+      () => createClient({ url, timeout: 5 } as ClientOptions),
+    ],
+    [
+      'createClient: unknown option retry, it takes url, headers, timeoutMs, retries, fetch, hints, batch, streams, transport',
+      () => createClient({ url, retry: 5 } as ClientOptions),
+    ],
+    [
+      'createClient: unknown option stream, did you mean streams?',
+      () => createClient({ url, stream: sse() } as ClientOptions),
+    ],
+    [
+      'createClient: batch: unknown option maximum, it takes max',
+      () => createClient({ url, batch: { max: 2, maximum: 3 } as { max: number } }),
+    ],
+    ['sse: unknown option retries, it takes none', () => sse({ retries: 1 } as object)],
+    [
+      'webSocket: unknown option websocket, did you mean WebSocket?',
+      () => webSocket({ websocket: class {} } as object),
+    ],
+  ];
+  for (const [text, make] of refused) {
+    it(`are refused if they are unknown, except in production: ${text}`, () => {
+      assert.throws(make, { name: 'TypeError', message: text });
+      process.env.NODE_ENV = 'production';
+      make();
+    });
+  }
+
+  it('are not checked if the environment cannot be read', () => {
+    const { env } = process;
+    try {
+      Object.defineProperty(process, 'env', {
+        configurable: true,
+        get: () => {
+          throw new Error('denied');
+        },
+      });
+      createClient({ url, timeout: 5 } as ClientOptions);
+    } finally {
+      Object.defineProperty(process, 'env', { value: env, configurable: true, writable: true });
+    }
+  });
+
+  it('are taken, all of them', () => {
+    const headers = { a: 'b' };
+    const all: Required<ClientOptions> = {
+      url,
+      headers,
+      timeoutMs: 1,
+      retries: 1,
+      fetch,
+      hints: {},
+      batch: { max: 2 },
+      streams: sse(),
+      transport: webSocket(),
+    };
+    createClient(all);
+  });
+});

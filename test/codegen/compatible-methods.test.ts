@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compareApis } from '../../src/client/codegen/compare-apis.ts';
+import { readDocument } from '../../src/client/codegen/document.ts';
+import { openRpcOf } from '../../src/core/procedures/document/openrpc.ts';
+import { tableOf } from '../../src/core/procedures/router.ts';
+import { Router, Type } from '../../src/index.ts';
+import { compareMethods, told } from './compared-apis.ts';
+
+const text = { type: 'string' };
+const number = { type: 'number' };
+const param = (name: string, schema: object, required = true) => ({ name, schema, required });
+const method = (name: string, params: object[] = [], more: object = {}) => ({
+  name,
+  params,
+  ...more,
+});
+const compared = (before: object[], after: object[]) => told(compareMethods(before, after));
+
+describe('procedures', () => {
+  it('may be added, and may not be removed', () => {
+    const result = compareMethods([method('a')], [method('b', [param('x', text)])]);
+    assert.deepEqual([told(result), result.added, result.methods], [['! a removed'], ['b'], 1]);
+  });
+
+  it('that stand there under another name were renamed', () => {
+    const get = [param('id', text)];
+    assert.deepEqual(compared([method('users.get', get)], [method('people.get', get)]), [
+      '! users.get removed; renamed to people.get?',
+    ]);
+    // Two of them: the one with the same last part.
+    const two = [method('people.find', get), method('people.get', get)];
+    assert.deepEqual(compared([method('users.get', get)], two), [
+      '! users.get removed; renamed to people.get?',
+    ]);
+    assert.deepEqual(compared([method('users.get', get)], [method('people.get')]), [
+      '! users.get removed',
+    ]);
+  });
+});
+
+describe('params', () => {
+  it('may be added where they are optional', () => {
+    const a = param('a', text);
+    assert.deepEqual(compared([method('m', [a])], [method('m', [a, param('b', text, false)])]), []);
+    assert.deepEqual(compared([method('m', [a])], [method('m', [a, param('b', text)])]), [
+      '! m params.b it is required now',
+    ]);
+  });
+
+  it('may not be removed, unless others are taken', () => {
+    const [a, b] = [param('a', text), param('b', text)];
+    assert.deepEqual(compared([method('m', [a, b])], [method('m', [a])]), [
+      '! m params.b it is no longer taken',
+    ]);
+    const open = { 'x-additional-params': {} };
+    assert.deepEqual(compared([method('m', [a, b])], [method('m', [a], open)]), []);
+    assert.deepEqual(compared([method('m', [a], open)], [method('m', [a])]), [
+      '! m params members of other names are no longer taken',
+    ]);
+  });
+
+  it('keep their positions, as long as they were taken by position', () => {
+    const [a, b] = [param('a', text), param('b', text)];
+    assert.deepEqual(compared([method('m', [a, b])], [method('m', [b, a])]), [
+      '! m params.a its position among positional arguments has changed',
+      '! m params.b its position among positional arguments has changed',
+    ]);
+    const byName = { paramStructure: 'by-name' };
+    assert.deepEqual(compared([method('m', [a, b], byName)], [method('m', [b, a])]), []);
+    assert.deepEqual(compared([method('m', [a, b])], [method('m', [a, b], byName)]), [
+      '? m params are positional arguments still taken, in the same order?',
+    ]);
+    assert.deepEqual(
+      compared([method('m', [a])], [method('m', [a], { paramStructure: 'by-position' })]),
+      ['! m params they must be sent as an array now'],
+    );
+  });
+
+  it('that are sent by position alone may change their names', () => {
+    const byPosition = { paramStructure: 'by-position' };
+    const one = (name: string, schema: object) => method('m', [param(name, schema)], byPosition);
+    assert.deepEqual(compared([one('a', text)], [one('b', text)]), []);
+    assert.deepEqual(compared([one('a', text)], [one('b', number)]), [
+      '! m params[0] it no longer takes a string',
+    ]);
+    assert.deepEqual(compared([one('a', text)], [method('m', [], byPosition)]), [
+      '! m params[0] it is no longer taken',
+    ]);
+    const two = method('m', [param('a', text), param('b', text)], byPosition);
+    assert.deepEqual(compared([one('a', text)], [two]), ['! m params[1] it is required now']);
+  });
+});
+
+describe('declared errors', () => {
+  const failing = (errors: object) => method('m', [], { 'x-errors': errors });
+  it('keep their codes and their data; they may go, and others may come', () => {
+    const gone = { code: 410, message: 'Gone' };
+    assert.deepEqual(compared([failing({ Gone: gone })], [failing({ Other: gone })]), []);
+    assert.deepEqual(
+      compared([failing({ Gone: gone })], [failing({ Gone: { ...gone, code: 411 } })]),
+      ['! m errors.Gone code: was 410, is 411'],
+    );
+    const data = { ...gone, data: text };
+    assert.deepEqual(compared([failing({ Gone: data })], [failing({ Gone: gone })]), [
+      '! m errors.Gone.data it is no longer sent',
+    ]);
+    assert.deepEqual(
+      compared([failing({ Gone: data })], [failing({ Gone: { ...gone, data: number } })]),
+      ['! m errors.Gone.data it may be a number now'],
+    );
+  });
+});
+
+describe('streams', () => {
+  const watching = (stream: object) => method('m', [], { 'x-stream': stream });
+  it('give the values that they gave, or fewer', () => {
+    const either = { anyOf: [text, number] };
+    assert.deepEqual(compared([watching({ yields: either })], [watching({ yields: text })]), []);
+    assert.deepEqual(compared([watching({ yields: text })], [watching({ yields: either })]), [
+      '! m yields it may be a number now',
+    ]);
+    const item = (schema: object) => ({
+      yields: { type: 'object', properties: { at: schema }, required: ['at'] },
+    });
+    assert.deepEqual(compared([watching(item(text))], [watching(item(number))]), [
+      '! m yields.at it may be a number now',
+    ]);
+  });
+
+  it('stay streams, and nothing else becomes one', () => {
+    assert.deepEqual(compared([watching({})], [method('m')]), ['! m it is no longer a stream']);
+    assert.deepEqual(compared([method('m')], [watching({})]), ['! m it is a stream now']);
+    const [was, is] = [watching({ yields: text }), method('n')];
+    assert.deepEqual(compared([was], [is]), ['! m removed'], 'no stream was renamed to n');
+  });
+
+  it('keep the names of their notifications, and go on collecting', () => {
+    const names = { notification: 'a', unsubscribe: 'b', collect: true };
+    assert.deepEqual(compared([watching(names)], [watching(names)]), []);
+    assert.deepEqual(compared([watching(names)], [watching({ notification: 'c' })]), [
+      '! m notification was a, is c',
+      '! m unsubscribe was b, is gone',
+      '! m it no longer answers with all values where it is not read as a stream',
+    ]);
+    assert.deepEqual(compared([watching({ notification: 'a' })], [watching(names)]), []);
+  });
+});
+
+describe('routers', () => {
+  const documentOf = (build: (router: Router) => void) => {
+    const router = new Router();
+    build(router);
+    return readDocument(JSON.parse(JSON.stringify(openRpcOf(tableOf(router)))));
+  };
+
+  it('with schemas of TypeBox are compared by what they say', () => {
+    const Item = (quantity: number) =>
+      Type.Object({
+        sku: Type.String(),
+        quantity: Type.Integer({ minimum: 1, maximum: quantity }),
+      });
+    const order = (quantity: number, more: object) => (router: Router) =>
+      router.rpc(
+        {
+          name: 'orders.price',
+          params: Type.Object({
+            order: Type.Object({ items: Type.Array(Item(quantity)), ...more }),
+            labels: Type.Optional(
+              Type.Record(Type.String(), Type.Union([Type.Literal('a'), Type.Literal('b')])),
+            ),
+          }),
+          returns: Type.Object({ cents: Type.Integer() }),
+        },
+        () => ({ cents: 1 }),
+      );
+    const before = documentOf(order(20, {}));
+    assert.deepEqual(told(compareApis(before, documentOf(order(20, {})))), []);
+    assert.deepEqual(
+      told(compareApis(before, documentOf(order(30, { note: Type.Optional(Type.String()) })))),
+      [],
+    );
+    assert.deepEqual(told(compareApis(before, documentOf(order(10, { note: Type.String() })))), [
+      '! orders.price params.order.note it is required now',
+      '! orders.price params.order.items[].quantity maximum: was 20, is 10',
+    ]);
+  });
+});

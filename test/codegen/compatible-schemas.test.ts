@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Comparison } from '../../src/client/codegen/comparison.ts';
+import { References } from '../../src/client/codegen/document.ts';
+import { compareParams, compareResults } from './compared-apis.ts';
+
+type Case = readonly [what: string, before: unknown, after: unknown, lines: readonly string[]];
+
+const text = { type: 'string' };
+const number = { type: 'number' };
+const integer = { type: 'integer' };
+const object = (properties: object, required: readonly string[] = [], more: object = {}) => ({
+  type: 'object',
+  properties,
+  required,
+  ...more,
+});
+const literal = (value: unknown) => ({ const: value });
+const dog = object({ kind: literal('dog'), name: text }, ['kind', 'name']);
+const cat = object({ kind: literal('cat'), lives: integer }, ['kind', 'lives']);
+const tree = (more: object) => ({
+  $id: 'Tree',
+  ...object({ left: { $ref: 'Tree' }, value: number, ...more }, ['value']),
+});
+
+const params: readonly Case[] = [
+  ['the same', text, text, []],
+  ['anything is taken now', text, {}, []],
+  ['anything was taken', {}, text, ['! it no longer takes any value']],
+  ['another type', text, number, ['! it no longer takes a string']],
+  ['a type more', text, { type: ['string', 'null'] }, []],
+  ['a type less', { type: ['string', 'null'] }, text, ['! null is no longer taken']],
+  ['integers only', number, integer, ['! only integers are taken now']],
+  ['fractions too', integer, number, []],
+  [
+    'a lower maximum',
+    { ...number, maximum: 20 },
+    { ...number, maximum: 10 },
+    ['! maximum: was 20, is 10'],
+  ],
+  ['a higher maximum', { ...number, maximum: 10 }, { ...number, maximum: 20 }, []],
+  ['a minimum is new', number, { ...number, minimum: 0 }, ['! minimum: was not limited, is 0']],
+  [
+    'a limit of integers by another keyword',
+    { ...integer, minimum: 1 },
+    { ...integer, exclusiveMinimum: 0 },
+    [],
+  ],
+  [
+    'a limit of numbers by another keyword',
+    { ...number, minimum: 1 },
+    { ...number, exclusiveMinimum: 1 },
+    ['! exclusiveMinimum: was not limited, is 1'],
+  ],
+  [
+    'steps that hold the old ones',
+    { ...integer, multipleOf: 6 },
+    { ...integer, multipleOf: 3 },
+    [],
+  ],
+  [
+    'steps that are new',
+    integer,
+    { ...integer, multipleOf: 3 },
+    ['! multipleOf: was not limited, is 3'],
+  ],
+  [
+    'steps that differ',
+    { ...integer, multipleOf: 3 },
+    { ...integer, multipleOf: 6 },
+    ['? multipleOf: was 3, is 6'],
+  ],
+  ['a longer minimum length', text, { ...text, minLength: 1 }, ['! minLength: was 0, is 1']],
+  ['a pattern is new', text, { ...text, pattern: '^a' }, ['! pattern: was not limited, is "^a"']],
+  ['a pattern is gone', { ...text, pattern: '^a' }, text, []],
+  [
+    'another pattern',
+    { ...text, pattern: '^a' },
+    { ...text, pattern: '^[ab]' },
+    ['? pattern: was "^a", is "^[ab]"'],
+  ],
+  [
+    'a format is new',
+    text,
+    { ...text, format: 'email' },
+    ['! format: was not limited, is "email"'],
+  ],
+  ['a value more', { enum: ['a', 'b'] }, { enum: ['b', 'c', 'a'] }, []],
+  ['a value less', { enum: ['a', 'b'] }, { enum: ['a'] }, ['! "b" is no longer taken']],
+  [
+    'values in place of any text',
+    text,
+    { enum: ['a', 'b'] },
+    ['! only certain values are taken now'],
+  ],
+  ['any text in place of values', { enum: ['a', 'b'] }, text, []],
+  [
+    'values of a text with a pattern',
+    { enum: ['a'] },
+    { ...text, pattern: 'a' },
+    ['? "a": is it taken still?'],
+  ],
+  ['literals as a union', { anyOf: [literal('a'), literal('b')] }, { enum: ['a', 'b', 'c'] }, []],
+  ['a member more, optional', object({ a: text }), object({ a: text, b: number }), []],
+  [
+    'a member more, required',
+    object({ a: text }),
+    object({ a: text, b: number }, ['b']),
+    ['! .b it is required now'],
+  ],
+  [
+    'a member is required',
+    object({ a: text }),
+    object({ a: text }, ['a']),
+    ['! .a it is required now'],
+  ],
+  ['a member is optional', object({ a: text }, ['a']), object({ a: text }), []],
+  ['a member less, of an open object', object({ a: text, b: text }), object({ a: text }), []],
+  [
+    'a member less, of a closed object',
+    object({ a: text, b: text }),
+    object({ a: text }, [], { additionalProperties: false }),
+    ['! .b it is no longer taken'],
+  ],
+  [
+    'a member of another type',
+    object({ a: object({ b: text }) }),
+    object({ a: object({ b: number }) }),
+    ['! .a.b it no longer takes a string'],
+  ],
+  [
+    'a member with a strange name',
+    object({ 'a b': text }),
+    object({ 'a b': number }),
+    ['! ["a b"] it no longer takes a string'],
+  ],
+  [
+    'other members were allowed',
+    object({}, [], { additionalProperties: true }),
+    object({}, [], { additionalProperties: false }),
+    ['! members of other names are no longer taken'],
+  ],
+  [
+    'other members of another type',
+    object({}, [], { additionalProperties: text }),
+    object({}, [], { additionalProperties: number }),
+    ['! .* it no longer takes a string'],
+  ],
+  [
+    'one of the other members has a type',
+    object({}, [], { additionalProperties: true }),
+    object({ a: text }, [], { additionalProperties: true }),
+    ['! .a it no longer takes any value'],
+  ],
+  [
+    'any object, then a shape',
+    { type: 'object' },
+    object({ a: text }, ['a']),
+    ['! .a it is required now', '! .a it no longer takes any value'],
+  ],
+  [
+    'a record of another type',
+    { type: 'object', patternProperties: { '^(.*)$': text } },
+    { type: 'object', patternProperties: { '^(.*)$': number } },
+    ['! .* it no longer takes a string'],
+  ],
+  [
+    'a record that was written otherwise',
+    { type: 'object', patternProperties: { '^(.*)$': text } },
+    { type: 'object', additionalProperties: text },
+    [],
+  ],
+  [
+    'other patterns of names',
+    { type: 'object', patternProperties: { '^a': text } },
+    { type: 'object', patternProperties: { '^b': text } },
+    ['? patternProperties: was something, is something'],
+  ],
+  [
+    'equal patterns of names',
+    { type: 'object', patternProperties: { '^a': text } },
+    { type: 'object', patternProperties: { '^a': text } },
+    [],
+  ],
+  [
+    'items of another type',
+    { type: 'array', items: text },
+    { type: 'array', items: number },
+    ['! [] it no longer takes a string'],
+  ],
+  [
+    'fewer items',
+    { type: 'array', items: text, maxItems: 5 },
+    { type: 'array', items: text, maxItems: 3 },
+    ['! maxItems: was 5, is 3'],
+  ],
+  [
+    'unique items',
+    { type: 'array' },
+    { type: 'array', uniqueItems: true },
+    ['! items must be unique now'],
+  ],
+  [
+    'a tuple as a list',
+    { type: 'array', items: [text, number], additionalItems: false },
+    { type: 'array', items: { type: ['string', 'number'] } },
+    [],
+  ],
+  [
+    'a list as a tuple',
+    { type: 'array', items: text },
+    { type: 'array', prefixItems: [text], items: false },
+    ['! maxItems: was not limited, is 1'],
+  ],
+  [
+    'a position of another type',
+    { prefixItems: [text, text] },
+    { prefixItems: [text, number] },
+    ['! [1] it no longer takes a string'],
+  ],
+  ['a variant more', { anyOf: [dog] }, { anyOf: [dog, cat] }, []],
+  [
+    'a variant less',
+    { anyOf: [dog, cat] },
+    { anyOf: [cat] },
+    ['! it no longer takes an object with "kind": "dog"'],
+  ],
+  [
+    'a variant that changed, found by its discriminant',
+    { anyOf: [dog, cat] },
+    { oneOf: [cat, object({ kind: literal('dog'), name: integer }, ['kind', 'name'])] },
+    ['! .name it no longer takes a string'],
+  ],
+  [
+    'alternatives that overlap, exactly one of them',
+    { anyOf: [text] },
+    { oneOf: [text, { ...text, minLength: 3 }] },
+    ['? no single alternative covers the one of type string'],
+  ],
+  [
+    'parts put together',
+    { allOf: [object({ a: text }, ['a']), object({ b: number })] },
+    object({ a: text, b: number }, ['a']),
+    [],
+  ],
+  [
+    'parts, one of them narrower',
+    object({ a: text }),
+    { allOf: [object({ a: text }), object({ a: { maxLength: 3 } })] },
+    ['! .a maxLength: was not limited, is 3'],
+  ],
+  [
+    'a schema that is ruled out',
+    text,
+    { ...text, not: literal('a') },
+    ['? not: was not limited, is {"const":"a"}'],
+  ],
+  [
+    'the same schema ruled out',
+    { ...text, not: literal('a') },
+    { ...text, not: literal('a'), maxLength: 3 },
+    ['? maxLength: was not limited, is 3, unless not rules that out'],
+  ],
+  ['a type that refers to itself', tree({}), tree({ right: { $ref: 'Tree' } }), []],
+  [
+    'deep in a type that refers to itself',
+    tree({ right: { $ref: 'Tree' } }),
+    tree({ right: text }),
+    ['! .right it no longer takes an object'],
+  ],
+  [
+    'a condition',
+    text,
+    { if: text, else: { minLength: 1 } },
+    ['? if: was not limited, is {"type":"string"}', '? else: was not limited, is {"minLength":1}'],
+  ],
+  [
+    'a type of no JSON Schema',
+    text,
+    { type: 'Date' },
+    ['? the schema is beyond comparison: it has the type "Date"'],
+  ],
+  ['the same type of no JSON Schema', { type: 'Date' }, { type: 'Date' }, []],
+  ['nothing at all', text, false, ['! it no longer takes a string']],
+];
+
+const results: readonly Case[] = [
+  ['a member more', object({ a: text }, ['a']), object({ a: text, b: text }, ['a', 'b']), []],
+  [
+    'a member more, of a closed object',
+    object({ a: text }, ['a'], { additionalProperties: false }),
+    object({ a: text, b: text }, ['a'], { additionalProperties: false }),
+    [],
+  ],
+  [
+    'a required member less',
+    object({ a: text, b: text }, ['a', 'b']),
+    object({ a: text }, ['a']),
+    ['! .b it may be missing now'],
+  ],
+  [
+    'a member may be missing',
+    object({ a: text }, ['a']),
+    object({ a: text }),
+    ['! .a it may be missing now'],
+  ],
+  [
+    'a member may be null',
+    object({ a: text }, ['a']),
+    object({ a: { type: ['string', 'null'] } }, ['a']),
+    ['! .a it may be null now'],
+  ],
+  ['a value more', { enum: ['a'] }, { enum: ['a', 'b'] }, ['! it may be "b" now']],
+  ['a value less', { enum: ['a', 'b'] }, { enum: ['a'] }, []],
+  ['a variant more', dog, { anyOf: [dog, cat] }, ['! it may be an object with "kind": "cat" now']],
+  [
+    'a higher maximum',
+    { ...number, maximum: 10 },
+    { ...number, maximum: 20 },
+    ['! maximum: was 10, is 20'],
+  ],
+  ['fractions', integer, number, ['! it may be a fraction now']],
+  ['no longer declared', text, undefined, ['! it may be any value now']],
+  ['declared now', undefined, text, []],
+];
+
+describe('params of the old contract, under the new one', () => {
+  for (const [what, before, after, lines] of params) {
+    it(what, () => assert.deepEqual(compareParams(before, after), lines));
+  }
+});
+
+describe('results of the new contract, under the old one', () => {
+  for (const [what, before, after, lines] of results) {
+    it(what, () => assert.deepEqual(compareResults(before, after), lines));
+  }
+});
+
+describe('references', () => {
+  it('lead into the document of their side', () => {
+    const ref = { $ref: '#/components/schemas/Name' };
+    const sides = { old: { Name: text }, new: { Name: { ...text, maxLength: 3 } } };
+    assert.deepEqual(compareParams(ref, ref, sides), ['! maxLength: was not limited, is 3']);
+    assert.deepEqual(compareParams(text, ref, { new: { Name: text } }), []);
+  });
+
+  it('within a keyword without rules count by what they lead to', () => {
+    const not = { ...text, not: { $ref: '#/components/schemas/Name' } };
+    const sides = { old: { Name: literal('a') }, new: { Name: literal('b') } };
+    assert.match(compareParams(not, not, sides).join(), /^\? not: was something, is something$/);
+    assert.deepEqual(compareParams(not, not, { old: sides.old, new: sides.old }), []);
+  });
+
+  it('that lead to themselves are told, not followed for ever', () => {
+    const ref = { $ref: '#/components/schemas/A' };
+    const round = { A: { $ref: '#/components/schemas/B' }, B: { anyOf: [ref, text] } };
+    assert.deepEqual(compareParams(ref, text, { old: round }), [
+      '? the schema is beyond comparison: it leads to itself',
+    ]);
+  });
+
+  it('a type that is refuted in one alternative is not taken as proven in another', () => {
+    // `b` holds `a` again: the pair is taken as proven while `a` is compared, and `a` fails at its last member.
+    const list = (last: object) => ({
+      A: object({ b: { $ref: '#/components/schemas/B' }, last }, ['last']),
+      B: object({ a: { $ref: '#/components/schemas/A' } }),
+    });
+    const both = object({
+      a: { $ref: '#/components/schemas/A' },
+      b: { $ref: '#/components/schemas/B' },
+    });
+    const lines = compareParams(both, both, { old: list(text), new: list(number) });
+    assert.ok(lines.includes('! .a.last it no longer takes a string'), lines.join('\n'));
+    assert.ok(lines.includes('! .b.a.last it no longer takes a string'), lines.join('\n'));
+  });
+});
+
+describe('schemas of strangers', () => {
+  it('with many alternatives in many parts are told, not written out', () => {
+    const union = {
+      anyOf: Array.from({ length: 30 }, (_, n) => object({ [`m${n}`]: text }, [`m${n}`])),
+    };
+    const lines = compareParams({ allOf: [union, union, union] }, text);
+    assert.deepEqual(lines, ['? the schema is beyond comparison: it has too many alternatives']);
+  });
+
+  it('that double with each level end at a number of pairs', () => {
+    const level = (n: number, leaf: object): object =>
+      n === 0
+        ? leaf
+        : {
+            anyOf: [
+              object({ a: level(n - 1, leaf) }),
+              object({ a: level(n - 1, { ...leaf, title: 'x' }) }),
+            ],
+          };
+    const budget = { left: 1000 };
+    const references = new References({});
+    const part = (schema: object) => [{ schema, root: schema, references }];
+    const before = part(level(9, text));
+    const findings = new Comparison('params', budget).within(before, part(level(9, number)), '');
+    assert.deepEqual(
+      findings.map(({ kind }) => kind),
+      ['unknown'],
+    );
+    // Once it is used up, nothing is looked at that was not begun.
+    assert.ok(budget.left < 0 && budget.left > -100, String(budget.left));
+  });
+
+  it('have patterns that are never run', () => {
+    const slow = { ...text, pattern: '^(a+)+$' };
+    const lines = compareParams({ enum: [`${'a'.repeat(60)}b`] }, slow);
+    assert.match(lines[0] ?? '', /^\? "aaa.*is it taken still\?$/);
+  });
+});

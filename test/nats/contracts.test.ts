@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { clockMs } from '../../src/core/base/clock.ts';
+import { Router } from '../../src/core/procedures/router.ts';
+import { Type } from '../../src/core/procedures/schema/type.ts';
+import type { Procedure } from '../../src/core/procedures/types.ts';
+import {
+  Catalog,
+  DocumentFetch,
+  type KnownContract,
+} from '../../src/extras/nats/gateway/contracts.ts';
+import { Bus } from './bus/bus.ts';
+import { saidBy } from './bus/rig.ts';
+import { World } from './bus/world.ts';
+import { describedBy, documentOf, longMs } from './parts.ts';
+
+const keptMs = 5000;
+
+/** A contract with procedures of these names. */
+function contract(id: string, names: readonly string[], version = '1.0.0'): KnownContract {
+  const router = new Router();
+  for (const name of names) router.rpc({ name }, () => null);
+  return { id, version, started: 0, procedures: describedBy(router) };
+}
+
+function namesOf({ procedures }: Catalog): string[] {
+  return [...procedures.keys()].sort();
+}
+
+describe('the names that a gateway serves', () => {
+  const both = contract('c1', ['a', 'b']);
+  const one = contract('c2', ['a']);
+
+  test('outlive the last member that has them for a while', () => {
+    const catalog = new Catalog(keptMs);
+    catalog.update([both, one], [], 0);
+    catalog.update([one], [], 1000);
+    assert.equal(catalog.expire(5999, 0), false);
+    assert.deepEqual(namesOf(catalog), ['a', 'b']);
+    assert.equal(catalog.expire(6000, 0), true);
+    assert.deepEqual(namesOf(catalog), ['a']);
+    assert.equal(catalog.expire(7000, 0), false);
+  });
+
+  test('stay where a member with them comes in time, and have their time anew when that goes', () => {
+    const catalog = new Catalog(keptMs);
+    catalog.update([both, one], [], 0);
+    catalog.update([one], [], 1000);
+    const again = contract('c1', ['a', 'b']);
+    catalog.update([again, one], [], 4000);
+    assert.equal(catalog.procedures.get('b'), again.procedures.get('b'));
+    assert.equal(catalog.expire(60_000, 0), false);
+    catalog.update([one], [], 60_000);
+    // What changes meanwhile changes nothing of that.
+    catalog.update([one, contract('c3', ['c'])], [], 63_000);
+    assert.equal(catalog.expire(64_999, 0), false);
+    assert.equal(catalog.expire(65_000, 0), true);
+    assert.deepEqual(namesOf(catalog), ['a', 'c']);
+  });
+
+  test('stay while their member is silent only', () => {
+    const catalog = new Catalog(keptMs);
+    catalog.update([both, one], [], 0);
+    catalog.update([one], [both], 1000);
+    assert.equal(catalog.expire(600_000, 0), false);
+    assert.deepEqual(namesOf(catalog), ['a', 'b']);
+    // Of what several have, those that are heard describe it.
+    assert.equal(catalog.procedures.get('a'), one.procedures.get('a'));
+    catalog.update([one], [], 600_000);
+    assert.equal(catalog.expire(605_000, 0), true);
+    assert.deepEqual(namesOf(catalog), ['a']);
+  });
+
+  test('stay while nobody is there, or nobody can be heard', () => {
+    const catalog = new Catalog(keptMs);
+    catalog.update([both, one], [], 0);
+    catalog.update([one], [], 1000);
+    catalog.hold();
+    assert.equal(catalog.expire(60_000, 0), false);
+    catalog.update([one], [], 60_000);
+    assert.equal(catalog.expire(65_000, 61_000), false);
+    assert.deepEqual(namesOf(catalog), ['a', 'b']);
+    assert.equal(catalog.expire(66_000, 61_000), true);
+    assert.deepEqual(namesOf(catalog), ['a']);
+  });
+
+  test('are those of the newest contract, and each contract is read once, however many members have it', () => {
+    let reads = 0;
+    class Counted extends Map<string, Procedure> {
+      override [Symbol.iterator](): MapIterator<[string, Procedure]> {
+        reads++;
+        return super[Symbol.iterator]();
+      }
+    }
+    const procedures = new Counted(both.procedures);
+    const members = Array.from({ length: 100 }, (_, started) => ({ ...both, started, procedures }));
+    const catalog = new Catalog(keptMs);
+    const newest = contract('c2', ['a'], '1.10.0');
+    catalog.update([...members, newest, contract('c3', ['a'], '1.9.0')], [], 0);
+    assert.equal(catalog.procedures.get('a'), newest.procedures.get('a'));
+    assert.equal(reads, 1);
+  });
+
+  test('are the same map while members come and go that serve the same', () => {
+    const catalog = new Catalog(keptMs);
+    assert.equal(catalog.update([both], [], 0), true);
+    const { procedures } = catalog;
+    assert.equal(catalog.update([both, { ...both, started: 1 }], [], 1000), false);
+    assert.equal(catalog.update([{ ...both, started: 1 }], [both], 2000), false);
+    assert.equal(catalog.procedures, procedures);
+    assert.equal(catalog.update([both, one], [], 3000), false, 'the first of equals describes it');
+  });
+});
+
+describe('the name of a procedure', () => {
+  test('stays known when its last member goes, and its calls wait for the next one', async (t) => {
+    const world = new World(t, longMs);
+    const first = await world.join('m1', ['other', 'rare']);
+    await world.join('m2', ['other']);
+    assert.equal(saidBy(await world.call('rare')), 'm1');
+    const drained = first.drain(0);
+    await world.until(() => world.gateway.members === 1);
+    assert.deepEqual(world.names, ['other', 'rare']);
+    const waiting = world.call('rare');
+    await world.until(() => world.gateway.executor.queued === 1);
+    assert.equal(saidBy(await world.call('other')), 'm2');
+    await drained;
+    await world.join('m3', ['rare']);
+    assert.equal(saidBy(await waiting), 'm3');
+  });
+
+  test('is unknown in the end', async (t) => {
+    const world = new World(t, 0);
+    const first = await world.join('m1', ['other', 'rare']);
+    await world.join('m2', ['other']);
+    const changed = new Promise<void>((resolve) => {
+      world.gateway.onProcedures = () => {
+        if (world.names.length === 1) resolve();
+      };
+    });
+    await first.drain(0);
+    await changed;
+    assert.deepEqual(world.names, ['other']);
+  });
+});
+
+const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
+
+function twentyProcedures(): Uint8Array {
+  const router = new Router();
+  for (const name of names) router.rpc({ name, params: Type.Object({}) }, async () => name);
+  return documentOf(router);
+}
+
+interface Request {
+  readonly reply: string;
+  readonly data: Uint8Array;
+}
+
+/** A fetch over a bus, whose requests are answered when the test says so. */
+class Fetching {
+  readonly bus = new Bus();
+  readonly member = this.bus.connect();
+  readonly asked: Request[] = [];
+  got: readonly string[] | undefined;
+  readonly fetch: DocumentFetch;
+
+  constructor() {
+    this.member.subscribe('s.doc.c', (request) => this.asked.push(request));
+    this.fetch = new DocumentFetch(this.bus.connect(), 's.doc.c', (procedures) => {
+      this.got = [...procedures.keys()];
+    });
+    this.fetch.look(clockMs());
+  }
+
+  /** As if nothing had come for long. */
+  lookLater(): void {
+    this.fetch.look(clockMs() + 10_000);
+  }
+
+  answer({ reply, data }: Request, document: Uint8Array): void {
+    const { from } = JSON.parse(Buffer.from(data).toString()) as { from: number };
+    const part = document.subarray(from, from + 700);
+    const headers = [['Tandem-Total', String(document.byteLength)]] as const;
+    this.member.publish(reply, part, { headers });
+  }
+
+  async next(): Promise<Request> {
+    for (let i = 0; this.asked.length === 0; i++) {
+      assert.ok(i < 100, 'nothing is asked for');
+      await this.turn();
+    }
+    return this.asked.shift() as Request;
+  }
+
+  async turn(): Promise<void> {
+    await this.bus.connect().flush();
+  }
+}
+
+describe('the document of a contract', () => {
+  test('a part that was asked for twice counts once', async () => {
+    const fetching = new Fetching();
+    const document = twentyProcedures();
+    for (let i = 0; fetching.got === undefined; i++) {
+      assert.ok(i < 100, 'the document does not come');
+      const request = await fetching.next();
+      fetching.lookLater();
+      fetching.answer(request, document);
+      fetching.answer(request, document);
+      await fetching.turn();
+    }
+    assert.deepEqual(fetching.got, names);
+    assert.deepEqual(fetching.bus.failures, []);
+  });
+
+  test('an empty part is not asked for again at once', async () => {
+    const fetching = new Fetching();
+    const { reply } = await fetching.next();
+    fetching.member.publish(reply, '', { headers: [['Tandem-Total', '700']] });
+    for (let i = 0; i < 10; i++) await fetching.turn();
+    assert.deepEqual(fetching.asked, []);
+    fetching.lookLater();
+    assert.equal((await fetching.next()).reply, reply);
+  });
+
+  test('one that is no document is fetched anew', async () => {
+    const fetching = new Fetching();
+    const document = twentyProcedures();
+    const broken = Buffer.from('[{"name":');
+    fetching.answer(await fetching.next(), broken);
+    await fetching.turn();
+    assert.equal(fetching.bus.failures.length, 1);
+    fetching.lookLater();
+    for (let i = 0; fetching.got === undefined; i++) {
+      assert.ok(i < 100, 'the document does not come');
+      fetching.answer(await fetching.next(), document);
+      await fetching.turn();
+    }
+    assert.deepEqual(fetching.got, names);
+  });
+});

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
+import type { Call } from '../../../src/core/dispatch/call.ts';
+import { CallEnding } from '../../../src/core/dispatch/call-ending.ts';
+import {
+  CallGroup,
+  type CallGroupOwner,
+  QueuedCall,
+} from '../../../src/core/dispatch/queue/call-group.ts';
+import { CostEstimate, frameBudgetUs } from '../../../src/core/dispatch/queue/cost.ts';
+import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { procedure } from '../../../src/core/procedures/procedure.ts';
+import { WorkerCalls } from '../../../src/core/workers/calls.ts';
+import { PoolCounters } from '../../../src/core/workers/stats.ts';
+import type { Frame } from '../../../src/core/workers/wire/frame.ts';
+import { FrameBuilder, readFrame } from '../../../src/core/workers/wire/frame.ts';
+import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
+import type { ToReplica } from '../../../src/core/workers/wire/messages.ts';
+
+const called = procedure({ name: 'called' }, () => null);
+
+function call(id: string, params: unknown = {}): Call {
+  const scope = new RequestScope();
+  return { procedure: called, id: `"${id}"`, params, source: undefined, start: 0, end: 0, scope };
+}
+
+/** Room for the large ones. */
+const memory = () => new BodyMemory(2 ** 30, 2 ** 28);
+
+/** What can't be made into text. */
+const unsendable = { value: 1n };
+
+test('a call that can not be put into a frame leaves no trace in it', () => {
+  const bodies = memory();
+  const frame = new FrameBuilder(bodies);
+  const bad = call('bad', unsendable);
+  const large = { ...bad, params: 'x'.repeat(100_000) };
+  frame.add(call('a', ['one']), 1, false, false, 1);
+  assert.throws(() => frame.add(bad, 2, true, false, 1), TypeError);
+  frame.add(large, 3, false, false, 1);
+  assert.throws(() => frame.add(bad, 4, false, false, 1), TypeError);
+  frame.add(call('b', ['two']), 5, true, false, 1);
+  assert.equal(frame.count, 3);
+  const entries = readFrame(frame.take()).map(({ ticket, id, follows }) => [ticket, id, follows]);
+  assert.deepEqual(entries, [
+    [1, '"a"', false],
+    [3, '"bad"', false],
+    [5, '"b"', true],
+  ]);
+  assert.equal(frame.count, 0);
+});
+
+test('facts of the caller are looked up for procedures that can see them, and for no others', () => {
+  const asked: string[] = [];
+  const facts = {
+    get remoteAddress() {
+      asked.push('address');
+      return '192.0.2.1';
+    },
+    get headers() {
+      asked.push('headers');
+      return { 'x-tenant': 'a' };
+    },
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  };
+  const scope = new RequestScope(facts);
+  scope.admit('{"sub":"a"}');
+  const frame = new FrameBuilder(memory());
+  frame.add({ ...call('blind'), scope }, 1, false, false, 1);
+  assert.equal(asked.length, 0);
+  const seeing = procedure({ name: 'seeing' }, (_params, { id }) => id);
+  frame.add({ ...call('seeing'), procedure: seeing, scope }, 2, false, false, 1);
+  const [blind, seen] = readFrame(frame.take());
+  assert.equal(blind?.facts, undefined);
+  assert.equal(seen?.facts?.remoteAddress, '192.0.2.1');
+  assert.equal(seen?.facts?.authText, '{"sub":"a"}');
+  assert.deepEqual(seen?.facts?.headers, { 'x-tenant': 'a' });
+  assert.ok(asked.includes('address'));
+});
+
+/** The way to a worker, whose port takes a frame only if it may. */
+class Bench {
+  readonly frames: Frame[] = [];
+  readonly faults: string[] = [];
+  readonly replies = new Map<string, string>();
+  readonly memory = memory();
+  readonly calls: WorkerCalls;
+
+  constructor(mayPost: (ids: readonly (string | undefined)[]) => boolean) {
+    const post = (message: ToReplica): void => {
+      assert.ok(message.type === 'frame');
+      if (!mayPost(readFrame(message).map(({ id }) => id))) throw new Error('out of memory');
+      this.frames.push(message);
+    };
+    const thread = { ledger: new Ledger(), idleMs: 0, post, collect: () => {}, kill: () => {} };
+    const options = { timeoutMs: 1000, counters: new PoolCounters(), bodies: this.memory };
+    this.calls = new WorkerCalls(thread, options, ({ detail }) => this.faults.push(detail));
+  }
+
+  add(...calls: Call[]): CallGroup {
+    const owner: CallGroupOwner = {
+      ending: new CallEnding('fake', 1000, undefined),
+      onDone: () => {},
+      onResume: () => assert.fail('nothing of it comes back'),
+      onTooLarge: () => {},
+      onCancelled: () => {},
+    };
+    const items = calls.map((one) => new QueuedCall(one, new CostEstimate(), 0));
+    const group = new CallGroup(items, 0, owner, ({ calls: done }) => {
+      for (const { call: one, reply } of done)
+        this.replies.set(one.id ?? '', reply?.toString() ?? '');
+    });
+    this.calls.add(group);
+    return group;
+  }
+
+  sent(): unknown[] {
+    return this.frames.map((frame) => readFrame(frame).map(({ id, follows }) => [id, follows]));
+  }
+}
+
+test('a call that can not be sent is answered, those beside it and behind it are sent', () => {
+  const bench = new Bench(() => true);
+  bench.add(call('a'));
+  bench.add(call('b', unsendable));
+  bench.add(call('c', unsendable), call('d'), call('e', unsendable), call('f'));
+  bench.calls.flush();
+  assert.deepEqual(bench.sent(), [
+    [
+      ['"a"', false],
+      ['"d"', false],
+      ['"f"', true],
+    ],
+  ]);
+  assert.equal(bench.calls.count, 3);
+  assert.equal(bench.faults.length, 3);
+  assert.match(bench.replies.get('"b"') ?? '', /"code":-32603.*"ref"/);
+});
+
+test('a frame that can not be posted is tried group by group: who it is for costs no other', () => {
+  const bench = new Bench((ids) => !ids.includes('"c"'));
+  bench.add(call('a'));
+  bench.add(call('b'), call('c'), call('d'));
+  bench.add(call('e'));
+  bench.calls.flush();
+  assert.deepEqual(bench.sent(), [[['"a"', false]], [['"e"', false]]]);
+  for (const id of ['"b"', '"c"', '"d"']) assert.match(bench.replies.get(id) ?? '', /-32603/);
+  assert.equal(bench.faults.length, 3);
+  assert.equal(bench.calls.count, 2);
+  assert.equal(bench.calls.loadUs, 2 * frameBudgetUs);
+  bench.add(call('f'));
+  bench.calls.flush();
+  assert.equal(bench.frames.length, 3);
+});
+
+test('takes all calls of a group back or none, though the group is a returned one after the first', () => {
+  const bench = new Bench(() => true);
+  const group = bench.add(call('a'), call('b'), call('c'));
+  bench.calls.flush();
+  const taken = bench.calls.takeBack((sent) => !sent.isReturned);
+  assert.deepEqual(taken, [group]);
+  assert.equal(bench.calls.count, 0);
+  assert.equal(group.next, 0);
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Type } from '@sinclair/typebox';
+import { Router } from '../../src/core/procedures/router.ts';
+import { Dispatcher } from '../../src/core/service/dispatcher.ts';
+import { patience } from '../patience.ts';
+import { ok, recorder } from './harness.ts';
+
+/** Inline replies that are made as bytes: docs/architecture.md, "Decisions". */
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function start(
+  t: { after(end: () => Promise<void>): void },
+  { piece = 'x', maxReplyBytes = 25 * 1024 ** 2 } = {},
+) {
+  const router = new Router();
+  let runs = 0;
+  const params = Type.Object({ length: Type.Integer() });
+  router.rpc({ name: 'text', params, placement: 'inline' }, ({ length }) => {
+    runs++;
+    return piece.repeat(length);
+  });
+  router.rpc({ name: 'later', params, placement: 'inline' }, async ({ length }) => {
+    await turn();
+    return [piece.repeat(length)];
+  });
+  router.rpc({ name: 'ping', placement: 'inline' }, () => 'pong');
+  const { log } = recorder();
+  const service = new Dispatcher({ router, log, ...patience, maxReplyBytes });
+  t.after(() => service.close(0));
+  const call = (method: string, length: number, id = '1') =>
+    service.dispatchText(JSON.stringify({ jsonrpc: '2.0', id, method, params: { length } }));
+  return { service, call, runs: () => runs };
+}
+
+const large = 2 * 1024 ** 2;
+
+test('an inline reply of many characters is what a short one would be, in any script', async (t) => {
+  for (const piece of ['x', 'é', '€', '😀', '\\"\n', '\ud800']) {
+    const { call } = start(t, { piece });
+    const value = piece.repeat(large);
+    assert.equal(await call('text', large, piece), ok(piece, value), `text of ${piece}`);
+    assert.equal(await call('later', large, piece), ok(piece, [value]), `array of ${piece}`);
+  }
+});
+
+test('a large inline reply of exactly maxReplyBytes is given, and -32004 one byte above', async (t) => {
+  for (const piece of ['x', 'é']) {
+    const maxReplyBytes = Buffer.byteLength(ok('1', piece.repeat(large)));
+    const { call } = start(t, { piece, maxReplyBytes });
+    assert.equal(await call('text', large), ok('1', piece.repeat(large)), piece);
+    assert.match((await call('text', large + 1)) ?? '', /"code":-32004/, piece);
+  }
+});
+
+test('of inline calls whose replies are large one runs in each turn of the event loop, and others run between', async (t) => {
+  const { service, call, runs } = start(t);
+  await call('text', large);
+  await turn();
+  const count = 10;
+  const replies = Array.from({ length: count }, (_, i) => call('text', large, `${i}`));
+  for (let turns = 1; runs() < 1 + count; turns++) {
+    assert.ok(runs() <= 1 + turns, `${runs()} have run after ${turns} turns`);
+    assert.equal(await call('ping', 0), ok('1', 'pong'));
+    await turn();
+  }
+  for (const [i, reply] of (await Promise.all(replies)).entries()) {
+    assert.equal(reply, ok(`${i}`, 'x'.repeat(large)));
+  }
+  // Once its replies are small, all its calls run at once.
+  await call('text', 1);
+  await turn();
+  const before = runs();
+  const small = Array.from({ length: count }, () => call('text', 1));
+  await Promise.all(small);
+  assert.equal(runs(), before + count);
+  assert.equal(service.stats().inFlight, 0);
+});
+
+test('large inline calls that wait for their turn are answered with -32003 by the close, and never run', async (t) => {
+  const { service, call, runs } = start(t);
+  await call('text', large);
+  await turn();
+  const count = 50;
+  const replies = Array.from({ length: count }, () => call('text', large));
+  assert.equal(runs(), 2);
+  const closed = service.close(0);
+  const texts = await Promise.all(replies);
+  await closed;
+  // A grace of 0 ms is a timer: one or two of those that wait may have their turn before it.
+  const cancelled = texts.filter((text) => text?.includes('"code":-32003')).length;
+  assert.ok(cancelled > 0);
+  assert.equal(
+    texts.filter((text) => text === ok('1', 'x'.repeat(large))).length,
+    count - cancelled,
+  );
+  assert.equal(runs(), 1 + count - cancelled);
+});

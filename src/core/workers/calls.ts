@@ -1,5 +1,5 @@
 import { ownTimeoutMs } from '../dispatch/limit.ts';
-import { type CallGroup, fitsBehind, type QueuedCall } from '../dispatch/queue/call-group.ts';
+import type { CallGroup, CallReceiver, QueuedCall } from '../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../procedures/fault.ts';
 import type { PoolOptions } from './options.ts';
 import type { WorkerThread } from './threads.ts';
@@ -15,7 +15,7 @@ const shortUs = 50;
  * The calls that one worker was sent, and their expected cost: without those that have ended, or that nobody waits for.
  * Sends calls, and takes back those that have not started.
  */
-export class WorkerCalls {
+export class WorkerCalls implements CallReceiver {
   /** By slot of the ledger; free slots are undefined. */
   readonly all: (QueuedCall | undefined)[] = [];
   /** Calls here, and those of them that do not just wait. */
@@ -60,43 +60,26 @@ export class WorkerCalls {
     return ownTimeoutMs(call, this.#options.timeoutMs);
   }
 
-  /**
-   * Puts the calls that a group sends next into the next frame. The rest of the group is held until those have ended. A
-   * call that can't be put into a frame is answered with -32603.
-   */
-  add(group: CallGroup): void {
-    let follows = false;
-    let sumUs = 0;
-    group.state = 'sent';
-    for (; group.next < group.calls.length; group.next++) {
-      const item = group.calls[group.next] as QueuedCall;
-      if (item.isAnswered) continue;
-      if (!fitsBehind(item, sumUs)) {
-        group.state = 'held';
-        break;
-      }
-      this.#take(item);
-      try {
-        const isShort = item.expectedUs <= shortUs;
-        const timeoutMs = this.timeoutOf(item);
-        item.lease = this.#frame.add(item.call, item.ticket, follows, isShort, timeoutMs);
-      } catch (error) {
-        this.release(item);
-        this.#fault(item, error);
-        continue;
-      }
-      this.#thread.ledger.send(item.ticket);
-      follows = true;
-      sumUs += item.expectedUs;
+  /** Puts a call into the next frame. A call that can't be put into a frame is answered with -32603. */
+  send(item: QueuedCall, follows: boolean): 'sent' | 'refused' {
+    this.#take(item);
+    try {
+      const isShort = item.expectedUs <= shortUs;
+      item.lease = this.#frame.add(item.call, item.ticket, follows, isShort, this.timeoutOf(item));
+    } catch (error) {
+      this.release(item);
+      this.#fault(item, error);
+      return 'refused';
     }
-    group.sentUntil = Math.max(group.sentUntil, group.next);
+    this.#thread.ledger.send(item.ticket);
+    return 'sent';
   }
 
-  /** Posts the frame that `add` has filled. */
+  /** Posts the frame that `send` has filled. */
   flush(): void {
     // If the frame can't be posted, its groups are tried one by one, so that only the group fails that causes it.
     for (const group of this.#post()) {
-      this.add(group);
+      group.sendTo(this);
       for (const left of this.#post()) {
         // Not `held`: the answers below must not put the group back.
         left.state = 'sent';
@@ -121,8 +104,7 @@ export class WorkerCalls {
       if (!(groups.has(group) || isMeant(group, ticket))) continue;
       if (!this.#thread.ledger.revoke(ticket)) continue;
       this.release(item);
-      group.next = Math.min(group.next, item.index);
-      group.state = 'held';
+      group.takeBack(item.index);
       groups.add(group);
     }
     return [...groups];

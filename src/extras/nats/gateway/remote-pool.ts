@@ -97,7 +97,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
         waiting.park(group, nameOf(group));
       } else {
         waiting.take(group, passUs(group.nextUs, !member.isBusy));
-        member.add(group);
+        group.sendTo(member);
       }
     }
     for (const member of members) member.flush();
@@ -195,7 +195,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
         const member = this.#memberFor(group, members);
         if (member === undefined) continue;
         waiting.takeParked(group, nameOf(group));
-        member.add(group);
+        group.sendTo(member);
         isGoing = true;
       }
     }

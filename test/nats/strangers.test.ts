@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { createLog } from '../../src/core/observe/log.ts';
 import {
   Candidates,
   type Heartbeat,
@@ -10,7 +11,6 @@ import { acknowledgementText, syncedText, syncText } from '../../src/extras/nats
 import { saidBy } from './bus/rig.ts';
 import { World } from './bus/world.ts';
 import { longMs } from './parts.ts';
-import { quietEvents } from './quiet-events.ts';
 
 /** As many as a gateway takes. */
 const mostMembers = 1000;
@@ -40,6 +40,16 @@ function counted(world: World, prefix: string): () => number {
   return () => count;
 }
 
+/** A log, and the members of its lines about an event. */
+function recordedLog() {
+  const lines: { readonly event: string; readonly member: string }[] = [];
+  const write = (line: string): void => void lines.push(JSON.parse(line));
+  const log = createLog({ level: 'info', pretty: false, write });
+  const of = (name: string) =>
+    lines.filter(({ event }) => event === name).map(({ member }) => member);
+  return { log, of };
+}
+
 describe('candidates', () => {
   test('are 1000 at most, each for 250 ms at least, and for 30 s at most', () => {
     const candidates = new Candidates<string>();
@@ -63,9 +73,8 @@ describe('candidates', () => {
 
 describe('heartbeats of made-up members', () => {
   test('20,000 of them add no member and fetch no contract, and calls are answered', async (t) => {
-    const joined: string[] = [];
-    const memberJoined = (id: string) => joined.push(id);
-    const world = new World(t, longMs, { ...quietEvents, memberJoined });
+    const { log, of } = recordedLog();
+    const world = new World(t, longMs, log);
     await world.join('m1', ['one']);
     const stranger = world.bus.connect();
     const asked = counted(world, 's.m.x');
@@ -79,7 +88,7 @@ describe('heartbeats of made-up members', () => {
     assert.deepEqual([...new Set(said.map(saidBy))], ['m1']);
     assert.ok(asked() > 0);
     assert.equal(fetched, false);
-    assert.deepEqual(joined, ['m1']);
+    assert.deepEqual(of('member-joined'), ['m1']);
     assert.deepEqual(
       world.gateway.figures().map(({ id }) => id),
       ['m1'],
@@ -98,11 +107,8 @@ describe('heartbeats of made-up members', () => {
   });
 
   test('1000 members that answer are taken, and no more', async (t) => {
-    let refused = 0;
-    const memberRefused = () => {
-      refused++;
-    };
-    const world = new World(t, longMs, { ...quietEvents, memberRefused });
+    const { log, of } = recordedLog();
+    const world = new World(t, longMs, log);
     await world.join('m1', ['one']);
     const stranger = world.bus.connect();
     world.bus.listen('s.m.>', ({ reply }) => {
@@ -116,7 +122,7 @@ describe('heartbeats of made-up members', () => {
       for (let turn = 0; turn < 4; turn++) await stranger.flush();
     }
     assert.equal(world.gateway.figures().length, mostMembers);
-    assert.ok(refused > 0);
+    assert.ok(of('member-refused').length > 0);
     assert.equal(saidBy(await world.call('one')), 'm1');
   });
 });

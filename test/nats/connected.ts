@@ -32,12 +32,12 @@ export class RecordedEvents implements NatsEvents {
 
 export function natsOptions(servers: string, more: Partial<LoginOptions> = {}): LoginOptions {
   return {
-    servers: [servers],
-    creds: '',
-    nkey: '',
-    ca: '',
-    cert: '',
-    key: '',
+    nats: [servers],
+    natsCreds: '',
+    natsNkey: '',
+    natsCa: '',
+    natsCert: '',
+    natsKey: '',
     startTimeoutMs: 30_000,
     name: 'a test',
     ...more,

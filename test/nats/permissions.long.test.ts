@@ -120,7 +120,7 @@ describeNats('the sample configuration of the server', () => {
     const { as } = await sample(t);
     const { connection: member, events } = await as('member');
     const { connection: client } = await as('client');
-    member.subscribe('tandem.call.echo', ({ data, reply }) => {
+    member.subscribe('tandem.call.echo', ({ data, reply = '' }) => {
       member.publish(reply, data);
       member.publish(reply, 'again');
     });

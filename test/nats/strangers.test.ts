@@ -111,7 +111,7 @@ describe('heartbeats of made-up members', () => {
     const world = new World(t, longMs, log);
     await world.join('m1', ['one']);
     const stranger = world.bus.connect();
-    world.bus.listen('s.m.>', ({ reply }) => {
+    world.bus.listen('s.m.>', ({ reply = '' }) => {
       const [, , gateway, id] = reply.split('.');
       if (id === 'm1') return;
       const answer = syncedText({ epoch: 1, session: 1, got: 0, from: 1 });

@@ -160,7 +160,7 @@ function withTexts(events: EventStream, texts: EventTexts): EventStream {
     before: 'data: ',
     behind: '\n\n',
     value: (value) => texts.note(value),
-    end: (outcome) => eventText(texts.end(outcome)),
+    end: (outcome) => eventText(texts.reply(outcome)),
   };
   return events;
 }

@@ -200,8 +200,8 @@ export interface ProgressOutlet {
 export interface EventTexts {
   /** The notification that a value becomes. */
   note(value: string): string;
-  /** The reply. */
-  end(outcome: Outcome): string;
+  /** The reply, by how the stream has ended. */
+  reply(ended: Outcome): string;
 }
 
 /** A client, as its transport knows it. */

@@ -16,21 +16,8 @@ import { MalformedMessage } from './wire.ts';
 
 /** @throws StartupError */
 export function connect(config: Config, log: Log, signal: AbortSignal): Promise<NatsConnection> {
-  const { nats, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsRole, service } = config;
-  return connectNats(
-    {
-      servers: nats,
-      creds: natsCreds,
-      nkey: natsNkey,
-      ca: natsCa,
-      cert: natsCert,
-      key: natsKey,
-      startTimeoutMs: config.startTimeoutMs,
-      name: `tandem ${natsRole} ${service.join(' ')}`,
-    },
-    natsLog(log),
-    signal,
-  );
+  const name = `tandem ${config.natsRole} ${config.service.join(' ')}`;
+  return connectNats({ ...config, name }, natsLog(log), signal);
 }
 
 /** @param opened by {@link connect} */

@@ -213,7 +213,9 @@ function authenticatorsOf(
   if (natsNkey !== '') {
     const read = freshFile(natsNkey);
     // A file ends with a line feed, which is no part of the seed.
-    made.push(client.nkeyAuthenticator(() => Buffer.from(read().toString('latin1').trim(), 'latin1')));
+    made.push(
+      client.nkeyAuthenticator(() => Buffer.from(read().toString('latin1').trim(), 'latin1')),
+    );
   }
   try {
     // Once here: an error within the client would end its connection without a reason.

@@ -5,7 +5,12 @@ import {
   type ProcedureDescription,
 } from '../../../core/procedures/document/introspect.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
-import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
+import {
+  headerOf,
+  type NatsConnection,
+  type NatsMessage,
+  saysNobody,
+} from '../connection/connection.ts';
 import { MalformedMessage } from '../wire.ts';
 import type { GatewayLink } from './member-channel.ts';
 
@@ -111,8 +116,8 @@ export class DocumentFetch {
   }
 
   #onPart(message: NatsMessage): void {
-    const total = Number(message.header('Tandem-Total'));
-    if (message.status !== 0 || !(total > 0 && total <= longest)) return;
+    const total = Number(headerOf(message, 'tandem-total'));
+    if (saysNobody(message) || !(total > 0 && total <= longest)) return;
     // A member that has none of it would have none at once, either: it is asked again at a later look.
     if (message.data.byteLength === 0) return;
     if (message.subject !== `${this.#inbox}.${this.#from}`) return;

@@ -3,11 +3,12 @@ import type { CallObserver } from '../../../core/dispatch/observer.ts';
 import type { Log } from '../../../core/observe/log.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import type { RemoteService, RemoteState } from '../../../core/service/cluster.ts';
-import type {
-  NatsConnection,
-  NatsMessage,
-  NatsState,
-  NatsSubscription,
+import {
+  type NatsConnection,
+  type NatsMessage,
+  type NatsState,
+  type NatsSubscription,
+  saysNobody,
 } from '../connection/connection.ts';
 import { Candidates, type Heartbeat, parseHeartbeat, silenceCheck } from '../liveness.ts';
 import { Paced } from '../pace.ts';
@@ -137,7 +138,7 @@ export class Gateway implements RemoteService {
   #onMessage(message: NatsMessage): void {
     // S.g.<gateway>.<member>, and behind it the number of a frame.
     const id = message.subject.split('.')[3] ?? '';
-    const isOfMember = message.status === 0;
+    const isOfMember = !saysNobody(message);
     const member = this.#members.get(id);
     const candidate = this.#candidates.get(id);
     if (member !== undefined) {

@@ -1,6 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import type { Sending } from '../../../core/dispatch/queue/call-group.ts';
-import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
+import { type NatsConnection, type NatsMessage, saysNobody } from '../connection/connection.ts';
 import { type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
 import {
   type FrameMark,
@@ -229,7 +229,7 @@ export class MemberChannel {
   }
 
   onMessage(message: NatsMessage): void {
-    if (message.status !== 0) {
+    if (saysNobody(message)) {
       this.nobodySince ??= clockMs();
       const n = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
       // The sync waits for its time: one that followed each 503 would bring the next.

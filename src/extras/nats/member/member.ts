@@ -249,7 +249,7 @@ export class Member {
     this.#documents?.unsubscribe();
     this.#documents = connection.subscribe(
       this.#parts.subjects.document(id),
-      ({ reply, data }) => {
+      ({ reply = '', data }) => {
         if (!mayAnswer(reply) || this.#documentParts.isReached) return;
         const request = jsonOf(data, longestDocumentRequest) as { readonly from?: unknown } | null;
         const from = numberOf(request?.from);

@@ -5,8 +5,8 @@ import { type FlagValues, optionsFromFlags, resolveConfig } from '../../core/con
 import { createLog, type Log } from '../../core/observe/log.ts';
 import { Dispatcher } from '../../core/service/dispatcher.ts';
 import { watchModules } from '../../core/service/watch.ts';
-import { createMcpServer, warnOfNoTools } from '../../extras/mcp/create-server.ts';
 import { LineService } from '../../extras/mcp/lines.ts';
+import { createMcpServer, warnOfNoTools } from '../../extras/mcp/server.ts';
 import { makeOutputLossy } from '../lossy-output.ts';
 import { stopOnSignals } from '../signals.ts';
 import { surviveFaults } from '../survive-faults.ts';

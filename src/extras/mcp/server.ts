@@ -1,7 +1,10 @@
+import { ownVersion } from '../../core/base/package-files.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
+import type { Log } from '../../core/observe/log.ts';
 import type { ReadLimits } from '../../core/protocol/body.ts';
 import { type Outcome, resultReply } from '../../core/protocol/reply.ts';
+import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { Catalogue } from './catalogue.ts';
 import {
   type Answered,
@@ -47,6 +50,29 @@ export interface McpOptions {
   readonly limits: Omit<ReadLimits, 'strict'>;
   /** Most bytes of a reply. */
   readonly maxReplyBytes: number;
+}
+
+/** How long clients may keep a list of tools. While the modules are watched, the next list may be another one. */
+const ttlMs = 60_000;
+
+export function createMcpServer(dispatcher: Dispatcher): McpServer {
+  const { mcpName, mcpTools, watch, maxDepth, maxBatch, maxReplyBytes } = dispatcher.config;
+  return new McpServer(dispatcher, {
+    name: mcpName,
+    version: ownVersion(),
+    tools: mcpTools,
+    ttlMs: watch ? 0 : ttlMs,
+    limits: { maxDepth, maxBatch },
+    maxReplyBytes,
+  });
+}
+
+/** Says if a pattern of `mcpTools` leaves nothing to offer, which is likely a slip. */
+export async function warnOfNoTools(server: McpServer, log: Log): Promise<void> {
+  const unmatched = (await server.catalogue())?.unmatched ?? [];
+  for (const pattern of unmatched) {
+    log.warn({ event: 'mcp-tools' }, `mcpTools: no procedure is called ${pattern}`);
+  }
 }
 
 const cancelled = 'notifications/cancelled';
@@ -152,7 +178,7 @@ export class McpServer {
     });
   }
 
-  /** Goes on where it is known who calls, and that they may. */
+  /** Goes on if it is known who calls, and that they may. */
   #admitted(scope: RequestScope, id: string | undefined, goOn: () => Returned): Returned {
     if (scope.verdict === undefined) return goOn();
     const refusal = this.#service.admit(scope);

@@ -30,7 +30,7 @@ import {
   toolReply,
 } from './tool-result.ts';
 
-/** The catalogue of one state of the service, or while many tools are made the promise of it. */
+/** The catalogue of one state of the service, or the promise of it while its tools are made. */
 interface Known {
   readonly served: ServedProcedures;
   catalogue: Catalogue | Promise<Catalogue>;

@@ -42,7 +42,7 @@ export async function loadFacades(
 
 async function loadMcp(dispatcher: Dispatcher, http: HttpOptions) {
   const [{ createMcpServer, warnOfNoTools }, { McpEndpoint }] = await Promise.all([
-    import('../../extras/mcp/create-server.ts'),
+    import('../../extras/mcp/server.ts'),
     import('../../extras/mcp/endpoint.ts'),
   ]);
   const server = createMcpServer(dispatcher);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
-import { createMcpServer } from '../../../src/extras/mcp/create-server.ts';
 import { LineService } from '../../../src/extras/mcp/lines.ts';
-import type { McpServer } from '../../../src/extras/mcp/server.ts';
+import { createMcpServer, type McpServer } from '../../../src/extras/mcp/server.ts';
 import type { Dispatcher } from '../../../src/index.ts';
 import { post, type RawClient } from '../../http/raw-client.ts';
 import { parseModel } from '../../jsonrpc/model.ts';

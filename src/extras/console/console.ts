@@ -77,12 +77,7 @@ const privately = [
   'cross-origin-resource-policy',
   'same-origin',
 ];
-const common = [
-  ...['content-security-policy', policy],
-  ...privately,
-  'referrer-policy',
-  'no-referrer',
-];
+const common = ['content-security-policy', policy, ...privately, 'referrer-policy', 'no-referrer'];
 
 const index = 'index.html';
 /** In the page, where the facts of its server belong. */

@@ -6,7 +6,7 @@ import type { Procedure } from '../../core/procedures/types.ts';
 import { createTool, type Era, type Tool, toolText } from './tool.ts';
 
 /** Tools of one page. */
-export const pageLength = 500;
+const pageLength = 500;
 
 /** Procedures that are looked at, or named, in one turn of the event loop: a millisecond at most. */
 const perTurn = 250;

@@ -20,7 +20,14 @@ import {
 } from '../../core/protocol/exact.ts';
 import { decodeUtf8 } from '../../core/protocol/read.ts';
 import type { GoesToSink, Outcome } from '../../core/protocol/reply.ts';
-import { type McpAnswer, type McpSink, metaNames } from './protocol.ts';
+import {
+  type Fault,
+  type McpAnswer,
+  McpCode,
+  type McpSink,
+  malformed,
+  metaNames,
+} from './protocol.ts';
 
 /** A message of a client: a request, or a notification where it has no id. Its arguments are not parsed. */
 export interface Message {
@@ -46,19 +53,6 @@ export interface Meta {
   /** JSON text of the token by which the client wants to hear how far a call is; undefined: it does not. */
   readonly progressToken: string | undefined;
 }
-
-/** A body that holds no message, or one that is none. */
-export interface Unreadable {
-  /** -32700: it is not JSON; -32600: no request. */
-  readonly kind: 'not-json' | 'no-request';
-  /** JSON text of the id, where it is known. */
-  readonly id: string | undefined;
-}
-
-export type ReadMessages =
-  | { readonly kind: 'single'; readonly message: Message | Unreadable }
-  | { readonly kind: 'batch'; readonly messages: readonly (Message | Unreadable)[] }
-  | { readonly kind: 'too-many' };
 
 /** Longest strings that mean something, in units: escapes may take six for a character. */
 const longestName = 6 * 256 + 2;
@@ -88,44 +82,39 @@ export function toSource(body: Source): Source | undefined {
   return isUtf8(body) ? body : undefined;
 }
 
+/** What a body holds: a message, or a batch of them. A fault stands for a message that can't be read. */
+export type ReadMessages = Message | Fault | (Message | Fault)[];
+
 /** Reads a body: each unit is looked at a few times, and no value is made of what may be large. */
 export function readMessages(source: Source, limits: ReadLimits): ReadMessages {
   const readable = typeof source === 'string' ? readableText(source) : readableBytes(source);
   const body = readExactly(readable, limits);
-  switch (body.kind) {
-    case 'single':
-      return { kind: 'single', message: toMessage(readable, body.entry) };
-    case 'batch':
-      return {
-        kind: 'batch',
-        messages: body.entries.map((entry) => toMessage(readable, entry)),
-      };
-    case 'reply':
-      // `[]`, a batch that is too long, or no JSON at all.
-      if (body.code === ErrorCode.LimitExceeded) return { kind: 'too-many' };
-      return {
-        kind: 'single',
-        message: {
-          kind: body.code === ErrorCode.ParseError ? 'not-json' : 'no-request',
-          id: undefined,
-        },
-      };
-  }
+  if (body.kind === 'single') return toMessage(readable, body.entry);
+  if (body.kind === 'batch') return body.entries.map((entry) => toMessage(readable, entry));
+  // No JSON at all, `[]`, or a batch that is too long.
+  if (body.code === ErrorCode.ParseError) return notJson();
+  if (body.code !== ErrorCode.LimitExceeded) return noRequest(undefined);
+  const most = `at most ${limits.maxBatch} messages`;
+  return malformed(undefined, McpCode.InvalidRequest, most);
 }
 
-export function isUnreadable(message: Message | Unreadable): message is Unreadable {
-  return 'kind' in message;
+export function notJson(): Fault {
+  return malformed(undefined, McpCode.ParseError, 'Parse error');
 }
 
-function toMessage(readable: Readable, entry: Envelope | InvalidEnvelope): Message | Unreadable {
+/** @param id JSON text; undefined: it is not known */
+function noRequest(id: string | undefined): Fault {
+  return malformed(id, McpCode.InvalidRequest, 'Invalid Request');
+}
+
+function toMessage(readable: Readable, entry: Envelope | InvalidEnvelope): Message | Fault {
   // The protocol has no id null.
   const id = entry.id === 'null' ? undefined : entry.id;
-  if (isInvalid(entry) || entry.id === 'null') return { kind: 'no-request', id };
+  if (isInvalid(entry) || entry.id === 'null') return noRequest(id);
   const { method, paramsStart, paramsEnd } = entry;
   const params = paramsOf(readable, paramsStart, paramsEnd);
-  if (params === undefined) return { kind: 'no-request', id };
-  const meta = metaOf(readable, params._meta);
-  if (meta === null) return { kind: 'no-request', id };
+  const meta = params && metaOf(readable, params._meta);
+  if (params === undefined || meta === null) return noRequest(id);
   return {
     method,
     id,

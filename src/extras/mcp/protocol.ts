@@ -27,7 +27,7 @@ export interface McpSink {
   onReply(answer: McpAnswer): void;
 }
 
-export function isFault(answer: McpAnswer): answer is Fault {
+export function isFault(answer: McpAnswer | object): answer is Fault {
   return typeof answer === 'object' && 'fault' in answer;
 }
 

@@ -9,14 +9,13 @@ import type { Catalogue } from './catalogue.ts';
 import {
   type Answered,
   type Asked,
-  isUnreadable,
   type McpClient,
   type McpHead,
   type Message,
+  notJson,
   readMessages,
   type Source,
   toSource,
-  type Unreadable,
 } from './message.ts';
 import {
   agreedVersion,
@@ -125,34 +124,22 @@ export class McpServer {
     const source = toSource(body);
     if (source === undefined) return notJson();
     const read = readMessages(source, this.#limits);
-    switch (read.kind) {
-      case 'too-many': {
-        const { maxBatch } = this.#limits;
-        return malformed(undefined, McpCode.InvalidRequest, `at most ${maxBatch} messages`);
-      }
-      case 'batch': {
-        const version = client.head?.version;
-        if (version !== undefined && version !== batchVersion) {
-          return malformed(undefined, McpCode.InvalidRequest, 'no batches: send one message');
-        }
-        const { messages } = read;
-        return this.#admitted(scope, undefined, () => this.#batch(messages, source, scope, client));
-      }
-      case 'single':
-        return this.#single(read.message, source, scope, client, sink);
+    if (!Array.isArray(read)) return this.#single(read, source, scope, client, sink);
+    const version = client.head?.version;
+    if (version !== undefined && version !== batchVersion) {
+      return malformed(undefined, McpCode.InvalidRequest, 'no batches: send one message');
     }
+    return this.#admitted(scope, undefined, () => this.#batch(read, source, scope, client));
   }
 
   #single(
-    message: Message | Unreadable,
+    message: Message | Fault,
     source: Source,
     scope: RequestScope,
     client: McpClient,
     sink: McpSink | undefined,
   ): Answered {
-    if (isUnreadable(message)) {
-      return message.kind === 'not-json' ? notJson() : noRequest(message.id);
-    }
+    if (isFault(message)) return message;
     const { id, method, requestId } = message;
     if (id !== undefined) client.begin?.(id);
     else if (method === cancelled && requestId !== undefined) client.cancel?.(requestId);
@@ -236,7 +223,7 @@ export class McpServer {
 
   /** A batch of a legacy client: one message after another, as a batch of JSON-RPC. */
   async #batch(
-    messages: readonly (Message | Unreadable)[],
+    messages: readonly (Message | Fault)[],
     source: Source,
     scope: RequestScope,
     client: McpClient,
@@ -252,8 +239,8 @@ export class McpServer {
       isPrivate: false,
     };
     for (const message of messages) {
-      if (isUnreadable(message)) {
-        replies.push(noRequest(message.id).text);
+      if (isFault(message)) {
+        replies.push(message.text);
         continue;
       }
       const { id, method, requestId } = message;
@@ -285,14 +272,6 @@ export class McpServer {
     if (answer === undefined) return resultReply(id, '{}');
     return isFault(answer) ? answer.text : Buffer.from(answer).toString();
   }
-}
-
-function notJson(): Fault {
-  return malformed(undefined, McpCode.ParseError, 'Parse error');
-}
-
-function noRequest(id: string | undefined): Fault {
-  return malformed(id, McpCode.InvalidRequest, 'Invalid Request');
 }
 
 /** Whether a message is one of the modern version, or was meant to be one: the body decides, then the header. */

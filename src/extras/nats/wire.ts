@@ -1,4 +1,4 @@
-import type { Ack, FrameMark, SyncAnswer, SyncRequest } from './session/gateway-session.ts';
+import type { Ack, FrameMark, SyncAnswer, SyncRequest } from './session.ts';
 
 /**
  * The messages between gateways and members (docs/protocol.md, "Frames over NATS"): a line of JSON, behind it texts or bytes.

@@ -12,7 +12,7 @@ import {
 } from '../connection/connection.ts';
 import { Candidates, type Heartbeat, parseHeartbeat, silenceCheck } from '../liveness.ts';
 import { Paced } from '../pace.ts';
-import type { SessionStart } from '../session/gateway-session.ts';
+import type { SessionStart } from '../session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
 import { Catalog, Contracts, type KnownContract } from './contracts.ts';
 import type { GatewayLink } from './member-channel.ts';

@@ -2,12 +2,7 @@ import { clockMs } from '../../../core/base/clock.ts';
 import type { Sending } from '../../../core/dispatch/queue/call-group.ts';
 import { type NatsConnection, type NatsMessage, saysNobody } from '../connection/connection.ts';
 import { type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
-import {
-  type FrameMark,
-  GatewaySession,
-  type SessionStart,
-  type Synced,
-} from '../session/gateway-session.ts';
+import { type FrameMark, GatewaySession, type SessionStart, type Synced } from '../session.ts';
 import type { Subjects } from '../subjects.ts';
 import {
   acknowledgementText,

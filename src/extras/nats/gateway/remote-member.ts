@@ -22,7 +22,7 @@ import type { Procedure } from '../../../core/procedures/types.ts';
 import type { ErrorCode, LossReason, RpcError } from '../../../core/protocol/errors.ts';
 import { errorOutcome, textExceeds } from '../../../core/protocol/reply.ts';
 import type { Heartbeat } from '../liveness.ts';
-import type { SessionStart } from '../session/gateway-session.ts';
+import type { SessionStart } from '../session.ts';
 import { ReplyKind, type WireFacts, type WireReply } from '../wire.ts';
 import { type ChannelOwner, type GatewayLink, MemberChannel } from './member-channel.ts';
 

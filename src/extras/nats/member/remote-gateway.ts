@@ -16,8 +16,7 @@ import {
   type ReplySink,
 } from '../../../core/protocol/reply.ts';
 import { afterNextLook, type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
-import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
-import { MemberSession } from '../session/member-session.ts';
+import { type FrameMark, MemberSession, type SyncRequest } from '../session.ts';
 import type { Subjects } from '../subjects.ts';
 import {
   type Acknowledgement,

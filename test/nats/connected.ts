@@ -44,12 +44,17 @@ export function natsOptions(servers: string, more: Partial<LoginOptions> = {}): 
   };
 }
 
+export interface Connected {
+  readonly connection: NatsConnection;
+  readonly events: RecordedEvents;
+}
+
 /** A connection that ends with the test. */
 export async function connected(
   t: TestContext,
   servers: string,
   more: Partial<LoginOptions> = {},
-): Promise<{ readonly connection: NatsConnection; readonly events: RecordedEvents }> {
+): Promise<Connected> {
   const events = new RecordedEvents();
   const connection = await connectNats(natsOptions(servers, more), events);
   t.after(() => connection.close());

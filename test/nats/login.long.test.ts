@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { StartupError } from '../../src/core/base/startup-error.ts';
+import { StartupError } from '../../src/index.ts';
 import { makeCertificate } from '../http/certificate.ts';
 import { connected, refusal } from './connected.ts';
 import { makeNkey, makeOperator } from './credentials.ts';

@@ -128,7 +128,7 @@ export class DocumentFetch {
       return;
     }
     const text = Buffer.concat(this.#parts).toString();
-    // Where this throws, it is fetched anew.
+    // If this throws, the document is fetched anew.
     this.#parts = [];
     this.#from = 0;
     const procedures = proceduresOf(text);
@@ -137,7 +137,6 @@ export class DocumentFetch {
   }
 }
 
-/** The document of a contract: what describes its procedures, in the order in which they were registered. */
 function proceduresOf(text: string): Procedures {
   try {
     const descriptions = JSON.parse(text) as readonly ProcedureDescription[];
@@ -189,22 +188,26 @@ export class Catalog {
   update(live: readonly KnownContract[], silent: readonly KnownContract[], now: number): boolean {
     const next = new Map<string, Procedure>();
     const seen = new Set<string>();
-    for (const { id, procedures } of [
-      ...live.toSorted(newestFirst),
-      ...silent.toSorted(newestFirst),
-    ]) {
+    const newest = [...live.toSorted(newestFirst), ...silent.toSorted(newestFirst)];
+    for (const { id, procedures } of newest) {
       // Members of one contract count once.
-      if (!seen.has(id)) addMissing(next, procedures);
+      if (seen.has(id)) continue;
       seen.add(id);
+      for (const [name, procedure] of procedures) {
+        if (!next.has(name)) next.set(name, procedure);
+      }
     }
     for (const name of next.keys()) this.#goneSince.delete(name);
-    for (const name of this.#procedures.keys()) {
-      if (!next.has(name) && !this.#goneSince.has(name)) this.#goneSince.set(name, now);
+    for (const [name, procedure] of this.#procedures) {
+      if (next.has(name)) continue;
+      if (!this.#goneSince.has(name)) this.#goneSince.set(name, now);
+      next.set(name, procedure);
     }
-    addMissing(next, this.#procedures);
-    if (isSame(next, this.#procedures)) return false;
-    this.#procedures = next;
-    return true;
+    const before = this.#procedures;
+    const isSame =
+      next.size === before.size && [...next].every(([name, one]) => before.get(name) === one);
+    if (!isSame) this.#procedures = next;
+    return !isSame;
   }
 
   /**
@@ -214,18 +217,14 @@ export class Catalog {
    * @returns whether there were any
    */
   expire(now: number, listensSince: number): boolean {
-    const over: string[] = [];
+    const over = new Set<string>();
     for (const [name, since] of this.#goneSince) {
       if (now - Math.max(since, listensSince) < this.#keptMs) break;
-      over.push(name);
-    }
-    if (over.length === 0) return false;
-    const next = new Map(this.#procedures);
-    for (const name of over) {
       this.#goneSince.delete(name);
-      next.delete(name);
+      over.add(name);
     }
-    this.#procedures = next;
+    if (over.size === 0) return false;
+    this.#procedures = new Map([...this.#procedures].filter(([name]) => !over.has(name)));
     return true;
   }
 }
@@ -236,16 +235,6 @@ export class Catalog {
  */
 function newestFirst(a: KnownContract, b: KnownContract): number {
   return compareVersions(b.version, a.version) || b.started - a.started;
-}
-
-function isSame(one: Procedures, other: Procedures): boolean {
-  if (one.size !== other.size) return false;
-  for (const [name, procedure] of one) if (other.get(name) !== procedure) return false;
-  return true;
-}
-
-function addMissing(to: Map<string, Procedure>, from: Procedures): void {
-  for (const [name, procedure] of from) if (!to.has(name)) to.set(name, procedure);
 }
 
 /** By the rules of semver.org, but that of two pre-releases the texts are compared. */
@@ -260,7 +249,7 @@ function compareVersions(a: string, b: string): number {
   return one.pre < other.pre ? -1 : 1;
 }
 
-function partsOf(version: string): { readonly numbers: readonly number[]; readonly pre: string } {
+function partsOf(version: string) {
   const [core = '', ...rest] = (version.split('+')[0] ?? '').split('-');
   return { numbers: core.split('.').map((text) => Number(text) || 0), pre: rest.join('-') };
 }

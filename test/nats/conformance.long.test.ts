@@ -44,9 +44,9 @@ function natsSubject(server: () => NatsServer): Subject {
       const name = `s${toGateways.nuid()}`;
       const member = memberOf(toGateways, service, toGateways.nuid(), documentOf(router), {
         name,
-        heartbeatMs: 500,
+        natsHeartbeatMs: 500,
         maxBodyBytes: 2 ** 20,
-        trustsAuth: false,
+        natsTrustAuth: false,
       });
       const { deadlines, streams } = streamsOf(observer);
       const gateway = new Gateway(

@@ -80,7 +80,7 @@ const privately = [
 const common = ['content-security-policy', policy, ...privately, 'referrer-policy', 'no-referrer'];
 
 const index = 'index.html';
-/** In the page, where the facts of its server belong. */
+/** The place of the server's facts in the page. */
 const placeholder = '__FACTS__';
 
 /** The page and its files as answers. */

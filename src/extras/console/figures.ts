@@ -3,7 +3,6 @@ import { mostEvents } from '../../core/observe/recent-events.ts';
 import { addTotals, type CallTotals, type MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import { joinThrottled } from '../../core/observe/throttled-callers.ts';
 
-/** Where the figures come from. */
 export interface FiguresSource {
   readonly state: string;
   /** The figures of all processes of the service, read without holding the thread. */
@@ -131,7 +130,7 @@ class ShownProcedures {
   /** How many calls of each procedure had ended at the last look; those that changed last stand last. */
   readonly #calls = new Map<string, number>();
 
-  /** @param names all procedures: where there is room, those that nobody called are shown too */
+  /** @param names all procedures: if there is room, those that nobody called are shown too */
   async choose(
     snapshots: readonly MetricsSnapshot[],
     names: Iterable<string>,

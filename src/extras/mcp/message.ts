@@ -29,7 +29,7 @@ import {
   metaNames,
 } from './protocol.ts';
 
-/** A message of a client: a request, or a notification where it has no id. Its arguments are not parsed. */
+/** A message of a client: a request, or a notification if it has no id. Its arguments are not parsed. */
 export interface Message {
   readonly method: string;
   /** JSON text of the id, as it was written; undefined: a notification. */
@@ -72,7 +72,7 @@ const OPEN_BRACE = 0x7b;
 const QUOTE = 0x22;
 const MINUS = 0x2d;
 
-/** A body as it is read here: text where it is small. */
+/** A body as it is read here: text if it is small. */
 export type Source = string | Uint8Array;
 
 /** A small body as text, which is all that is kept of it; undefined: it is not UTF-8. */
@@ -204,7 +204,7 @@ export interface McpClient {
   readonly events: ((texts: EventTexts) => StreamHost) | undefined;
   /** Takes notifications beside the reply; undefined: there is no way for them. */
   readonly outlet: ProgressOutlet | undefined;
-  /** Told the id of a request, JSON text, where the client may cancel it by a message of its own. */
+  /** Told the id of a request, JSON text, if the client can cancel it by a message of its own. */
   readonly begin?: ((id: string) => void) | undefined;
   /** The client does not wait for that request any more. */
   readonly cancel?: ((id: string) => void) | undefined;

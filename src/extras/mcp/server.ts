@@ -258,7 +258,7 @@ export class McpServer {
     return replies.length === 0 ? undefined : `[${replies.join(',')}]`;
   }
 
-  /** @param hasRoom whether the replies so far leave room for more: nothing runs where they do not */
+  /** @param hasRoom whether the replies so far leave room for more: nothing runs if they do not */
   async #ofBatch(asked: Asked, hasRoom: boolean): Promise<string> {
     const { id, message } = asked;
     if (isModern(message, undefined)) {

@@ -36,8 +36,6 @@ interface Known {
   catalogue: Catalogue | Promise<Catalogue>;
 }
 
-type Asking = Catalogue | undefined | Promise<Catalogue | undefined>;
-
 /** Lists the tools of a service, and calls them. */
 export class Tools {
   readonly #service: Service;
@@ -51,7 +49,7 @@ export class Tools {
   }
 
   /** The tools there are, once something is served; undefined: nothing is any more. */
-  catalogue(): Asking {
+  catalogue(): Catalogue | undefined | Promise<Catalogue | undefined> {
     const served = this.#service.served();
     return served instanceof Promise
       ? served.then((procedures) => procedures && this.#catalogueOf(procedures))
@@ -59,22 +57,21 @@ export class Tools {
   }
 
   /** @param tail members after the tools, each with a comma before it */
-  list({ message, id }: Asked, style: ResultStyle, tail: string): string | Promise<string> {
+  async list({ message, id }: Asked, style: ResultStyle, tail: string): Promise<string> {
     const { era, maxReplyBytes } = style;
-    const answer = (catalogue: Catalogue | undefined): string | Promise<string> => {
-      if (catalogue === undefined) return ended(id);
-      const page = catalogue.page(message.cursor, era);
-      if (page === undefined) {
-        return errorText(id, McpCode.InvalidParams, 'cursor is none that this server gave');
-      }
-      return page.then(({ text, nextCursor }) => {
-        const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
-        const reply = resultReply(id, `${headOf(era)}"tools":[${text}]${next}${tail}}`);
-        return Buffer.byteLength(reply) <= maxReplyBytes ? reply : tooLong(id, maxReplyBytes);
-      });
-    };
-    const catalogue = this.catalogue();
-    return catalogue instanceof Promise ? catalogue.then(answer) : answer(catalogue);
+    const catalogue = await this.catalogue();
+    if (catalogue === undefined) return ended(id);
+    const page = await catalogue.page(message.cursor, era);
+    if (page === undefined) {
+      return errorText(id, McpCode.InvalidParams, 'cursor is none that this server gave');
+    }
+    const { text, nextCursor } = page;
+    const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
+    const reply = resultReply(id, `${headOf(era)}"tools":[${text}]${next}${tail}}`);
+    if (Buffer.byteLength(reply) <= maxReplyBytes) return reply;
+    // Schemas of megabytes: there are 500 tools on a page.
+    const limit = { limit: maxReplyBytes };
+    return errorText(id, McpCode.InternalError, 'the list is larger than maxReplyBytes', limit);
   }
 
   call(asked: Asked, style: ResultStyle): Answered {
@@ -118,11 +115,6 @@ export class Tools {
   }
 }
 
-/** Schemas of megabytes: there are 500 tools on a page. */
-function tooLong(id: string, limit: number): string {
-  return errorText(id, McpCode.InternalError, 'the list is larger than maxReplyBytes', { limit });
-}
-
 function ended(id: string): string {
   return errorText(id, McpCode.InternalError, 'the service has ended');
 }
@@ -154,7 +146,6 @@ class ToolCall implements ReplySink, ToolReply {
     return reply === goesToSink ? reply : this.#answerOf(reply);
   }
 
-  /** See {@link ReplySink}. */
   onReply(reply: Reply): void {
     const answer = this.#toAnswer(reply);
     if (answer instanceof Promise) void answer.then((settled) => this.#sink?.onReply(settled));
@@ -292,13 +283,11 @@ class ToolStream implements StreamHost, StreamSink, EventTexts {
     this.#settle(this.reply(outcome));
   }
 
-  /** See {@link EventTexts}. */
   note(value: string): string {
     this.#gather(value);
     return this.#notes?.notification(value) ?? '';
   }
 
-  /** See {@link EventTexts}. */
   reply(ended: Outcome): string {
     const { maxReplyBytes } = this.#call.style;
     if (this.#left < 0) {

@@ -47,13 +47,10 @@ export class Membership {
     this.#members = config.service.map(
       (name) =>
         new Member({
+          ...config,
           ...common,
           name,
           started,
-          heartbeatMs: config.natsHeartbeatMs,
-          silentMs: config.memberSilentMs,
-          maxBodyBytes: config.maxBodyBytes,
-          trustsAuth: config.natsTrustAuth,
           retention: defaultRetention,
           contract: () => this.#served(),
         }),

@@ -80,7 +80,7 @@ export class GatewaySession {
     this.#next = start.next;
   }
 
-  /** Where a session may start that comes after this one. */
+  /** The start of a later session with the same member. */
   get end(): SessionStart {
     return { epoch: this.#epoch + 1, next: this.#next };
   }
@@ -173,7 +173,7 @@ export class GatewaySession {
     return false;
   }
 
-  /** undefined: the answer is not to what is asked now. */
+  /** @returns undefined: the answer is not to what is asked now */
   onSynced({ epoch, session, got, from }: SyncAnswer): Synced | undefined {
     if (this.#isOpen || epoch !== this.#epoch || session < this.#session) return undefined;
     this.#isOpen = true;

@@ -1,6 +1,6 @@
 /** Headers as the client has read them. */
 interface ReceivedHeaders extends Iterable<[name: string, values: string[]]> {
-  /** 503: the server says that nobody listens where this reply subject was named; 0 for what a client sent. */
+  /** 503 from a server that found no receiver; 0 from a client. */
   readonly code: number;
 }
 
@@ -14,7 +14,7 @@ export interface NatsMessage {
   readonly headers?: ReceivedHeaders;
 }
 
-/** Whether the server says by a message that nobody listens where its subject was the reply subject. */
+/** Whether the server says that nobody has taken a message whose reply subject this was. */
 export function saysNobody({ headers }: NatsMessage): boolean {
   return headers !== undefined && headers.code !== 0;
 }

@@ -29,13 +29,12 @@ export class Contracts {
   readonly #known = new Map<string, Procedures>();
   readonly #fetches = new Map<string, DocumentFetch>();
 
-  /** @param onKnown called when another one is known */
   constructor(link: GatewayLink, onKnown: () => void) {
     this.#link = link;
     this.#onKnown = onKnown;
   }
 
-  /** What members of a contract serve; undefined: it was asked for, and `onKnown` will tell. */
+  /** What members of a contract serve; undefined: it is being fetched, and `onKnown` is called when it has come. */
   proceduresOf(id: string): Procedures | undefined {
     const procedures = this.#known.get(id);
     if (procedures === undefined && !this.#fetches.has(id)) {
@@ -61,7 +60,6 @@ export class Contracts {
     }
   }
 
-  /** To be called again and again. */
   look(now: number): void {
     for (const fetch of this.#fetches.values()) fetch.look(now);
   }
@@ -99,7 +97,7 @@ export class DocumentFetch {
     this.#subscription = connection.subscribe(answers, (message) => this.#onPart(message));
   }
 
-  /** To be called again and again, until the document is there. */
+  /** To be called every 100 ms, until the document is there. */
   look(now: number): void {
     if (now - this.#askedAt > patienceMs) this.#ask(now);
   }
@@ -146,7 +144,7 @@ function proceduresOf(text: string): Procedures {
   }
 }
 
-/** A contract that a member serves, as the choice between contracts needs it. */
+/** A contract of a member. */
 export interface KnownContract {
   readonly id: string;
   readonly version: string;
@@ -211,10 +209,8 @@ export class Catalog {
   }
 
   /**
-   * Forgets the names whose time is over.
-   *
    * @param listensSince the time counts from here at the earliest: before, members could not be heard
-   * @returns whether there were any
+   * @returns whether names were forgotten
    */
   expire(now: number, listensSince: number): boolean {
     const over = new Set<string>();
@@ -229,15 +225,12 @@ export class Catalog {
   }
 }
 
-/**
- * Of a name that several contracts have, the newest one describes it: that of the highest version, of equal ones that which was
- * started last.
- */
+/** Of contracts with the same name, the highest version describes it; of equal versions the one that was started last. */
 function newestFirst(a: KnownContract, b: KnownContract): number {
   return compareVersions(b.version, a.version) || b.started - a.started;
 }
 
-/** By the rules of semver.org, but that of two pre-releases the texts are compared. */
+/** By the rules of semver.org, except that two pre-releases are compared as texts. */
 function compareVersions(a: string, b: string): number {
   const [one, other] = [partsOf(a), partsOf(b)];
   for (let i = 0; i < 3; i++) {

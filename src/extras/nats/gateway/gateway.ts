@@ -1,4 +1,5 @@
 import { clockMs } from '../../../core/base/clock.ts';
+import type { Config } from '../../../core/config/config.ts';
 import type { CallObserver } from '../../../core/dispatch/observer.ts';
 import type { Log } from '../../../core/observe/log.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
@@ -19,16 +20,12 @@ import type { GatewayLink } from './member-channel.ts';
 import { RemoteMember } from './remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
 
-export interface GatewayOptions extends RemotePoolOptions {
+export interface GatewayOptions
+  extends RemotePoolOptions,
+    Pick<Config, 'memberSilentMs' | 'memberHungMs' | 'memberGoneMs'> {
   readonly connection: NatsConnection;
-  /** First token of the subjects. */
   readonly name: string;
-  /** A name that no other process ever has. */
   readonly id: string;
-  /** See the table of options. */
-  readonly memberSilentMs: number;
-  readonly memberHungMs: number;
-  readonly memberGoneMs: number;
   /** How long the name of a procedure stays known whose last member has gone while others are there, milliseconds. */
   readonly namesKeptMs: number;
 }
@@ -105,7 +102,6 @@ export class Gateway implements RemoteService {
     return this.members > 0 ? 'ready' : 'alone';
   }
 
-  /** Whether any member has told what it serves. */
   get hasServed(): boolean {
     return this.#served !== '';
   }
@@ -119,7 +115,6 @@ export class Gateway implements RemoteService {
     return count;
   }
 
-  /** How each member is, and what is with it. */
   figures() {
     return Array.from(this.#members.values(), (member) => member.stats());
   }
@@ -136,7 +131,7 @@ export class Gateway implements RemoteService {
   }
 
   #onMessage(message: NatsMessage): void {
-    // S.g.<gateway>.<member>, and behind it the number of a frame.
+    // S.g.<gateway>.<member>, and for a 503 the number of a frame.
     const id = message.subject.split('.')[3] ?? '';
     const isOfMember = !saysNobody(message);
     const member = this.#members.get(id);

@@ -30,11 +30,10 @@ const [busyMs, idleMs] = [1000, 10_000];
 export interface GatewayLink {
   readonly connection: NatsConnection;
   readonly subjects: Subjects;
-  /** The name of the gateway. */
   readonly id: string;
 }
 
-/** Whom a channel tells of what becomes of its calls, by their tickets. */
+/** What a channel tells its member, and asks of it. Calls are named by their tickets. */
 export interface ChannelOwner {
   /** Calls have left, in the frame `n`. */
   onSent(tickets: readonly number[], n: number): void;
@@ -43,9 +42,7 @@ export interface ChannelOwner {
   onReplies(replies: readonly WireReply[], load: number): void;
   /** The member does not know any more what became of calls in frames before `n`. */
   onForgotten(before: number): void;
-  /** Calls may be sent again. */
   onOpen(): void;
-  /** Whether calls are with the member, or streams. */
   readonly isBusy: boolean;
   /** Whether a call, or a stream, still waits for what its member says. */
   awaits(ticket: number): boolean;
@@ -73,7 +70,7 @@ export class MemberChannel {
   readonly #connection: NatsConnection;
   readonly #gateway: string;
   readonly #subject: string;
-  /** Where the server says that nobody takes a message, with the number of the frame behind it; 0: it is no frame. */
+  /** Subject of the 503s for messages that nobody takes. The number of the frame follows; 0: the message was no frame. */
   readonly #noResponders: string;
   readonly #owner: ChannelOwner;
   readonly #session: GatewaySession;
@@ -125,7 +122,7 @@ export class MemberChannel {
     return this.#session.unackedBytes + this.#largeBytes + this.#frame.length;
   }
 
-  /** Bytes of what may be known of the request of a call. */
+  /** Most bytes of what is known of a call's request. */
   get factsLimit(): number {
     return this.#sizes.factsBytes;
   }
@@ -209,7 +206,7 @@ export class MemberChannel {
     if (this.#session.owesAck) this.#sendAck();
   }
 
-  /** What was on its way may be lost. */
+  /** Messages may have been lost. */
   interrupt(): void {
     this.#session.interrupt();
     this.#dropLarge();
@@ -259,7 +256,7 @@ export class MemberChannel {
     }
   }
 
-  /** To be called again and again. */
+  /** To be called every 100 ms. */
   look(now: number): void {
     if (!this.#connection.connected) return;
     const { unackedSince } = this.#session;
@@ -404,7 +401,7 @@ export class MemberChannel {
     this.#owner.onReplies(whole, load);
   }
 
-  /** A frame has not come to the member, nor those behind it. */
+  /** A frame has not come to the member, nor the frames after it. */
   #return(n: number): void {
     const tickets = this.#session.undelivered(n);
     if (!this.#session.isOpen) this.#dropLarge();

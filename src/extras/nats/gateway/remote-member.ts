@@ -44,7 +44,6 @@ export interface MemberOwner {
   onCompleted(): void;
 }
 
-/** A call that is with the member. */
 interface SentCall {
   readonly item: QueuedCall;
   /** The number of its frame; Infinity: it has not left. */
@@ -102,7 +101,6 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     return this.#sent.size > 0 || this.#streams.size > 0;
   }
 
-  /** Whether it may get calls. */
   get isTaking(): boolean {
     return this.condition === 'up' && this.heartbeat.state === 'ready' && this.channel.isOpen;
   }
@@ -429,10 +427,8 @@ class RemoteStream implements StreamProducer {
 }
 
 /**
- * Answers a call with what its member has made of it.
- *
- * @param code of its error; 0: a result
- * @param body the reply; nothing: there is none to pass on
+ * @param code of the error; 0: a result
+ * @param body the reply; empty: there is none to pass on
  */
 function answer(item: QueuedCall, code: number, runUs: number, body: string | Uint8Array): void {
   const limit = item.group.ending.maxReplyBytes;
@@ -444,10 +440,7 @@ function answer(item: QueuedCall, code: number, runUs: number, body: string | Ui
   } else item.answer(isEmpty ? undefined : body, code, runUs);
 }
 
-/**
- * A call as a whole JSON-RPC request. Where nobody has looked at the params yet it is the request as it came, and the member
- * decides on all of it.
- */
+/** A call as a whole JSON-RPC request. If nobody has read the params yet, it is the request as it came: the member reads all of it. */
 function requestOf({ procedure, id, params, source, start, end }: Call): string | Uint8Array {
   if (params === unparsed && source !== undefined && start > 0) return source;
   const head = `{"jsonrpc":"2.0","method":${JSON.stringify(procedure.name)}`;
@@ -462,7 +455,7 @@ class FactsText {
   readonly #keyOf: (scope: RequestScope) => string;
   #scope: RequestScope | undefined;
   #facts = '';
-  /** The text for requests of which no more is known than these two: neighbours often have the same. */
+  /** The text for requests of which only these two are known: neighbours often have the same. */
   #ip: string | undefined;
   #key: string | undefined;
   #plain = '{}';
@@ -480,7 +473,6 @@ class FactsText {
     return this.#facts;
   }
 
-  /** Lets go of the request that was asked for last. */
   forget(): void {
     this.#scope = undefined;
     this.#facts = '';

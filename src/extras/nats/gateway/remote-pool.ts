@@ -1,6 +1,7 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { remotePlace } from '../../../core/base/place.ts';
-import { cancelled, limitExceeded } from '../../../core/dispatch/limit.ts';
+import type { Config } from '../../../core/config/config.ts';
+import { cancelled, limitExceeded, usualRetryMs } from '../../../core/dispatch/limit.ts';
 import type { CallObserver } from '../../../core/dispatch/observer.ts';
 import type { CallGroup, QueuedCall } from '../../../core/dispatch/queue/call-group.ts';
 import { passUs } from '../../../core/dispatch/queue/cost.ts';
@@ -22,12 +23,9 @@ export type ChooseMember = <Member extends Pick<RemoteMember, 'inFlight' | 'othe
   members: readonly Member[],
 ) => Member;
 
-export interface RemotePoolOptions extends WaitingLimits {
-  readonly maxReplyBytes: number;
-  /** Calls that this gateway may have with one member. */
-  readonly memberInFlight: number;
-  /** Bytes of calls that one member may not have taken yet. */
-  readonly memberBytes: number;
+export interface RemotePoolOptions
+  extends WaitingLimits,
+    Pick<Config, 'maxReplyBytes' | 'memberInFlight' | 'memberBytes'> {
   readonly choose: ChooseMember;
   /** The streams that calls to members have opened. */
   readonly streams: OpenStreams;
@@ -36,8 +34,8 @@ export interface RemotePoolOptions extends WaitingLimits {
 /** How often calls in flight are looked at, milliseconds. */
 const lookMs = 50;
 
-/** When to try again, milliseconds, where nothing has been answered lately, and at most. */
-const [usualRetryMs, longestRetryMs] = [1000, 30_000];
+/** After so long callers are told to try again at most, milliseconds. */
+const longestRetryMs = 30_000;
 
 /**
  * The executor over the members of a service on other machines. What finds no member waits here, as calls wait for workers: bounded,
@@ -54,7 +52,10 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
   /** The members that have refused calls: another one is asked once. */
   readonly #avoided = new WeakMap<QueuedCall, RemoteMember>();
-  readonly #answered = new AnswerRate();
+  /** Calls that were answered in the second `#second`, and in the second before it. */
+  #answered = 0;
+  #answeredBefore = 0;
+  #second = 0;
 
   constructor(
     options: RemotePoolOptions,
@@ -112,7 +113,8 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
   }
 
   busyForMs(): number {
-    const { perSecond } = this.#answered;
+    this.#turnSecond();
+    const perSecond = this.#answeredBefore;
     const ms = perSecond === 0 ? usualRetryMs : (this.queued / perSecond) * 1000;
     return Math.max(1, Math.min(longestRetryMs, Math.ceil(ms)));
   }
@@ -160,12 +162,11 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
   }
 
   onCompleted(): void {
-    this.#answered.note();
+    this.#turnSecond();
+    this.#answered++;
   }
 
-  /**
-   * Finishes what is here, for `graceMs` at most: then what waits gets -32003, what is with members -32002.
-   */
+  /** Finishes what is here, for `graceMs` at most: then what waits gets -32003, what is with members -32002. */
   async close(graceMs: number): Promise<void> {
     await this.stopIntake(graceMs);
     this.#sweep.stop();
@@ -177,6 +178,14 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
 
   protected get isAnswered(): boolean {
     return this.waiting.size === 0 && this.inFlight === 0;
+  }
+
+  #turnSecond(): void {
+    const second = Math.floor(clockMs() / 1000);
+    if (second === this.#second) return;
+    this.#answeredBefore = second === this.#second + 1 ? this.#answered : 0;
+    this.#answered = 0;
+    this.#second = second;
   }
 
   #look(now: number): boolean {
@@ -226,7 +235,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
   }
 }
 
-/** What a group waits for, where it is parked: members that serve the procedure of its next call. */
+/** What a parked group waits for: members that serve the procedure of its next call. */
 function nameOf(group: CallGroup): string {
   return group.nextCall?.call.procedure.name ?? '';
 }
@@ -244,28 +253,3 @@ export const lessLoadedOfTwo: ChooseMember = (members) => {
   const isLess = second.inFlight + second.othersLoad < first.inFlight + first.othersLoad;
   return isLess ? second : first;
 };
-
-/** How many calls are answered in a second, of the last whole one. */
-class AnswerRate {
-  #second = 0;
-  #now = 0;
-  #before = 0;
-
-  note(): void {
-    this.#turn();
-    this.#now++;
-  }
-
-  get perSecond(): number {
-    this.#turn();
-    return this.#before;
-  }
-
-  #turn(): void {
-    const second = Math.floor(clockMs() / 1000);
-    if (second === this.#second) return;
-    this.#before = second === this.#second + 1 ? this.#now : 0;
-    this.#now = 0;
-    this.#second = second;
-  }
-}

@@ -10,7 +10,7 @@ import { gapText, jsonOf, numberOf, readToMember, type ToMember } from '../wire.
 import type { MemberOptions, ServedContract } from './member-options.ts';
 import { type MemberParts, RemoteGateway } from './remote-gateway.ts';
 
-/** How often gateways that have something here are looked at. */
+/** How often gateways with calls here are looked at, milliseconds. */
 const lookMs = 50;
 
 /** Heartbeats are sent so often at most when they are asked for, milliseconds. */
@@ -72,11 +72,11 @@ export class Member {
       this.#listensSince = clockMs();
       this.#beats.actNow();
     });
-    this.#beating = setInterval(() => this.#beats.actNow(), options.heartbeatMs);
+    this.#beating = setInterval(() => this.#beats.actNow(), options.natsHeartbeatMs);
     this.#beats.actNow();
   }
 
-  /** Calls of all gateways that are here. */
+  /** Calls of all gateways that have no answer yet. */
   get inFlight(): number {
     return this.#parts.inFlight;
   }
@@ -201,8 +201,8 @@ export class Member {
 
   /** After so long a pause gateways have given this member up. What had come meanwhile lies before the answer to a ping. */
   #noteLateness(): void {
-    const { heartbeatMs, silentMs, connection } = this.options;
-    if (this.#isStale || clockMs() - this.#beatAt < heartbeatMs + silentMs) return;
+    const { natsHeartbeatMs, memberSilentMs, connection } = this.options;
+    if (this.#isStale || clockMs() - this.#beatAt < natsHeartbeatMs + memberSilentMs) return;
     this.#isStale = true;
     this.#listensSince = clockMs();
     const end = (): void => {

@@ -47,7 +47,7 @@ const elsewhere: readonly number[] = [
 export interface MemberParts {
   readonly options: MemberOptions;
   readonly subjects: Subjects;
-  /** Calls of all gateways that are here. */
+  /** Calls of all gateways that have no answer yet. */
   inFlight: number;
   /** Calls that have come since the start. */
   calls: number;
@@ -206,14 +206,14 @@ export class RemoteGateway {
 
   #accept(call: WireCall, isStale: boolean): ReceivedCall {
     const { ticket, facts } = call;
-    const { trustsAuth, authenticate, id } = this.#member.options;
+    const { natsTrustAuth, authenticate, id } = this.#member.options;
     const memory = this.#memoryOf(call);
     const received = new ReceivedCall(call, memory, this);
     if (memory === undefined) received.refusal = ErrorCode.Overloaded;
     else if (isStale) received.refusal = 0;
     const { scope } = received;
     // Who calls is as the gateway says, or as this member's own hook does.
-    if (trustsAuth) {
+    if (natsTrustAuth) {
       scope.callerKey = facts?.key;
       scope.admit(facts?.auth);
     } else if (authenticate !== undefined) {
@@ -283,7 +283,6 @@ export class RemoteGateway {
     });
   }
 
-  /** Sends what is kept and has not been sent. */
   #send(): void {
     while (!this.#isFlushing) {
       const kept = this.session.keptFrom(this.#next);
@@ -364,7 +363,7 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
   refusal: number | undefined;
   readonly #gateway: RemoteGateway;
   readonly #body: string | Uint8Array;
-  /** Where the body counts; undefined: nothing is held. */
+  /** The memory of the body; undefined: none is held. */
   readonly #memory: RequestBody | undefined;
   /** It was cancelled by who sent it: no other member is to run it. */
   #isCancelled = false;
@@ -402,7 +401,6 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
     else if (reply !== goesToSink) this.onReply(reply);
   }
 
-  /** Gives it back: it has not run. */
   giveBack(code: number): void {
     this.#memory?.release();
     this.#gateway.reply(this, ReplyKind.notRun, code, neverRan, '');
@@ -422,7 +420,7 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
     this.#flow?.grant(more, longer);
   }
 
-  /** Its gateway ends: the stream is to end as one of a service that ends. */
+  /** Its gateway ends, and so does the stream. */
   drain(): void {
     this.#flow?.drain('shutdown');
   }
@@ -462,7 +460,7 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
   }
 }
 
-/** A whole body, with the parts that came before. */
+/** A whole body: with the parts that came before it. */
 function bodyIn(memory: RequestBody, body: string | Uint8Array): string | Uint8Array {
   if (typeof body === 'string') return body;
   // A view of what the socket has read: it is used again.

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { clockMs } from '../../../core/base/clock.ts';
 import { Vacancy } from '../../../core/base/timer.ts';
+import type { Config } from '../../../core/config/config.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import { overloadedReply } from '../../../core/dispatch/limit.ts';
 import { RequestBody } from '../../../core/dispatch/request-body.ts';
@@ -27,21 +28,16 @@ import {
 import { AnswerLimit } from '../pace.ts';
 import { hasSubject, mayAnswer } from '../subjects.ts';
 
-export interface EndpointsOptions {
+export interface EndpointsOptions
+  extends Pick<Config, 'forwardHeaders' | 'maxBodyBytes' | 'maxDepth' | 'natsReplyPrefixes'> {
   readonly connection: NatsConnection;
   readonly service: Service;
   readonly authenticate: Authenticator<NatsFacts> | undefined;
-  /** In lower case. */
-  readonly forwardHeaders: readonly string[];
-  readonly maxBodyBytes: number;
-  readonly maxDepth: number;
   /** Who answers, as clients of micro services see it: a name, a semantic version, an ISO 8601 date. */
   readonly name: string;
   readonly id: string;
   readonly version: string;
   readonly started: string;
-  /** First tokens of subjects at which clients wait for answers, beside `_INBOX`. */
-  readonly natsReplyPrefixes: readonly string[];
   /** What serves now. */
   readonly served: () => { readonly names: readonly string[]; readonly contract: string };
 }
@@ -149,8 +145,7 @@ export class Endpoints {
   }
 
   /**
-   * An answer with a list of endpoints, cut where the answer would be larger than one message. A longer answer would not be
-   * sent at all. `tandem-omitted` says how many endpoints are missing.
+   * An answer with a list of endpoints, cut at the size of one message: a longer answer would not be sent at all. `tandem-omitted` says how many endpoints are missing.
    */
   #listText(verb: Verb, head: object, metadata: object): string {
     const answer = (texts: readonly string[], omitted: number): string => {

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createLog } from '../../src/core/observe/log.ts';
-import {
-  Candidates,
-  type Heartbeat,
-  heartbeatText,
-  parseHeartbeat,
-} from '../../src/extras/nats/liveness.ts';
+import { Candidates, type Heartbeat, parseHeartbeat } from '../../src/extras/nats/liveness.ts';
 import { acknowledgementText, syncedText, syncText } from '../../src/extras/nats/wire.ts';
 import { saidBy } from './bus/rig.ts';
 import { World } from './bus/world.ts';
@@ -16,7 +11,7 @@ import { longMs } from './parts.ts';
 const mostMembers = 1000;
 
 function beat(id: string, more: Partial<Heartbeat> = {}): string {
-  return heartbeatText({
+  return JSON.stringify({
     id,
     state: 'ready',
     contract: 'made0up',
@@ -27,7 +22,7 @@ function beat(id: string, more: Partial<Heartbeat> = {}): string {
     calls: 0,
     returns: 0,
     ...more,
-  });
+  } satisfies Heartbeat);
 }
 
 /** Counts the messages to subjects that begin so. */

@@ -24,10 +24,6 @@ export interface Heartbeat {
   readonly returns: number;
 }
 
-export function heartbeatText(heartbeat: Heartbeat): string {
-  return JSON.stringify(heartbeat);
-}
-
 /** Bytes of the longest heartbeat: three texts of 256 characters. */
 const longest = 8192;
 

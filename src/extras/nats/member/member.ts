@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from '../../../core/base/clock.ts';
 import { Sweep } from '../../../core/dispatch/queue/sweep.ts';
 import type { NatsMessage, NatsSubscription } from '../connection/connection.ts';
-import { Candidates, heartbeatText, type MemberState, silenceCheck } from '../liveness.ts';
+import { Candidates, type Heartbeat, type MemberState, silenceCheck } from '../liveness.ts';
 import { AnswerLimit, Paced, sizesFor } from '../pace.ts';
 import { isNuid, mayAnswer, Subjects } from '../subjects.ts';
 import { gapText, jsonOf, numberOf, readToMember, type ToMember } from '../wire.ts';
@@ -184,7 +184,7 @@ export class Member {
       this.#served = served;
       this.#serveDocument();
     }
-    const text = heartbeatText({
+    const heartbeat: Heartbeat = {
       id,
       state: this.#state,
       contract: served.id,
@@ -194,8 +194,8 @@ export class Member {
       gateways: this.#gateways.size,
       calls: this.#parts.calls,
       returns: connection.reconnects,
-    });
-    connection.publish(this.#parts.subjects.heartbeat, text);
+    };
+    connection.publish(this.#parts.subjects.heartbeat, JSON.stringify(heartbeat));
     this.#lookForSilence(clockMs());
   }
 

@@ -38,41 +38,8 @@ import type { Era } from './tool.ts';
 import type { ResultStyle } from './tool-result.ts';
 import { Tools } from './tools.ts';
 
-export interface McpOptions {
-  /** Shown by clients. */
-  readonly name: string;
-  readonly version: string;
-  /** Which procedures are offered: names, `math.*`; empty: all. */
-  readonly tools: readonly string[];
-  /** How long a client may keep a list of tools, milliseconds. */
-  readonly ttlMs: number;
-  readonly limits: Omit<ReadLimits, 'strict'>;
-  /** Most bytes of a reply. */
-  readonly maxReplyBytes: number;
-}
-
 /** How long clients may keep a list of tools. While the modules are watched, the next list may be another one. */
 const ttlMs = 60_000;
-
-export function createMcpServer(dispatcher: Dispatcher): McpServer {
-  const { mcpName, mcpTools, watch, maxDepth, maxBatch, maxReplyBytes } = dispatcher.config;
-  return new McpServer(dispatcher, {
-    name: mcpName,
-    version: ownVersion(),
-    tools: mcpTools,
-    ttlMs: watch ? 0 : ttlMs,
-    limits: { maxDepth, maxBatch },
-    maxReplyBytes,
-  });
-}
-
-/** Says if a pattern of `mcpTools` leaves nothing to offer, which is likely a slip. */
-export async function warnOfNoTools(server: McpServer, log: Log): Promise<void> {
-  const unmatched = (await server.catalogue())?.unmatched ?? [];
-  for (const pattern of unmatched) {
-    log.warn({ event: 'mcp-tools' }, `mcpTools: no procedure is called ${pattern}`);
-  }
-}
 
 const cancelled = 'notifications/cancelled';
 
@@ -93,14 +60,14 @@ export class McpServer {
   readonly #ttlMs: number;
   readonly #styles: Readonly<Record<Era, ResultStyle>>;
 
-  constructor(service: Service, options: McpOptions) {
-    const { name, version, tools, ttlMs, limits, maxReplyBytes } = options;
-    this.#service = service;
-    this.#limits = { ...limits, strict: true };
-    this.#tools = new Tools(service, tools);
-    this.#serverInfo = JSON.stringify({ name, version });
+  constructor(dispatcher: Dispatcher) {
+    const { mcpName, mcpTools, watch, maxDepth, maxBatch, maxReplyBytes } = dispatcher.config;
+    this.#service = dispatcher;
+    this.#limits = { maxDepth, maxBatch, strict: true };
+    this.#tools = new Tools(dispatcher, mcpTools);
+    this.#serverInfo = JSON.stringify({ name: mcpName, version: ownVersion() });
     this.#tail = `,"_meta":{"${serverInfoName}":${this.#serverInfo}}`;
-    this.#ttlMs = ttlMs;
+    this.#ttlMs = watch ? 0 : ttlMs;
     this.#styles = {
       modern: { era: 'modern', tail: this.#tail, maxReplyBytes },
       legacy: { era: 'legacy', tail: '', maxReplyBytes },
@@ -110,6 +77,14 @@ export class McpServer {
   /** The tools that are offered, once something is served; undefined: nothing is any more. */
   async catalogue(): Promise<Catalogue | undefined> {
     return this.#tools.catalogue();
+  }
+
+  /** Says if a pattern of `mcpTools` leaves nothing to offer, which is likely a slip. */
+  async warnOfNoTools(log: Log): Promise<void> {
+    const unmatched = (await this.catalogue())?.unmatched ?? [];
+    for (const pattern of unmatched) {
+      log.warn({ event: 'mcp-tools' }, `mcpTools: no procedure is called ${pattern}`);
+    }
   }
 
   handle(body: Source, scope: RequestScope, client: McpClient): Returned;

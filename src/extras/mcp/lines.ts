@@ -151,7 +151,7 @@ export class LineService {
     const client: McpClient = {
       head: undefined,
       events: undefined,
-      outlet: { send: (text, taken) => this.#note(scope, text, taken) },
+      outlet: (text, taken) => this.#note(scope, text, taken),
       begin: (own) => {
         id = own;
         this.#open.set(own, scope);

@@ -177,13 +177,12 @@ export interface McpHead {
   readonly name: string | undefined;
 }
 
-/** Where notifications of progress go, if not into the reply. */
-export interface ProgressOutlet {
-  /**
-   * @param taken called when the client has room for more, at once or later
-   */
-  send(notification: string, taken: () => void): void;
-}
+/**
+ * Sends a notification of progress beside the reply.
+ *
+ * @param taken called when the client has room for more, at once or later
+ */
+export type ProgressOutlet = (notification: string, taken: () => void) => void;
 
 /** How a call that streams is written into a reply of events. */
 export interface EventTexts {

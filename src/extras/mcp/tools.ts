@@ -276,7 +276,7 @@ class ToolStream implements StreamHost, StreamSink, EventTexts {
     const note = this.#outlet && this.#notes?.notification(text);
     const taken = (): void => this.#window?.taken(text.length);
     if (note === undefined) taken();
-    else this.#outlet?.send(note, taken);
+    else this.#outlet?.(note, taken);
   }
 
   end(outcome: Outcome): void {

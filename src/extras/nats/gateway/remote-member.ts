@@ -15,6 +15,7 @@ import type {
   QueuedCall,
   Sending,
 } from '../../../core/dispatch/queue/call-group.ts';
+import type { CallerShares } from '../../../core/dispatch/queue/queued-callers.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { StreamProducer, StreamSink } from '../../../core/dispatch/streams/contract.ts';
 import type { OpenStream, OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
@@ -31,7 +32,7 @@ const graceMs = 500;
 
 /** The executor whose calls go to members. */
 export interface MemberOwner {
-  readonly keyOf: (scope: RequestScope) => string;
+  readonly shares: CallerShares;
   /** The streams that calls have opened. */
   readonly streams: OpenStreams;
   readonly counters: { lost: number };
@@ -88,7 +89,7 @@ export class RemoteMember implements ChannelOwner, CallReceiver {
     this.id = heartbeat.id;
     this.heartbeat = heartbeat;
     this.#owner = owner;
-    this.#facts = new FactsText(owner.keyOf);
+    this.#facts = new FactsText(owner.shares);
     this.channel = new MemberChannel(link, this.id, start, this);
   }
 
@@ -452,7 +453,7 @@ function requestOf({ procedure, id, params, source, start, end }: Call): string 
 
 /** What is known of requests, as the JSON text in which it crosses: calls of one request share one text. */
 class FactsText {
-  readonly #keyOf: (scope: RequestScope) => string;
+  readonly #shares: CallerShares;
   #scope: RequestScope | undefined;
   #facts = '';
   /** The text for requests of which only these two are known: neighbours often have the same. */
@@ -460,8 +461,8 @@ class FactsText {
   #key: string | undefined;
   #plain = '{}';
 
-  constructor(keyOf: (scope: RequestScope) => string) {
-    this.#keyOf = keyOf;
+  constructor(shares: CallerShares) {
+    this.#shares = shares;
   }
 
   of({ scope, trace }: Call): string {
@@ -480,7 +481,7 @@ class FactsText {
 
   #make(scope: RequestScope, tp: string | undefined, ts: string | undefined): string {
     const headers = scope.headersText === undefined ? undefined : scope.headers;
-    const key = this.#keyOf(scope);
+    const key = this.#shares.keyOf(scope);
     const { authText: auth, remoteAddress: ip } = scope;
     if (auth ?? headers ?? tp ?? ts) {
       return JSON.stringify({ auth, headers, ip, tp, ts, key } satisfies WireFacts);

@@ -5,6 +5,7 @@ import { cancelled, limitExceeded, usualRetryMs } from '../../../core/dispatch/l
 import type { CallObserver } from '../../../core/dispatch/observer.ts';
 import type { CallGroup, QueuedCall } from '../../../core/dispatch/queue/call-group.ts';
 import { passUs } from '../../../core/dispatch/queue/cost.ts';
+import type { CallerShares } from '../../../core/dispatch/queue/queued-callers.ts';
 import { QueuedExecutor } from '../../../core/dispatch/queue/queued-executor.ts';
 import { Sweep } from '../../../core/dispatch/queue/sweep.ts';
 import {
@@ -12,7 +13,6 @@ import {
   WaitingGroups,
   type WaitingLimits,
 } from '../../../core/dispatch/queue/waiting-groups.ts';
-import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import { afterNextLook } from '../pace.ts';
@@ -44,7 +44,7 @@ const longestRetryMs = 30_000;
 export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
   /** Since the start: calls that were sent again, since they had not come to a member or not run; calls of which nobody knows what became. */
   readonly counters = { requeued: 0, lost: 0 };
-  readonly keyOf: (scope: RequestScope) => string;
+  readonly shares: CallerShares;
   readonly streams: OpenStreams;
   protected readonly waiting: WaitingGroups;
   readonly #options: RemotePoolOptions;
@@ -65,7 +65,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
     super(remotePlace, options.maxReplyBytes, observer);
     this.#options = options;
     this.#members = members;
-    this.keyOf = (scope) => options.shares.keyOf(scope);
+    this.shares = options.shares;
     this.streams = options.streams;
     this.waiting = new WaitingGroups(options, this);
   }

@@ -79,9 +79,9 @@ describe('tools', () => {
     assert.deepEqual(await names('*.get'), ['user.get']);
     assert.deepEqual(await names('math'), []);
     const stage = await serving(t, router, ['math.*', 'meth.*']);
-    const told = stage.lines.filter(({ fields }) => fields.event === 'mcp-tools');
+    const warnings = stage.lines.filter(({ fields }) => fields.event === 'mcp-tools');
     assert.deepEqual(
-      told.map(({ message }) => message),
+      warnings.map(({ message }) => message),
       ['mcpTools: no procedure is called meth.*'],
     );
     const { error } = replied(await stage.ask('tools/call', { name: 'math.secret' }));

@@ -40,9 +40,9 @@ function recordedLog() {
   const lines: { readonly event: string; readonly member: string }[] = [];
   const write = (line: string): void => void lines.push(JSON.parse(line));
   const log = createLog({ level: 'info', pretty: false, write });
-  const of = (name: string) =>
+  const membersOf = (name: string) =>
     lines.filter(({ event }) => event === name).map(({ member }) => member);
-  return { log, of };
+  return { log, membersOf };
 }
 
 describe('candidates', () => {
@@ -68,7 +68,7 @@ describe('candidates', () => {
 
 describe('heartbeats of made-up members', () => {
   test('20,000 of them add no member and fetch no contract, and calls are answered', async (t) => {
-    const { log, of } = recordedLog();
+    const { log, membersOf } = recordedLog();
     const world = new World(t, longMs, log);
     await world.join('m1', ['one']);
     const stranger = world.bus.connect();
@@ -83,7 +83,7 @@ describe('heartbeats of made-up members', () => {
     assert.deepEqual([...new Set(said.map(saidBy))], ['m1']);
     assert.ok(asked() > 0);
     assert.equal(fetched, false);
-    assert.deepEqual(of('member-joined'), ['m1']);
+    assert.deepEqual(membersOf('member-joined'), ['m1']);
     assert.deepEqual(
       world.gateway.figures().map(({ id }) => id),
       ['m1'],
@@ -102,7 +102,7 @@ describe('heartbeats of made-up members', () => {
   });
 
   test('1000 members that answer are taken, and no more', async (t) => {
-    const { log, of } = recordedLog();
+    const { log, membersOf } = recordedLog();
     const world = new World(t, longMs, log);
     await world.join('m1', ['one']);
     const stranger = world.bus.connect();
@@ -117,7 +117,7 @@ describe('heartbeats of made-up members', () => {
       for (let turn = 0; turn < 4; turn++) await stranger.flush();
     }
     assert.equal(world.gateway.figures().length, mostMembers);
-    assert.ok(of('member-refused').length > 0);
+    assert.ok(membersOf('member-refused').length > 0);
     assert.equal(saidBy(await world.call('one')), 'm1');
   });
 });

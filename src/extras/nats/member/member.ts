@@ -53,7 +53,6 @@ export class Member {
   /** Silence counts from here at the earliest: before, it was this side that did not listen. */
   #listensSince = clockMs();
   readonly #askIfSilent: () => void;
-  #draining: Promise<void> | undefined;
 
   constructor(options: MemberOptions) {
     this.options = options;
@@ -83,14 +82,9 @@ export class Member {
 
   /**
    * Tells the gateways to send no more, finishes what is here, and listens no longer. Resolves when every gateway has its
-   * replies, or after `graceMs`. Idempotent.
+   * replies, or after `graceMs`.
    */
-  drain(graceMs: number): Promise<void> {
-    this.#draining ??= this.#drain(graceMs);
-    return this.#draining;
-  }
-
-  async #drain(graceMs: number): Promise<void> {
+  async drain(graceMs: number): Promise<void> {
     const began = clockMs();
     const { goneMs } = this.options.retention;
     this.#state = 'draining';

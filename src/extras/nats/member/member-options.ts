@@ -11,20 +11,15 @@ export interface ServedContract {
 }
 
 /** What a member keeps for gateways that it does not hear. */
-export interface Retention {
+export const defaultRetention = {
   /** A gateway that is silent for so long has gone, milliseconds: its calls are cancelled. */
-  readonly goneMs: number;
-  /** After so long what is kept for it is dropped, milliseconds. */
-  readonly forgottenMs: number;
-  /** Most bytes of replies that are kept for one gateway. */
-  readonly bytes: number;
-}
-
-export const defaultRetention: Retention = {
   goneMs: 3000,
+  /** After so long what is kept for it is dropped, milliseconds. */
   forgottenMs: 30_000,
+  /** Most bytes of replies that are kept for one gateway. */
   bytes: 32 * 1024 ** 2,
 };
+export type Retention = Readonly<typeof defaultRetention>;
 
 export interface MemberOptions
   extends Pick<Config, 'natsHeartbeatMs' | 'memberSilentMs' | 'maxBodyBytes' | 'natsTrustAuth'> {

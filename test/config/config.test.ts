@@ -12,7 +12,6 @@ import {
   resolveConfig,
 } from '../../src/core/config/config.ts';
 import { coresHere } from '../../src/core/config/cores.ts';
-import { configTable } from '../../src/core/config/docs.ts';
 import { flagOf, type Option, variablesOf } from '../../src/core/config/option.ts';
 import { packageVersion, table } from '../../src/core/config/table.ts';
 import { root } from '../files.ts';
@@ -587,7 +586,8 @@ describe('docs/reference/options.md', () => {
   });
 
   it('has a row for every option', () => {
-    for (const name of optionNames) assert.ok(configTable().includes(`| \`${name}\` |`), name);
+    const page = readFileSync(join(root, 'docs/reference/options.md'), 'utf8');
+    for (const name of optionNames) assert.ok(page.includes(`| \`${name}\` |`), name);
   });
 });
 

@@ -27,14 +27,19 @@ export interface Fault {
   readonly given: unknown;
 }
 
+/** A kind of one value, whose text is the value itself. */
+const plainText = {
+  repeatable: false,
+  fromText: (text: string): string => text.trim(),
+  toText: String,
+};
+
 export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {
   return {
+    ...plainText,
     placeholder: values.join('|'),
     allowed: values.join(', '),
-    repeatable: false,
-    fromText: (text) => text.trim(),
     check: (value) => values.find((allowed) => allowed === value),
-    toText: String,
   };
 }
 
@@ -51,15 +56,14 @@ const switchWords: Readonly<Record<string, boolean>> = {
 
 export function onOff(): Kind<boolean> {
   return {
+    ...plainText,
     placeholder: undefined,
     allowed: 'true or false',
-    repeatable: false,
     fromText: (text) => {
       const word = text.trim().toLowerCase();
       return Object.hasOwn(switchWords, word) ? switchWords[word] : text;
     },
     check: (value) => (typeof value === 'boolean' ? value : undefined),
-    toText: String,
   };
 }
 
@@ -86,12 +90,10 @@ export function switchOrOneOf<const T extends string>(
 
 export function text(placeholder: string, allowed: string, shape: RegExp): Kind<string> {
   return {
+    ...plainText,
     placeholder,
     allowed,
-    repeatable: false,
-    fromText: (value) => value.trim(),
     check: (value) => (typeof value === 'string' && shape.test(value) ? value : undefined),
-    toText: String,
   };
 }
 

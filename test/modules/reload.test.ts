@@ -283,22 +283,6 @@ test('a helper written after such an import is a change', async (t) => {
   assert.equal(call(router, 'value'), 2);
 });
 
-test('written and imported within one tick of the clock: the procedures decide', async (t) => {
-  const folder = new ModuleFolder(t);
-  const text = (version: number): string =>
-    routerModule('value', `${version}`).replace('tandem-rpc', packageUrl);
-  const path = folder.write('a.mjs', text(1));
-  const { default: router } = (await import(folder.url('a.mjs'))) as { default: Router };
-  folder.date('a.mjs', createdAt(router), -0.002);
-  assert.equal(await router.reloadModule(path), false);
-  const other = folder.write('b.mjs', text(1));
-  const { default: second } = (await import(folder.url('b.mjs'))) as { default: Router };
-  folder.write('b.mjs', text(2));
-  folder.date('b.mjs', createdAt(second), -0.002);
-  assert.equal(await second.reloadModule(other), true);
-  assert.equal(call(second, 'value'), 2);
-});
-
 test('modules that fill defaultRouter reload without colliding with themselves', async (t) => {
   const folder = new ModuleFolder(t);
   const text = (name: string, value: number): string =>

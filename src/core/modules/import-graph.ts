@@ -3,7 +3,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { ownFile } from '../base/package-files.ts';
 import { requiredFiles } from './common-js.ts';
-import { startHooksThread } from './hooks-thread.ts';
 import { GenerationHooks, hashFile, isRequire, type Report } from './import-hooks.ts';
 import { generationOf, packageIsModule, withoutGeneration, withoutMarks } from './module-url.ts';
 
@@ -61,12 +60,10 @@ export function installHooks(again: boolean): void {
 function installInHooksThread(): () => void {
   const { port1, port2 } = new MessageChannel();
   const active = new Int32Array(new SharedArrayBuffer(4)).fill(1);
-  startHooksThread(() =>
-    module.register(ownFile('src/core/modules/import-hooks.ts').href, {
-      data: { port: port2, active, packageIsModule },
-      transferList: [port2],
-    }),
-  );
+  module.register(ownFile('src/core/modules/import-hooks.ts').href, {
+    data: { port: port2, active, packageIsModule },
+    transferList: [port2],
+  });
   reports = port1;
   return () => {
     Atomics.store(active, 0, 0);

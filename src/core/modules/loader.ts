@@ -135,7 +135,11 @@ export async function loadModules(
   const files = paths.map((path) => locateModule(path, cwd));
   if (options.generation === 0) return load(files, 0, options);
   // One load at a time: one may purge from the require cache what another is filling in.
-  const result = newest.then(() => load(files, nextGeneration(), options));
+  const result = newest.then(() => {
+    // The number of a generation that failed, or of another loader, is not used again.
+    generations += 1;
+    return load(files, generations, options);
+  });
   newest = result.catch(() => {});
   return result;
 }
@@ -156,12 +160,6 @@ export async function loadExports(path: string): Promise<Readonly<Record<string,
 
 let newest: Promise<unknown> = Promise.resolve();
 let generations = 0;
-
-/** One counter for the whole thread: the number of a generation that failed, or of another loader, is not used again. */
-function nextGeneration(): number {
-  generations += 1;
-  return generations;
-}
 
 async function load(
   files: readonly ModuleFile[],
@@ -197,23 +195,24 @@ async function load(
  * only for TypeScript, and where `tandem-rpc` does not lead to this copy of the package.
  */
 function needsHooks(files: readonly ModuleFile[]): boolean {
-  if (isMainThread) return true;
-  return files.some(({ url }) => isTypeScript(url) || !leadsHere(url));
-}
-
-function leadsHere(url: string): boolean {
-  try {
-    return createRequire(url).resolve(packageName) === fileURLToPath(requiredEntry);
-  } catch {
-    return false;
-  }
+  return (
+    isMainThread ||
+    files.some(({ url }) => {
+      if (isTypeScript(url)) return true;
+      try {
+        return createRequire(url).resolve(packageName) !== fileURLToPath(requiredEntry);
+      } catch {
+        return true;
+      }
+    })
+  );
 }
 
 /** All files that the modules import; undefined where they are not known. */
 function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
   const paths: string[] = [];
   for (const { url } of files) {
-    const entry = newestEntry(url);
+    const entry = newestEntries.get(url);
     const graph = entry === undefined ? undefined : graphOf(entry);
     if (graph?.complete !== true) return undefined;
     paths.push(...graph.files.keys());
@@ -223,12 +222,8 @@ function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
 
 type Exports = Readonly<Record<string, unknown>>;
 
+/** The URLs, with their generation, by which modules were last imported. That import may have failed. */
 const newestEntries = new Map<string, string>();
-
-/** The URL, with its generation, by which a module was last imported. That import may have failed. */
-function newestEntry(url: string): string | undefined {
-  return newestEntries.get(url);
-}
 
 /**
  * @param signal aborting it gives the import up: the promise rejects with the signal's reason

@@ -91,21 +91,7 @@ export function accessLog(log: Log): OnCall {
   };
 }
 
-interface StreamEvent
-  extends Pick<CallEvent, 'method' | 'id' | 'code' | 'place' | 'remoteAddress' | 'traceparent'> {
-  readonly values: number;
-  /** Of the JSON text of its values. */
-  readonly characters: number;
-  readonly ms: number;
-}
-
-/** Logs one line for each stream, when it ends. Its call has a line of its own, from when it opened. */
-export function streamLog(log: Log): (event: StreamEvent) => void {
-  return ({ ms, ...facts }) =>
-    log.info({ event: 'stream' as const, ...facts, ms: rounded(ms) }, 'stream');
-}
-
 /** Milliseconds, rounded to whole microseconds. */
-function rounded(ms: number): number {
+export function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -52,11 +52,6 @@ export function addHistograms(a: HistogramTotals, b: HistogramTotals): Histogram
   return { buckets: a.buckets.map((count, i) => count + (b.buckets[i] ?? 0)), sum: a.sum + b.sum };
 }
 
-/** The histogram of `count` calls that took no time. */
-export function atZero(count: number): HistogramTotals {
-  return { buckets: [count, ...bucketBounds.map(() => 0)], sum: 0 };
-}
-
 export function countOf({ buckets }: HistogramTotals): number {
   return buckets.reduce((sum, count) => sum + count, 0);
 }

@@ -211,16 +211,11 @@ function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOptions {
 /** Faults less than this apart are one outage, which is logged once. */
 const quietMs = 5000;
 
-/** What tells callers apart, and what is shared out among them. */
-interface Callers {
-  readonly shares: CallerShares;
-  /** The same for requests whose callers may not have signed in yet. */
-  readonly early: CallerShares;
-  /** undefined where no option bounds what one caller may take. */
-  readonly gate: CallerLimiter | undefined;
-}
+const noFault = (): void => {};
 
 /**
+ * What tells callers apart, and what is shared out among them.
+ *
  * @param onRefused told of each request that a caller's own limit refuses
  * @throws StartupError where `weightOf` is no function
  */
@@ -229,45 +224,28 @@ function createCallers(
   { fairBy = config.fairBy, rateLimit, weightOf }: CallerOptions,
   log: Log,
   onRefused: CallerLimiterOptions['onRefused'],
-): Callers {
-  const keys = new CallerKeys(fairBy, faultOf('fairBy', log));
-  const gate = createGate(config, keys, rateLimit, log, onRefused);
-  const weights = toWeights(weightOf, log);
-  return {
-    shares: { keyOf: (scope) => keys.keyOf(scope), weightOf: (scope) => weights(scope, false) },
-    early: { keyOf: (scope) => keys.earlyKeyOf(scope), weightOf: (scope) => weights(scope, true) },
-    gate,
-  };
-}
-
-function toWeights(
-  weightOf: CallerWeightOf | undefined,
-  log: Log,
-): (scope: RequestScope, isEarly: boolean) => number {
-  if (weightOf === undefined) return () => 1;
-  if (typeof weightOf !== 'function') {
+) {
+  if (weightOf !== undefined && typeof weightOf !== 'function') {
     throw new StartupError(`option weightOf: expected a function, not ${typeof weightOf}`);
   }
+  const keys = new CallerKeys(fairBy, faultOf('fairBy', log));
   const onFault = faultOf('weightOf', log);
-  // It may expect an `auth`, which is no fault of it before the caller has signed in.
-  const onEarlyFault = (): void => {};
-  return (scope, isEarly) => {
-    const isUnsigned = isEarly && scope.authText === undefined;
-    return boundedWeight(weightBy(weightOf, scope, isUnsigned ? onEarlyFault : onFault));
+  const weigh = (scope: RequestScope, onWrong: (error: unknown) => void): number =>
+    weightOf === undefined ? 1 : boundedWeight(weightBy(weightOf, scope, onWrong));
+  const shares: CallerShares = {
+    keyOf: (scope) => keys.keyOf(scope),
+    weightOf: (scope) => weigh(scope, onFault),
   };
-}
-
-function createGate(
-  config: Config,
-  keys: CallerKeys,
-  rateLimit: CallerOptions['rateLimit'],
-  log: Log,
-  onRefused: CallerLimiterOptions['onRefused'],
-): CallerLimiter | undefined {
+  /** The same for requests whose callers may not have signed in yet. */
+  const early: CallerShares = {
+    keyOf: (scope) => keys.earlyKeyOf(scope),
+    // The function may expect an `auth`: that it fails before the caller has signed in is no fault.
+    weightOf: (scope) => weigh(scope, scope.authText === undefined ? noFault : onFault),
+  };
   const isRated = isLimited(config.rateLimit);
-  if (!isRated && config.maxInFlightPerCaller === 0) return undefined;
+  if (!isRated && config.maxInFlightPerCaller === 0) return { shares, early, gate: undefined };
   const store = typeof rateLimit === 'object' ? rateLimit.store : undefined;
-  return new CallerLimiter({
+  const gate = new CallerLimiter({
     keys,
     maxInFlight: config.maxInFlightPerCaller,
     limit: config.rateLimit,
@@ -275,6 +253,7 @@ function createGate(
     onFault: faultOf('rateLimit.store', log),
     onRefused,
   });
+  return { shares, early, gate };
 }
 
 function faultOf(hook: string, log: Log): (error: unknown) => void {

@@ -85,7 +85,7 @@ export class Dispatcher implements Service {
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(options: DispatcherOptions = {}) {
-    const source = toServable(options.modules, options.router);
+    const source = toServable(options);
     const context = createContext(options);
     const { config, gate, observation } = context;
     this.#context = context;
@@ -284,7 +284,8 @@ export class Dispatcher implements Service {
 
   /** The same function: a call of it that holds this thread for too long is told of under `name`. */
   watched<A extends unknown[], R>(name: string, run: (...args: A) => R): (...args: A) => R {
-    return watchRuns(this.#context, name, run);
+    const { watch, blockers } = this.#context;
+    return watchRuns(watch, blockers, name, run);
   }
 
   /**

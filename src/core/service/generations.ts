@@ -15,10 +15,9 @@ import {
 } from '../procedures/router.ts';
 import type { Pool } from '../workers/pool.ts';
 import { ChangedFileError } from '../workers/starting.ts';
-import type { ServiceContext } from './context.ts';
-import { Generation } from './generation.ts';
-import { GenerationLoad, type OnOutdated } from './load-generation.ts';
-import { assertRunsInline, type Servable, undeclaredResults, usedGroups } from './servable.ts';
+import type { DispatcherOptions, ServiceContext } from './context.ts';
+import { Generation, GenerationLoad } from './generation.ts';
+import { assertRunsInline, undeclaredResults, usedGroups } from './servable.ts';
 
 /**
  * The generations of a service's modules: the one that takes new requests, and older ones that still finish theirs. A
@@ -42,7 +41,7 @@ export class Generations implements RouterOwner {
   /** What was said last of procedures without `returns`. */
   #undeclared: string | undefined;
 
-  constructor(source: Servable, context: ServiceContext) {
+  constructor(source: Pick<DispatcherOptions, 'modules' | 'router'>, context: ServiceContext) {
     this.#modules = source.modules;
     this.#context = context;
     this.router = source.router ?? new Router();
@@ -135,7 +134,14 @@ export class Generations implements RouterOwner {
         'a router given as an object has no modules to reload: use its reloadModule',
       );
     }
-    if (path !== undefined) assertServed(path, this.#modules);
+    if (path !== undefined) {
+      const cwd = process.cwd();
+      const { url } = locateModule(path, cwd);
+      if (this.#modules.every((module) => locateModule(module, cwd).url !== url)) {
+        const served = this.#modules.join(', ');
+        throw new StartupError(`${path} is not among the served modules: ${served}`);
+      }
+    }
     this.#running();
     return this.#modules;
   }
@@ -219,9 +225,8 @@ export class Generations implements RouterOwner {
    */
   async #load(attempt: Attempt, modules: readonly string[], isFirst: boolean): Promise<Generation> {
     const { signal } = attempt.givenUp;
-    const onOutdated: OnOutdated = (loaded, pool) => this.#onOutdated(loaded, pool);
     for (let left = tries; ; ) {
-      const load = new GenerationLoad(modules, this.#context, onOutdated, signal);
+      const load = new GenerationLoad(modules, this.#context, this.#onOutdated, signal);
       attempt.load = load;
       try {
         return await (isFirst && left === tries ? load.first() : load.next());
@@ -243,7 +248,7 @@ export class Generations implements RouterOwner {
    * Lets new code serve where no worker with the old code is left: other code is better than none. The service would
    * otherwise stand still until somebody asked for the same reload.
    */
-  #onOutdated(loaded: Generation | undefined, pool: Pool): void {
+  readonly #onOutdated = (loaded: Generation | undefined, pool: Pool): void => {
     if (loaded !== undefined && this.#retired.has(loaded)) {
       pool.workers.takeOtherCode();
       return;
@@ -261,7 +266,7 @@ export class Generations implements RouterOwner {
         `not reloaded, and no worker is left to serve the modules as they were: ${detail}`,
       );
     });
-  }
+  };
 
   /** Never rejects, since nobody waits for the promise. */
   async #retire(old: Generation): Promise<void> {
@@ -335,13 +340,6 @@ const patienceMs = 2000;
 
 /** What hangs in a load that was given up is ended within a second, and has gone soon after. */
 const shortestDiscardMs = 2000;
-
-function assertServed(path: string, modules: readonly string[]): void {
-  const cwd = process.cwd();
-  const { url } = locateModule(path, cwd);
-  if (modules.some((module) => locateModule(module, cwd).url === url)) return;
-  throw new StartupError(`${path} is not among the served modules: ${modules.join(', ')}`);
-}
 
 /** How many times modules are loaded at most, where their files are being written meanwhile. */
 const tries = 3;

@@ -4,13 +4,7 @@ import type { Call } from '../dispatch/call.ts';
 import { type CallObserver, neverRan, type Timing } from '../dispatch/observer.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { CallCounters } from '../observe/call-counters.ts';
-import {
-  accessLog,
-  type CallEvent,
-  callAll,
-  type OnCall,
-  streamLog,
-} from '../observe/call-event.ts';
+import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
@@ -54,28 +48,15 @@ export class Observation implements CallObserver {
   readonly #tell: ((event: CallEvent) => void) | undefined;
   readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
   readonly #shedding: Episode;
-  readonly #logStream: CallObserver['onStreamEnd'];
+  /** undefined: streams are not logged. */
+  readonly #streamLog: Log | undefined;
 
   constructor(options: ObservationOptions) {
     const { metrics, accessLog: logsCalls, tracing, onCall, log, onRun } = options;
     this.#onRun = onRun;
     this.#onOverloaded = options.onOverloaded;
     this.counters = metrics ? new CallCounters() : undefined;
-    const logStream = logsCalls ? streamLog(log) : undefined;
-    this.#logStream =
-      logStream &&
-      (({ procedure, id, scope, trace }, code, place, values, characters, ms) =>
-        logStream({
-          method: procedure.name,
-          id: idValue(id),
-          code,
-          place,
-          values,
-          characters,
-          ms,
-          remoteAddress: scope.remoteAddress,
-          traceparent: trace === undefined ? scope.traceparent : trace.traceparent,
-        }));
+    this.#streamLog = logsCalls ? log : undefined;
     const observers = logsCalls ? [...onCall, accessLog(log)] : onCall;
     this.#tell = observers.length === 0 ? undefined : callAll(observers, log);
     const wantsEach = tracing || onRun !== undefined || this.#tell !== undefined;
@@ -122,7 +103,22 @@ export class Observation implements CallObserver {
     if (code !== 0 && code !== ErrorCode.Cancelled) this.failedStreams++;
     this.streamValues += values;
     call.trace?.streamEnded(code, values);
-    this.#logStream?.(call, code, place, values, characters, ms);
+    const { procedure, id, scope, trace } = call;
+    this.#streamLog?.info(
+      {
+        event: 'stream',
+        method: procedure.name,
+        id: idValue(id),
+        code,
+        place,
+        values,
+        characters,
+        remoteAddress: scope.remoteAddress,
+        traceparent: trace === undefined ? scope.traceparent : trace.traceparent,
+        ms: rounded(ms),
+      },
+      'stream',
+    );
   }
 
   onOverloaded(overload: Overload, scope: RequestScope): void {

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** The longest delay that setTimeout takes. With a longer one, Infinity too, it fires at once. */
 export const longestDelayMs = 2 ** 31 - 1;
 
@@ -80,8 +82,4 @@ async function restOf<T>(work: Iterator<void, T>): Promise<T> {
     const { done, value } = work.next();
     if (done === true) return value;
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -18,11 +18,11 @@ export interface ModuleFile {
 }
 
 /**
- * @param given a path, relative to `cwd` or absolute, or a file: URL
+ * @param given a path, relative to the working directory or absolute, or a file: URL
  * @throws StartupError when there is no such module, or it can't be one
  */
-export function locateModule(given: string, cwd: string): ModuleFile {
-  const path = given.startsWith('file:') ? pathOf(given) : resolve(cwd, given);
+export function locateModule(given: string): ModuleFile {
+  const path = given.startsWith('file:') ? pathOf(given) : resolve(given);
   let stats: Stats;
   try {
     stats = statSync(path);

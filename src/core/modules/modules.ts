@@ -46,7 +46,7 @@ export function reloadInto(router: AnyRouter, path: string): Promise<boolean> {
 }
 
 async function reload(router: AnyRouter, path: string): Promise<boolean> {
-  const file = locateModule(path, process.cwd());
+  const file = locateModule(path);
   const last = lastLoad(router, file.url);
   const known = last === undefined ? undefined : graphOf(last.entry);
   if (known?.complete === true && new SourceFiles(known.files).changed() === undefined)

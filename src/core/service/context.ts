@@ -1,6 +1,5 @@
 import { clockMs } from '../base/clock.ts';
 import { stackOf } from '../base/message-of.ts';
-import type { Overload } from '../base/overloads.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { type Config, type ConfigOptions, resolveConfig } from '../config/config.ts';
 import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
@@ -29,7 +28,7 @@ import { Share } from '../dispatch/share.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { type OnCall, toObservers } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
-import { createLog, isLog, type LazyLog, type Log, limitGivenLog } from '../observe/log.ts';
+import { createLog, isLog, type Log, limitGivenLog } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
 import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { AnyRouter } from '../procedures/router.ts';
@@ -79,33 +78,7 @@ export interface DispatcherStats {
 }
 
 /** What lives as long as a dispatcher, and what all generations of its modules share. */
-export interface ServiceContext {
-  readonly config: Config;
-  readonly log: Log;
-  /** Opened at the start; undefined: `log` is the caller's. */
-  readonly ownLog: LazyLog | undefined;
-  readonly observation: Observation;
-  readonly recent: RecentEvents;
-  /** undefined: nobody looks at who is refused. */
-  readonly throttled: ThrottledCallers | undefined;
-  readonly deadlines: DeadlineSweep;
-  readonly bodies: BodyMemory;
-  readonly replies: ReplyMemory;
-  readonly watch: FrontEndWatch;
-  readonly blockers: MainThreadBlockers;
-  readonly poolCounters: CountersByGroup;
-  /** Of the main thread. */
-  readonly orphans: OrphanCounts;
-  /** Of the option `maxInFlight`. */
-  readonly inFlight: Share<RequestScope>;
-  readonly streamShare: Share<RequestScope>;
-  /** How the workers are shared out among callers whose calls wait. */
-  readonly shares: CallerShares;
-  /** undefined: no option bounds what one caller may take. */
-  readonly gate: CallerLimiter | undefined;
-  /** The other processes that share a NATS; undefined: there are none. */
-  readonly cluster: Cluster | undefined;
-}
+export type ServiceContext = ReturnType<typeof createContext>;
 
 /** Options that are not in the table. */
 const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
@@ -115,7 +88,7 @@ const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
  *
  * @throws StartupError for options that can't be; its one line names the option
  */
-export function createContext(options: DispatcherOptions): ServiceContext {
+export function createContext(options: DispatcherOptions) {
   const { log: given, onCall, fairBy, rateLimit, weightOf, ...rest } = options;
   const { modules: _modules, router: _router, ...settings } = rest;
   const texts = configOfCallers({ fairBy, rateLimit });
@@ -143,14 +116,13 @@ export function createContext(options: DispatcherOptions): ServiceContext {
     log,
     (overload, scope) => observation.onOverloaded(overload, scope),
   );
-  const observation = new Observation({
-    ...config,
+  const observation = new Observation(
+    config,
     log,
-    onCall: observers,
-    onRun: config.rateLimit.costMs === 0 ? undefined : (scope, us) => gate?.noteRun(scope, us),
-    onOverloaded: (overload: Overload, scope: RequestScope) =>
-      throttled?.note(shares.keyOf(scope), causeOf(overload)),
-  });
+    observers,
+    config.rateLimit.costMs === 0 ? undefined : (scope, us) => gate?.noteRun(scope, us),
+    (overload, scope) => throttled?.note(shares.keyOf(scope), causeOf(overload)),
+  );
   const deadlines = new DeadlineSweep();
   const streamShare = new Share(config.maxStreams, early);
   const streams = new OpenStreams(config, deadlines, streamShare, observation);
@@ -158,9 +130,11 @@ export function createContext(options: DispatcherOptions): ServiceContext {
   return {
     config,
     log,
+    /** Opened at the start; undefined: `log` is the caller's. */
     ownLog,
     observation,
     recent,
+    /** undefined: nobody looks at who is refused. */
     throttled,
     deadlines,
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early),
@@ -168,11 +142,15 @@ export function createContext(options: DispatcherOptions): ServiceContext {
     watch: new FrontEndWatch(),
     blockers: new MainThreadBlockers(log),
     poolCounters: new CountersByGroup(),
+    /** Of the main thread. */
     orphans: new OrphanCounts(config.maxOrphansPerWorker),
     inFlight: new Share(config.maxInFlight, early),
     streamShare,
+    /** How the workers are shared out among callers whose calls wait. */
     shares,
+    /** undefined: no option bounds what one caller may take. */
     gate,
+    /** The other processes that share a NATS; undefined: there are none. */
     cluster: isAlone
       ? undefined
       : new Cluster({ config, log, observer: observation, shares, streams }),

@@ -140,9 +140,7 @@ export class Dispatcher implements Service {
    * @throws StartupError (rejects) where the call had the service start, and it could not
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
-    const reply = await this.#withScope(options, (scope) =>
-      this.#enter(new ServiceRequest(this.#kernel, this.config, scope, undefined, payload)),
-    );
+    const reply = await this.#withScope(options, (scope) => this.#enter(scope, undefined, payload));
     const text = textOfReply(reply);
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
   }
@@ -157,9 +155,7 @@ export class Dispatcher implements Service {
     body: string | Uint8Array,
     options: DispatchOptions = {},
   ): Promise<string | undefined> {
-    const reply = await this.#withScope(options, (scope) =>
-      this.#enter(new ServiceRequest(this.#kernel, this.config, scope, body)),
-    );
+    const reply = await this.#withScope(options, (scope) => this.#enter(scope, body));
     return textOfReply(reply);
   }
 
@@ -179,9 +175,7 @@ export class Dispatcher implements Service {
       (reader) =>
         this.#withScope(options, (scope) => {
           scope.streams = reader;
-          return this.#enter(
-            new ServiceRequest(this.#kernel, this.config, scope, undefined, payload),
-          );
+          return this.#enter(scope, undefined, payload);
         }),
       options.signal,
     );
@@ -414,7 +408,12 @@ export class Dispatcher implements Service {
   }
 
   /** A request of a program, which hears why the service could not start. */
-  #enter(request: ServiceRequest): Reply | Promise<Reply> {
+  #enter(
+    scope: RequestScope,
+    body: string | Uint8Array | undefined,
+    payload?: unknown,
+  ): Reply | Promise<Reply> {
+    const request = new ServiceRequest(this.#kernel, this.config, scope, body, payload);
     if (this.#isReady) return this.#admission.enter(request);
     return this.#enterEarly(request, (error) => {
       if (this.#isBeforeStart) throw error;

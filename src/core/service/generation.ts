@@ -125,7 +125,7 @@ export class Generation implements Routing {
     if (this.#modules?.complete !== true || this.sources?.changed() !== undefined) return false;
     const { modules } = this.#modules;
     // A path may lead to another file by now, such as a link to the newest release.
-    return paths.every((path, i) => locateModule(path, process.cwd()).url === modules[i]?.url);
+    return paths.every((path, i) => locateModule(path).url === modules[i]?.url);
   }
 
   get inFlight(): number {
@@ -436,7 +436,7 @@ export class GenerationLoad {
     const { config, log, observation, poolCounters, bodies, shares } = this.#context;
     // Each path is resolved once for all workers: a link that is changed meanwhile must not give two workers two
     // modules.
-    const modules = this.#paths.map((path) => fileURLToPath(locateModule(path, process.cwd()).url));
+    const modules = this.#paths.map((path) => fileURLToPath(locateModule(path).url));
     const own = group === undefined ? config : (config.groups[group] as Crew);
     const options = {
       ...config,

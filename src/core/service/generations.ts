@@ -135,9 +135,8 @@ export class Generations implements RouterOwner {
       );
     }
     if (path !== undefined) {
-      const cwd = process.cwd();
-      const { url } = locateModule(path, cwd);
-      if (this.#modules.every((module) => locateModule(module, cwd).url !== url)) {
+      const { url } = locateModule(path);
+      if (this.#modules.every((module) => locateModule(module).url !== url)) {
         const served = this.#modules.join(', ');
         throw new StartupError(`${path} is not among the served modules: ${served}`);
       }

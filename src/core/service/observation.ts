@@ -1,5 +1,6 @@
 import { noOverloads, type Overload } from '../base/overloads.ts';
 import { noPlace, type Place } from '../base/place.ts';
+import type { Config } from '../config/config.ts';
 import type { Call } from '../dispatch/call.ts';
 import { type CallObserver, neverRan, type Timing } from '../dispatch/observer.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
@@ -9,19 +10,6 @@ import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { Reply } from '../protocol/reply.ts';
-
-export interface ObservationOptions {
-  /** Whether to keep the figures that /metrics shows. */
-  readonly metrics: boolean;
-  readonly accessLog: boolean;
-  readonly tracing: boolean;
-  readonly onCall: readonly OnCall[];
-  readonly log: Log;
-  /** Called with how long each call was in its handler, microseconds. */
-  readonly onRun?: ((scope: RequestScope, us: number) => void) | undefined;
-  /** Told of each call and request that is refused because there is too much. */
-  readonly onOverloaded?: ((overload: Overload, scope: RequestScope) => void) | undefined;
-}
 
 /** Labels of calls that have no procedure. No procedure's name has parentheses. */
 const unknownMethod = '(unknown)';
@@ -44,17 +32,27 @@ export class Observation implements CallObserver {
   streamValues = 0;
   reloads = 0;
   failedReloads = 0;
-  readonly #onOverloaded: ObservationOptions['onOverloaded'];
+  readonly #onOverloaded: (overload: Overload, scope: RequestScope) => void;
   readonly #tell: ((event: CallEvent) => void) | undefined;
   readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
   readonly #shedding: Episode;
   /** undefined: streams are not logged. */
   readonly #streamLog: Log | undefined;
 
-  constructor(options: ObservationOptions) {
-    const { metrics, accessLog: logsCalls, tracing, onCall, log, onRun } = options;
+  /**
+   * @param onRun called with how long each call was in its handler, microseconds
+   * @param onOverloaded told of each call and request that is refused because there is too much
+   */
+  constructor(
+    config: Pick<Config, 'metrics' | 'accessLog' | 'tracing'>,
+    log: Log,
+    onCall: readonly OnCall[],
+    onRun: ((scope: RequestScope, us: number) => void) | undefined,
+    onOverloaded: (overload: Overload, scope: RequestScope) => void,
+  ) {
+    const { metrics, accessLog: logsCalls, tracing } = config;
     this.#onRun = onRun;
-    this.#onOverloaded = options.onOverloaded;
+    this.#onOverloaded = onOverloaded;
     this.counters = metrics ? new CallCounters() : undefined;
     this.#streamLog = logsCalls ? log : undefined;
     const observers = logsCalls ? [...onCall, accessLog(log)] : onCall;
@@ -123,7 +121,7 @@ export class Observation implements CallObserver {
 
   onOverloaded(overload: Overload, scope: RequestScope): void {
     this.refused[overload]++;
-    this.#onOverloaded?.(overload, scope);
+    this.#onOverloaded(overload, scope);
   }
 
   onRefused(

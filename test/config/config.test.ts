@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { StartupError } from '../../src/core/base/startup-error.ts';
 import {
   type ConfigOptions,
   misspeltVariables,
@@ -14,6 +13,7 @@ import {
 import { coresHere } from '../../src/core/config/cores.ts';
 import { flagOf, type Option, variablesOf } from '../../src/core/config/option.ts';
 import { packageVersion, table } from '../../src/core/config/table.ts';
+import { StartupError } from '../../src/index.ts';
 import { root } from '../files.ts';
 
 /** The message of the StartupError that `run` throws; one line. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
-import { StartupError } from '../../src/core/base/startup-error.ts';
 import { loadModules } from '../../src/core/modules/modules.ts';
-import { Router } from '../../src/core/procedures/router.ts';
+import { Router, StartupError } from '../../src/index.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
 
 const first = { generation: 0 };

@@ -4,9 +4,9 @@ import { clockMs } from '../../src/core/base/clock.ts';
 import { loadModules } from '../../src/core/modules/modules.ts';
 import { invoke } from '../../src/core/procedures/invoke.ts';
 import { LazyContext } from '../../src/core/procedures/lazy-context.ts';
-import type { Middleware } from '../../src/core/procedures/middleware.ts';
-import { type AnyRouter, createdAt, Router } from '../../src/core/procedures/router.ts';
-import { defaultRouter, RpcError } from '../../src/index.ts';
+import { createdAt } from '../../src/core/procedures/router.ts';
+import type { Middleware } from '../../src/index.ts';
+import { type AnyRouter, defaultRouter, Router, RpcError } from '../../src/index.ts';
 import { ModuleFolder, packageUrl } from './module-folder.ts';
 
 /**

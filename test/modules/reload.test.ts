@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { StartupError } from '../../src/core/base/startup-error.ts';
 import { loadModules, reloadInto } from '../../src/core/modules/modules.ts';
-import { createdAt, defaultRouter, Router } from '../../src/core/procedures/router.ts';
+import { createdAt } from '../../src/core/procedures/router.ts';
+import { defaultRouter, Router, StartupError } from '../../src/index.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
 
 async function load(path: string): Promise<Router> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** What a file holds; undefined where it can't be read. */
+/** What a file holds; undefined if it can't be read. */
 type ReadFile = (path: string) => string | undefined;
 
 /** The least CPU time that a control group, or one above it, gives to this process. */
@@ -21,7 +21,7 @@ interface Mount {
 }
 
 /**
- * The CPU quota of this process, undefined where there is none. Node's `availableParallelism` knows the cores that a
+ * The CPU quota of this process, undefined if there is none. Node's `availableParallelism` knows the cores that a
  * process may run on, and not for how long.
  *
  * Both versions of control groups are read, since a hybrid system has them side by side: `cpu.max` of version 2,
@@ -111,7 +111,7 @@ export interface Cores {
 }
 
 /**
- * Rounded down: the kernel stops all threads of a process that has used its quota up, the front end too, until the
+ * Rounded down: the kernel stops all threads of a process that has used its quota up, the main thread too, until the
  * next period begins. Half a core left over costs less than that.
  *
  * @param available what the machine, or the affinity of the process, allows
@@ -130,7 +130,7 @@ export function coresHere(): Cores {
   return known;
 }
 
-/** `on 2 cores`, and where a quota says so, its file. */
+/** `on 2 cores`, and if a quota says so, its file. */
 export function coresText({ count, quota }: Cores): string {
   const cores = count === 1 ? '1 core' : `${count} cores`;
   if (quota === undefined) return cores;

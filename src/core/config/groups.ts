@@ -26,7 +26,7 @@ export type GivenGroups = Readonly<Record<string, Partial<Crew>>>;
 
 const memberNames = Object.keys(crewKinds) as readonly CrewOption[];
 
-/** A group that does not say so has one worker. Those of the service leave a core to the front end as it is. */
+/** A group that does not say so has one worker. Those of the service leave a core to the main thread as it is. */
 const workersOfGroup = 1;
 
 /** `gpu:workers=1,workerMemoryMb=4096`, in code an object of these by name; the word `none` is no group. */

@@ -30,7 +30,7 @@ import { optionsIn } from './option.ts';
 const semver =
   /^(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})(?:-[\w.-]{1,64})?(?:\+[\w.-]{1,64})?$/;
 
-/** The version in the nearest package.json at `folder` or above it; 0.0.0 where there is none, or no usable one. */
+/** The version in the nearest package.json at `folder` or above it; 0.0.0 if there is none, or no usable one. */
 export function packageVersion(folder: string): string {
   try {
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {

@@ -42,7 +42,7 @@ export function requiredFiles() {
  * Removes files from the require cache, so that the next generation loads its CommonJS and JSON files anew: all files
  * that `files` reach. Compiled addons stay, since they can't load twice.
  *
- * @param files undefined where the graph is not known: then all files that ES modules have imported, and what they reach
+ * @param files undefined if the graph is not known: then all files that ES modules have imported, and what they reach
  * @returns the removed files that ES modules import, for {@link requireAnew}
  */
 export function purgeRequired(files: Iterable<string> | undefined): string[] {

@@ -13,7 +13,7 @@ export type Files = ReadonlyMap<string, string>;
 
 export interface Graph {
   readonly files: Files;
-  /** False where a file was loaded before the hooks were installed: what that file imports is not known. */
+  /** False if a file was loaded before the hooks were installed: what that file imports is not known. */
   readonly complete: boolean;
   /** ES modules that were read, the newest last. A syntax error without a place is searched in them. */
   readonly modules: readonly string[];

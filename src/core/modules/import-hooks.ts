@@ -56,7 +56,7 @@ export class GenerationHooks {
   readonly #packageIsModule: boolean;
 
   /**
-   * @param packageIsModule false where tsx runs this package as CommonJS (the package.json of its user has no
+   * @param packageIsModule false if tsx runs this package as CommonJS (the package.json of its user has no
    *   `"type": "module"`). An ES module that was steered to the package would then import a second copy, so none is
    */
   constructor(report: (report: Report) => void, packageIsModule: boolean) {
@@ -106,7 +106,7 @@ export class GenerationHooks {
 
   /**
    * Node without registerHooks gives CommonJS text that came from a hook a special `require`, which can't load ES modules
-   * and does not use the require cache. Where the text requires this package, the text is taken away: Node then reads
+   * and does not use the require cache. If the text requires this package, the text is taken away: Node then reads
    * the file itself, in the usual way.
    */
   afterAsyncLoad<L extends Loaded>(loaded: L, url: string): L {
@@ -143,7 +143,7 @@ function isWrittenAsModule(file: URL): boolean {
   return /^\s*(?:import\b\s*[\w$*{'"]|export\b\s*[\w*{])/m.test(text);
 }
 
-/** The hash of a file's content; undefined where the file can't be read. */
+/** The hash of a file's content; undefined if the file can't be read. */
 export function hashFile(file: string | URL): string | undefined {
   try {
     const path = typeof file === 'string' && file.startsWith('file:') ? new URL(file) : file;

@@ -47,7 +47,7 @@ export class LoadedModules {
     return this.#files;
   }
 
-  /** False where other code had imported a module before, so that its imports are not known. */
+  /** False if other code had imported a module before, so that its imports are not known. */
   get complete(): boolean {
     return this.#complete;
   }
@@ -205,7 +205,7 @@ function needsHooks(files: readonly ModuleFile[]): boolean {
   );
 }
 
-/** All files that the modules import; undefined where they are not known. */
+/** All files that the modules import; undefined if they are not known. */
 function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
   const paths: string[] = [];
   for (const { url } of files) {

@@ -58,7 +58,7 @@ function pathOf(given: string): string {
 
 /**
  * The files that a generation was loaded from. Tells whether they have changed since. A check costs a stat of each file;
- * the content is read again only where the stat differs.
+ * the content is read again only if the stat differs.
  */
 export class SourceFiles {
   readonly #files: Files;

@@ -5,7 +5,7 @@ import { isBundled, ownFile, packageFolder } from '../base/package-files.ts';
 /** In procedure modules this name must lead to this copy of the package. */
 export const packageName = 'tandem-rpc';
 
-/** False where tsx runs this package as CommonJS. (A bundler gives `require` to ES modules too.) */
+/** False if tsx runs this package as CommonJS. (A bundler gives `require` to ES modules too.) */
 export const packageIsModule: boolean = typeof __filename === 'undefined';
 
 const mark = /([?&])gen=(\d+)(&|$)/;
@@ -81,7 +81,7 @@ export const rpc = defaultRouter.rpc;
   return `data:text/javascript,${encodeURIComponent(source)}`;
 }
 
-/** The `type` of the nearest package.json; undefined where there is no package.json or it has no type. */
+/** The `type` of the nearest package.json; undefined if there is no package.json or it has no type. */
 export function packageType(file: string | URL): string | undefined {
   for (let folder = new URL('./', file); ; folder = new URL('../', folder)) {
     try {

@@ -23,10 +23,10 @@ export { type LoadedModules, loadModules } from './loader.ts';
 const running = new WeakMap<AnyRouter, Promise<unknown>>();
 
 /**
- * Replaces the procedures that `router` has from a module by those that the module has now, in one step. Where the
+ * Replaces the procedures that `router` has from a module by those that the module has now, in one step. If the
  * router doesn't know which procedures came from the module, all are replaced. One reload of a router runs at a time.
  *
- * Where the old copy of the module had a state, the `setup()` of the new copy runs before the step. The `teardown` of
+ * If the old copy of the module had a state, the `setup()` of the new copy runs before the step. The `teardown` of
  * the old copy does not run: calls may still use its state, and only the owner of the router knows when they have ended.
  *
  * ES modules can't be unloaded: each generation stays in the memory of this thread, with its module-level data (about
@@ -89,7 +89,7 @@ function modifiedAt(files: Files): number {
   return Math.max(...times);
 }
 
-/** The names of the procedures that `router` has from the module; all names, where it doesn't know. */
+/** The names of the procedures that `router` has from the module; all names, if it doesn't know. */
 function ownNames(router: AnyRouter, file: ModuleFile): string[] {
   const sources = sourcesOf(router);
   const recorded = router.list().filter((name) => sources.get(name)?.url === file.url);
@@ -101,8 +101,8 @@ function ownNames(router: AnyRouter, file: ModuleFile): string[] {
  * merges and outer routers have put in front of the old ones. A renewed procedure keeps its position, a new one comes
  * last.
  *
- * @param own the router that the old copy of the module made; undefined where no procedure has links
- * @throws StartupError where a procedure that is not the module's has a new name already
+ * @param own the router that the old copy of the module made; undefined if no procedure has links
+ * @throws StartupError if a procedure that is not the module's has a new name already
  */
 function renew(router: AnyRouter, fresh: AnyRouter, file: ModuleFile, own: AnyRouter | undefined) {
   const renewed = new Map<string, { procedure: Procedure; source: ProcedureSource }>();

@@ -60,7 +60,7 @@ const inherited =
 
 /**
  * The `execArgv` of a worker thread that is to load `paths`; undefined: this process's own, as Node
- * passes it on. A thread needs tsx where a module is TypeScript, where this package itself runs from
+ * passes it on. A thread needs tsx if a module is TypeScript, where this package itself runs from
  * source, and where tsx is active here: a JavaScript module may import TypeScript then.
  */
 export function workerExecArgv(paths: readonly string[]): string[] | undefined {

@@ -37,7 +37,7 @@ export interface LazyLog extends Log {
 export interface LogOptions {
   readonly level: LogLevel;
   readonly base?: LogFields;
-  /** Readable lines in place of JSON. Default: only when stderr is a terminal. */
+  /** Readable lines instead of JSON. Default: only when stderr is a terminal. */
   readonly pretty?: boolean;
   /** Where finished lines go. Default: stderr. */
   readonly write?: (line: string) => void;

@@ -23,7 +23,7 @@ import {
 type Labels = Readonly<Record<string, string | number>>;
 
 interface Value {
-  /** Where it differs from the name of the metric: `..._bucket`, `..._sum`, `..._count`. */
+  /** If it differs from the name of the metric: `..._bucket`, `..._sum`, `..._count`. */
   readonly metricName?: string;
   readonly value: number;
   readonly labels: Labels;
@@ -166,7 +166,7 @@ function gaugesOf(snapshots: readonly MetricsSnapshot[]): [MetricRow, Value[]][]
   });
 }
 
-/** The series of a gauge: one, or where it has a value for each value of a label, one for each. */
+/** The series of a gauge: one, or if it has a value for each value of a label, one for each. */
 function gaugeValues(
   row: MetricRow,
   value: number | Readonly<Record<string, number>> | undefined,

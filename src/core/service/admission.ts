@@ -114,7 +114,7 @@ export class Admission {
     return gate === undefined ? reply : gate.hold(scope, reply);
   }
 
-  /** As `enter`. The reply may go to the sink where nothing but the calls is waited for. */
+  /** As `enter`. The reply may go to the sink if nothing but the calls is waited for. */
   enterInto(request: ServiceRequest, sink: ReplySink): Reply | Promise<Reply> | GoesToSink {
     const { inFlight, gate } = this.#context;
     const generation = this.#generations.current;

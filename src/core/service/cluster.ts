@@ -103,7 +103,7 @@ interface Merged {
 }
 
 /**
- * This process among those that share a NATS: its connection, and where it is a gateway the procedures that members serve, for as
+ * This process among those that share a NATS: its connection, and if it is a gateway the procedures that members serve, for as
  * long as the process lives. Reloads of its own modules change nothing of it.
  */
 export class Cluster {
@@ -130,7 +130,7 @@ export class Cluster {
   }
 
   /**
-   * Connects, and where this is a gateway asks who is there; it does not wait for members.
+   * Connects, and if this is a gateway asks who is there; it does not wait for members.
    *
    * @throws StartupError
    */

@@ -41,7 +41,7 @@ export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptio
   /** Procedure modules: paths or file URLs, loaded here and in every worker. */
   readonly modules?: readonly string[] | undefined;
   /**
-   * In place of modules: a router of this thread. A router given as an object has no replicas, so all its calls run
+   * Instead of modules: a router of this thread. A router given as an object has no replicas, so all its calls run
    * inline.
    */
   readonly router?: AnyRouter | undefined;
@@ -61,7 +61,7 @@ export interface DispatcherStats {
   readonly state: ServiceState;
   /** Requests without an answer yet. */
   readonly inFlight: number;
-  /** The workers that have no group; undefined where a router without modules is served. */
+  /** The workers that have no group; undefined if a router without modules is served. */
   readonly pool: PoolStats | undefined;
   /** The workers of each group that a procedure names. */
   readonly groups: Readonly<Record<string, PoolStats>>;
@@ -73,7 +73,7 @@ export interface DispatcherStats {
   readonly remote: RemoteStats | undefined;
   /** Where each procedure runs, and why. */
   readonly placement: Readonly<Record<string, PlacementDecision>>;
-  /** What has held the front end for too long since the process started, by procedure; `(authenticate)`: the hook. */
+  /** What has held the main thread for too long since the process started, by procedure; `(authenticate)`: the hook. */
   readonly blocked: Readonly<Record<string, BlockedFigures>>;
 }
 
@@ -195,7 +195,7 @@ const noFault = (): void => {};
  * What tells callers apart, and what is shared out among them.
  *
  * @param onRefused told of each request that a caller's own limit refuses
- * @throws StartupError where `weightOf` is no function
+ * @throws StartupError if `weightOf` is no function
  */
 function createCallers(
   config: Config,

@@ -114,7 +114,7 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * The procedures that are served, as one object that stays the same through all reloads. Where modules are served,
+   * The procedures that are served, as one object that stays the same through all reloads. If modules are served,
    * `ready()` fills it and its `reloadModule` reloads the service.
    */
   get router(): AnyRouter {
@@ -134,10 +134,10 @@ export class Dispatcher implements Service {
   /**
    * Handles a payload that is parsed already: a request or an array of requests. Ids are echoed by value.
    *
-   * @returns the response object, or an array of them; undefined where there is nothing to answer
+   * @returns the response object, or an array of them; undefined if there is nothing to answer
    * @throws TypeError (rejects) for options that can't be, such as an `auth` that is no JSON value; nothing has run
    *   then
-   * @throws StartupError (rejects) where the call had the service start, and it could not
+   * @throws StartupError (rejects) if the call had the service start, and it could not
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
     const reply = await this.#withScope(options, (scope) => this.#enter(scope, undefined, payload));
@@ -148,7 +148,7 @@ export class Dispatcher implements Service {
   /**
    * Handles JSON text, or its UTF-8 bytes.
    *
-   * @returns the reply's text; undefined where there is nothing to answer
+   * @returns the reply's text; undefined if there is nothing to answer
    * @throws TypeError, StartupError as `dispatch` does
    */
   async dispatchText(
@@ -164,7 +164,7 @@ export class Dispatcher implements Service {
    * loop ends the stream. A procedure that does not stream yields nothing.
    *
    * @param payload a request with an id; values of a notification would have no reader
-   * @throws RpcError (rejects) where the call fails or the stream ends with an error
+   * @throws RpcError (rejects) if the call fails or the stream ends with an error
    * @throws TypeError, StartupError as `dispatch` does
    */
   stream(
@@ -187,7 +187,7 @@ export class Dispatcher implements Service {
     scope: RequestScope,
     sink: ReplySink | undefined,
   ): Reply | Promise<Reply> | GoesToSink;
-  /** For transports: see {@link Service}. Synchronous where all calls of the request were synchronous. */
+  /** For transports: see {@link Service}. Synchronous if all calls of the request were synchronous. */
   handle(
     body: string | Uint8Array,
     scope: RequestScope,
@@ -283,7 +283,7 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * What /metrics shows of this process and of the other processes of its service; undefined where the option
+   * What /metrics shows of this process and of the other processes of its service; undefined if the option
    * `metrics` is off.
    */
   get metrics(): Metrics | undefined {
@@ -296,7 +296,7 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * Loads the modules anew where they, or anything they import, have changed. Fresh workers load beside the old ones;
+   * Loads the modules anew if they, or anything they import, have changed. Fresh workers load beside the old ones;
    * one step then swaps the two. Calls in flight finish on the old modules.
    *
    * @returns false when nothing has changed
@@ -422,10 +422,10 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * A request that comes before the start has ended waits for that. Where the service is closed first, the request is
+   * A request that comes before the start has ended waits for that. If the service is closed first, the request is
    * refused as a whole: nobody knows which procedures there would have been.
    *
-   * @param onFailure says what becomes of the request where the start fails
+   * @param onFailure says what becomes of the request if the start fails
    */
   #enterEarly(
     request: ServiceRequest,

@@ -75,7 +75,7 @@ const advice = {
   alone: 'serve its router with the option modules, and it can run in workers',
 };
 
-/** How long a teardown may take even where there is no grace. Most teardowns only close what is open. */
+/** How long a teardown may take even if there is no grace. Most teardowns only close what is open. */
 const shortestTeardownMs = 1000;
 
 function createStreams(context: ServiceContext): OpenStreams {
@@ -88,7 +88,7 @@ function createStreams(context: ServiceContext): OpenStreams {
  */
 export class Generation implements Routing {
   readonly router: AnyRouter;
-  /** Empty where a router without modules is served: such a router exists on this thread only. */
+  /** Empty if a router without modules is served: such a router exists on this thread only. */
   readonly pools: Pools;
   readonly sources: SourceFiles | undefined;
   readonly streams: OpenStreams;
@@ -119,7 +119,7 @@ export class Generation implements Routing {
    * Whether all files that the modules were loaded from are known and have not changed.
    *
    * @param paths the modules as the operator named them
-   * @throws StartupError where one of the modules has gone
+   * @throws StartupError if one of the modules has gone
    */
   isUpToDate(paths: readonly string[]): boolean {
     if (this.#modules?.complete !== true || this.sources?.changed() !== undefined) return false;
@@ -266,7 +266,7 @@ function adviceOf({ decision }: Placed, facts: PlacementFacts): string {
 /**
  * Tears modules down, for `limitMs` at most. A teardown that hangs is not waited for any longer.
  *
- * @returns one line that names what hangs; undefined where all have ended
+ * @returns one line that names what hangs; undefined if all have ended
  * @throws StartupError of a teardown that failed
  */
 async function teardownWithin(

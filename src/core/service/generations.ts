@@ -82,9 +82,9 @@ export class Generations implements RouterOwner {
   }
 
   /**
-   * Loads the modules anew, on this thread and in fresh workers, where they or anything they import have changed.
+   * Loads the modules anew, on this thread and in fresh workers, if they or anything they import have changed.
    *
-   * A reload that is in progress is waited for. But where files have changed since it began, or where it seems to
+   * A reload that is in progress is waited for. But if files have changed since it began, or if it seems to
    * hang, it is given up: this reload takes its place, and whoever asked for the earlier reload gets the outcome of
    * this one.
    *
@@ -151,7 +151,7 @@ export class Generations implements RouterOwner {
     throw new StartupError(`nothing to reload: the service ${why}`);
   }
 
-  /** Waits for a reload that loads the same files. Takes its place where it seems to hang. */
+  /** Waits for a reload that loads the same files. Takes its place if it seems to hang. */
   async #reloadBehind(earlier: Attempt, modules: readonly string[]): Promise<boolean> {
     await isDoneWithin(Promise.allSettled([earlier.outcome]), patienceMs);
     this.#following = undefined;
@@ -244,8 +244,8 @@ export class Generations implements RouterOwner {
   }
 
   /**
-   * Lets new code serve where no worker with the old code is left: other code is better than none. The service would
-   * otherwise stand still until somebody asked for the same reload.
+   * Deploys the new code if no worker with the old code is left, so that the service keeps answering. It would otherwise
+   * stand still until somebody asked for a reload.
    */
   readonly #onOutdated = (loaded: Generation | undefined, pool: Pool): void => {
     if (loaded !== undefined && this.#retired.has(loaded)) {

@@ -17,7 +17,7 @@ const jsonType = { 'content-type': 'application/json' };
 
 /**
  * Makes a `fetch` that hands the body of each POST to a function in this process. The URL must be absolute; nothing else is
- * read from it. The response is that of docs/protocol.md: 200 with the reply, 204 where there is none, 405 for other
+ * read from it. The response is that of docs/protocol.md: 200 with the reply, 204 if there is none, 405 for other
  * methods, 400 for a header that can't be.
  *
  * @param handle JSON text in, JSON text out; undefined: there is nothing to answer
@@ -67,7 +67,7 @@ interface Ended {
  * @param call runs the request with the reader as its host
  * @param signal ends the stream
  * @returns yields the values, returns what the stream returned; a call that does not stream yields nothing
- * @throws RpcError where the call fails, or the stream ends with an error
+ * @throws RpcError if the call fails, or the stream ends with an error
  */
 export async function* readStream(
   call: (reader: PullReader) => Promise<Reply>,

@@ -30,9 +30,9 @@ export class Metrics {
   #forgetting: NodeJS.Timeout | undefined;
   /** The name of this process among the processes of its service. */
   process = '0';
-  /** Gives the figures that only the server knows; undefined where no server listens. */
+  /** Gives the figures that only the server knows; undefined if no server listens. */
   connections: (() => ConnectionFigures) | undefined;
-  /** Gives the figures of all processes of the service; undefined where this process is alone. */
+  /** Gives the figures of all processes of the service; undefined if this process is alone. */
   collect: (() => Promise<readonly MetricsSnapshot[]>) | undefined;
 
   constructor(context: ServiceContext, generations: Generations) {

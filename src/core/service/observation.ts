@@ -178,7 +178,7 @@ function idValue(id: string | undefined): string | number | null | undefined {
   return id === undefined ? undefined : (JSON.parse(id) as string | number | null);
 }
 
-/** The ref in a -32603; undefined where a procedure threw that code itself with data of its own. */
+/** The ref in a -32603; undefined if a procedure threw that code itself with data of its own. */
 function refIn(reply: Reply): string | undefined {
   // A -32603 with a ref is short. Of bytes only the ref is wanted, which is ASCII.
   const text = typeof reply === 'string' ? reply : reply && Buffer.from(reply).toString('latin1');

@@ -48,7 +48,7 @@ export function warnOfNoProcedures(what: string, log: Log): void {
  * such a router. Warns of synchronous procedures, which block this thread.
  *
  * @param mayBeEmpty others serve procedures beside it
- * @throws StartupError where a procedure asks for a worker
+ * @throws StartupError if a procedure asks for a worker
  */
 export function assertRunsInline(router: AnyRouter, log: Log, mayBeEmpty = false): void {
   const procedures = [...tableOf(router).values()];
@@ -78,7 +78,7 @@ export function assertRunsInline(router: AnyRouter, log: Log, mayBeEmpty = false
  * misspelt, and no worker is started for nothing.
  *
  * @param configured the names of the groups there are
- * @throws StartupError where a procedure names a group that is not among them
+ * @throws StartupError if a procedure names a group that is not among them
  */
 export function usedGroups(router: AnyRouter, configured: readonly string[], log: Log): string[] {
   const used = new Set<string>();
@@ -108,7 +108,7 @@ const mostNames = 5;
 const longestName = 60;
 
 /**
- * One line that names procedures without `returns`; undefined where there is none. What such a procedure returns is sent as
+ * One line that names procedures without `returns`; undefined if there is none. What such a procedure returns is sent as
  * it is: members that nobody meant to send too.
  *
  * @param names those that a service has of its own, `rpc.discover` say, do not count

@@ -32,7 +32,7 @@ const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
  * request's `traceparent` names, and one for each call below the request's. The tracer provider that the program has
  * registered records them; without a provider nothing is recorded.
  *
- * @throws StartupError where @opentelemetry/api is not installed
+ * @throws StartupError if @opentelemetry/api is not installed
  */
 export function loadTracing(): Tracing {
   try {

@@ -83,20 +83,15 @@ export function optionsFromFlags(flags: FlagValues): ConfigOptions {
   return options;
 }
 
-function fromEnvironment(name: OptionName, env: NodeJS.ProcessEnv): unknown {
+function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.ProcessEnv): unknown {
   const option: Option<unknown> = table[name];
+  const given: unknown = options[name];
+  if (given !== undefined) return settle(option, `option ${name}`, given, given);
   // An empty variable counts as not set: compose files and CI leave a variable out by setting it to nothing.
   const variable = variablesOf(name, option).find((key) => (env[key] ?? '').trim() !== '');
   if (variable === undefined) return undefined;
   const text = env[variable] ?? '';
   return settle(option, variable, readText(option, text), text);
-}
-
-function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.ProcessEnv): unknown {
-  const option: Option<unknown> = table[name];
-  const given: unknown = options[name];
-  if (given !== undefined) return settle(option, `option ${name}`, given, given);
-  return fromEnvironment(name, env);
 }
 
 const noLearning =

@@ -37,7 +37,7 @@ export function readCpuQuota(read: ReadFile): CpuQuota | undefined {
     const group = groups[mount.version];
     if (group === undefined) continue;
     for (const folder of foldersUpwards(mount, group)) {
-      const quota = mount.version === 2 ? quotaOfV2(read, folder) : quotaOfV1(read, folder);
+      const quota = quotaOf(read, folder, mount.version);
       if (quota !== undefined && (least === undefined || quota.cores < least.cores)) least = quota;
     }
   }
@@ -85,20 +85,12 @@ function foldersUpwards({ root, point }: Mount, group: string): string[] {
   return folders.reverse();
 }
 
-function quotaOfV2(read: ReadFile, folder: string): CpuQuota | undefined {
-  const file = `${folder}/cpu.max`;
-  const [quota = '', period = ''] = (read(file) ?? '').trim().split(' ');
-  return toQuota(quota, period, file);
-}
-
-function quotaOfV1(read: ReadFile, folder: string): CpuQuota | undefined {
-  const file = `${folder}/cpu.cfs_quota_us`;
-  return toQuota(read(file) ?? '', read(`${folder}/cpu.cfs_period_us`) ?? '', file);
-}
-
 /** undefined for `max`, for -1, and for what is no pair of positive numbers. */
-function toQuota(quotaUs: string, periodUs: string, file: string): CpuQuota | undefined {
-  if (!/^[1-9]\d*\s*$/.test(quotaUs) || !/^[1-9]\d*\s*$/.test(periodUs)) return undefined;
+function quotaOf(read: ReadFile, folder: string, version: 1 | 2): CpuQuota | undefined {
+  const file = `${folder}/${version === 2 ? 'cpu.max' : 'cpu.cfs_quota_us'}`;
+  const period = version === 2 ? '' : ` ${read(`${folder}/cpu.cfs_period_us`)}`;
+  const [, quotaUs, periodUs] = /^([1-9]\d*)\s+([1-9]\d*)\s*$/.exec(`${read(file)}${period}`) ?? [];
+  if (quotaUs === undefined) return undefined;
   return { cores: Number(quotaUs) / Number(periodUs), file };
 }
 

@@ -109,8 +109,12 @@ function faultOf(groups: object): Fault | undefined {
     if (!isObject(group))
       return { where, allowed: `an object of ${memberNames.join(', ')}`, given: group };
     for (const [member, given] of Object.entries(group)) {
-      if (!isMember(member))
-        return { where: `the members of ${where}`, allowed: membersAllowed(member), given: member };
+      if (!isMember(member)) {
+        const guess = suggest(member, memberNames);
+        const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
+        const known = `${memberNames.join(', ')}${hint}`;
+        return { where: `the members of ${where}`, allowed: known, given: member };
+      }
       const { check, allowed } = crewKinds[member];
       if (given !== undefined && check(given) === undefined) {
         return { where: `${member} of ${where}`, allowed, given };
@@ -126,12 +130,6 @@ function settled(groups: object): GivenGroups {
     return [name, Object.freeze(Object.fromEntries(given))];
   });
   return Object.freeze(Object.fromEntries(all));
-}
-
-function membersAllowed(member: string): string {
-  const guess = suggest(member, memberNames);
-  const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
-  return `${memberNames.join(', ')}${hint}`;
 }
 
 function isMember(name: string): name is CrewOption {

@@ -114,7 +114,9 @@ export class GenerationHooks {
     if (result.format !== 'commonjs' || result.source == null || !this.#isTracked(url)) {
       return result;
     }
-    return textOf(result.source).includes(packageName) ? { ...result, source: null } : result;
+    const { source } = result;
+    const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
+    return text.includes(packageName) ? { ...result, source: null } : result;
   }
 
   #isTracked(url: string): boolean {
@@ -131,10 +133,6 @@ export class GenerationHooks {
     if (!/\.tsx?$/.test(file.pathname)) return false;
     return packageType(file) === undefined && isWrittenAsModule(file);
   }
-}
-
-function textOf(source: string | ArrayBuffer | NodeJS.TypedArray): string {
-  return typeof source === 'string' ? source : new TextDecoder().decode(source);
 }
 
 function isWrittenAsModule(file: URL): boolean {

@@ -121,12 +121,16 @@ const packageNames = /^(?:@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(?:\/|$)/i;
 function explainName(name: string, file: string): Explanation {
   const place = { file, line: lineWith(file, name) };
   const tsconfig = tsconfigWithPath(file, name);
-  if (tsconfig !== undefined) return { text: explainPath(name, tsconfig), place };
+  if (tsconfig !== undefined) {
+    // One tsconfig.json holds for all modules of a process: see `ensureTypeScript`.
+    const text =
+      `it imports ${name}, one of the paths of ${display(tsconfig)}, which leads to no file: correct it there, ` +
+      `or start with TSX_TSCONFIG_PATH=${display(tsconfig)} where another tsconfig.json is the first module's`;
+    return { text, place };
+  }
   if (packageNames.test(name)) {
-    return {
-      text: `it imports the package ${name}, which is not installed; npm install it`,
-      place,
-    };
+    const text = `it imports the package ${name}, which is not installed; npm install it`;
+    return { text, place };
   }
   const mend = isTypeScript(file)
     ? 'add it to the paths of the nearest tsconfig.json'
@@ -135,14 +139,6 @@ function explainName(name: string, file: string): Explanation {
     text: `it imports ${name}, a path alias that leads nowhere; ${mend}, or import a relative path`,
     place,
   };
-}
-
-/** One tsconfig.json holds for all modules of a process: see `ensureTypeScript`. */
-function explainPath(name: string, tsconfig: string): string {
-  return (
-    `it imports ${name}, one of the paths of ${display(tsconfig)}, which leads to no file: correct it there, ` +
-    `or start with TSX_TSCONFIG_PATH=${display(tsconfig)} where another tsconfig.json is the first module's`
-  );
 }
 
 /** A file in the same folder that was probably meant: one with another extension, else one with a near name. */

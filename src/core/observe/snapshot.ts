@@ -203,13 +203,16 @@ export function addTotals(all: readonly Totals[]): Totals {
   };
 }
 
-function addCounters(sums: Record<string, number>, counters: Partial<Counters>): void {
+function addCounters(
+  sums: Record<string, number>,
+  counters: Readonly<Record<string, number>>,
+): void {
   for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
 }
 
 function addCalls(a: CallTotals, b: CallTotals): CallTotals {
   const codes: Record<string, number> = { ...a.codes };
-  for (const [code, count] of Object.entries(b.codes)) codes[code] = (codes[code] ?? 0) + count;
+  addCounters(codes, b.codes);
   return {
     procedure: a.procedure,
     place: a.place,

@@ -216,12 +216,7 @@ export class Cluster {
     const transport = await load();
     const connection = await transport.connect(config, log, this.#leaving.signal);
     this.#connection = connection;
-    if (this.isGateway) await this.#openGateways(transport, connection);
-    return connection;
-  }
-
-  async #openGateways(transport: ClusterTransport, connection: ClusterConnection): Promise<void> {
-    const { config } = this.#options;
+    if (!this.isGateway) return connection;
     const namesKeptMs = Math.max(config.maxQueueMs, leastNamesKeptMs);
     this.#gateways = transport.openServices(connection, { ...this.#options, namesKeptMs });
     for (const gateway of this.#gateways) gateway.onProcedures = () => this.#merge();
@@ -233,6 +228,7 @@ export class Cluster {
       await connection.close();
       throw error;
     }
+    return connection;
   }
 
   /** Of a name that several services have, the first service has it. */

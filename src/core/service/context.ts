@@ -91,7 +91,14 @@ const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
 export function createContext(options: DispatcherOptions) {
   const { log: given, onCall, fairBy, rateLimit, weightOf, ...rest } = options;
   const { modules: _modules, router: _router, ...settings } = rest;
-  const texts = configOfCallers({ fairBy, rateLimit });
+  // The table of options takes text and numbers alone: functions and stores are for `createCallers`.
+  const texts = {
+    fairBy: typeof fairBy === 'function' ? undefined : fairBy,
+    rateLimit:
+      typeof rateLimit === 'object' && rateLimit !== null
+        ? { ...rateLimit, store: undefined }
+        : rateLimit,
+  };
   const config = resolveConfig({ ...settings, ...texts }, {}, otherOptions);
   if (config.hooks !== '') {
     throw new StartupError(
@@ -171,19 +178,6 @@ interface CallerOptions {
    * everybody else. Asked when a caller comes to wait, so it must be quick. Without it all are equal.
    */
   readonly weightOf?: CallerWeightOf | undefined;
-}
-
-/** The part of these options that the table of options knows: text and numbers, no functions or stores. */
-function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOptions {
-  const own: { fairBy?: string; rateLimit?: Partial<RateLimit> | 'none' } = {};
-  if (fairBy !== undefined && typeof fairBy !== 'function') own.fairBy = fairBy;
-  if (typeof rateLimit === 'object' && rateLimit !== null) {
-    const { store: _, ...limit } = rateLimit;
-    own.rateLimit = limit;
-  } else if (rateLimit !== undefined) {
-    own.rateLimit = rateLimit;
-  }
-  return own;
 }
 
 /** Faults less than this apart are one outage, which is logged once. */

@@ -309,20 +309,25 @@ export class GenerationLoad {
   readonly #pools = new Map<string | undefined, Pool>();
   readonly #onOutdated: OnOutdated;
   #loaded: Generation | undefined;
-  #discarding: Promise<void> = Promise.resolve();
+  readonly #discarding: Set<Promise<void>>;
 
-  /** @param givenUp gives the loading up: `first` and `next` then reject with the signal's reason */
+  /**
+   * @param givenUp gives the loading up: `first` and `next` then reject with the signal's reason
+   * @param discarding holds a promise until nothing is left of a load that failed, except for what hangs
+   */
   constructor(
     paths: readonly string[],
     context: ServiceContext,
     onOutdated: OnOutdated,
     givenUp: AbortSignal,
+    discarding: Set<Promise<void>>,
   ) {
     this.#paths = paths;
     this.#context = context;
     this.#onOutdated = onOutdated;
     this.#streams = createStreams(context);
     this.#givenUp = givenUp;
+    this.#discarding = discarding;
     this.#signal = AbortSignal.any([givenUp, this.#failed.signal]);
   }
 
@@ -371,11 +376,6 @@ export class GenerationLoad {
       workers.passTrial();
       return this.#finish(modules, sources);
     });
-  }
-
-  /** Resolves when nothing is left of a load that failed or was given up, except for what hangs. */
-  get discarded(): Promise<void> {
-    return this.#discarding;
   }
 
   async #loadHere(generation: number, expected: Expected | undefined): Promise<LoadedModules> {
@@ -484,9 +484,10 @@ export class GenerationLoad {
       return await load();
     } catch (error) {
       this.#failed.abort(error);
-      this.#discarding = this.#discard();
-      // Whoever gave the load up does not wait for this; `discarded` resolves when it has ended.
-      if (!this.#givenUp.aborted) await this.#discarding;
+      const discarded = this.#discard().finally(() => this.#discarding.delete(discarded));
+      this.#discarding.add(discarded);
+      // Whoever gave the load up does not wait for this.
+      if (!this.#givenUp.aborted) await discarded;
       throw error;
     }
   }

@@ -33,8 +33,6 @@ export class Generations implements RouterOwner {
   readonly #retired = new Set<Generation>();
   #current: Generation | undefined;
   #underWay: Attempt | undefined;
-  /** One reload for all who asked while another reload was in progress. */
-  #following: Promise<boolean> | undefined;
   /** Loads that were given up and have not ended yet. */
   readonly #discarding = new Set<Promise<void>>();
   #closed = false;
@@ -94,11 +92,16 @@ export class Generations implements RouterOwner {
    */
   async reload(path?: string): Promise<boolean> {
     const modules = this.#assertReloadable(path);
-    const underWay = this.#underWay;
-    if (underWay === undefined) return this.#reload(modules);
-    if (underWay.changed() !== undefined) return this.#supersede(underWay, modules);
-    this.#following ??= this.#reloadBehind(underWay, modules);
-    return this.#following;
+    const earlier = this.#underWay;
+    if (earlier !== undefined && earlier.changed() === undefined) {
+      await isDoneWithin(Promise.allSettled([earlier.outcome]), patienceMs);
+      // A reload that took the earlier one's place meanwhile began after this one was asked for: its outcome is right.
+      if (this.#underWay !== undefined && this.#underWay !== earlier) return this.#underWay.outcome;
+    }
+    const isUnderWay = this.#underWay === earlier;
+    const outcome = this.#reload(modules);
+    if (isUnderWay) earlier?.givenUp.abort(new Superseded(outcome));
+    return outcome;
   }
 
   /** Resolves when no generation has a request in flight, or after `graceMs`. */
@@ -151,23 +154,6 @@ export class Generations implements RouterOwner {
     throw new StartupError(`nothing to reload: the service ${why}`);
   }
 
-  /** Waits for a reload that loads the same files. Takes its place if it seems to hang. */
-  async #reloadBehind(earlier: Attempt, modules: readonly string[]): Promise<boolean> {
-    await isDoneWithin(Promise.allSettled([earlier.outcome]), patienceMs);
-    this.#following = undefined;
-    const now = this.#underWay;
-    if (now === undefined) return this.#reload(modules);
-    // A third reload may have taken the earlier one's place meanwhile. It began after this one was asked for, so its
-    // outcome is right for both.
-    return now === earlier ? this.#supersede(earlier, modules) : now.outcome;
-  }
-
-  async #supersede(earlier: Attempt, modules: readonly string[]): Promise<boolean> {
-    const outcome = this.#reload(modules);
-    earlier.givenUp.abort(new Superseded(outcome));
-    return outcome;
-  }
-
   async #reload(modules: readonly string[]): Promise<boolean> {
     const old = this.#running();
     if (old.isUpToDate(modules)) return false;
@@ -201,18 +187,12 @@ export class Generations implements RouterOwner {
     const attempt: Attempt = {
       givenUp: new AbortController(),
       changed: watchFiles(known),
-      load: undefined,
       outcome: Promise.resolve(false),
     };
     attempt.outcome = run(attempt).finally(() => {
       if (this.#underWay === attempt) this.#underWay = undefined;
     });
     this.#underWay = attempt;
-    const discarded = attempt.outcome
-      .catch(() => {})
-      .then(() => attempt.load?.discarded)
-      .finally(() => this.#discarding.delete(discarded));
-    this.#discarding.add(discarded);
     return attempt.outcome;
   }
 
@@ -225,8 +205,13 @@ export class Generations implements RouterOwner {
   async #load(attempt: Attempt, modules: readonly string[], isFirst: boolean): Promise<Generation> {
     const { signal } = attempt.givenUp;
     for (let left = tries; ; ) {
-      const load = new GenerationLoad(modules, this.#context, this.#onOutdated, signal);
-      attempt.load = load;
+      const load = new GenerationLoad(
+        modules,
+        this.#context,
+        this.#onOutdated,
+        signal,
+        this.#discarding,
+      );
       try {
         return await (isFirst && left === tries ? load.first() : load.next());
       } catch (error) {
@@ -315,8 +300,6 @@ interface Attempt {
   readonly givenUp: AbortController;
   /** Names a file that has changed since the attempt began: it may load older code than the files hold now. */
   readonly changed: () => string | undefined;
-  /** The last of its loads. */
-  load: GenerationLoad | undefined;
   outcome: Promise<boolean>;
 }
 

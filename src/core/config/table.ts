@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { isLoopback } from '../base/loopback.ts';
+import { nearestManifest } from '../base/package-files.ts';
 import { coresHere } from './cores.ts';
 import { crewKinds, workerGroups } from './groups.ts';
 import {
@@ -32,16 +31,8 @@ const semver =
 
 /** The version in the nearest package.json at `folder` or above it; 0.0.0 if there is none, or no usable one. */
 export function packageVersion(folder: string): string {
-  try {
-    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-      version?: unknown;
-    };
-    return typeof version === 'string' && semver.test(version) ? version : '0.0.0';
-  } catch (error) {
-    const above = dirname(folder);
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return isMissing && above !== folder ? packageVersion(above) : '0.0.0';
-  }
+  const { version } = nearestManifest(folder);
+  return typeof version === 'string' && semver.test(version) ? version : '0.0.0';
 }
 
 /** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */

@@ -6,8 +6,6 @@ import { requiredFiles } from './common-js.ts';
 import { GenerationHooks, hashFile, isRequire, type Report } from './import-hooks.ts';
 import { generationOf, packageIsModule, withoutGeneration, withoutMarks } from './module-url.ts';
 
-export { hashFile } from './import-hooks.ts';
-
 /** Absolute path -> hash of the content that was loaded. */
 export type Files = ReadonlyMap<string, string>;
 

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { LoadHookContext, ResolveHookContext } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
+import { nearestManifest } from '../base/package-files.ts';
 import {
   facadeUrl,
   generationOf,
@@ -10,7 +12,6 @@ import {
   isUserFile,
   packageEntry,
   packageName,
-  packageType,
   requiredEntry,
   withGeneration,
   withoutGeneration,
@@ -131,7 +132,8 @@ export class GenerationHooks {
     if (!this.#packageIsModule || format !== 'commonjs') return false;
     const file = new URL(withoutMarks(url));
     if (!/\.tsx?$/.test(file.pathname)) return false;
-    return packageType(file) === undefined && isWrittenAsModule(file);
+    const { type } = nearestManifest(dirname(fileURLToPath(file)));
+    return type === undefined && isWrittenAsModule(file);
   }
 }
 

@@ -2,7 +2,8 @@ import { realpathSync, type Stats, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
-import { type Files, hashFile } from './import-graph.ts';
+import type { Files } from './import-graph.ts';
+import { hashFile } from './import-hooks.ts';
 import { suggestFile } from './load-error.ts';
 
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];

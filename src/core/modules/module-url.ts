@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { isBundled, ownFile, packageFolder } from '../base/package-files.ts';
 
@@ -79,17 +78,4 @@ export const defaultRouter = new Router();
 export const rpc = defaultRouter.rpc;
 // generation ${generation}`;
   return `data:text/javascript,${encodeURIComponent(source)}`;
-}
-
-/** The `type` of the nearest package.json; undefined if there is no package.json or it has no type. */
-export function packageType(file: string | URL): string | undefined {
-  for (let folder = new URL('./', file); ; folder = new URL('../', folder)) {
-    try {
-      const text = readFileSync(new URL('package.json', folder), 'utf8');
-      return (JSON.parse(text) as { type?: string }).type;
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'ENOENT') return undefined;
-    }
-    if (folder.pathname === new URL('../', folder).pathname) return undefined;
-  }
 }

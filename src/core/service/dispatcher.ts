@@ -71,7 +71,6 @@ export class Dispatcher implements Service {
   readonly #context: ServiceContext;
   readonly #generations: Generations;
   readonly #admission: Admission;
-  readonly #kernel: Kernel;
   readonly #metrics: Metrics | undefined;
   readonly #documents = new Map<DocumentFormat, CachedDocument>();
   /** The start has ended well, once: calls have a routing from then on, after the end too. */
@@ -95,11 +94,11 @@ export class Dispatcher implements Service {
     this.replyMemory = context.replies;
     this.cluster = context.cluster;
     this.#generations = new Generations(source, context);
-    this.#admission = new Admission(context, this.#generations);
     this.#metrics = config.metrics ? new Metrics(context, this.#generations) : undefined;
     this.tracing = config.tracing ? loadTracing() : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
-    this.#kernel = new Kernel(config, () => this.#routing(), observation, onBatch);
+    const kernel = new Kernel(config, () => this.#routing(), observation, onBatch);
+    this.#admission = new Admission(context, this.#generations, kernel);
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),
       config.forwardHeaders,
@@ -195,7 +194,7 @@ export class Dispatcher implements Service {
   ): Reply | Promise<Reply> | GoesToSink {
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
-    const request = new ServiceRequest(this.#kernel, this.config, scope, body);
+    const request = new ServiceRequest(scope, body);
     if (!this.#isReady) return this.#enterEarly(request, () => cancelledOutcome);
     return sink === undefined
       ? this.#admission.enter(request)
@@ -413,7 +412,7 @@ export class Dispatcher implements Service {
     body: string | Uint8Array | undefined,
     payload?: unknown,
   ): Reply | Promise<Reply> {
-    const request = new ServiceRequest(this.#kernel, this.config, scope, body, payload);
+    const request = new ServiceRequest(scope, body, payload);
     if (this.#isReady) return this.#admission.enter(request);
     return this.#enterEarly(request, (error) => {
       if (this.#isBeforeStart) throw error;
@@ -431,11 +430,13 @@ export class Dispatcher implements Service {
     request: ServiceRequest,
     onFailure: (error: unknown) => Outcome,
   ): Reply | Promise<Reply> {
-    if (!this.#isBeforeStart) return request.refuse(cancelledOutcome);
+    if (!this.#isBeforeStart) return this.#admission.refuse(request, cancelledOutcome);
     request.keep();
     const started = this.ready().then(() => undefined, onFailure);
     return refusalWithin(request.scope, started, this.#context.deadlines).then((refusal) =>
-      refusal === undefined ? this.#admission.enter(request) : request.refuse(refusal),
+      refusal === undefined
+        ? this.#admission.enter(request)
+        : this.#admission.refuse(request, refusal),
     );
   }
 }

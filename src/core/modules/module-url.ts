@@ -14,15 +14,13 @@ const entry = ownFile('src/index.ts').href;
 export const requiredEntry: string = isBundled ? ownFile('src/required.ts').href : entry;
 export const packageEntry: string = packageIsModule ? entry : requiredEntry;
 
-const ownFolders = [packageFolder.href, sourceRoot()].flatMap((of) =>
+/** The folder of this package in stack traces. With source maps they name its sources, which may lie elsewhere. */
+const [ownFrame] = framesOf(new Error('for its stack').stack ?? '');
+const sourceRoot =
+  ownFrame === undefined ? packageFolder.href : new URL('../../../', ownFrame.url).href;
+const ownFolders = [packageFolder.href, sourceRoot].flatMap((of) =>
   ['src/', 'workers/', 'dist/'].map((folder) => of + folder),
 );
-
-/** The folder of this package in stack traces. With source maps they name its sources, which may lie elsewhere. */
-function sourceRoot(): string {
-  const [own] = framesOf(new Error('for its stack').stack ?? '');
-  return own === undefined ? packageFolder.href : new URL('../../../', own.url).href;
-}
 
 /** The places in a stack trace, the innermost first. The URLs have no generation. */
 export function framesOf(stack: string): { readonly url: string; readonly line: string }[] {

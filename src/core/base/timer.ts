@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** The longest delay that setTimeout takes. With a longer one, Infinity too, it fires at once. */
 export const longestDelayMs = 2 ** 31 - 1;
 
@@ -63,8 +65,4 @@ export async function inTurns<T>(
     seen++;
     look(item);
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,40 +1,45 @@
 import { escapeControls } from '../core/base/escape.ts';
-import type { Place } from '../core/base/place.ts';
-import { type Cores, coresText } from '../core/config/cores.ts';
+import type { Config } from '../core/config/config.ts';
+import { type Cores, coresHere, coresText } from '../core/config/cores.ts';
 import { type Crew, threadsOf } from '../core/config/groups.ts';
 import { getRegistrySchema, type ProcedureSchema } from '../core/procedures/document/introspect.ts';
 import type { AnyRouter } from '../core/procedures/router.ts';
-import { resultText } from './result-text.ts';
-import { asksWho, type ExampleCall, exampleCall } from './tools/example-call.ts';
+import type { RpcApp } from '../server/app/app.ts';
+import type { Address } from '../server/app/app-options.ts';
+import type { Hooks } from '../server/app/hooks.ts';
+import { asksWho, type ExampleCall, exampleCall } from './example-call.ts';
+import { resultText } from './output.ts';
 
-/** What the banner needs to know of a server; an RpcApp that listens has all of it. */
-export interface Served {
-  readonly router: AnyRouter;
-  readonly transport: 'uws' | 'node';
-  placementOf(name: string): Place;
-}
+/** What the banner asks of a server that listens. */
+export type Served = Pick<RpcApp, 'router' | 'transport' | 'placementOf'>;
 
-export interface BannerFacts {
-  /** Empty where nobody calls over HTTP. */
-  readonly url: string;
-  /** undefined: there is no console. */
-  readonly consoleUrl: string | undefined;
-  /** Where agents connect; undefined: nowhere. */
-  readonly mcpUrl: string | undefined;
-  /** What it is called over NATS. */
-  readonly service: readonly string[];
+/** What the banner says of the process. `url` is empty if nobody calls over HTTP. */
+export interface BannerFacts
+  extends Pick<Address, 'url' | 'mcpUrl' | 'consoleUrl'>,
+    Pick<Config, 'service' | 'processes' | 'workers' | 'spareWorkers' | 'groups'> {
   readonly version: string;
   /** false: a gateway, which runs nothing itself and has no workers. */
   readonly hasModules: boolean;
-  readonly processes: number;
-  /** Workers of each process. */
-  readonly workers: number;
-  readonly spareWorkers: number;
-  /** The groups of workers that are configured. */
-  readonly groups: Readonly<Record<string, Crew>>;
   /** Whether an `authenticate` hook decides who may call. */
   readonly authenticates: boolean;
   readonly cores: Cores;
+}
+
+/** The banner of a process that listens, with or without a supervisor. */
+export function bannerOf(
+  app: Served,
+  address: Address,
+  { modules, config, version }: { modules: readonly string[]; config: Config; version: string },
+  hooks: Hooks,
+): string {
+  return banner(app, {
+    ...config,
+    ...address,
+    version,
+    hasModules: modules.length > 0,
+    authenticates: hooks.authenticate !== undefined,
+    cores: coresHere(),
+  });
 }
 
 const transportNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
@@ -79,7 +84,7 @@ export function quote(word: string): string {
 }
 
 /**
- * The loopback address in place of an address that stands for every interface, which is no address to connect to on
+ * The loopback address instead of an address that stands for every interface, which is no address to connect to on
  * every system.
  */
 function reachable(url: string): string {

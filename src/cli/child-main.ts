@@ -2,7 +2,7 @@
 
 import { guardAgainstOrphanhood } from '../server/supervisor/orphan-guard.ts';
 import { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
-import { failureOf } from './failure.ts';
+import { failureOf } from './exit.ts';
 import { makeOutputLossy } from './lossy-output.ts';
 
 const channel = new SupervisorChannel();

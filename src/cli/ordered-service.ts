@@ -11,9 +11,8 @@ import { loadUws } from '../server/http/uws/load.ts';
 import { freePorts } from '../server/supervisor/free-ports.ts';
 import type { ReloadOutcome, StartOrder } from '../server/supervisor/messages.ts';
 import type { SupervisorChannel } from '../server/supervisor/supervisor-channel.ts';
-import { banner } from './banner.ts';
-import { bannerFacts } from './banner-facts.ts';
-import { failureOf } from './failure.ts';
+import { bannerOf } from './banner.ts';
+import { failureOf } from './exit.ts';
 import { surviveFaults } from './survive-faults.ts';
 
 /**
@@ -79,7 +78,7 @@ async function start(order: StartOrder): Promise<void> {
   if (isFirst && sharesPort) await freePorts(config);
   const address = await app.listen({ sharedPort: sharesPort });
   isReady = true;
-  const text = banner(app, bannerFacts(address, { modules, config, version }, hooks));
+  const text = bannerOf(app, address, { modules, config, version }, hooks);
   channel.ready({ banner: text, sharesPort }, { reload, collect: counted });
   setInterval(tellFigures, figuresMs).unref();
 }

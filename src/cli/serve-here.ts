@@ -6,10 +6,9 @@ import type { Log } from '../core/observe/log.ts';
 import { RpcApp } from '../server/app/app.ts';
 import { hooksOf } from '../server/app/hooks.ts';
 import { openFilesAdvice } from '../server/app/open-files.ts';
-import { banner } from './banner.ts';
-import { bannerFacts } from './banner-facts.ts';
-import { fail } from './failure.ts';
-import { printBanner } from './print-banner.ts';
+import { bannerOf } from './banner.ts';
+import { fail } from './exit.ts';
+import { printBanner } from './output.ts';
 import { reloadOnHangUp, stopOnSignals } from './signals.ts';
 import { surviveFaults } from './survive-faults.ts';
 
@@ -36,7 +35,7 @@ export async function serveHere({ modules, config, version, log }: ServeOptions)
     const address = await app.listen();
     clearTimeout(limit);
     reloadOnHangUp(() => void reload(app, log));
-    printBanner(banner(app, bannerFacts(address, { modules, config, version }, hooks)));
+    printBanner(bannerOf(app, address, { modules, config, version }, hooks));
   } catch (error) {
     // A signal during the start makes listen() fail. The failure is not reported then.
     if (!stopping.aborted) throw error;

@@ -1,5 +1,5 @@
 import type { Log } from '../core/observe/log.ts';
-import { fail } from './failure.ts';
+import { fail } from './exit.ts';
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 type StopSignal = keyof typeof exitCodes;

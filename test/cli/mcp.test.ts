@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { mcpOptions } from '../../src/cli/mcp/mcp-command.ts';
+import { mcpOptions } from '../../src/cli/serve-commands.ts';
 import { optionNames } from '../../src/core/config/config.ts';
 import { modulePath, nodeFlags, root } from '../files.ts';
 import { legacy, modern, tools } from '../mcp/stage.ts';

@@ -5,9 +5,8 @@ import {
 } from '../../client/codegen/compare-apis.ts';
 import { readDocument } from '../../client/codegen/document.ts';
 import { escapeControls } from '../../core/base/escape.ts';
-import { printAndExit } from '../ending.ts';
-import { fail } from '../failure.ts';
-import { countOf } from './contract-file.ts';
+import { fail, printAndExit } from '../exit.ts';
+import { countOf } from '../output.ts';
 import type { RemoteOptions } from './remote.ts';
 import { explained, readOpenRpc } from './source.ts';
 

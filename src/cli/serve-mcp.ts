@@ -1,15 +1,15 @@
 import { Writable } from 'node:stream';
-import { StartupError } from '../../core/base/startup-error.ts';
-import { isDoneWithin } from '../../core/base/timer.ts';
-import { type FlagValues, optionsFromFlags, resolveConfig } from '../../core/config/config.ts';
-import { createLog, type Log } from '../../core/observe/log.ts';
-import { Dispatcher } from '../../core/service/dispatcher.ts';
-import { watchModules } from '../../core/service/watch.ts';
-import { createMcpServer, warnOfNoTools } from '../../extras/mcp/create-server.ts';
-import { LineService } from '../../extras/mcp/lines.ts';
-import { makeOutputLossy } from '../lossy-output.ts';
-import { stopOnSignals } from '../signals.ts';
-import { surviveFaults } from '../survive-faults.ts';
+import { StartupError } from '../core/base/startup-error.ts';
+import { isDoneWithin } from '../core/base/timer.ts';
+import { type FlagValues, optionsFromFlags, resolveConfig } from '../core/config/config.ts';
+import { createLog, type Log } from '../core/observe/log.ts';
+import { Dispatcher } from '../core/service/dispatcher.ts';
+import { watchModules } from '../core/service/watch.ts';
+import { createMcpServer, warnOfNoTools } from '../extras/mcp/create-server.ts';
+import { LineService } from '../extras/mcp/lines.ts';
+import { makeOutputLossy } from './lossy-output.ts';
+import { stopOnSignals } from './signals.ts';
+import { surviveFaults } from './survive-faults.ts';
 
 /** The variable whose JSON is `context.auth`. */
 const authVariable = 'TANDEM_MCP_AUTH';

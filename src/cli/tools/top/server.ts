@@ -1,13 +1,82 @@
 import { escapeControls } from '../../../core/base/escape.ts';
 import { workerPlace } from '../../../core/base/place.ts';
-import { fitted, table } from '../../output.ts';
-import { keyOf, type ProcedureFigures, quantile, type Scrape, since } from './scrape.ts';
-import { perSecond, showBytes, showSeconds, showSpan, whole } from './show.ts';
+import { StartupError } from '../../../core/base/startup-error.ts';
+import { table } from '../../output.ts';
+import { limitedFetch, type RemoteOptions, reasonOf } from '../remote.ts';
+import {
+  keyOf,
+  type ProcedureFigures,
+  quantile,
+  readScrape,
+  type Scrape,
+  since,
+} from './scrape.ts';
+import {
+  fill,
+  perSecond,
+  type Room,
+  type ShowOptions,
+  show,
+  showBytes,
+  showSeconds,
+  showSpan,
+  whole,
+} from './screen.ts';
 
-/** Lines and columns of the screen; undefined: unlimited. */
-export interface Room {
-  readonly rows: number | undefined;
-  readonly columns: number | undefined;
+const scrapeTimeoutMs = 10_000;
+
+/** `tandem top`: the figures of a server, printed once, or shown again and again on a terminal. */
+export async function topOfServer(
+  server: string,
+  remote: RemoteOptions,
+  options: ShowOptions,
+): Promise<never> {
+  const url = metricsUrl(server);
+  let before: Scrape | undefined;
+  let now = await scrape(url, remote);
+  return show(
+    {
+      title: `tandem top ${escapeControls(url)}`,
+      draw: (title, room) => view(title, now, before, room),
+      look: async () => {
+        const next = await scrape(url, remote);
+        before = now;
+        now = next;
+      },
+      note: (trouble) => trouble,
+    },
+    options,
+  );
+}
+
+/** The URL of the metrics, whichever URL of the server was given. */
+function metricsUrl(server: string): string {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(server) ? server : `http://${server}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new StartupError(
+      `${escapeControls(server)} is no URL of a server, such as http://127.0.0.1:8000`,
+    );
+  }
+  if (!url.pathname.endsWith('/metrics')) url.pathname = '/metrics';
+  return url.href;
+}
+
+/** @throws StartupError with one line */
+async function scrape(url: string, { headers, timeoutMs }: RemoteOptions): Promise<Scrape> {
+  let text: string;
+  try {
+    const signal = AbortSignal.timeout(timeoutMs ?? scrapeTimeoutMs);
+    const head = new Headers(headers);
+    const response = await limitedFetch(url, { method: 'GET', headers: head, signal });
+    if (response.status !== 200) throw new Error(`the status ${response.status}`);
+    text = await response.text();
+  } catch (error) {
+    throw new StartupError(`GET ${url}: ${reasonOf(error)}`, { cause: error });
+  }
+  const read = readScrape(text, performance.now());
+  if (read === undefined) throw new StartupError(`GET ${url}: these are no metrics of tandem`);
+  return read;
 }
 
 /**
@@ -16,9 +85,7 @@ export interface Room {
  */
 export function view(title: string, now: Scrape, before: Scrape | undefined, room: Room): string[] {
   const lines = [title, ...summary(now, before), ...worstBlocker(now), ''];
-  const list = table(procedureRows(now, before));
-  const fits = room.rows === undefined ? list.length : Math.max(1, room.rows - lines.length);
-  return [...lines, ...list.slice(0, fits)].map((line) => fitted(line, room.columns));
+  return fill(lines, table(procedureRows(now, before)), room);
 }
 
 function summary(now: Scrape, before: Scrape | undefined): string[] {

@@ -1,4 +1,4 @@
-import type { AnyRouter } from '../../core/procedures/router.ts';
+import type { AnyRouter } from '../core/procedures/router.ts';
 
 export interface ExampleCall {
   readonly jsonrpc: '2.0';

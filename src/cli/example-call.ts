@@ -7,38 +7,17 @@ export interface ExampleCall {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/** Plausible arguments for the procedure's required parameters; undefined where none are accepted. */
-function exampleParams(router: AnyRouter, method: string): Record<string, unknown> | undefined {
-  const procedure = router.get(method);
-  const required = procedure?.params?.required ?? [];
-  const entries = Object.entries(procedure?.params?.properties ?? {})
-    .filter(([name]) => required.includes(name))
-    .map(([name, schema], index) => [name, exampleValue(schema, name, index)]);
-  const params: Record<string, unknown> = Object.fromEntries(entries);
-  try {
-    // Arguments that pass the procedure's own validation make a line that works when it is pasted.
-    procedure?.bindParams(params);
-    return params;
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * A call that `router` accepts: the first procedure whose example has arguments, else one without arguments;
  * procedures without an `authorize` first.
  *
- * @returns undefined where no call was found
+ * @returns undefined if no call was found
  */
 export function exampleCall(router: AnyRouter): ExampleCall | undefined {
   const asks = (method: string): boolean => asksWho(router, method);
   const names = router.list();
-  return (
-    callOfOne(
-      router,
-      names.filter((name) => !asks(name)),
-    ) ?? callOfOne(router, names.filter(asks))
-  );
+  const open = names.filter((name) => !asks(name));
+  return callOfOne(router, open) ?? callOfOne(router, names.filter(asks));
 }
 
 /** Whether an `authorize` decides who may call, the procedure's own or that of a merge. */
@@ -57,7 +36,19 @@ function callOfOne(router: AnyRouter, names: readonly string[]): ExampleCall | u
   return plain;
 }
 
-type Schema = Readonly<Record<string, unknown>>;
+/** Plausible arguments for the procedure's required parameters; undefined if none are accepted. */
+function exampleParams(router: AnyRouter, method: string): Record<string, unknown> | undefined {
+  const procedure = router.get(method);
+  const { required, properties } = procedure?.params ?? {};
+  try {
+    const params = exampleObject({ required: required ?? [], properties: properties ?? {} }, 0);
+    // Arguments that pass the procedure's own validation make a line that works when it is pasted.
+    procedure?.bindParams(params);
+    return params;
+  } catch {
+    return undefined;
+  }
+}
 
 const byFormat: Readonly<Record<string, string>> = {
   date: '2026-01-31',
@@ -81,71 +72,47 @@ const byName: readonly [pattern: RegExp, value: string][] = [
   [/currency/i, 'EUR'],
 ];
 
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The part of a schema that is read here. Registration has checked it. */
+interface Schema {
+  readonly type?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly default?: unknown;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly multipleOf?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly items?: Schema | readonly Schema[];
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-function numberOf(schema: Schema, name: string): number | undefined {
-  const value = schema[name];
-  return typeof value === 'number' ? value : undefined;
-}
-
-function exampleNumber(schema: Schema, index: number): number {
-  const step = numberOf(schema, 'multipleOf') ?? (schema.type === 'integer' ? 1 : undefined);
-  const above = numberOf(schema, 'exclusiveMinimum');
-  const below = numberOf(schema, 'exclusiveMaximum');
-  const least = numberOf(schema, 'minimum') ?? (above === undefined ? undefined : above + 1);
-  const most = numberOf(schema, 'maximum') ?? (below === undefined ? undefined : below - 1);
-  // 2, 3, ...: small numbers, so that the arguments differ.
-  let value = index + 2;
-  if (least !== undefined && value < least) value = least;
-  if (most !== undefined && value > most) value = most;
-  return step === undefined ? value : Math.ceil(value / step) * step;
-}
-
-function exampleString(schema: Schema, name: string): string {
-  const format = schema.format;
-  const known = typeof format === 'string' ? byFormat[format] : undefined;
-  const text = known ?? byName.find(([pattern]) => pattern.test(name))?.[1] ?? 'hello';
-  const padded = text.padEnd(numberOf(schema, 'minLength') ?? 0, 'x');
-  return padded.slice(0, numberOf(schema, 'maxLength') ?? padded.length);
-}
-
-function exampleArray(schema: Schema, name: string, depth: number): unknown[] {
-  const { items } = schema;
-  if (Array.isArray(items)) {
-    return items.map((item: unknown, i) => (isSchema(item) ? example(item, name, i, depth) : null));
-  }
-  const length = numberOf(schema, 'minItems') ?? Math.min(1, numberOf(schema, 'maxItems') ?? 1);
-  return Array.from({ length: Math.min(length, 100) }, (_, i) =>
-    isSchema(items) ? example(items, name, i, depth) : i,
-  );
-}
-
-function exampleObject(schema: Schema, depth: number): Record<string, unknown> {
-  const { properties, required } = schema;
-  if (!isSchema(properties) || !Array.isArray(required)) return {};
-  const entries = Object.entries(properties).filter(([name]) => required.includes(name));
-  return Object.fromEntries(
-    entries.map(([name, value], i) => [
-      name,
-      isSchema(value) ? example(value, name, i, depth) : null,
-    ]),
-  );
-}
-
+/**
+ * A plausible JSON value for a schema, for a line that is shown to people.
+ *
+ * @param name the parameter's name: a parameter called `email` gets an address
+ * @param index the parameter's position, so that a and b get different numbers
+ */
 function example(schema: Schema, name: string, index: number, depth: number): unknown {
   // A recursive schema is cut here. The caller's validation decides whether the value is accepted.
   if (depth > 8) return null;
-  const { examples, anyOf, allOf, const: constant, enum: choices } = schema;
-  if (Array.isArray(examples) && examples.length > 0) return examples[0];
+  const { examples = [], enum: choices = [], anyOf = [], allOf } = schema;
+  if (examples.length > 0) return examples[0];
   if ('default' in schema) return schema.default;
-  if ('const' in schema) return constant;
-  if (Array.isArray(choices) && choices.length > 0) return choices[0];
-  if (Array.isArray(anyOf) && isSchema(anyOf[0])) return example(anyOf[0], name, index, depth + 1);
-  if (Array.isArray(allOf)) {
-    const parts = allOf.filter(isSchema).map((part) => example(part, name, index, depth + 1));
-    return Object.assign({}, ...parts);
+  if ('const' in schema) return schema.const;
+  if (choices.length > 0) return choices[0];
+  if (anyOf[0] !== undefined) return example(anyOf[0], name, index, depth + 1);
+  if (allOf !== undefined) {
+    return Object.assign({}, ...allOf.map((part) => example(part, name, index, depth + 1)));
   }
   switch (schema.type) {
     case 'number':
@@ -164,12 +131,34 @@ function example(schema: Schema, name: string, index: number, depth: number): un
   }
 }
 
-/**
- * A plausible JSON value for a schema, for a line that is shown to people.
- *
- * @param name the parameter's name: a parameter called `email` gets an address
- * @param index the parameter's position, so that a and b get different numbers
- */
-function exampleValue(schema: unknown, name: string, index: number): unknown {
-  return isSchema(schema) ? example(schema, name, index, 0) : null;
+function exampleNumber(schema: Schema, index: number): number {
+  const { exclusiveMinimum = -Infinity, exclusiveMaximum = Infinity } = schema;
+  const { minimum = exclusiveMinimum + 1, maximum = exclusiveMaximum - 1 } = schema;
+  const step = schema.multipleOf ?? (schema.type === 'integer' ? 1 : undefined);
+  // 2, 3, ...: small numbers, so that the arguments differ.
+  const value = Math.min(Math.max(index + 2, minimum), maximum);
+  return step === undefined ? value : Math.ceil(value / step) * step;
+}
+
+function exampleString({ format = '', minLength = 0, maxLength }: Schema, name: string): string {
+  const text = byFormat[format] ?? byName.find(([pattern]) => pattern.test(name))?.[1] ?? 'hello';
+  return text.padEnd(minLength, 'x').slice(0, maxLength);
+}
+
+function exampleArray(schema: Schema, name: string, depth: number): unknown[] {
+  const { items, maxItems = 1, minItems = Math.min(1, maxItems) } = schema;
+  if (Array.isArray(items)) return items.map((item: Schema, i) => example(item, name, i, depth));
+  return Array.from({ length: Math.min(minItems, 100) }, (_, i) =>
+    items === undefined ? i : example(items as Schema, name, i, depth),
+  );
+}
+
+function exampleObject(
+  { properties = {}, required = [] }: Schema,
+  depth: number,
+): Record<string, unknown> {
+  const entries = Object.entries(properties).filter(([name]) => required.includes(name));
+  return Object.fromEntries(
+    entries.map(([name, value], index) => [name, example(value, name, index, depth)]),
+  );
 }

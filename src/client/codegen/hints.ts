@@ -26,14 +26,17 @@ function hintOf(
   references: References,
 ): string[] {
   const parts = repeatable(effects);
-  const places = (schema: unknown): readonly string[] =>
-    new Places(references).of({ schema, root: schema, path });
+  const places = (schema: unknown): string[] =>
+    placesOf({ schema, root: schema, path }, references);
   const sent = [...params.map(({ schema }) => schema), rest];
   if (sent.some((schema) => places(schema).length > 0)) parts.push('sendsBytes: true');
-  const bytes = places(result);
-  if (bytes.length > 0) parts.push(`bytes: [${bytes.map(quoted).join(', ')}]`);
-  const yielded = places(stream?.yields);
-  if (yielded.length > 0) parts.push(`yields: [${yielded.map(quoted).join(', ')}]`);
+  for (const [name, schema] of [
+    ['bytes', result],
+    ['yields', stream?.yields],
+  ] as const) {
+    const found = places(schema);
+    if (found.length > 0) parts.push(`${name}: [${found.map(quoted).join(', ')}]`);
+  }
   return parts;
 }
 
@@ -49,46 +52,30 @@ export function isBytes(schema: JsonObject): boolean {
   return own(schema, 'format') === 'byte' && own(schema, 'contentEncoding') === 'base64';
 }
 
-class Places {
-  readonly #references: References;
-  readonly #found = new Set<string>();
-  #visited = 0;
-  #depth = 0;
-
-  constructor(references: References) {
-    this.#references = references;
-  }
-
-  /** JSON Pointers to the bytes within a value of the schema; within a type that holds itself, those of its first level. */
-  of(at: Located): readonly string[] {
-    this.#visit(at, '', new Set());
-    return [...this.#found];
-  }
-
-  #visit(at: Located, pointer: string, open: ReadonlySet<string>): void {
-    this.#visited += 1;
-    const isFull = this.#visited > maxVisited || this.#found.size >= maxPlaces;
-    if (isFull || this.#depth >= maxDepth || !isObject(at.schema)) return;
-    this.#depth += 1;
-    this.#look(at.schema, at, pointer, open);
-    this.#depth -= 1;
-  }
-
-  #look(schema: JsonObject, at: Located, pointer: string, open: ReadonlySet<string>): void {
-    const { root, path } = at;
+/** JSON Pointers to the bytes within a value of the schema; within a type that holds itself, those of its first level. */
+function placesOf(start: Located, references: References): string[] {
+  const found = new Set<string>();
+  let visited = 0;
+  const visit = (at: Located, pointer: string, open: ReadonlySet<string>, depth: number): void => {
+    visited += 1;
+    const { schema, root, path } = at;
+    const isFull = visited > maxVisited || found.size >= maxPlaces || depth >= maxDepth;
+    if (isFull || !isObject(schema)) return;
     if (isBytes(schema)) {
-      this.#found.add(pointer);
+      found.add(pointer);
       return;
     }
     const $ref = own(schema, '$ref');
     if (typeof $ref === 'string') {
-      const target = this.#references.resolve($ref, at);
-      if (!open.has(target.key)) this.#visit(target, pointer, new Set(open).add(target.key));
+      const target = references.resolve($ref, at);
+      if (!open.has(target.key)) visit(target, pointer, new Set(open).add(target.key), depth + 1);
     }
     // What `not` and `contains` are about is not sent as such; definitions are reached by references.
     forEachPlain(schema, (child, step, keyword) => {
       if (!['not', 'contains', '$defs'].includes(keyword))
-        this.#visit({ schema: child, root, path }, pointer + step, open);
+        visit({ schema: child, root, path }, pointer + step, open, depth + 1);
     });
-  }
+  };
+  visit(start, '', new Set(), 0);
+  return [...found];
 }

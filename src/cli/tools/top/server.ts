@@ -3,14 +3,7 @@ import { workerPlace } from '../../../core/base/place.ts';
 import { StartupError } from '../../../core/base/startup-error.ts';
 import { table } from '../../output.ts';
 import { limitedFetch, type RemoteOptions, reasonOf } from '../remote.ts';
-import {
-  keyOf,
-  type ProcedureFigures,
-  quantile,
-  readScrape,
-  type Scrape,
-  since,
-} from './scrape.ts';
+import { quantile, readScrape, Samples, type Scrape, since } from './scrape.ts';
 import {
   fill,
   perSecond,
@@ -84,133 +77,107 @@ async function scrape(url: string, { headers, timeoutMs }: RemoteOptions): Promi
  * without one, they are totals since the start.
  */
 export function view(title: string, now: Scrape, before: Scrape | undefined, room: Room): string[] {
-  const lines = [title, ...summary(now, before), ...worstBlocker(now), ''];
-  return fill(lines, table(procedureRows(now, before)), room);
+  const rate: Rate = (count) => {
+    const total = count(now);
+    if (before === undefined) return whole(total);
+    const grown = total - count(before);
+    // A count below the earlier one means that the server began anew.
+    return perSecond((grown < 0 ? total : grown) / ((now.at - before.at) / 1000));
+  };
+  const lines = [title, ...summary(now, rate), ...worstBlocker(now), ''];
+  return fill(lines, table(procedureRows(now, before, rate)), room);
 }
 
-function summary(now: Scrape, before: Scrape | undefined): string[] {
-  const sum = (name: string): number => sumIn(now.sums, name);
-  const rate = (name: string): string => rateOf(sum(name), before?.sums.get(name), now, before);
-  const total = totalOf(now);
-  const earlier = before && totalOf(before);
-  const [p50, p99, worst] = ['p50', 'p99', 'max'].map((key) => showSeconds(now.delays.get(key)));
-  const started = sum('tandem_process_start_time_seconds') / Math.max(1, now.processes);
-  const frames = sum('tandem_frames_total');
-  const perFrame = frames === 0 ? 0 : sum('tandem_frame_calls_total') / frames;
+/** The rate per second of a count since the earlier scrape; without one, the total. */
+type Rate = (count: (scrape: Scrape) => number) => string;
+
+const none = new Samples();
+const callCounter = 'tandem_calls_total';
+const isError: Parameters<Samples['sum']>[1] = ({ code }) => code !== '0';
+
+function summary(now: Scrape, rate: Rate): string[] {
+  const { own, groups, processes } = now;
+  const rateOf = (name: string): string => rate((scrape) => scrape.own.sum(name));
+  const total = (count: (samples: Samples) => number, all: Iterable<Samples>): number =>
+    Array.from(all, count).reduce((sum, value) => sum + value, 0);
+  const calls = rate((scrape) => total((one) => one.sum(callCounter), scrape.procedures.values()));
+  const errors = rate((scrape) =>
+    total((one) => one.sum(callCounter, isError), scrape.procedures.values()),
+  );
+  const queued = (samples: Samples): number => samples.sum('tandem_queue_calls');
+  const waiting = whole(total(queued, [own, ...groups.values()]));
+  const inFlight = own.labels('tandem_calls_in_flight', 'place').map((place) => {
+    const running = own.sum('tandem_calls_in_flight', (labels) => labels.place === place);
+    return `${whole(running)} ${place === workerPlace ? 'in workers' : place}`;
+  });
+  const [p50, p99, worst] = ['p50', 'p99', 'max'].map((key) =>
+    showSeconds(own.max(`tandem_event_loop_delay_${key}_seconds`)),
+  );
+  const started = own.sum('tandem_process_start_time_seconds') / Math.max(1, processes);
+  const frames = own.sum('tandem_frames_total');
+  const perFrame = frames === 0 ? 0 : own.sum('tandem_frame_calls_total') / frames;
+  const count = (name: string): string => whole(own.sum(name));
   return [
-    `calls ${rateOf(total.calls, earlier?.calls, now, before)}  errors ${rateOf(total.errors, earlier?.errors, now, before)}  shed ${rate('tandem_calls_shed_total')}  queue ${whole(queued(now))}  in flight ${inFlight(now)}`,
-    `workers ${crew(now.sums, before?.sums, now, before)}`,
-    ...Array.from(now.groups, ([group, sums]) => {
-      const waiting = whole(sumIn(sums, 'tandem_queue_calls'));
-      const figures = crew(sums, before && (before.groups.get(group) ?? none), now, before);
-      return `group ${escapeControls(group)}  ${figures}  queue ${waiting}`;
+    `calls ${calls}  errors ${errors}  shed ${rateOf('tandem_calls_shed_total')}  queue ${waiting}  in flight ${inFlight.join(', ')}`,
+    `workers ${crew(now, rate, (scrape) => scrape.own)}`,
+    ...Array.from(groups, ([group, samples]) => {
+      const figures = crew(now, rate, (scrape) => scrape.groups.get(group) ?? none);
+      return `group ${escapeControls(group)}  ${figures}  queue ${whole(queued(samples))}`;
     }),
-    `frames ${rate('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${whole(sum('tandem_connections'))}, ${whole(sum('tandem_sockets'))} of them sockets  reloads ${whole(sum('tandem_reloads_total'))}`,
+    `frames ${rateOf('tandem_frames_total')} of ${perFrame.toFixed(1)} calls  connections ${count('tandem_connections')}, ${count('tandem_sockets')} of them sockets  reloads ${count('tandem_reloads_total')}`,
     `event loop late by ${p50} p50, ${p99} p99, ${worst} at most`,
-    `memory ${showBytes(sum('tandem_process_resident_memory_bytes'))}, heap ${showBytes(sum('tandem_process_heap_used_bytes'))}  processes ${now.processes}  up ${showSpan(Date.now() / 1000 - started)}`,
+    `memory ${showBytes(own.sum('tandem_process_resident_memory_bytes'))}, heap ${showBytes(own.sum('tandem_process_heap_used_bytes'))}  processes ${processes}  up ${showSpan(Date.now() / 1000 - started)}`,
   ];
-}
-
-type Sums = ReadonlyMap<string, number>;
-
-const none: Sums = new Map();
-
-function sumIn(sums: Sums, name: string, label?: string): number {
-  return sums.get(keyOf(name, label)) ?? 0;
 }
 
 /** The workers of a group, or those that have none. */
-function crew(
-  sums: Sums,
-  earlier: Sums | undefined,
-  now: Scrape,
-  before: Scrape | undefined,
-): string {
-  const laneCalls = 'tandem_lane_calls_total';
-  const lane = rateOf(sumIn(sums, laneCalls), earlier?.get(laneCalls), now, before);
-  const inState = (state: string): string => whole(sumIn(sums, 'tandem_workers', state));
-  const count = (name: string): string => whole(sumIn(sums, name));
+function crew(now: Scrape, rate: Rate, samplesOf: (scrape: Scrape) => Samples): string {
+  const samples = samplesOf(now);
+  const lane = rate((scrape) => samplesOf(scrape).sum('tandem_lane_calls_total'));
+  const inState = (state: string): string =>
+    whole(samples.sum('tandem_workers', (labels) => labels.state === state));
+  const count = (name: string): string => whole(samples.sum(name));
   return `${inState('active')} active, ${inState('spare')} spare, ${inState('starting')} starting  lane ${lane}  deaths ${count('tandem_worker_deaths_total')}  kills ${count('tandem_worker_kills_total')}  zombies ${inState('zombie')}  restarts ${count('tandem_worker_restarts_total')}`;
 }
 
-/** Calls that wait for a worker of whatever group. */
-function queued({ sums, groups }: Scrape): number {
-  const all = [sums, ...groups.values()];
-  return all.reduce((total, own) => total + sumIn(own, 'tandem_queue_calls'), 0);
-}
-
-/** What has held the front end longest since the start; nothing where nothing has. */
+/** What has held the main thread longest since the start; nothing if nothing has. */
 function worstBlocker({ procedures }: Scrape): string[] {
-  const [worst] = Array.from(procedures).sort(
-    ([, a], [, b]) => b.blockedSeconds - a.blockedSeconds,
-  );
-  if (worst === undefined || worst[1].blocked === 0) return [];
-  const [name, { blocked, blockedSeconds }] = worst;
+  const [worst] = Array.from(procedures, ([name, samples]) => ({
+    name,
+    times: samples.sum('tandem_front_end_blocked_total'),
+    seconds: samples.sum('tandem_front_end_blocked_seconds_total'),
+  })).sort((a, b) => b.seconds - a.seconds);
+  if (worst === undefined || worst.times === 0) return [];
+  const { name, times, seconds } = worst;
   return [
-    `front end held by ${escapeControls(name)}, ${whole(blocked)} ${blocked === 1 ? 'time' : 'times'}, ${showSeconds(blockedSeconds)} in all`,
+    `front end held by ${escapeControls(name)}, ${whole(times)} ${times === 1 ? 'time' : 'times'}, ${showSeconds(seconds)} in all`,
   ];
-}
-
-/** Calls in flight, for each place that the server names. */
-function inFlight({ inFlight: byPlace }: Scrape): string {
-  return Array.from(byPlace, ([place, calls]) => {
-    return `${whole(calls)} ${place === workerPlace ? 'in workers' : place}`;
-  }).join(', ');
-}
-
-function totalOf({ procedures }: Scrape): { readonly calls: number; readonly errors: number } {
-  const all = [...procedures.values()];
-  return {
-    calls: all.reduce((sum, { calls }) => sum + calls, 0),
-    errors: all.reduce((sum, { errors }) => sum + errors, 0),
-  };
 }
 
 const headings = ['PROCEDURE', 'PLACE', 'WHY', 'CALLS', 'ERRORS', 'P50', 'P99', 'WAIT P99'];
 
-function procedureRows(now: Scrape, before: Scrape | undefined): string[][] {
-  // A hook that has held the front end has no calls.
-  const called = Array.from(now.procedures).filter(([, { places }]) => places.size > 0);
-  const rows = called.map(([name, figures]) => {
-    const earlier = before?.procedures.get(name);
-    const calls = figures.calls - (earlier?.calls ?? 0);
-    return { calls, total: figures.calls, cells: rowOf(name, figures, earlier, now, before) };
+function procedureRows(now: Scrape, before: Scrape | undefined, rate: Rate): string[][] {
+  const rows = Array.from(now.procedures).flatMap(([name, samples]) => {
+    const places = samples.labels(callCounter, 'place');
+    // A hook that has held the main thread has no calls.
+    if (places.length === 0) return [];
+    const samplesIn = (scrape: Scrape | undefined) => scrape?.procedures.get(name) ?? none;
+    const gained = (metric: string) =>
+      since(samples.histogram(metric), before && samplesIn(before).histogram(metric));
+    const duration = gained('tandem_call_duration_seconds_bucket');
+    const total = samples.sum(callCounter);
+    const cells = [
+      name,
+      places.join('+'),
+      samples.labels('tandem_procedure_place', 'reason').join(', ') || '-',
+      rate((scrape) => samplesIn(scrape).sum(callCounter)),
+      rate((scrape) => samplesIn(scrape).sum(callCounter, isError)),
+      showSeconds(quantile(duration, 0.5)),
+      showSeconds(quantile(duration, 0.99)),
+      showSeconds(quantile(gained('tandem_call_wait_seconds_bucket'), 0.99)),
+    ];
+    return [{ cells, total, calls: total - samplesIn(before).sum(callCounter) }];
   });
   rows.sort((a, b) => b.calls - a.calls || b.total - a.total);
   return [headings, ...rows.map(({ cells }) => cells)];
-}
-
-function rowOf(
-  name: string,
-  figures: ProcedureFigures,
-  earlier: ProcedureFigures | undefined,
-  now: Scrape,
-  before: Scrape | undefined,
-): string[] {
-  // A procedure that is new in this scrape had no calls before.
-  const from = before === undefined ? undefined : (earlier ?? { calls: 0, errors: 0 });
-  const duration = since(figures.duration, earlier?.duration);
-  return [
-    name,
-    [...figures.places].join('+'),
-    [...figures.reasons].join(', ') || '-',
-    rateOf(figures.calls, from?.calls, now, before),
-    rateOf(figures.errors, from?.errors, now, before),
-    showSeconds(quantile(duration, 0.5)),
-    showSeconds(quantile(duration, 0.99)),
-    showSeconds(quantile(since(figures.wait, earlier?.wait), 0.99)),
-  ];
-}
-
-/** The rate per second since the earlier scrape; without one, the total. */
-function rateOf(
-  now: number,
-  earlier: number | undefined,
-  { at }: Scrape,
-  before: Scrape | undefined,
-): string {
-  if (before === undefined) return whole(now);
-  const grown = now - (earlier ?? 0);
-  // A count below the earlier one means that the server began anew.
-  return perSecond((grown < 0 ? now : grown) / ((at - before.at) / 1000));
 }

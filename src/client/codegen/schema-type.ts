@@ -11,6 +11,7 @@ import {
   type JsonObject,
   listOf,
   type Member,
+  member,
   memberLines,
   memberName,
   objectText,
@@ -201,7 +202,7 @@ export class SchemaTypes {
   ): Member[] {
     const properties = own(schema, 'properties');
     const members: Member[] = Object.entries(isObject(properties) ? properties : {}).map(
-      ([name, member]) => this.member(name, member, required.has(name), at),
+      ([name, one]) => this.member(name, one, required.has(name), at),
     );
     const rest = this.#rest(schema, at);
     return rest.length === 0 ? members : [...members, indexMember(members, rest)];
@@ -239,14 +240,13 @@ const longestRepeated = 400;
 export function indexMember(members: readonly Member[], rest: readonly Piece[]): Member {
   const length = members.reduce((sum, { type }) => sum + type.length, 0);
   if (length > longestRepeated) {
-    return { name: '[name: string]', optional: false, type: 'unknown', doc: [] };
+    return member('[name: string]', 'unknown');
   }
   const named = members.flatMap(({ type, optional }) => [
     tight(type.startsWith('\n') ? `(${type}\n)` : type),
     ...(optional ? [tight('undefined')] : []),
   ]);
-  const { text } = union([...rest, ...named]);
-  return { name: '[name: string]', optional: false, type: text, doc: [] };
+  return member('[name: string]', union([...rest, ...named]).text);
 }
 
 const anyObject = 'Record<string, unknown>';
@@ -265,13 +265,7 @@ const shapes = [
 
 function demandedPiece(names: readonly string[]): Piece[] {
   if (names.length === 0) return [];
-  const members = names.map((name) => ({
-    name: memberName(name),
-    optional: false,
-    type: 'unknown',
-    doc: [],
-  }));
-  return [tight(objectText(members))];
+  return [tight(objectText(names.map((name) => member(memberName(name), 'unknown'))))];
 }
 
 function hasShape(schema: JsonObject): boolean {

@@ -157,6 +157,11 @@ export interface Member {
   readonly doc: readonly string[];
 }
 
+/** A member that is always there. */
+export function member(name: string, type: string, doc: readonly string[] = []): Member {
+  return { name, optional: false, type, doc };
+}
+
 const widest = 76;
 
 export function tight(text: string): Piece {

@@ -94,7 +94,7 @@ const others = new Set<OptionName>([
 ]);
 
 /** The options of `tandem mcp`. */
-export const mcpOptions: readonly OptionName[] = optionNames.filter(
+const mcpOptions: readonly OptionName[] = optionNames.filter(
   (name) => !others.has(name) && !otherGroups.has(table[name].group),
 );
 

@@ -1,16 +1,18 @@
 import type { Contract } from './contract.ts';
-import { createExchange, post, resultOf } from './exchange.ts';
+import {
+  type Call,
+  createExchange,
+  type Fetch,
+  type HeadersSource,
+  post,
+  type Readable,
+  resultOf,
+  type StreamCallOptions,
+  type Transport,
+} from './exchange.ts';
 import { decode, encode, type Hints } from './hints.ts';
 import { assertNames, UnknownOption } from './option-names.ts';
 import type { Outcome } from './outcome.ts';
-import type {
-  Call,
-  Fetch,
-  HeadersSource,
-  Readable,
-  StreamCallOptions,
-  Transport,
-} from './request.ts';
 import { collect, run } from './run.ts';
 import type { CallOptions, Client } from './types.ts';
 

@@ -1,6 +1,5 @@
-import type { Exchange } from './exchange.ts';
+import type { Call, Exchange } from './exchange.ts';
 import { type Outcome, RpcError, type RpcTransportError } from './outcome.ts';
-import type { Call } from './request.ts';
 
 interface Waiting {
   readonly calls: readonly Call[];

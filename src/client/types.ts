@@ -1,4 +1,5 @@
 import type { ErrorsOf, NameOf, NestedIn, ParamsOf, ResultOf, TreeOfRouter } from './contract.ts';
+import type { StreamCallOptions } from './exchange.ts';
 import type {
   AddStreams,
   Call,
@@ -8,7 +9,6 @@ import type {
   StreamCall,
   UnreadStream,
 } from './outcome.ts';
-import type { StreamCallOptions } from './request.ts';
 
 /**
  * A client for the procedures of a contract.

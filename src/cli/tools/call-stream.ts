@@ -1,8 +1,7 @@
 import { on, once } from 'node:events';
 import { type Bytes, eventsOf } from '../../client/event-lines.ts';
-import { toRequest } from '../../client/exchange.ts';
+import { type Call, toRequest } from '../../client/exchange.ts';
 import { RpcError } from '../../client/outcome.ts';
-import type { Call } from '../../client/request.ts';
 import { StartupError } from '../../core/base/startup-error.ts';
 import { memberText } from './json-text.ts';
 import { fetchDocument, isRegistry, type RemoteOptions, readText } from './remote.ts';

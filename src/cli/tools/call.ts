@@ -95,7 +95,7 @@ function resultText(body: string): string {
  *
  * @throws StartupError
  */
-export function paramsOf(args: readonly string[]): string | undefined {
+function paramsOf(args: readonly string[]): string | undefined {
   if (args.length === 0) return undefined;
   const texts = args.map(argumentText);
   const [only = ''] = texts;

@@ -1,8 +1,7 @@
 import { isOpenRpc } from '../../client/codegen/document.ts';
 import { isObject } from '../../client/codegen/text.ts';
-import { createExchange, post } from '../../client/exchange.ts';
+import { type Call, createExchange, type Fetch, post } from '../../client/exchange.ts';
 import type { Outcome } from '../../client/outcome.ts';
-import type { Call, Fetch } from '../../client/request.ts';
 import { run } from '../../client/run.ts';
 import { escapeControls } from '../../core/base/escape.ts';
 import { StartupError } from '../../core/base/startup-error.ts';

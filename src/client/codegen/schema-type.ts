@@ -1,5 +1,4 @@
 import type { Located, References, Target } from './document.ts';
-import { isBytes } from './hints.ts';
 import {
   block,
   commentLine,
@@ -7,6 +6,7 @@ import {
   enclosed,
   indented,
   intersection,
+  isBytes,
   isObject,
   type JsonObject,
   listOf,

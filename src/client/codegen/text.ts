@@ -22,6 +22,11 @@ export function stringOf(object: JsonObject, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** Whether a schema is that of bytes, as `Type.Base64()` writes it. */
+export function isBytes(schema: JsonObject): boolean {
+  return own(schema, 'format') === 'byte' && own(schema, 'contentEncoding') === 'base64';
+}
+
 export function listOf(object: JsonObject, name: string): readonly unknown[] {
   const value = own(object, name);
   return Array.isArray(value) ? value : [];

@@ -5,7 +5,7 @@ import { StartupError } from '../../core/base/startup-error.ts';
 import { printAndExit } from '../exit.ts';
 import { fitted, joinLines, narrowed, resultText, table } from '../output.ts';
 import { fetchDocument, type RemoteOptions } from './remote.ts';
-import { explained, kindOf, readOpenRpc, toOpenRpc } from './source.ts';
+import { explained, kindOf, readOpenRpc } from './source.ts';
 
 /** `tandem schema`: prints the introspection document, or the OpenRPC document. */
 export async function schema(
@@ -24,18 +24,14 @@ async function describe(
   format: 'tandem' | 'openrpc',
   options: RemoteOptions,
 ): Promise<unknown> {
-  switch (kindOf(source)) {
-    case 'module': {
-      const { describeModule } = await import('./module-source.ts');
-      return (await describeModule(source, format)).document;
-    }
-    case 'url': {
-      const value = (await fetchDocument(source, format, options))?.value;
-      return format === 'openrpc' ? toOpenRpc(value, source) : value;
-    }
-    case 'document':
-      throw new StartupError(`${source} is a document already; give a module or a URL`);
+  const kind = kindOf(source);
+  if (kind === 'document') {
+    throw new StartupError(`${source} is a document already; give a module or a URL`);
   }
+  if (format === 'openrpc') return readOpenRpc(source, options);
+  if (kind === 'url') return (await fetchDocument(source, format, options))?.value;
+  const { describeModule } = await import('./module-source.ts');
+  return (await describeModule(source, format)).document;
 }
 
 /** `tandem list`: the procedures with their types, or their names alone. */

@@ -3,7 +3,7 @@ import { clockMs } from '../../../core/base/clock.ts';
 import { escapeControls } from '../../../core/base/escape.ts';
 import type { Config } from '../../../core/config/config.ts';
 import { connectNats } from '../../../extras/nats/connection/connect.ts';
-import type { NatsConnection, NatsEvents } from '../../../extras/nats/connection/connection.ts';
+import type { NatsEvents } from '../../../extras/nats/connection/connection.ts';
 import { type Heartbeat, parseHeartbeat } from '../../../extras/nats/liveness.ts';
 import { Subjects } from '../../../extras/nats/subjects.ts';
 import { table } from '../../output.ts';
@@ -38,7 +38,13 @@ export async function topOfCluster(config: Config, options: ShowOptions): Promis
     },
     events,
   );
-  for (const service of config.service) hear(connection, service, members);
+  for (const service of config.service) {
+    const { heartbeat, hello } = new Subjects(service);
+    connection.subscribe(heartbeat, ({ data }) =>
+      members.hear(service, parseHeartbeat(data), clockMs()),
+    );
+    connection.publish(hello, '');
+  }
   await connection.confirm();
   await pause(answerMs);
   return show(
@@ -59,34 +65,19 @@ export async function topOfCluster(config: Config, options: ShowOptions): Promis
   );
 }
 
-function hear(connection: NatsConnection, service: string, members: Members): void {
-  const subjects = new Subjects(service);
-  connection.subscribe(subjects.heartbeat, ({ data }) =>
-    members.hear(service, parseHeartbeat(data), clockMs()),
-  );
-  connection.publish(subjects.hello, '');
-}
-
 /** Without what logs in. */
 function shownServer(server: string): string {
   return escapeControls(server.replace(/\/\/[^@/]*@/, '//'));
 }
 
-/** How a member looks from outside. */
-type Standing = 'ready' | 'draining' | 'silent' | 'lost';
-
 interface Member extends Heartbeat {
   readonly service: string;
-  readonly standing: Standing;
+  /** How it looks from outside. */
+  readonly standing: 'ready' | 'draining' | 'silent' | 'lost';
   /** Milliseconds since its last heartbeat. */
   readonly silentMs: number;
   /** Calls that it took in a second; undefined: it was not heard for long enough. */
   readonly callsPerSecond: number | undefined;
-}
-
-/** What tells a member from all others: a process has one id for all services that it is a member of. */
-function keyOf(service: string, { id }: Heartbeat): string {
-  return `${service} ${id}`;
 }
 
 interface Heard {
@@ -108,7 +99,7 @@ const shownMs = 60_000;
 export class Members {
   readonly #silentMs: number;
   readonly #lostMs: number;
-  /** By {@link keyOf}, as those that were lost. */
+  /** By service and id, as those that were lost: a process has one id for all services that it is a member of. */
   readonly #heard = new Map<string, Heard>();
   readonly #lost = new Set<string>();
   /** While NATS is away nobody can be heard. */
@@ -123,8 +114,8 @@ export class Members {
 
   hear(service: string, heartbeat: Heartbeat, now: number): void {
     const at = now - this.#away(now);
-    const { calls } = heartbeat;
-    const key = keyOf(service, heartbeat);
+    const { calls, id } = heartbeat;
+    const key = `${service} ${id}`;
     const before = this.#heard.get(key);
     // Another process under the same id counts anew.
     const isSame = before?.heartbeat.started === heartbeat.started && calls >= before.from.calls;
@@ -203,7 +194,7 @@ export function clusterView(
   wallMs: number,
   room: Room,
 ): string[] {
-  const count = (standing: Standing): string =>
+  const count = (standing: Member['standing']): string =>
     whole(members.filter((one) => one.standing === standing).length);
   const alive = members.filter(({ standing }) => standing !== 'lost');
   const load = alive.reduce((sum, one) => sum + one.load, 0);

@@ -10,7 +10,7 @@ makeOutputLossy();
 const order = await channel.order();
 guardAgainstOrphanhood(order.config.shutdownGraceMs);
 try {
-  // Loaded on demand, so that the supervisor is told why where the loading fails, for want of file descriptors say.
+  // Loaded on demand, so that the supervisor is told why if the loading fails, for want of file descriptors say.
   const { serveAsOrdered } = await import('./ordered-service.ts');
   await serveAsOrdered(order, channel);
 } catch (error) {

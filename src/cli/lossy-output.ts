@@ -5,7 +5,7 @@ import { noteLostOutput } from '../core/observe/log.ts';
 const mostWaiting = 1024 * 1024;
 
 /**
- * Keeps trouble with stdout and stderr from harming the service. Where the reader has gone (`| head -1`), the disk is
+ * Keeps trouble with stdout and stderr from harming the service. If the reader has gone (`| head -1`), the disk is
  * full or the reader stands still, output is lost and counted: the process goes on, and its memory does not grow. The
  * threads of workers write through this thread, so their output is covered too.
  *
@@ -24,7 +24,7 @@ export function makeOutputLossy(
 type Done = (error?: Error | null) => void;
 
 /**
- * Makes writes succeed even where the output fails. A stream whose write fails is destroyed. The streams of worker
+ * Makes writes succeed even if the output fails. A stream whose write fails is destroyed. The streams of worker
  * threads that lead into it would then be cut off, and would fill the threads' memory.
  */
 function loseWhatFails(stream: Writable): void {

@@ -84,7 +84,7 @@ async function start(order: StartOrder): Promise<void> {
   setInterval(tellFigures, figuresMs).unref();
 }
 
-/** Where the port can't be shared, a new process has to wait until the old one has let go of the port. */
+/** If the port can't be shared, a new process has to wait until the old one has let go of the port. */
 async function canSharePort(transport: string): Promise<boolean> {
   if (process.platform !== 'linux' || transport === 'node') return false;
   return (await loadUws()).uws !== undefined;

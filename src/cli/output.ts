@@ -27,8 +27,8 @@ const leastOfLast = 20;
 const leastOfOthers = 8;
 
 /**
- * Rows for a table of this width. Where the other columns leave no room for the last one, the longest cells of the
- * columns between the first and the last are cut. Rows are unchanged where no width is given, or where the width is
+ * Rows for a table of this width. If the other columns leave no room for the last one, the longest cells of the
+ * columns between the first and the last are cut. Rows are unchanged if no width is given, or if the width is
  * too small to leave anything readable.
  */
 export function narrowed(
@@ -69,7 +69,7 @@ function widthsOf(rows: readonly (readonly string[])[]): number[] {
   return widths;
 }
 
-/** A line cut to the terminal's width; the whole line where there is none. */
+/** A line cut to the terminal's width; the whole line if there is none. */
 export function fitted(line: string, columns: number | undefined): string {
   if (columns === undefined || columns < 20 || line.length <= columns) return line;
   return `${line.slice(0, columns - 3)}...`;

@@ -25,7 +25,7 @@ export interface ClientOptions {
   readonly headers?: HeadersSource | (() => HeadersSource | Promise<HeadersSource>);
   /** Milliseconds that a call may take, retries included. Default: no limit here; the server's own limit holds. */
   readonly timeoutMs?: number | undefined;
-  /** How many times a failed call is sent again, where sending it again is safe. Default: 2. */
+  /** How many times a failed call is sent again, if sending it again is safe. Default: 2. */
   readonly retries?: number | undefined;
   /** Used instead of the global fetch. */
   readonly fetch?: Fetch | undefined;

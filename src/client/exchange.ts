@@ -52,28 +52,28 @@ export interface Request {
 
 /** What came for a request. */
 export interface Answer {
-  /** The body, parsed or as JSON text; '' where there is none. */
+  /** The body, parsed or as JSON text; '' if there is none. */
   readonly reply: unknown;
   readonly facts: TransportFacts;
-  /** A ReadableStream of bytes, where the reply is a stream. */
+  /** A ReadableStream of bytes, if the reply is a stream. */
   readonly stream?: unknown;
 }
 
-/** How requests travel, where that is not one fetch for each, and how streams are read: `sse()`, `webSocket()`. */
+/** How requests travel, if not by one fetch for each, and how streams are read: `sse()`, `webSocket()`. */
 export type Transport = (endpoint: Endpoint) => {
   /** Absent: one POST for each request. */
   readonly send?: Send;
   readonly readable: Readable;
 };
 
-/** @throws RpcTransportError where no reply came, the signal's reason, what `headers` throws */
+/** @throws RpcTransportError if no reply came, the signal's reason, what `headers` throws */
 export type Send = (request: Request, signal: AbortSignal, expires: number) => Promise<Answer>;
 
 /**
  * Makes of a call that is not sent yet a promise of its result that can be iterated instead.
  *
- * @param start rejects where its params can't be sent
- * @param send calls it, where nobody iterates
+ * @param start rejects if its params can't be sent
+ * @param send calls it, if nobody iterates
  */
 export type Readable = (
   start: Promise<Call>,
@@ -195,10 +195,10 @@ function messageOf(error: unknown): string | undefined {
 }
 
 /**
- * Assigns the replies in a response to the requests. Where one reply is too many, has a wrong id or a wrong shape, the
+ * Assigns the replies in a response to the requests. If one reply is too many, has a wrong id or a wrong shape, the
  * whole response is refused: it is then doubtful which requests the other replies belong to.
  *
- * @throws RpcTransportError where none of it can be trusted
+ * @throws RpcTransportError if none of it can be trusted
  * @returns an outcome for each request, in the order of the requests; the outcome of a notification has no result
  */
 export function readReplies(sent: readonly Sent[], { reply, facts }: Answer): Outcome[] {

@@ -63,7 +63,7 @@ function layOut(
  * JSON.parse.
  *
  * @param text valid JSON, an object
- * @returns undefined where there is no such member
+ * @returns undefined if there is no such member
  */
 export function memberText(text: string, name: string): string | undefined {
   let depth = 0;

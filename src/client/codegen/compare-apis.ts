@@ -115,7 +115,7 @@ class ApiComparison {
     return [...findings, ...more];
   }
 
-  /** A stream is read in another way than a result: its callers break where it ceases to be one, and the other way about. */
+  /** A stream is read in another way than a result: its callers break if it ceases to be one, and the other way about. */
   #streams({ stream: before }: Method, { stream: after }: Method): readonly Finding[] {
     if (before === undefined || after === undefined) {
       if (before === after) return [];

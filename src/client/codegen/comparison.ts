@@ -42,7 +42,7 @@ export function unknown(path: string, reason: string): Finding {
   return { kind: 'unknown', path, reason };
 }
 
-/** The path of a member: `.name`, or `["a name"]` where the name is no identifier. */
+/** The path of a member: `.name`, or `["a name"]` if the name is no identifier. */
 export function memberPath(path: string, name: string): string {
   return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)
     ? `${path}.${name}`
@@ -113,7 +113,7 @@ export class Comparison {
         : [this.#breaking(`${value} is no longer taken`, `it may be ${value} now`)];
     }
     const overlapping = b.filter((shape) => !areDisjoint(a, shape));
-    // Where nothing is left, the variant with the same discriminant tells what has changed.
+    // If nothing is left, the variant with the same discriminant tells what has changed.
     const candidates =
       overlapping.length > 0
         ? overlapping
@@ -301,7 +301,7 @@ export class Comparison {
   }
 }
 
-/** The part with what its schemas refer to in their place, where they are nothing but references. */
+/** The part with what its schemas refer to in their place, if they are nothing but references. */
 function followed(part: Part): Part {
   return part.map((place) => {
     let current = place;

@@ -10,7 +10,7 @@ interface Line {
 }
 
 /**
- * The difference from `before` to `after` as a unified diff; '' where there is none. Each hunk names the declaration
+ * The difference from `before` to `after` as a unified diff; '' if there is none. Each hunk names the declaration
  * that its first change belongs to.
  */
 export function diffLines(before: string, after: string): string {
@@ -47,7 +47,7 @@ function replaced(a: readonly string[], b: readonly string[]): Line[] {
   ];
 }
 
-/** Myers' shortest edit script; undefined where it has more than `maxEdits` edits. */
+/** Myers' shortest edit script; undefined if it has more than `maxEdits` edits. */
 function shortest(a: readonly string[], b: readonly string[]): Line[] | undefined {
   const furthest = new Map<number, number>([[1, 0]]);
   const trace: ReadonlyMap<number, number>[] = [];

@@ -18,10 +18,10 @@ import {
 } from './text.ts';
 
 export interface Generated {
-  /** The text of the file: types, and the hints, where there are any. */
+  /** The text of the file: types, and the hints, if there are any. */
   readonly text: string;
   readonly methods: number;
-  /** The methods whose results, or values where they stream, the document says nothing of. */
+  /** The methods whose results, or values if they stream, the document says nothing of. */
   readonly undeclared: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function paramsText({ params, rest, byPosition, path }: Method, types: SchemaTyp
   return members.length === 0 ? 'Record<string, never>' : objectText(members);
 }
 
-/** The tuple of positional params. Its elements have labels where every name can be a label. */
+/** The tuple of positional params. Its elements have labels if every name can be a label. */
 function tupleText(members: readonly Member[]): string {
   const labelled = members.every(({ name }) => /^[A-Za-z_$]/.test(name));
   const lastRequired = members.findLastIndex(({ optional }) => !optional);
@@ -184,7 +184,7 @@ const maxVisited = 10_000;
 
 /**
  * What the client is told beside the types: which calls may be repeated, and where there are bytes. The text of
- * `export const hints`; '' where there is nothing to tell.
+ * `export const hints`; '' if there is nothing to tell.
  */
 function hintsText({ methods, references }: Api): string {
   const lines = methods.flatMap((method) => {

@@ -234,7 +234,7 @@ const longestRepeated = 400;
 
 /**
  * The index signature of an object: the member for all other names. TypeScript demands that its type covers the named
- * members too. Where their types are long, it is `unknown`: nobody would read them twice, and each level of nesting would
+ * members too. If their types are long, it is `unknown`: nobody would read them twice, and each level of nesting would
  * double them.
  */
 export function indexMember(members: readonly Member[], rest: readonly Piece[]): Member {
@@ -314,7 +314,7 @@ function requiredOf(schema: JsonObject): ReadonlySet<unknown> {
   return new Set(partsOf(schema).flatMap((one) => listOf(one, 'required')));
 }
 
-/** Required members that no part of the schema describes, where a part is a reference: the referred type has them. */
+/** Required members that no part of the schema describes, if a part is a reference: the referred type has them. */
 function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>): string[] {
   const parts = partsOf(schema);
   if (required.size === 0 || !parts.some((one) => Object.hasOwn(one, '$ref'))) return [];

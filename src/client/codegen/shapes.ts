@@ -123,7 +123,7 @@ export function limitsOf(type: LimitedType): readonly KeywordRow[] {
   return limiting.get(type) ?? [];
 }
 
-/** Thrown where a schema has too many alternatives, or leads to itself without an end. */
+/** Thrown if a schema has too many alternatives, or leads to itself without an end. */
 export class BeyondComparison extends Error {}
 
 /** Most alternatives of a schema, once unions within unions and intersections are written out. */
@@ -183,7 +183,7 @@ function readSchema(place: Place, nesting: number): readonly Shape[] {
   return shapes;
 }
 
-/** Exactly one alternative must take a value: the same as any, where no two take one value. */
+/** Exactly one alternative must take a value: the same as any, if no two take one value. */
 function oneOfShapes(alternatives: readonly (readonly Shape[])[]): readonly Shape[] {
   const overlaps = alternatives.some((shapes, index) =>
     alternatives
@@ -476,7 +476,7 @@ export function areDisjoint(a: Shape, b: Shape, depth = 0): boolean {
     return highA < lowB || highB < lowA;
   }
   if (a.type !== 'object' || b.type !== 'object' || depth >= maxDepth) return false;
-  // A member that one of them requires tells them apart, where it has no value that suits both.
+  // A member that one of them requires tells them apart, if it has no value that suits both.
   return [...new Set([...a.required, ...b.required])].some((name) => {
     const [one, other] = [a.members.get(name), b.members.get(name)];
     if (one === undefined || other === undefined) return false;

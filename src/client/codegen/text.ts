@@ -63,7 +63,7 @@ export function memberName(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : quoted(name);
 }
 
-/** `text` for one line of a comment, where it can neither end the comment nor be a directive to TypeScript. */
+/** `text` for one line of a comment: it can neither end the comment nor be a directive to TypeScript. */
 export function commentLine(text: string): string {
   return text
     .replaceAll('\t', ' ')
@@ -146,16 +146,16 @@ export function shown(value: unknown): string {
 
 /** A piece of type text. */
 export interface Piece {
-  /** Has several lines where it is long. Begins with a line break where it can't begin on the line of its name. */
+  /** Has several lines if it is long. Begins with a line break if it can't begin on the line of its name. */
   readonly text: string;
   /** Needs parentheses beside `[]`, `&` or `|`. */
   readonly loose: boolean;
-  /** The alternatives, where the piece is a union. */
+  /** The alternatives, if the piece is a union. */
   readonly parts?: readonly string[];
 }
 
 export interface Member {
-  /** The name as it is written: in quotes where it needs them. */
+  /** The name as it is written: in quotes if it needs them. */
   readonly name: string;
   readonly optional: boolean;
   readonly type: string;

@@ -42,18 +42,16 @@ export async function readText(response: Response): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-/** How one call ended, and the last body that was received: if the call has a result, the body that holds it. */
-export interface Exchanged {
-  readonly outcome: Outcome;
-  readonly body: string;
-}
-
-/** Makes one call, with its params as JSON text. A call that the server says never ran is sent again. */
+/**
+ * Makes one call, with its params as JSON text. A call that the server says never ran is sent again.
+ *
+ * @returns how it ended, and the last body that was received: if the call has a result, the body that holds it
+ */
 export async function exchangeOnce(
   url: string,
   call: Call,
   { headers, timeoutMs }: RemoteOptions,
-): Promise<Exchanged> {
+): Promise<{ readonly outcome: Outcome; readonly body: string }> {
   let body = '';
   const fetch: Fetch = async (target, init) => {
     const response = await limitedFetch(target, init);
@@ -76,13 +74,6 @@ export async function exchangeOnce(
   return { outcome, body };
 }
 
-/** A server's document, and the ETag of this state of it. */
-export interface RemoteDocument {
-  readonly value: unknown;
-  /** undefined: the server sends no ETag. */
-  readonly etag: string | undefined;
-}
-
 const documentTimeoutMs = 30_000;
 
 /**
@@ -90,7 +81,7 @@ const documentTimeoutMs = 30_000;
  *
  * @param format `openrpc` is asked for in the query, which servers that do not know the query ignore
  * @param known the ETag of the document that the caller has
- * @returns undefined while the document that the caller has is current
+ * @returns the document and its ETag, if the server sends one; undefined while the document that the caller has is current
  * @throws StartupError
  */
 export async function fetchDocument(
@@ -98,7 +89,7 @@ export async function fetchDocument(
   format: 'tandem' | 'openrpc',
   options: RemoteOptions,
   known?: string,
-): Promise<RemoteDocument | undefined> {
+): Promise<{ readonly value: unknown; readonly etag: string | undefined } | undefined> {
   const target = new URL(url);
   if (format === 'openrpc') target.searchParams.set('format', 'openrpc');
   const headers = new Headers(options.headers);

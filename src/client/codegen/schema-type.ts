@@ -90,13 +90,12 @@ export class SchemaTypes {
     if (not === true || (isObject(not) && Object.keys(not).length === 0)) return tight('never');
 
     const $ref = own(schema, '$ref');
-    const reference =
-      typeof $ref === 'string'
-        ? [tight(this.#names.nameFor($ref, at, at.eager, this.#isResult))]
-        : [];
-    // Beside a $ref only keywords with a shape count, whatever the draft says. Annotations and a type add nothing.
-    if (reference[0] !== undefined && !shapes.some((key) => Object.hasOwn(schema, key))) {
-      return reference[0];
+    const reference: Piece[] = [];
+    if (typeof $ref === 'string') {
+      const piece = tight(this.#names.nameFor($ref, at, at.eager, this.#isResult));
+      // Beside a $ref only keywords with a shape count, whatever the draft says. Annotations and a type add nothing.
+      if (!shapes.some((key) => Object.hasOwn(schema, key))) return piece;
+      reference.push(piece);
     }
     const required = requiredOf(schema);
     const inner = { ...at, required: either(required, at.required) };
@@ -106,7 +105,7 @@ export class SchemaTypes {
         .filter((key) => Array.isArray(own(schema, key)))
         .map((key) => union(this.#each(schema, key, inner))),
       ...this.#each(schema, 'allOf', inner),
-      ...demandedPiece(demandedOfReferences(schema, required)),
+      ...demandedOfReferences(schema, required),
     ];
     const known = parts.filter(({ text }) => text !== 'unknown');
     const precise = known.filter(({ text }) => text !== anyObject);
@@ -139,7 +138,8 @@ export class SchemaTypes {
   #writeType(type: unknown, schema: JsonObject, at: Place): Piece {
     switch (type) {
       case 'string':
-        return tight(isBytes(schema) ? this.#bytes() : withFormat(type, schema, at));
+        if (!isBytes(schema)) return tight(withFormat(type, schema, at));
+        return tight(this.#isResult ? this.#names.bytesOfResult() : 'Uint8Array');
       case 'number':
       case 'boolean':
       case 'null':
@@ -153,10 +153,6 @@ export class SchemaTypes {
       default:
         return unknownPiece;
     }
-  }
-
-  #bytes(): string {
-    return this.#isResult ? this.#names.bytesOfResult() : 'Uint8Array';
   }
 
   #inner(schema: unknown, at: Located, step: string): Piece {
@@ -263,11 +259,6 @@ const shapes = [
   'enum',
 ];
 
-function demandedPiece(names: readonly string[]): Piece[] {
-  if (names.length === 0) return [];
-  return [tight(objectText(names.map((name) => member(memberName(name), 'unknown'))))];
-}
-
 function hasShape(schema: JsonObject): boolean {
   return shapeOf(schema) !== undefined || stringOf(schema, 'format') !== undefined;
 }
@@ -314,8 +305,8 @@ function requiredOf(schema: JsonObject): ReadonlySet<unknown> {
   return new Set(partsOf(schema).flatMap((one) => listOf(one, 'required')));
 }
 
-/** Required members that no part of the schema describes, if a part is a reference: the referred type has them. */
-function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>): string[] {
+/** An object with the required members that no part of the schema describes: of parts that are references, the types have them. */
+function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>): Piece[] {
   const parts = partsOf(schema);
   if (required.size === 0 || !parts.some((one) => Object.hasOwn(one, '$ref'))) return [];
   const described = new Set(
@@ -324,9 +315,10 @@ function demandedOfReferences(schema: JsonObject, required: ReadonlySet<unknown>
       return isObject(properties) ? Object.keys(properties) : [];
     }),
   );
-  return [...required].filter(
-    (name): name is string => typeof name === 'string' && !described.has(name),
+  const members = [...required].flatMap((name) =>
+    typeof name !== 'string' || described.has(name) ? [] : [member(memberName(name), 'unknown')],
   );
+  return members.length === 0 ? [] : [tight(objectText(members))];
 }
 
 function partsOf(schema: JsonObject): JsonObject[] {

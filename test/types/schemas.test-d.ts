@@ -4,7 +4,7 @@ import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import type { ContractOf } from '../../src/client/contract.ts';
+import type { ContractOf } from '../../src/client/index.ts';
 import { procedure } from '../../src/core/procedures/procedure.ts';
 import { Router } from '../../src/core/procedures/router.ts';
 import type { Input } from '../../src/core/procedures/schema/declared.ts';

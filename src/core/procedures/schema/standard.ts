@@ -16,11 +16,9 @@ function vendorOf(schema: StandardSchema): string {
   return typeof vendor === 'string' && vendor !== '' ? vendor : 'of a library without a name';
 }
 
-/** Libraries whose JSON Schema has the members in another order than their schema. */
-const unordered = new Set(['arktype']);
-
-export function hasOrder(schema: StandardSchema): boolean {
-  return !unordered.has(schema['~standard'].vendor);
+/** Whether its JSON Schema has the members in the order of the schema. That of arktype has them in another order. */
+export function isOrdered(schema: StandardSchema): boolean {
+  return schema['~standard'].vendor !== 'arktype';
 }
 
 /**

@@ -29,7 +29,6 @@ export interface ParameterSchema {
   readonly default?: unknown;
 }
 
-/** An error a procedure declares. */
 export interface ErrorSchema {
   readonly code: number;
   readonly message: string;
@@ -41,7 +40,7 @@ export interface ErrorSchema {
 export interface StreamSchema {
   /** The method of the notifications that bring its values. */
   readonly notification: string;
-  /** The method that ends a subscription, beside `rpc.unsubscribe`; absent where there is no other. */
+  /** A method that ends a subscription, beside `rpc.unsubscribe`. */
   readonly unsubscribe?: string;
   /** Whether a caller that can't read a stream gets an array of all values. */
   readonly collect: boolean;
@@ -74,37 +73,26 @@ export interface ProcedureSchema {
 export type RegistrySchema = Record<string, ProcedureSchema>;
 
 export function getProcedureSchema(procedure: Procedure): ProcedureSchema {
-  const { name, params, returns, errors, doc, isAsync, effects, group } = procedure;
+  const { name, params, returns, errors, doc, isAsync, effects, group, stream } = procedure;
   const dot = name.lastIndexOf('.');
   const returnSchema = returns === undefined ? {} : plainSchema(returns);
+  const yieldSchema = stream && (stream.yields === undefined ? {} : plainSchema(stream.yields));
   return defined<ProcedureSchema>({
     name,
     namespace: dot === -1 ? null : name.slice(0, dot),
     parameters: params === undefined ? [] : parametersOf(params),
     return_type: typeText(returnSchema),
     return_schema: returnSchema,
-    ...streamMembers(procedure),
+    yield_type: yieldSchema && typeText(yieldSchema),
+    yield_schema: yieldSchema,
+    stream:
+      stream && defined<StreamSchema>({ ...subscriptionNames(procedure), collect: stream.collect }),
     doc,
     is_async: isAsync,
     effects,
     group,
     errors: errors && errorsOf(errors.declared),
   });
-}
-
-/** What a stream has beside the members of every procedure. */
-function streamMembers(
-  procedure: Procedure,
-): Pick<ProcedureSchema, 'yield_type' | 'yield_schema' | 'stream'> {
-  const { stream } = procedure;
-  if (stream === undefined) return {};
-  const schema = stream.yields === undefined ? {} : plainSchema(stream.yields);
-  const { collect } = stream;
-  return {
-    yield_type: typeText(schema),
-    yield_schema: schema,
-    stream: defined<StreamSchema>({ ...subscriptionNames(procedure), collect }),
-  };
 }
 
 export function getRegistrySchema(router: AnyRouter): RegistrySchema {
@@ -181,10 +169,7 @@ function refersTo(value: unknown, id: string): boolean {
   return Object.values(value).some((one) => refersTo(one, id));
 }
 
-/**
- * A procedure as a process describes it that runs it, for one that does not: all that documents show of it, and what sending calls away
- * needs to know. JSON.
- */
+/** A procedure as the process that runs it describes it, in JSON, to one that documents it and sends its calls there. */
 export interface ProcedureDescription {
   readonly name: string;
   readonly params?: JsonSchema;
@@ -220,7 +205,7 @@ export function describeProcedure(procedure: Procedure): ProcedureDescription {
 }
 
 /**
- * A procedure that another process runs. It holds no validators, and can't be called here: its calls are sent to who described it.
+ * A procedure that another process runs. It has no validators, and can't be called here: its calls are sent there.
  *
  * @throws Error for what describes no procedure
  */
@@ -263,32 +248,17 @@ function describeStream({ value: _value, yields, ...rules }: StreamRules) {
   return yields === undefined ? rules : { ...rules, yields: plainSchema(yields) };
 }
 
-/** What a client in this process is told of a procedure, as `tandem codegen` tells others. */
-export interface ProcedureHint {
-  readonly readOnly?: boolean;
-  readonly idempotent?: boolean;
-  readonly sendsBytes?: boolean;
-  /** JSON Pointers into the result, `*` for each item or member. */
-  readonly bytes?: readonly string[];
-  /** The same within each value of a stream. */
-  readonly yields?: readonly string[];
+/** What a client in this process is told of a router's procedures (`tableOf`), as `tandem codegen` tells others. */
+export function hintsOf(table: ReadonlyMap<string, Procedure>) {
+  const hints = [...table].map(([name, { effects, params, returns, stream }]) => {
+    const sendsBytes = placesOf(params).length > 0;
+    const hint = { sendsBytes, bytes: placesOf(returns), yields: placesOf(stream?.yields) };
+    return [name, { ...effects, ...hint }] as const;
+  });
+  return Object.fromEntries(hints);
 }
 
-/** The hints of a router's procedures (`tableOf`), by name. */
-export function hintsOf(table: ReadonlyMap<string, Procedure>): Record<string, ProcedureHint> {
-  const hints = Object.create(null) as Record<string, ProcedureHint>;
-  for (const [name, { effects, params, returns, stream }] of table) {
-    hints[name] = {
-      ...effects,
-      sendsBytes: placesOf(params).length > 0,
-      bytes: placesOf(returns),
-      yields: placesOf(stream?.yields),
-    };
-  }
-  return hints;
-}
-
-/** Where a value of the schema has bytes; within a type that holds itself, on its first level. */
+/** JSON Pointers to the bytes in a value, `*` for each item or member; within a type that holds itself, on its first level. */
 function placesOf(root: TSchema | undefined): string[] {
   if (root === undefined) return [];
   const names = namesIn(root);

@@ -55,7 +55,8 @@ export function compileErrors(
   const make: Record<string, (data?: unknown) => RpcError> = {};
   for (const [name, declaration] of Object.entries(declared)) {
     const place = `${where}: errors.${name}`;
-    assertDeclaration(name, declaration, place);
+    const fault = declarationFault(name, declaration);
+    if (fault !== undefined) throw new RegistrationError(`${place}: ${fault}`);
     const { code, message, data } = declaration;
     const other = names.get(code);
     if (other !== undefined) {
@@ -72,11 +73,6 @@ export function compileErrors(
 }
 
 const members = ['code', 'message', 'data'];
-
-function assertDeclaration(name: string, declaration: unknown, place: string): void {
-  const fault = declarationFault(name, declaration);
-  if (fault !== undefined) throw new RegistrationError(`${place}: ${fault}`);
-}
 
 function declarationFault(name: string, declaration: unknown): string | undefined {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name === '__proto__') {

@@ -46,7 +46,7 @@ export function invoke(
     if (procedure.chain !== undefined) {
       const passed = runChain(procedure, procedure.chain, named, context);
       return passed instanceof Promise
-        ? settlePassed(procedure, passed, context, options)
+        ? settle(procedure, passed, context, options)
         : finish(procedure, passed.result, context, options);
     }
     if (procedure.authorize !== undefined) {
@@ -84,29 +84,17 @@ async function proceed(
   }
 }
 
-/** The rest of a call whose chain is asynchronous. */
-async function settlePassed(
-  procedure: Procedure,
-  passed: Promise<Passed>,
-  context: InvokeContext,
-  options: InvokeOptions,
-): Promise<Outcome> {
-  try {
-    return finish(procedure, (await passed).result, context, options);
-  } catch (error) {
-    return toErrorOutcome(error, procedure.name, options);
-  }
-}
-
-/** Waits for the result with `await`: a `then` of a foreign object may return or throw anything. */
+/** Waits for a chain or a handler with `await`: a `then` of a foreign object may return or throw anything. */
 async function settle(
   procedure: Procedure,
-  result: PromiseLike<unknown>,
+  pending: PromiseLike<unknown>,
   context: InvokeContext,
   options: InvokeOptions,
 ): Promise<Outcome> {
   try {
-    return finish(procedure, await result, context, options);
+    const settled = await pending;
+    const result = procedure.chain === undefined ? settled : (settled as Passed).result;
+    return finish(procedure, result, context, options);
   } catch (error) {
     return toErrorOutcome(error, procedure.name, options);
   }
@@ -292,11 +280,12 @@ function reportAccessors(procedure: Procedure, result: unknown, onFault: FaultRe
 
 /** Between two reports of one procedure, of one kind: a service may send thousands of such results in a second. */
 const reportEveryMs = 60_000;
+type Reports = WeakMap<Procedure, { reportedAt: number; since: number }>;
 const reports = {
-  isSent: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
-  isTooLarge: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
-  isPartlyLost: new WeakMap<Procedure, { reportedAt: number; since: number }>(),
-} as const;
+  isSent: new WeakMap() as Reports,
+  isTooLarge: new WeakMap() as Reports,
+  isPartlyLost: new WeakMap() as Reports,
+};
 
 /** Reports a result that does not match and is sent, that is too large to be sent, or that JSON keeps a part of. */
 function reportResult(

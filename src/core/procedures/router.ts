@@ -65,25 +65,6 @@ export interface AnyRouter {
   reloadModule(path: string): Promise<boolean>;
 }
 
-function createState(): RouterState {
-  return {
-    table: new Map(),
-    sources: new Map(),
-    version: 0,
-    owner: undefined,
-    links: [],
-    isInUse: false,
-    createdAt: performance.timeOrigin + performance.now(),
-  };
-}
-
-/** A procedure that a router is to have. */
-interface Entry {
-  readonly name: string;
-  readonly procedure: Procedure;
-  readonly source: ProcedureSource | undefined;
-}
-
 /**
  * Puts procedures into a router, each after the router's links: all of them or none.
  *
@@ -92,7 +73,11 @@ interface Entry {
  */
 function install(
   router: AnyRouter,
-  entries: readonly Entry[],
+  entries: readonly {
+    readonly name: string;
+    readonly procedure: Procedure;
+    readonly source: ProcedureSource | undefined;
+  }[],
   { replace = false }: ReplaceOptions,
 ): void {
   if (entries.length === 0) return;
@@ -166,7 +151,15 @@ function linksOfMerge(options: unknown): readonly Link[] {
  */
 export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
   /** @internal */
-  readonly [brand]: RouterState = createState();
+  readonly [brand]: RouterState = {
+    table: new Map(),
+    sources: new Map(),
+    version: 0,
+    owner: undefined,
+    links: [],
+    isInUse: false,
+    createdAt: performance.timeOrigin + performance.now(),
+  };
 
   /** Exists only in the type. */
   declare readonly '~contract'?: C;

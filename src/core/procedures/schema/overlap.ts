@@ -36,8 +36,8 @@ interface Reach {
 }
 
 /**
- * Finds which parts of a schema can meet at one value. Where two paths lead to one named schema, the time of a naive
- * check doubles with each level of the value:
+ * Finds which parts of a schema can meet at one value. If two paths lead to one named schema, the time of a naive check
+ * doubles with each level of the value:
  *
  *     T = { left: T, op: '+' } | { left: T, op: '-' }        `op` is checked last
  *
@@ -47,7 +47,7 @@ interface Reach {
  *     v.left.left        T, T                         T, T                           and four times here
  *
  * The analysis begins with the root at one value and follows each pair of schemas that meet into the parts of the
- * value where both have a step.
+ * value to which both have a step.
  */
 export function overlapOf(root: TSchema, names: Names): Overlap {
   const analysis = new Analysis(names);
@@ -153,7 +153,10 @@ class Analysis implements Overlap {
 
   #reachOfBody(schema: TSchema): Reach {
     const target = targetOf(schema, this.#names);
-    if (schema.$ref !== undefined && target === undefined) throw new Fault(noTarget(schema.$ref));
+    if (schema.$ref !== undefined && target === undefined) {
+      const id = JSON.stringify(schema.$ref);
+      throw new Fault(`a reference in it leads nowhere: no schema in it has the $id ${id}`);
+    }
     // Items are compared with items within items.
     if (schema.uniqueItems === true) this.again = true;
     const { node, inPlace } = partsOf(schema);
@@ -186,10 +189,6 @@ class Analysis implements Overlap {
 
 const endless =
   'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
-
-function noTarget($ref: unknown): string {
-  return `a reference in it leads nowhere: no schema in it has the $id ${JSON.stringify($ref)}`;
-}
 
 function tooWide(why: string): string {
   return (
@@ -282,7 +281,7 @@ export function tagsOf(schema: TSchema): ReadonlyMap<string, Scalar> {
   return tags;
 }
 
-/** The name that occurs most often; undefined where none occurs twice. */
+/** The name that occurs most often; undefined if none occurs twice. */
 function commonest(all: readonly ReadonlyMap<string, Scalar>[]): string | undefined {
   const counts = new Map<string, number>();
   for (const tags of all) {

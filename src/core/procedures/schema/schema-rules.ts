@@ -14,7 +14,7 @@ import { kindNamed } from './keywords.ts';
 import { patternFault } from './patterns.ts';
 import { forEachChild, kindOf } from './schema-tree.ts';
 
-/** Kinds that TypeBox can check and JSON cannot carry, with what to write in their place. */
+/** Kinds that TypeBox can check and JSON cannot carry, with what to write instead. */
 const foreignKinds = new Map([
   ['Date', "Type.String({ format: 'date-time' })"],
   ['BigInt', "Type.String({ pattern: '^-?[0-9]+$' })"],
@@ -57,7 +57,14 @@ export function assertSchema(
   const visit = (node: TSchema, path: string, depth: number): void => {
     parts += 1;
     if (parts > maxParts) throw new RegistrationError(`${where}: ${tooLarge}`);
-    const fault = depth > maxSchemaDepth ? tooDeep : schemaFault(node, ids, validator);
+    const fault =
+      depth > maxSchemaDepth
+        ? tooDeep
+        : (kindFault(node) ??
+          idFault(node, ids) ??
+          memberFault(node) ??
+          formatFault(node) ??
+          patternsFault(node, validator));
     if (fault !== undefined) {
       throw new RegistrationError(`${where}${path === '' ? '' : ` at ${path}`}: ${fault}`);
     }
@@ -69,20 +76,6 @@ export function assertSchema(
 const tooDeep = `schemas nest at most ${maxSchemaDepth} levels; use Type.Recursive for a type that holds itself`;
 
 const tooLarge = `a schema has at most ${maxParts} parts, written out; declare types that it uses again once, with Type.Module`;
-
-function schemaFault(
-  schema: TSchema,
-  ids: Map<string, TSchema>,
-  validator: 'own' | 'library',
-): string | undefined {
-  return (
-    kindFault(schema) ??
-    idFault(schema, ids) ??
-    memberFault(schema) ??
-    formatFault(schema) ??
-    patternsFault(schema, validator)
-  );
-}
 
 function kindFault(schema: TSchema): string | undefined {
   const kind = typeof schema === 'object' && schema !== null ? kindOf(schema) : undefined;

@@ -8,7 +8,7 @@ import type { Checks } from './checks.ts';
 import type { StandardIssue, StandardSchema } from './declared.ts';
 import { expectedText, explain, maxIssues, receivedType } from './explain.ts';
 import { registerFormats } from './formats.ts';
-import { listOf, refId, shownSegment } from './schema-tree.ts';
+import { defined, listOf, refId, shownSegment } from './schema-tree.ts';
 
 /** The library of a schema, for messages. */
 function vendorOf(schema: StandardSchema): string {
@@ -40,20 +40,13 @@ export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: 
       `${where}: this schema (${vendor}) does not say what it is in JSON Schema; take zod 4.2 or later, arktype, or toStandardJsonSchema of @valibot/to-json-schema`,
     );
   }
-  return fromJsonSchema(jsonSchemaOf(schema, side, where), where);
-}
-
-function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', where: string): unknown {
-  const { jsonSchema } = schema['~standard'];
-  const vendor = vendorOf(schema);
   // valibot has no JSON Schema for a check of one's own, which params may well have: the check itself still runs.
-  const libraryOptions =
-    vendor === 'valibot' && side === 'input' ? { errorMode: 'ignore' } : undefined;
-  const options = libraryOptions === undefined ? {} : { libraryOptions };
+  const isLenient = vendor === 'valibot' && side === 'input';
+  const options = isLenient ? { libraryOptions: { errorMode: 'ignore' } } : {};
+  let json: unknown;
   try {
-    const json = jsonSchema[side]({ target: 'draft-07', ...options });
     // A copy: what the library changes later must not change a procedure.
-    return JSON.parse(JSON.stringify(json)) as unknown;
+    json = JSON.parse(JSON.stringify(jsonSchema[side]({ target: 'draft-07', ...options })));
   } catch (cause) {
     const advice =
       side === 'output'
@@ -64,6 +57,9 @@ function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', where: s
       { cause },
     );
   }
+  registerFormats();
+  if (!isObject(json)) throw new RegistrationError(`${where}: its JSON Schema is no object`);
+  return new Converter(json, where).convert(json, '#', 0);
 }
 
 /** Most levels of a path: a caller chooses them. */
@@ -121,19 +117,15 @@ function issuesOf(
     const place = placeOf(schema, params, checks, issue);
     if (!issues.some(({ path }) => isWithin(path, place.path))) issues.push(place);
   }
+  const expected = expectedText(schema);
   if (issues.length === 0)
-    issues.push({
-      path: '',
-      message: unexplained,
-      expected: expectedText(schema),
-      received: 'object',
-    });
+    issues.push({ path: '', message: unexplained, expected, received: 'object' });
   return issues;
 }
 
 /** Whether two paths are one, or one leads through the other: then both issues tell the same. */
 function isWithin(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
+  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
 }
 
 const unexplained = 'does not pass the check of its schema';
@@ -201,17 +193,9 @@ const maxParts = 10_000;
 const maxDepth = 64;
 
 /**
- * A JSON Schema with TypeBox's kinds, so that the same code checks, explains, projects and documents it. A keyword that
+ * Gives a JSON Schema TypeBox's kinds, so that the same code checks, explains, projects and documents it. A keyword that
  * no kind has stays in the document and is not checked: a library's own validation has the last word.
- *
- * @throws RegistrationError
  */
-function fromJsonSchema(json: unknown, where: string): TSchema {
-  registerFormats();
-  if (!isObject(json)) throw new RegistrationError(`${where}: its JSON Schema is no object`);
-  return new Converter(json, where).convert(json, '#', 0);
-}
-
 class Converter {
   readonly #root: Json;
   readonly #where: string;
@@ -235,7 +219,7 @@ class Converter {
     if (!isObject(json)) return kind('Unknown', {});
     if (typeof json.$ref === 'string') return this.#reference(json.$ref, depth);
     if (pointer === undefined) return this.#body(json, depth);
-    const open = { id: undefined as string | undefined };
+    const open: { id: string | undefined } = { id: undefined };
     this.#open.set(pointer, open);
     const body = this.#body(json, depth);
     this.#open.delete(pointer);
@@ -308,8 +292,7 @@ function union(json: Json, anyOf: readonly TSchema[]): TSchema {
 /** What describes a schema, whatever its type is. */
 function pick(json: Json): Json {
   const { title, description, default: fallback, examples, deprecated } = json;
-  const told = { title, description, default: fallback, examples, deprecated };
-  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined));
+  return defined<Json>({ title, description, default: fallback, examples, deprecated });
 }
 
 /** Keywords that hold schemas, and that no kind below has. */

@@ -1,11 +1,6 @@
 import { isObject } from '../../protocol/body.ts';
 import { forEachPlain, type JsonSchema, listOf, plainNamesIn, refId } from './schema-tree.ts';
 
-export interface TypeTextOptions {
-  /** For a message: write only the beginning, with `…` instead of the rest. The text is then no valid type. */
-  readonly isShort?: boolean;
-}
-
 const unnameable = new Set(
   (
     'any array bigint boolean never null number object string symbol undefined unknown void Array Record ' +
@@ -42,14 +37,26 @@ interface At {
  * The TypeScript type of a JSON Schema, on one line, e.g. `{ id: string; tags?: string[] }`. A recursive schema is
  * written out once, and refers to itself by its name. No text of the schema can leave its literal: generated code may
  * hold the type in code and in comments. After 20,000 pieces every further part is `unknown`.
+ *
+ * @param options isShort: for a message, write only the beginning, with `…` instead of the rest. It is then no valid type
  */
-export function typeText(schema: JsonSchema, { isShort = false }: TypeTextOptions = {}): string {
+export function typeText(
+  schema: JsonSchema,
+  { isShort = false }: { readonly isShort?: boolean } = {},
+): string {
   return new TypeWriter(schema, isShort).write(schema, { open: new Map(), depth: 0 }).text;
 }
 
 function tight(text: string): Piece {
   return { text, loose: false };
 }
+
+const scalarTypes: ReadonlyMap<unknown, string> = new Map([
+  ...['string', 'number', 'boolean', 'null', 'undefined'].map((type) => [type, type] as const),
+  ['integer', 'number'],
+  // A procedure that returns nothing answers null.
+  ['void', 'null'],
+]);
 
 class TypeWriter {
   readonly #root: JsonSchema;
@@ -105,8 +112,13 @@ class TypeWriter {
   #refersTo(schema: JsonSchema, id: string, seen: Set<JsonSchema>): boolean {
     if (seen.has(schema)) return false;
     seen.add(schema);
-    if (typeof schema.$ref !== 'string')
-      return childrenOf(schema).some((child) => this.#refersTo(child, id, seen));
+    if (typeof schema.$ref !== 'string') {
+      let refers = false;
+      forEachPlain(schema, (child) => {
+        refers ||= this.#refersTo(child, id, seen);
+      });
+      return refers;
+    }
     const next = refId(schema.$ref);
     const target = next === id ? undefined : this.#target(next);
     return next === id || (target !== undefined && this.#refersTo(target, id, seen));
@@ -126,24 +138,9 @@ class TypeWriter {
   }
 
   #type(type: unknown, schema: JsonSchema, at: At): Piece {
-    switch (type) {
-      case 'string':
-      case 'number':
-      case 'boolean':
-      case 'null':
-      case 'undefined':
-        return tight(type);
-      case 'integer':
-        return tight('number');
-      case 'void':
-        return tight('null'); // a procedure that returns nothing answers null
-      case 'array':
-        return tight(this.#array(schema, at));
-      case 'object':
-        return tight(this.#object(schema, at));
-      default:
-        return tight('unknown');
-    }
+    if (type === 'array') return tight(this.#array(schema, at));
+    if (type === 'object') return tight(this.#object(schema, at));
+    return tight(scalarTypes.get(type) ?? 'unknown');
   }
 
   #array({ items, maxItems }: JsonSchema, at: At): string {
@@ -186,13 +183,7 @@ class TypeWriter {
   }
 }
 
-function childrenOf(schema: JsonSchema): JsonSchema[] {
-  const found: JsonSchema[] = [];
-  forEachPlain(schema, (child) => found.push(child));
-  return found;
-}
-
-/** The type of an index signature; `unknown` where it is long, since the text would double at each level of nesting. */
+/** The type of an index signature; `unknown` if it is long, since the text would double at each level of nesting. */
 function indexType(texts: readonly string[]): string {
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   return size > maxRepeated ? 'unknown' : union(texts.map(tight)).text;

@@ -234,7 +234,7 @@ function union<Item>(a: ReadonlySet<Item>, b: ReadonlySet<Item> | undefined): Re
   return b === undefined ? a : new Set([...a, ...b]);
 }
 
-export type Scalar = string | number | boolean;
+type Scalar = string | number | boolean;
 
 /**
  * The alternatives of a union, sorted so that one look at a value tells which of them can match:
@@ -247,7 +247,7 @@ export interface Alternatives {
   /** The member whose literal tells the alternatives in `byKey` apart. */
   readonly key: string | undefined;
   /** By the literal of that member. */
-  readonly byKey: ReadonlyMap<Scalar, readonly TSchema[]>;
+  readonly byKey: ReadonlyMap<unknown, readonly TSchema[]>;
   /** All others, tried one after the other. */
   readonly others: readonly TSchema[];
 }
@@ -259,16 +259,27 @@ export function alternativesOf(union: TSchema, names: Names): Alternatives {
     if (kindOf(variant) === 'Literal') literals.push(variant.const as Scalar);
     else rest.push(variant);
   }
-  const tags = rest.map((variant) => tagsOf(targetOf(variant, names) ?? variant));
+  return {
+    literals,
+    ...byLiteral(rest, (variant) => tagsOf(targetOf(variant, names) ?? variant)),
+  };
+}
+
+/** Sorts schemas by the literal of one member: the one that most of them have, if two have it. */
+export function byLiteral<Item>(
+  items: readonly Item[],
+  tagsOfItem: (item: Item) => ReadonlyMap<string, Scalar>,
+) {
+  const tags = items.map(tagsOfItem);
   const key = commonest(tags);
-  const byKey = new Map<Scalar, TSchema[]>();
-  const others: TSchema[] = [];
-  for (const [index, variant] of rest.entries()) {
+  const byKey = new Map<unknown, Item[]>();
+  const others: Item[] = [];
+  for (const [index, item] of items.entries()) {
     const tag = key === undefined ? undefined : tags[index]?.get(key);
-    if (tag === undefined) others.push(variant);
-    else byKey.set(tag, [...(byKey.get(tag) ?? []), variant]);
+    if (tag === undefined) others.push(item);
+    else byKey.set(tag, [...(byKey.get(tag) ?? []), item]);
   }
-  return { literals, key, byKey, others };
+  return { key, byKey, others };
 }
 
 /** The required members of an object schema that are literals, with their literals. */

@@ -41,7 +41,7 @@ export function trustPatterns(): void {
  */
 export function patternFault(
   pattern: string,
-  maxLength: number | 'unlimited' = Number.POSITIVE_INFINITY,
+  maxLength: number | 'unlimited' = Infinity,
 ): string | undefined {
   if (trusted) return undefined;
   let analysis = analyses.get(pattern);
@@ -56,15 +56,11 @@ export function patternFault(
       return `could not be shown to be free of catastrophic backtracking (${analysis.reason}); simplify it, or set a format of your own with FormatRegistry`;
     case 'bounded': {
       const { longest, isBoundedByAnchor } = analysis;
-      const length = maxLength === 'unlimited' ? Number.POSITIVE_INFINITY : maxLength;
-      if (length <= longest) return undefined;
-      const remedies = [
-        ...(isBoundedByAnchor ? ['anchor it with ^'] : []),
-        'rewrite it without nested or overlapping repeats',
-        ...(maxLength === 'unlimited' || longest < shortest
-          ? []
-          : [`give the string a maxLength of at most ${longest}`]),
-      ];
+      if ((maxLength === 'unlimited' ? Infinity : maxLength) <= longest) return undefined;
+      const remedies = ['rewrite it without nested or overlapping repeats'];
+      if (isBoundedByAnchor) remedies.unshift('anchor it with ^');
+      if (maxLength !== 'unlimited' && longest >= shortest)
+        remedies.push(`give the string a maxLength of at most ${longest}`);
       return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${remedies.join(', or ')}`;
     }
   }
@@ -79,9 +75,8 @@ function analyse(pattern: string): Analysis {
   try {
     const tree = parsePattern(pattern);
     const longest = longestOf(tree);
-    const infinite = Number.POSITIVE_INFINITY;
     const anchored: PatternNode = { kind: 'sequence', parts: [{ kind: 'start' }, tree] };
-    const isBoundedByAnchor = longest < infinite && longestOf(anchored) === infinite;
+    const isBoundedByAnchor = longest < Infinity && longestOf(anchored) === Infinity;
     return { kind: 'bounded', longest, isBoundedByAnchor };
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'unknown', reason: error.message };
@@ -92,7 +87,7 @@ function analyse(pattern: string): Analysis {
 /** @throws RangeError if the pattern is too large to tell */
 function longestOf(tree: PatternNode): number {
   const longest = longestBounded(automatonOf(tree, { isCountless: true }));
-  if (longest === Number.POSITIVE_INFINITY) return longest;
+  if (longest === Infinity) return longest;
   try {
     return Math.max(longest, longestBounded(automatonOf(tree, { isCountless: false })));
   } catch (error) {
@@ -103,12 +98,10 @@ function longestOf(tree: PatternNode): number {
 
 /** The length up to which no string takes more steps than it may. */
 function longestBounded(automaton: Automaton): number {
-  const endless = new Search(automaton, false).longest();
+  let longest = new Search(automaton, false).longest();
   const hasEnd = automaton.places.some(({ isSure }) => isSure);
-  const longest =
-    hasEnd && endless < Number.POSITIVE_INFINITY
-      ? Math.max(endless, new Search(automaton, true).longest())
-      : endless;
+  if (hasEnd && longest < Infinity)
+    longest = Math.max(longest, new Search(automaton, true).longest());
   return automaton.looksBehind ? Math.floor(longest / 2) : longest;
 }
 
@@ -165,7 +158,7 @@ class Search {
       }
       reached = next;
     }
-    return Number.POSITIVE_INFINITY;
+    return Infinity;
   }
 
   #stepsOf(attempts: Attempts): number {

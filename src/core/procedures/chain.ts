@@ -16,7 +16,6 @@ import type { Procedure } from './types.ts';
 /** What runs before a handler, as `invoke` wants it. */
 export type LinkMembers = Pick<Procedure, 'links' | 'authorize' | 'chain'>;
 
-/** @param links in the order in which they run */
 export function linkMembers(links: readonly Link[]): LinkMembers {
   const [first] = links;
   // The usual procedures, those with an `authorize` and nothing else among them, need no chain.
@@ -27,7 +26,6 @@ export function linkMembers(links: readonly Link[]): LinkMembers {
   return { links, authorize: undefined, chain: links };
 }
 
-/** The links of one level: its `authorize` comes first. */
 export function linksOf(
   authorize: Authorize | undefined,
   use: readonly Middleware[] | undefined,
@@ -48,18 +46,15 @@ export function addLinks(outer: readonly Link[], procedure: Procedure): Procedur
   return Object.freeze({ ...procedure, ...front, ignoresContext: false });
 }
 
-/** The links without those whose function has come before. */
 export function distinct(links: readonly Link[]): readonly Link[] {
   const seen = new Set<unknown>();
   return links.filter(({ run }) => !seen.has(run) && seen.add(run));
 }
 
-/** @throws RegistrationError */
 export function assertMiddleware(value: unknown, where: string): asserts value is Middleware {
   assertCallable(value, where, 'a middleware');
 }
 
-/** @throws RegistrationError */
 export function assertUseList(
   value: unknown,
   where: string,
@@ -71,7 +66,6 @@ export function assertUseList(
   for (let i = 0; i < value.length; i++) assertMiddleware(value[i], `${where}: use[${i}]`);
 }
 
-/** The name of a link's function, for messages. */
 function nameOf({ run }: Link): string {
   return run.name === '' ? '(a function without a name)' : run.name;
 }
@@ -96,7 +90,6 @@ export function runChain(
   return passed;
 }
 
-/** One call on its way through a chain. */
 class ChainRun {
   /** The synchronous part of the call has ended: what runs now, runs after a wait. */
   isLater = false;
@@ -117,7 +110,6 @@ class ChainRun {
     this.#context = context;
   }
 
-  /** Runs the link at `index` and what comes after it. */
   step(index: number): Step {
     // The caller has gone, or was answered at the deadline.
     if (this.isLater && this.#context.signal.aborted) throw this.#context.signal.reason;

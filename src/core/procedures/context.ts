@@ -42,7 +42,6 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
   readonly errors: ErrorMakers<Errors>;
 }
 
-/** The context of a call, as `invoke` has it. */
 export interface InvokeContext extends CallContext {
   /** Set by `invoke`: how long the handler held its thread, where it began after a wait for what runs before it. */
   resumedMs?: number;
@@ -100,7 +99,6 @@ export type HandlerContext<
 /** The environment with an `auth` that every type of `auth` accepts. */
 export type AnyAuth<E extends Env> = E & { readonly auth: never };
 
-/** What the middleware and the handlers of a router are given. */
 export type BaseContext<E extends Env> = HandlerContext<E, StateOf<E>, Record<never, never>>;
 
 /** The context of a router's handlers, for methods and functions that are written apart: `ContextOf<typeof router>`. */

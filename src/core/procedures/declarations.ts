@@ -41,10 +41,6 @@ export interface CompiledErrors {
   readonly make: Readonly<Record<string, (data?: unknown) => RpcError>>;
 }
 
-/**
- * @param where begins each message, e.g. `procedure "add"`
- * @throws RegistrationError
- */
 export function compileErrors(
   declared: ErrorDeclarations | undefined,
   where: string,
@@ -108,7 +104,6 @@ export interface Effects {
 const names = ['readOnly', 'idempotent', 'destructive', 'openWorld'] as const;
 
 /**
- * @param where begins the message, e.g. `procedure "add"`
  * @returns undefined where nothing is said
  * @throws RegistrationError
  */

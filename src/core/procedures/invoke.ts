@@ -63,7 +63,6 @@ export function invoke(
   }
 }
 
-/** The rest of a call whose `authorize` is asynchronous. */
 async function proceed(
   procedure: Procedure,
   permission: PromiseLike<unknown>,

@@ -99,7 +99,6 @@ export interface CompiledOptions {
   >;
 }
 
-/** @throws RegistrationError */
 export function compileOptions(options: unknown, where: string): CompiledOptions {
   assertOptions(options, where);
   const { tool, group, timeoutMs, maxConcurrency } = options;
@@ -123,7 +122,6 @@ export function compileOptions(options: unknown, where: string): CompiledOptions
   };
 }
 
-/** @throws RegistrationError */
 export function buildProcedure(
   { options, members }: CompiledOptions,
   handler: Handler,
@@ -233,10 +231,6 @@ const streamOptionRules: Readonly<Record<keyof StreamOptions, Rule>> = {
   drain: { valid: (value) => value === 'end' || value === 'finish', expected: "'end' or 'finish'" },
 };
 
-/**
- * @param where begins the message, e.g. `procedure "add"`
- * @throws RegistrationError
- */
 function assertOptions(options: unknown, where: string): asserts options is ProcedureOptions {
   if (!isObject(options)) {
     throw new RegistrationError(
@@ -285,7 +279,6 @@ function assertRules(
   }
 }
 
-/** @throws RegistrationError */
 function compileStream({ yields, stream }: ProcedureOptions, where: string): StreamRules {
   const options = typeof stream === 'object' ? stream : {};
   assertRules(options, streamOptionRules, `${where}: option stream.`, (name, hint, all) => {
@@ -298,7 +291,6 @@ function compileStream({ yields, stream }: ProcedureOptions, where: string): Str
   return Object.freeze({ notification, unsubscribe, collect, drain, yields: schema, value });
 }
 
-/** Made if a procedure needs it. */
 let toolContent: TSchema | undefined;
 
 /**

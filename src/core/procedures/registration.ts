@@ -13,7 +13,6 @@ const allowed = 'letters, digits and _ - . / :';
  * Checks the name of a procedure: 1 to 256 letters, digits and `_ - . / :`, beginning with a letter or `_`, no
  * segment `__proto__`, not in the `rpc.` namespace that JSON-RPC 2.0 reserves.
  *
- * @param where begins the message
  * @throws RegistrationError
  */
 export function assertName(name: unknown, where: string): asserts name is string {

@@ -27,9 +27,7 @@ export interface RouterOwner {
   reload(path: string): Promise<boolean>;
 }
 
-/** Where a procedure came from. */
 export interface ProcedureSource {
-  /** The module's URL. */
   readonly url: string;
   /** The procedure's name in that module's router: without the prefix of a merge. */
   readonly name: string;
@@ -124,8 +122,6 @@ const known = ['replace', 'authorize', 'use'];
 
 /**
  * The links that a merge adds. An option that nobody knows may be an `authorize` with a typing error in its name.
- *
- * @throws RegistrationError
  */
 function linksOfMerge(options: unknown): readonly Link[] {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -326,7 +322,6 @@ export function tableOf(router: AnyRouter): ReadonlyMap<string, Procedure> {
   return router[brand].table;
 }
 
-/** What the router puts before every procedure. */
 export function linksOfRouter(router: AnyRouter): readonly Link[] {
   return router[brand].links;
 }

@@ -29,6 +29,7 @@ export interface ParameterSchema {
   readonly default?: unknown;
 }
 
+/** An error a procedure declares. */
 export interface ErrorSchema {
   readonly code: number;
   readonly message: string;

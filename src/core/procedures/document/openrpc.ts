@@ -49,7 +49,6 @@ export interface OpenRpcMethod {
 }
 
 export interface OpenRpcStream extends StreamSchema {
-  /** The schema of each value. */
   readonly yields: JsonSchema;
 }
 

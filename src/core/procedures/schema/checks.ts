@@ -22,9 +22,7 @@ import { ValueIds } from './value-ids.ts';
  * value times the number of parts of the schema.
  */
 export interface Checks {
-  /** Checks a value against the whole schema. */
   readonly check: Check;
-  /** The check of a part of the schema. */
   ofPart(part: TSchema): Check;
   /** Runs `work`, in which checks remember their results. `work` must not change the values that it has checked. */
   remembering<Result>(work: () => Result): Result;
@@ -44,7 +42,6 @@ export interface Checks {
  *
  * If one part of a value could be checked against one named schema again and again, the checks remember their results.
  *
- * @param where begins each message, e.g. `procedure "add": params`
  * @throws RegistrationError for a schema that can't be checked in a bounded time
  */
 export function createChecks(root: TSchema, where: string): Checks {
@@ -232,7 +229,6 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     });
   }
 
-  /** The body of a function for each kind that holds parts. */
   readonly #bodies: Readonly<Record<string, (schema: TSchema) => string>> = {
     Object: (schema) => this.#object(schema),
     Record: (schema) => this.#record(schema),
@@ -424,7 +420,6 @@ export class Code {
     return known[0];
   }
 
-  /** Adds a function or a constant. */
   add(line: string): void {
     this.#lines.push(line);
   }

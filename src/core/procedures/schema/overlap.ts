@@ -140,7 +140,6 @@ class Analysis implements Overlap {
     return reach;
   }
 
-  /** The reach of a named schema, or of a reference to one; undefined: the schema is neither. */
   #entered(schema: TSchema): Reach | undefined {
     const { $id } = schema;
     const named = typeof $id === 'string' ? this.#names.get($id) : targetOf(schema, this.#names);

@@ -116,7 +116,6 @@ class Writer {
     return name;
   }
 
-  /** A function for each kind that holds parts. */
   readonly #bodies: Readonly<Record<string, (schema: TSchema) => string>> = {
     Object: (schema) => this.#object(objectShape(schema)),
     Array: (schema) => this.#array(schema),
@@ -378,7 +377,6 @@ function recordProjection(
   };
 }
 
-/** Sets a member that may be called __proto__. */
 function put(object: Members, name: string, value: unknown): void {
   if (name === '__proto__')
     Object.defineProperty(object, name, {

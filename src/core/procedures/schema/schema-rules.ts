@@ -42,7 +42,6 @@ const maxParts = 10_000;
 /**
  * Refuses at registration a schema that would fail at a call.
  *
- * @param where begins the message, e.g. `procedure "add": params`
  * @param validator what checks values at a call. Other libraries run a pattern on strings that are too long, too.
  * @throws RegistrationError
  */

@@ -44,7 +44,6 @@ type Named = Record<string, unknown>;
  * Compiles the params of a procedure. `Type.Integer()` means what it means in JSON Schema: any number without a
  * fraction, 1e21 too. Add `minimum` and `maximum` where you need exact integers.
  *
- * @param where begins each message, e.g. `procedure "add"`
  * @throws RegistrationError
  */
 export function compileParams(
@@ -136,7 +135,6 @@ function binder(
 /** The schema is the declared one; of another library's schema, what a handler returns. */
 export type CompiledReturns = Pick<Procedure, 'returns' | 'result'>;
 
-/** @throws RegistrationError */
 export function compileReturns(
   declared: TSchema | StandardSchema | undefined,
   where: string,
@@ -181,7 +179,6 @@ function notNamed(expected: string, params: unknown): ParamIssue {
   return { path: '', message, expected, received: receivedType(params) };
 }
 
-/** Most names in a message. */
 const maxNames = 32;
 
 function tooMany(schema: TObject, count: number): ParamIssue {

@@ -10,7 +10,6 @@ import { expectedText, explain, maxIssues, receivedType } from './explain.ts';
 import { registerFormats } from './formats.ts';
 import { defined, listOf, refId, shownSegment } from './schema-tree.ts';
 
-/** The library of a schema, for messages. */
 function vendorOf(schema: StandardSchema): string {
   const { vendor } = schema['~standard'] as { readonly vendor?: unknown };
   return typeof vendor === 'string' && vendor !== '' ? vendor : 'of a library without a name';
@@ -24,7 +23,6 @@ export function isOrdered(schema: StandardSchema): boolean {
 /**
  * One side of a schema, as if it had been written with TypeBox: what callers send, or what a handler returns.
  *
- * @param where begins each message, e.g. `procedure "add": params`
  * @throws RegistrationError for a schema that can't say what it takes
  */
 export function sideOf(schema: StandardSchema, side: 'input' | 'output', where: string): TSchema {

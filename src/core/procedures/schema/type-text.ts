@@ -20,13 +20,11 @@ const maxDepth = 64;
 const maxPieces = 20_000;
 const maxShortPieces = 200;
 
-/** A piece of type text. `loose`: it needs parentheses beside `[]` or `&`. */
 interface Piece {
   readonly text: string;
   readonly loose: boolean;
 }
 
-/** The place of a schema in the text. */
 interface At {
   /** The recursive schemas that are being written out around it, with the names of their types. */
   readonly open: ReadonlyMap<string, string>;

@@ -1,8 +1,8 @@
 import { KeyOfPattern, type TSchema, TypeRegistry } from '@sinclair/typebox';
 import { TypeSystemPolicy } from '@sinclair/typebox/system';
-import { isPlain, RegistrationError } from '../registration.ts';
+import { isPlain } from '../registration.ts';
 import { type Check, keywordsOf, kindNamed, type LimitedType } from './keywords.ts';
-import { alternativesOf, overlapOf } from './overlap.ts';
+import { alternativesOf, overlaps } from './overlap.ts';
 import {
   forEachChild,
   isSchema,
@@ -21,16 +21,7 @@ import { ValueIds } from './value-ids.ts';
  * The checks of one schema and of its parts, made at registration. The time of each check is bounded by the size of the
  * value times the number of parts of the schema.
  */
-export interface Checks {
-  readonly check: Check;
-  ofPart(part: TSchema): Check;
-  /** Runs `work`, in which checks remember their results. `work` must not change the values that it has checked. */
-  remembering<Result>(work: () => Result): Result;
-  /** A function that remembers, during such work, what it has made of arrays and objects. */
-  readonly remembered: <Result>(make: (value: unknown) => Result) => (value: unknown) => Result;
-  /** The schema that a Ref, This or Import refers to. */
-  resolve(schema: TSchema): TSchema | undefined;
-}
+export type Checks = ReturnType<typeof createChecks>;
 
 /**
  * Compiles a schema to one function for each of its parts:
@@ -44,10 +35,9 @@ export interface Checks {
  *
  * @throws RegistrationError for a schema that can't be checked in a bounded time
  */
-export function createChecks(root: TSchema, where: string): Checks {
+export function createChecks(root: TSchema, where: string) {
   const names = namesIn(root);
-  const { fault, again } = overlapOf(root, names);
-  if (fault !== undefined) throw new RegistrationError(`${where}: ${fault}`);
+  const again = overlaps(root, names, where);
   const memory = new Memory();
   const checks = new Writer(names, memory).compile(root);
   const ofPart = (part: TSchema): Check => {
@@ -57,9 +47,12 @@ export function createChecks(root: TSchema, where: string): Checks {
   return {
     check: ofPart(root),
     ofPart,
-    remembering: (work) => memory.during(work),
-    remembered: (make) => memory.of(make),
-    resolve: (schema) => targetOf(schema, names),
+    /** Runs `work`, in which checks remember their results. `work` must not change the values that it has checked. */
+    remembering: <Result>(work: () => Result): Result => memory.during(work),
+    /** A function that remembers, during such work, what it has made of arrays and objects. */
+    remembered: <Result>(make: (value: unknown) => Result) => memory.of(make),
+    /** The schema that a Ref, This or Import refers to. */
+    resolve: (schema: TSchema): TSchema | undefined => targetOf(schema, names),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { RegistrationError } from '../registration.ts';
 import { forEachChild, kindOf, membersOf, type Names, targetOf } from './schema-tree.ts';
 
 /** Most schemas that one value may be checked against at one place. The time of a check grows with their number. */
@@ -6,13 +7,6 @@ const maxOverlap = 256;
 
 /** Most pairs of schemas that can meet at one value. Bounds the time of this analysis. */
 const maxPairs = 100_000;
-
-export interface Overlap {
-  /** Why the schema can't be checked in a time that is bounded by the size of the value. */
-  readonly fault?: string;
-  /** A part of a value may be checked against one schema again and again: two ways lead to one named schema. */
-  readonly again: boolean;
-}
 
 /** A schema of arrays or objects, with the steps from such a value to its parts. */
 interface Node {
@@ -48,30 +42,39 @@ interface Reach {
  *
  * The analysis begins with the root at one value and follows each pair of schemas that meet into the parts of the
  * value to which both have a step.
+ *
+ * @returns whether a part of a value may be checked against one schema again and again, because two ways lead there
+ * @throws RegistrationError if the time of a check is not bounded by the size of the value
  */
-export function overlapOf(root: TSchema, names: Names): Overlap {
-  const analysis = new Analysis(names);
-  try {
-    analysis.run(root);
-    return analysis;
-  } catch (error) {
-    if (error instanceof Fault) return { fault: error.message, again: true };
-    throw error;
-  }
+export function overlaps(root: TSchema, names: Names, where: string): boolean {
+  const analysis = new Analysis(names, where);
+  analysis.run(root);
+  return analysis.again;
 }
 
-class Fault extends Error {}
-
-class Analysis implements Overlap {
+class Analysis {
   again = false;
   readonly #names: Names;
+  readonly #where: string;
   readonly #reaches = new Map<TSchema, Reach | undefined>();
   /** Pairs that meet at one value and have not been followed into its parts yet. */
   readonly #open: (readonly [Node, Node])[] = [];
   #pairs = 0;
 
-  constructor(names: Names) {
+  constructor(names: Names, where: string) {
     this.#names = names;
+    this.#where = where;
+  }
+
+  #refuse(fault: string): never {
+    throw new RegistrationError(`${this.#where}: ${fault}`);
+  }
+
+  #refuseTooWide(why: string): never {
+    this.#refuse(
+      `${why} that one value would be held against more than ${maxOverlap} schemas; tell the alternatives of a union ` +
+        'apart by a required member with a literal (Type.Literal) of its own in each, or split the type',
+    );
   }
 
   run(root: TSchema): void {
@@ -104,7 +107,7 @@ class Analysis implements Overlap {
     other.met.add(one);
     this.#pairs += 1;
     if (Math.max(one.met.size, other.met.size) > maxOverlap || this.#pairs > maxPairs) {
-      throw new Fault(tooWide('parts of it overlap so'));
+      this.#refuseTooWide('parts of it overlap so');
     }
     this.#open.push([one, other]);
   }
@@ -131,16 +134,21 @@ class Analysis implements Overlap {
   #reach(schema: TSchema): Reach {
     if (this.#reaches.has(schema)) {
       const known = this.#reaches.get(schema);
-      if (known === undefined) throw new Fault(endless);
+      if (known === undefined) {
+        this.#refuse(
+          'a type in it holds itself without a step into the value (a member, an item), so that a check would never end',
+        );
+      }
       return known;
     }
     this.#reaches.set(schema, undefined);
-    const reach = this.#entered(schema) ?? this.#reachOfBody(schema);
+    const reach = this.#reachOfNamed(schema) ?? this.#reachOfBody(schema);
     this.#reaches.set(schema, reach);
     return reach;
   }
 
-  #entered(schema: TSchema): Reach | undefined {
+  /** undefined: the schema has no name, and is no reference to one. */
+  #reachOfNamed(schema: TSchema): Reach | undefined {
     const { $id } = schema;
     const named = typeof $id === 'string' ? this.#names.get($id) : targetOf(schema, this.#names);
     if (named === undefined) return undefined;
@@ -154,7 +162,7 @@ class Analysis implements Overlap {
     const target = targetOf(schema, this.#names);
     if (schema.$ref !== undefined && target === undefined) {
       const id = JSON.stringify(schema.$ref);
-      throw new Fault(`a reference in it leads nowhere: no schema in it has the $id ${id}`);
+      this.#refuse(`a reference in it leads nowhere: no schema in it has the $id ${id}`);
     }
     // Items are compared with items within items.
     if (schema.uniqueItems === true) this.again = true;
@@ -172,7 +180,7 @@ class Analysis implements Overlap {
       }
     }
     const apart = 1 + this.#apart(schema, parts);
-    if (apart > maxOverlap) throw new Fault(tooWide('a union or an intersection in it is so wide'));
+    if (apart > maxOverlap) this.#refuseTooWide('a union or an intersection in it is so wide');
     return { nodes, entries, apart };
   }
 
@@ -186,21 +194,8 @@ class Analysis implements Overlap {
   }
 }
 
-const endless =
-  'a type in it holds itself without a step into the value (a member, an item), so that a check would never end';
-
-function tooWide(why: string): string {
-  return (
-    `${why} that one value would be held against more than ${maxOverlap} schemas; tell the alternatives of a union ` +
-    'apart by a required member with a literal (Type.Literal) of its own in each, or split the type'
-  );
-}
-
 /** The parts of a schema: those within a value as a node, and those that are checked against the value itself. */
-function partsOf(schema: TSchema): {
-  readonly node: Node | undefined;
-  readonly inPlace: TSchema[];
-} {
+function partsOf(schema: TSchema) {
   const labelled = new Map<string, TSchema>();
   const wide: TSchema[] = [];
   const inPlace: TSchema[] = [];
@@ -212,11 +207,8 @@ function partsOf(schema: TSchema): {
   });
   const kind = kindOf(schema);
   const isOfItems = kind === 'Array' || kind === 'Tuple';
-  const isEmpty = labelled.size + wide.length === 0;
-  const node = isEmpty
-    ? undefined
-    : { isOfItems, tags: tagsOf(schema), labelled, wide, met: new Set<Node>() };
-  return { node, inPlace };
+  const node: Node = { isOfItems, tags: tagsOf(schema), labelled, wide, met: new Set() };
+  return { node: labelled.size + wide.length === 0 ? undefined : node, inPlace };
 }
 
 /** Whether no value can match both: the check of one of them ends at the value's type, or at a literal. */

@@ -5,6 +5,7 @@ import type { Link } from '../middleware.ts';
 import { assertName } from '../registration.ts';
 import { type AnyRouter, tableOf } from '../router.ts';
 import {
+  cached,
   defined,
   forEachChild,
   type JsonSchema,
@@ -110,12 +111,8 @@ export function getRegistrySchema(router: AnyRouter): RegistrySchema {
 export function fingerprint(router: AnyRouter): string {
   const sources = new Map<unknown, string>();
   const sourceOf = ({ kind, run }: Link): readonly string[] => {
-    let source = sources.get(run);
-    if (source === undefined) {
-      source = hashOf(Function.prototype.toString.call(run));
-      sources.set(run, source);
-    }
-    return [kind, run.name, source];
+    const text = (): string => hashOf(Function.prototype.toString.call(run));
+    return [kind, run.name, cached(sources, run, text)];
   };
   const facts = [...tableOf(router).values()]
     .sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -4,6 +4,7 @@ import { isPlain } from '../registration.ts';
 import { type Check, keywordsOf, kindNamed, type LimitedType } from './keywords.ts';
 import { alternativesOf, overlaps } from './overlap.ts';
 import {
+  cached,
   forEachChild,
   isSchema,
   kindOf,
@@ -405,12 +406,7 @@ export class Code {
 
   /** The name by which the code knows a value. @param key the same for values that may stand for each other */
   value(value: unknown, key: unknown = value): string {
-    let known = this.#values.get(key);
-    if (known === undefined) {
-      known = [this.name('h'), value];
-      this.#values.set(key, known);
-    }
-    return known[0];
+    return cached(this.#values, key, () => [this.name('h'), value] as const)[0];
   }
 
   add(line: string): void {

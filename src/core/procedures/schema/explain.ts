@@ -4,7 +4,7 @@ import { isObject } from '../../protocol/body.ts';
 import type { ParamIssue } from '../types.ts';
 import type { Checks } from './checks.ts';
 import { keywordsOf, type LimitedType } from './keywords.ts';
-import { kindOf, listOf, membersOf, recordOf, shownSegment } from './schema-tree.ts';
+import { cached, kindOf, listOf, membersOf, recordOf, shownSegment } from './schema-tree.ts';
 import { typeText } from './type-text.ts';
 
 /** Limits that keep the data of a -32602 readable, and small whatever the caller sent. */
@@ -163,13 +163,10 @@ const texts = new WeakMap<TSchema, string>();
 
 /** The type of a schema as text, cut to a length that fits a message. */
 export function expectedText(schema: TSchema): string {
-  let text = texts.get(schema);
-  if (text === undefined) {
+  return cached(texts, schema, () => {
     const whole = typeText(schema, { isShort: true });
-    text = whole.length > maxExpected ? `${whole.slice(0, maxExpected)}…` : whole;
-    texts.set(schema, text);
-  }
-  return text;
+    return whole.length > maxExpected ? `${whole.slice(0, maxExpected)}…` : whole;
+  });
 }
 
 export function receivedType(value: unknown): string {

@@ -113,6 +113,20 @@ export function listOf<Item = TSchema>(value: unknown): Item[] {
   return Array.isArray(value) ? (value as Item[]) : [];
 }
 
+/** The value of a key, which `make` makes the first time. */
+export function cached<Key, Value>(
+  values: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  let value = values.get(key);
+  if (value === undefined) {
+    value = make();
+    values.set(key, value);
+  }
+  return value;
+}
+
 /** A member that an object schema names. */
 export interface Member {
   readonly name: string;
@@ -125,15 +139,12 @@ const membersOfSchemas = new WeakMap<TSchema, readonly Member[]>();
 
 /** The members that an object schema names, in its order. */
 export function membersOf(schema: TSchema): readonly Member[] {
-  let members = membersOfSchemas.get(schema);
-  if (members === undefined) {
+  return cached(membersOfSchemas, schema, () => {
     const required = new Set(listOf<string>(schema.required));
-    members = Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(
+    return Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(
       ([name, member]) => ({ name, schema: member, isRequired: required.has(name) }),
     );
-    membersOfSchemas.set(schema, members);
-  }
-  return members;
+  });
 }
 
 /** What a Record says of members: the pattern of their names, and their schema. */
@@ -144,11 +155,6 @@ export function recordOf(schema: TSchema): readonly [pattern: string, member: TS
 /** Whether a part of the schema has a default. */
 export function holdsDefault(schema: TSchema): boolean {
   return someWithin(schema, (node) => node !== schema && node.default !== undefined);
-}
-
-/** Whether the schema or a part of it has a name or refers to one. */
-export function holdsName(schema: TSchema): boolean {
-  return someWithin(schema, ({ $id, $ref }) => $id !== undefined || $ref !== undefined);
 }
 
 /** The TypeBox kind; undefined for a plain JSON Schema. The symbol is global, so other copies of TypeBox use the same. */
@@ -179,15 +185,8 @@ export const madeUpId = /^T\d+$/;
  */
 export function plainSchema(schema: TSchema): JsonSchema {
   const ids = new Map<string, string>();
-  const renumber = (id: unknown): unknown => {
-    if (typeof id !== 'string' || !madeUpId.test(id)) return id;
-    let own = ids.get(id);
-    if (own === undefined) {
-      own = `T${ids.size}`;
-      ids.set(id, own);
-    }
-    return own;
-  };
+  const renumber = (id: unknown): unknown =>
+    typeof id === 'string' && madeUpId.test(id) ? cached(ids, id, () => `T${ids.size}`) : id;
   const convert = (node: TSchema): TSchema => {
     const { $id, $ref } = node;
     const named: TSchema = { ...node };

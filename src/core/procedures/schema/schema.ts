@@ -20,7 +20,6 @@ import { assertSchema } from './schema-rules.ts';
 import {
   escapePointer,
   holdsDefault,
-  holdsName,
   kindOf,
   listOf,
   mapTree,
@@ -248,7 +247,8 @@ function compileDefaults(schema: TSchema, checks: Checks, where: string): Fill |
   const compiler = new DefaultsCompiler(checks, where);
   const fill = compiler.compile(schema, '');
   compiler.assertFinite();
-  if (fill === undefined || !holdsName(schema)) return fill;
+  const holdsName = someWithin(schema, ({ $id, $ref }) => $id !== undefined || $ref !== undefined);
+  if (fill === undefined || !holdsName) return fill;
   return (value) => checks.remembering(() => fill(value));
 }
 

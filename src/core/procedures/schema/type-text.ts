@@ -1,5 +1,12 @@
 import { isObject } from '../../protocol/body.ts';
-import { forEachPlain, type JsonSchema, listOf, plainNamesIn, refId } from './schema-tree.ts';
+import {
+  cached,
+  forEachPlain,
+  type JsonSchema,
+  listOf,
+  plainNamesIn,
+  refId,
+} from './schema-tree.ts';
 
 const unnameable = new Set(
   (
@@ -88,22 +95,15 @@ class TypeWriter {
   #named(id: string, schema: JsonSchema, at: At): Piece {
     const name = at.open.get(id);
     if (name !== undefined) return tight(name);
-    const open = this.#isRecursive(id, schema) ? new Map(at.open).set(id, typeName(id)) : at.open;
+    const open = cached(this.#recursive, schema, () => this.#refersTo(schema, id, new Set()))
+      ? new Map(at.open).set(id, typeName(id))
+      : at.open;
     return this.#body(schema, { open, depth: at.depth + 1 });
   }
 
   #target(id: string): JsonSchema | undefined {
     this.#targets ??= plainNamesIn(this.#root);
     return this.#targets.get(id);
-  }
-
-  #isRecursive(id: string, schema: JsonSchema): boolean {
-    let answer = this.#recursive.get(schema);
-    if (answer === undefined) {
-      answer = this.#refersTo(schema, id, new Set());
-      this.#recursive.set(schema, answer);
-    }
-    return answer;
   }
 
   /** Whether writing `schema` out leads to `id` again, directly or through other named schemas. */

@@ -67,7 +67,7 @@ export class RefusedPart extends Error {
 
   /** @param result what the handler returned */
   located(result: unknown): ResultFault {
-    return faultAt(pathTo(result, (part) => part === this.part) ?? '', this.part, this.why);
+    return faultAt(find(result, (part) => part === this.part)?.path ?? '', this.part, this.why);
   }
 }
 
@@ -85,13 +85,8 @@ function faultAt(path: string, part: object, why: string): ResultFault {
  */
 function assertKept(result: unknown, text: string, start: number): void {
   if (!isMarked(text, start)) return;
-  let lost: object | undefined;
-  const path = pathTo(result, (part) => {
-    if (!isLost(part)) return false;
-    lost = part;
-    return true;
-  });
-  if (path !== undefined && lost !== undefined) throw faultAt(path, lost, lossText(lost));
+  const lost = find(result, isLost);
+  if (lost !== undefined) throw faultAt(lost.path, lost.part, lossText(lost.part));
 }
 
 /**
@@ -148,35 +143,25 @@ const maxLooked = 1000;
 /** Names the first part of a result whose class has accessors, which JSON leaves out; undefined: there is none. */
 export function lostAccessors(result: unknown): string | undefined {
   let looked = 0;
-  let lost: { readonly part: object; readonly names: string[] } | undefined;
-  const path = pathTo(result, (part) => {
-    if (++looked > maxLooked) return true;
-    if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return false;
-    const names = accessorsOf(part);
-    if (names.length === 0) return false;
-    lost = { part, names };
-    return true;
-  });
-  if (path === undefined || lost === undefined) return undefined;
-  const names = `${lost.names.slice(0, 5).join(', ')}${lost.names.length > 5 ? ', ...' : ''}`;
-  const why = `, and JSON leaves out its accessors (${names}): return a plain object, or give the class a toJSON()`;
-  return faultAt(path, lost.part, why).message;
+  const lost = find(result, (part) => ++looked > maxLooked || accessorsOf(part).length > 0);
+  if (lost === undefined || looked > maxLooked) return undefined;
+  const names = accessorsOf(lost.part);
+  const shown = `${names.slice(0, 5).join(', ')}${names.length > 5 ? ', ...' : ''}`;
+  const why = `, and JSON leaves out its accessors (${shown}): return a plain object, or give the class a toJSON()`;
+  return faultAt(lost.path, lost.part, why).message;
 }
 
 /** The names of the accessors that an object has from its classes and not of its own. */
 function accessorsOf(part: object): string[] {
+  if (Array.isArray(part) || isPlain(part) || hasToJson(part)) return [];
   const names = new Set<string>();
-  let prototype: unknown = Object.getPrototypeOf(part);
-  for (
-    ;
-    typeof prototype === 'object' && prototype !== null;
-    prototype = Object.getPrototypeOf(prototype)
-  ) {
-    // The last is Object.prototype of some realm.
-    if (Object.getPrototypeOf(prototype) === null) break;
+  let prototype = Object.getPrototypeOf(part) as object | null;
+  // The last is Object.prototype of some realm.
+  while (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
       if (member.get !== undefined && !Object.hasOwn(part, name)) names.add(name);
     }
+    prototype = Object.getPrototypeOf(prototype) as object | null;
   }
   return [...names];
 }
@@ -259,18 +244,21 @@ export function unwritableFault(
 /** Most parts that are looked at: the log line then has no place. */
 const maxParts = 1_000_000;
 
-/** The JSON Pointer to the first part that is `wanted`; undefined: none was found. */
-function pathTo(root: unknown, wanted: (part: object) => boolean): string | undefined {
+/** The first part that is `wanted`, with its JSON Pointer; undefined: none was found. */
+function find(
+  root: unknown,
+  wanted: (part: object) => boolean,
+): { readonly path: string; readonly part: object } | undefined {
   const open: { readonly value: unknown; readonly path: string }[] = [{ value: root, path: '' }];
   const known = new Set<object>();
   for (let next = open.pop(); next !== undefined && known.size < maxParts; next = open.pop()) {
     let { value } = next;
     if (typeof value !== 'object' || value === null || known.has(value)) continue;
     known.add(value);
-    if (wanted(value)) return next.path;
+    if (wanted(value)) return { path: next.path, part: value };
     if (hasToJson(value)) value = value.toJSON('');
     if (typeof value !== 'object' || value === null) continue;
-    if (value !== next.value && wanted(value)) return next.path;
+    if (value !== next.value && wanted(value)) return { path: next.path, part: value };
     for (const [name, member] of Object.entries(value).reverse()) {
       if (typeof member !== 'object' || member === null) continue;
       open.push({ value: member, path: next.path + shownSegment(name) });

@@ -1,10 +1,11 @@
 import { didYouMean } from '../base/suggest.ts';
+import { isObject } from '../protocol/body.ts';
 import { addLinks, assertMiddleware, assertUseList, distinct, linksOf } from './chain.ts';
 import type { BaseContext, Env, With } from './context.ts';
-import { type ContractFrom, leavesOf, type ProcedureTree } from './from.ts';
+import type { ContractFrom, ProcedureTree } from './from.ts';
 import type { Authorize, Link, Middleware, UseList } from './middleware.ts';
 import { createProcedure, isProcedure, type MakeProcedure, renamed } from './procedure.ts';
-import { assertCallable, assertName, RegistrationError, shown } from './registration.ts';
+import { assertCallable, assertName, isPlain, RegistrationError, shown } from './registration.ts';
 import { createRpc, type Rpc } from './rpc.ts';
 import type { Procedure } from './types.ts';
 
@@ -124,7 +125,7 @@ const known = ['replace', 'authorize', 'use'];
  * The links that a merge adds. An option that nobody knows may be an `authorize` with a typing error in its name.
  */
 function linksOfMerge(options: unknown): readonly Link[] {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+  if (!isObject(options)) {
     throw new RegistrationError(`merge: the options must be an object, got ${shown(options)}`);
   }
   const odd = Object.keys(options).find((name) => !known.includes(name));
@@ -133,10 +134,17 @@ function linksOfMerge(options: unknown): readonly Link[] {
       `merge: unknown option ${JSON.stringify(odd)}. Known: ${known.join(', ')}${didYouMean(odd, known)}`,
     );
   }
-  const { authorize, use } = options as { authorize?: unknown; use?: unknown };
+  const { authorize, use } = options;
   if (authorize !== undefined) assertCallable(authorize, 'merge', 'option authorize');
   if (use !== undefined) assertUseList(use, 'merge');
   return linksOf(authorize as Authorize | undefined, use as readonly Middleware[] | undefined);
+}
+
+function treeFault(value: unknown, path: string): string {
+  if (path === '')
+    return 'the argument must be an object of procedures and routers, such as { math: router }';
+  const hint = typeof value === 'function' ? '; make it one: procedure({ ... }, handler)' : '';
+  return `${JSON.stringify(path)} must be a procedure, a Router or an object of them${hint}`;
 }
 
 /**
@@ -199,10 +207,20 @@ export class Router<E extends Env = Env, C = unknown> implements AnyRouter {
    */
   static from<Tree extends ProcedureTree>(tree: Tree): Router<Env, ContractFrom<Tree>> {
     const router = new Router<Env, ContractFrom<Tree>>();
-    for (const [path, leaf] of leavesOf(tree, (value) => Router.is(value))) {
-      if (isProcedure(leaf)) router.register(path, leaf);
-      else router.merge(leaf, `${path}.`);
-    }
+    const add = (node: unknown, path: string): void => {
+      if (path !== '' && isProcedure(node)) router.register(path, node);
+      else if (path !== '' && Router.is(node)) router.merge(node, `${path}.`);
+      // A module's namespace is a plain object too: `import * as math`, then `Router.from({ math })`.
+      else if (isObject(node) && isPlain(node) && !isProcedure(node)) {
+        for (const [name, child] of Object.entries(node)) {
+          const inner = path === '' ? name : `${path}.${name}`;
+          // Checked here as well as at registration: the limit of a name's length ends an object that holds itself.
+          assertName(inner, 'Router.from');
+          add(child, inner);
+        }
+      } else throw new RegistrationError(`Router.from: ${treeFault(node, path)}`);
+    };
+    add(tree, '');
     return router;
   }
 

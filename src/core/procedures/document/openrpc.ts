@@ -129,7 +129,17 @@ function draft({ schema, rest, hasOrder }: Described, components: SchemaComponen
   const [yields = {}] =
     yield_schema === undefined ? [] : components.add([[yield_schema, `${name} value`]]);
   const [additional] = rest === undefined ? [] : components.add([[rest, `${name} params`]]);
-  const params = parameters.map((parameter, index) => describe(parameter, named[index] ?? {}));
+  const params = parameters.map((parameter, index) => {
+    const param = named[index] ?? {};
+    const description = typeof param.description === 'string' ? param.description : undefined;
+    const { required } = parameter;
+    return defined<ContentDescriptor>({
+      name: parameter.name,
+      description,
+      required,
+      schema: param,
+    });
+  });
   const required = params.filter((param) => param.required);
   const optional = params.filter((param) => !param.required);
   const sorted = [...required, ...optional];
@@ -148,34 +158,15 @@ function draft({ schema, rest, hasOrder }: Described, components: SchemaComponen
     'x-errors':
       errors &&
       Object.fromEntries(
-        errors.map(([key, error]) => [key, addError(error, `${name} ${key}`, components)]),
+        errors.map(([key, { code, message, data }]) => {
+          const [added] = data === undefined ? [] : components.add([[data, `${name} ${key}`]]);
+          return [key, defined<ErrorSchema>({ code, message, data: added })];
+        }),
       ),
     'x-effects': effects,
     'x-stream': stream && { yields, ...stream },
     'x-additional-params': additional,
   });
-}
-
-function describe(
-  { name, required }: ProcedureSchema['parameters'][number],
-  schema: JsonSchema,
-): ContentDescriptor {
-  const { description } = schema;
-  return defined<ContentDescriptor>({
-    name,
-    description: typeof description === 'string' ? description : undefined,
-    required,
-    schema,
-  });
-}
-
-function addError(
-  { code, message, data }: ErrorSchema,
-  hint: string,
-  components: SchemaComponents,
-): ErrorSchema {
-  const [added] = data === undefined ? [] : components.add([[data, hint]]);
-  return defined<ErrorSchema>({ code, message, data: added });
 }
 
 /** The second pass, after all uses of each type were counted: replaces shared types by references. */
@@ -197,12 +188,9 @@ function share(method: OpenRpcMethod, components: SchemaComponents): OpenRpcMeth
 }
 
 function restOf({ params }: Procedure): JsonSchema | undefined {
-  if (params === undefined) return {};
-  const { additionalProperties } = plainSchema(params);
-  if (additionalProperties === true) return {};
-  return typeof additionalProperties === 'object' && additionalProperties !== null
-    ? (additionalProperties as JsonSchema)
-    : undefined;
+  const rest = params === undefined ? true : plainSchema(params).additionalProperties;
+  if (rest === true) return {};
+  return isObject(rest) ? rest : undefined;
 }
 
 /** Where a schema stands, in words that become its name: `user`, `users.list result`. */
@@ -269,11 +257,9 @@ class SchemaComponents {
 
   /** `schema` (returned by `add`) with each type that is used more than once replaced by a reference. */
   shared(schema: JsonSchema): JsonSchema {
-    const identity = this.#identityOf(schema);
-    const use = identity === undefined ? undefined : this.#uses.get(identity);
-    if (identity === undefined || use === undefined || use.count < 2) {
-      return this.#sharedBody(schema);
-    }
+    const identity = this.#identityOf(schema) ?? -1;
+    const use = this.#uses.get(identity);
+    if (use === undefined || use.count < 2) return this.#sharedBody(schema);
     let component = this.#components.get(identity);
     if (component === undefined) {
       component = { name: this.#nameFor(schema, use.hint), schema: {} };
@@ -383,12 +369,11 @@ class SchemaComponents {
     for (;;) {
       const count = (this.#names.get(name) ?? 0) + 1;
       this.#names.set(name, count);
-      const own = count === 1 ? name : `${name}_${count}`;
-      if (count === 1) return own;
-      if (!this.#names.has(own)) {
-        this.#names.set(own, 1);
-        return own;
-      }
+      if (count === 1) return name;
+      const own = `${name}_${count}`;
+      if (this.#names.has(own)) continue;
+      this.#names.set(own, 1);
+      return own;
     }
   }
 }
@@ -396,9 +381,7 @@ class SchemaComponents {
 /** Whether a schema is worth a name: an object, a choice of more than two, or a choice between two such. */
 function isLarge(schema: JsonSchema): boolean {
   const { properties, enum: values } = schema;
-  if (typeof properties === 'object' && properties !== null) {
-    return Object.keys(properties).length > 0;
-  }
+  if (isObject(properties)) return Object.keys(properties).length > 0;
   if (Array.isArray(values)) return values.length > 2;
   return [schema.anyOf, schema.oneOf, schema.allOf].some(
     (list) =>

@@ -358,14 +358,8 @@ return true;`;
   }
 }
 
-function containsBetween(
-  items: readonly unknown[],
-  check: Check,
-  least: number,
-  most: number,
-): boolean {
-  let count = 0;
-  for (const item of items) if (check(item)) count += 1;
+function containsBetween(items: readonly unknown[], check: Check, least: number, most: number) {
+  const count = items.filter((item) => check(item)).length;
   return count >= least && count <= most;
 }
 

@@ -64,18 +64,16 @@ export const theHandler = 'the handler';
 
 /** Whether its calls wait: an `async` function, or an `async` generator function. */
 export function isAsyncFunction(value: object): boolean {
-  const kind = functionKind(value);
-  return kind === 'AsyncFunction' || kind === 'AsyncGeneratorFunction';
+  return functionKind(value).startsWith('Async');
 }
 
 export function isGeneratorFunction(value: object): boolean {
-  const kind = functionKind(value);
-  return kind === 'GeneratorFunction' || kind === 'AsyncGeneratorFunction';
+  return functionKind(value).endsWith('GeneratorFunction');
 }
 
 /** The function's tag. A function inherits it from its prototype, so a bound function has the tag of its target. */
-function functionKind(value: object): unknown {
-  return (value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
+function functionKind(value: object): string {
+  return String((value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag]);
 }
 
 /** Whether an object is a literal, a namespace of a module, or parsed: of no class. Also one of another realm is. */

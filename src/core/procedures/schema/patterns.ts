@@ -19,9 +19,8 @@ const maxWork = 1_000_000;
 /** A shorter maxLength is no advice: the steps of such a pattern grow faster than with the square of the length. */
 const shortest = 32;
 
-type Analysis =
-  | { readonly kind: 'bounded'; readonly longest: number; readonly isBoundedByAnchor: boolean }
-  | { readonly kind: 'invalid' | 'unknown'; readonly reason: string };
+/** What is wrong with a pattern, or the length up to which no string takes more steps than it may. */
+type Analysis = string | { readonly longest: number; readonly isBoundedByAnchor: boolean };
 
 const analyses = new Map<string, Analysis>();
 let trusted = false;
@@ -46,38 +45,31 @@ export function patternFault(
 ): string | undefined {
   if (trusted) return undefined;
   const analysis = cached(analyses, pattern, () => analyse(pattern));
-  switch (analysis.kind) {
-    case 'invalid':
-      return `is no regular expression: ${analysis.reason}`;
-    case 'unknown':
-      return `could not be shown to be free of catastrophic backtracking (${analysis.reason}); simplify it, or set a format of your own with FormatRegistry`;
-    case 'bounded': {
-      const { longest, isBoundedByAnchor } = analysis;
-      if ((maxLength === 'unlimited' ? Infinity : maxLength) <= longest) return undefined;
-      const remedies = ['rewrite it without nested or overlapping repeats'];
-      if (isBoundedByAnchor) remedies.unshift('anchor it with ^');
-      if (maxLength !== 'unlimited' && longest >= shortest)
-        remedies.push(`give the string a maxLength of at most ${longest}`);
-      return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${remedies.join(', or ')}`;
-    }
-  }
+  if (typeof analysis === 'string') return analysis;
+  const { longest, isBoundedByAnchor } = analysis;
+  if ((maxLength === 'unlimited' ? Infinity : maxLength) <= longest) return undefined;
+  const remedies = ['rewrite it without nested or overlapping repeats'];
+  if (isBoundedByAnchor) remedies.unshift('anchor it with ^');
+  if (maxLength !== 'unlimited' && longest >= shortest)
+    remedies.push(`give the string a maxLength of at most ${longest}`);
+  return `backtracks: on some strings it takes more than ${maxStepsPerByte} steps a character; ${remedies.join(', or ')}`;
 }
 
 function analyse(pattern: string): Analysis {
   try {
     new RegExp(pattern);
   } catch (error) {
-    return { kind: 'invalid', reason: messageOf(error) };
+    return `is no regular expression: ${messageOf(error)}`;
   }
   try {
     const tree = parsePattern(pattern);
     const longest = longestOf(tree);
     const anchored: PatternNode = { kind: 'sequence', parts: [{ kind: 'start' }, tree] };
     const isBoundedByAnchor = longest < Infinity && longestOf(anchored) === Infinity;
-    return { kind: 'bounded', longest, isBoundedByAnchor };
+    return { longest, isBoundedByAnchor };
   } catch (error) {
-    if (error instanceof RangeError) return { kind: 'unknown', reason: error.message };
-    throw error;
+    if (!(error instanceof RangeError)) throw error;
+    return `could not be shown to be free of catastrophic backtracking (${error.message}); simplify it, or set a format of your own with FormatRegistry`;
   }
 }
 

@@ -132,25 +132,21 @@ function formatFault(schema: TSchema): string | undefined {
 
 function patternsFault(schema: TSchema, validator: 'own' | 'library'): string | undefined {
   const kind = kindOf(schema);
-  if (kind === 'String' || kind === 'TemplateLiteral') {
-    const pattern: unknown = schema.pattern;
-    if (pattern === undefined) return undefined;
-    if (typeof pattern !== 'string') return 'pattern must be a string';
-    const maxLength: unknown = schema.maxLength;
-    // TypeBox compares the length before the pattern, but has no length for a template.
-    const hasLength = kind === 'String' && validator === 'own';
-    const given = typeof maxLength === 'number' ? maxLength : undefined;
-    return withPattern(pattern, patternFault(pattern, hasLength ? given : 'unlimited'));
+  const { pattern, maxLength } = schema as { pattern?: unknown; maxLength?: unknown };
+  let patterns: unknown[] = [];
+  if (kind === 'String' || kind === 'TemplateLiteral')
+    patterns = pattern === undefined ? [] : [pattern];
+  else if (kind === 'Record') {
+    const names = Object.keys((schema.patternProperties ?? {}) as object);
+    patterns = names.filter((name) => !plainKeyPatterns.has(name));
   }
-  if (kind !== 'Record') return undefined;
-  for (const pattern of Object.keys((schema.patternProperties ?? {}) as object)) {
-    if (plainKeyPatterns.has(pattern)) continue;
-    const fault = withPattern(pattern, patternFault(pattern, 'unlimited'));
-    if (fault !== undefined) return fault;
+  // The length is compared before the pattern, but neither a template nor a name has one.
+  const hasLength = kind === 'String' && validator === 'own';
+  const given = typeof maxLength === 'number' ? maxLength : undefined;
+  for (const one of patterns) {
+    if (typeof one !== 'string') return 'pattern must be a string';
+    const fault = patternFault(one, hasLength ? given : 'unlimited');
+    if (fault !== undefined) return `the pattern ${JSON.stringify(one)} ${fault}`;
   }
   return undefined;
-}
-
-function withPattern(pattern: string, fault: string | undefined): string | undefined {
-  return fault === undefined ? undefined : `the pattern ${JSON.stringify(pattern)} ${fault}`;
 }

@@ -36,13 +36,13 @@ export function linksOf(
 }
 
 /**
- * The procedure with `outer` before its own links. A function that comes twice runs once, where it comes first: a
+ * The procedure with `outer` before its own links. A function that comes twice runs once, at its first place: a
  * procedure that a router has made has that router's links already when it is registered there.
  */
 export function addLinks(outer: readonly Link[], procedure: Procedure): Procedure {
   if (outer.length === 0) return procedure;
   const front = linkMembers(distinct([...outer, ...procedure.links]));
-  // The links read the context even where the handler can't.
+  // The links read the context even if the handler can't.
   return Object.freeze({ ...procedure, ...front, ignoresContext: false });
 }
 
@@ -73,7 +73,7 @@ function nameOf({ run }: Link): string {
 type Step = Passed | Promise<Passed>;
 
 /**
- * Runs a call through the links of its procedure and its handler. Synchronous where all of them are.
+ * Runs a call through the links of its procedure and its handler. Synchronous if all of them are.
  *
  * @param params validated
  * @throws what a link or the handler throws; TypeError for a link that breaks the rules

@@ -25,12 +25,12 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
   readonly method: string;
   /** The request headers named in `forwardHeaders`, lower-case names. Frozen. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The caller's address, undefined where the transport has none. */
+  /** The caller's address, undefined if the transport has none. */
   readonly remoteAddress: string | undefined;
   /** What the `authenticate` hook returned. Each call has its own copy. */
   readonly auth: Auth;
   /**
-   * The `traceparent` header (W3C Trace Context); undefined where the request had none or an invalid one. With the
+   * The `traceparent` header (W3C Trace Context); undefined if the request had none or an invalid one. With the
    * option `tracing` it names the span of this call. Send it with the requests that the handler makes.
    */
   readonly traceparent: string | undefined;
@@ -43,7 +43,7 @@ export interface CallContext<State = unknown, Errors = Record<never, never>, Aut
 }
 
 export interface InvokeContext extends CallContext {
-  /** Set by `invoke`: how long the handler held its thread, where it began after a wait for what runs before it. */
+  /** Set by `invoke`: how long the handler held its thread, if it began after a wait for what runs before it. */
   resumedMs?: number;
 }
 
@@ -61,7 +61,7 @@ export type AuthOf<E extends Env> = 'auth' extends keyof E ? E['auth'] : unknown
 
 export type StateOf<E extends Env> = 'state' extends keyof E ? E['state'] : unknown;
 
-/** `unknown` where nothing is added: an intersection with it changes nothing. */
+/** `unknown` if nothing is added: an intersection with it changes nothing. */
 type AddedOf<E extends Env> = '~added' extends keyof E
   ? object extends E['~added']
     ? unknown
@@ -81,7 +81,7 @@ type Later<First, Then> = [keyof First & keyof Then] extends [never]
   ? First & Then
   : Omit<First, keyof Then> & Then;
 
-/** Intersects only where something was added, so that a context that nobody extends stays a plain CallContext. */
+/** Intersects only if something was added, so that a context that nobody extends stays a plain CallContext. */
 type Extended<Context, Added> = keyof Added extends never ? Context : Context & Added;
 
 /**
@@ -142,7 +142,7 @@ export interface CallLine {
 
 /** Lines that one thread may write in a second. Each costs the main thread some microseconds. */
 const linesPerSecond = 1000;
-/** Longest JSON text of the fields of a line, and longest sentence, characters. */
+/** Characters of the longest JSON text of the fields of a line, and of its longest sentence. */
 export const maxLine = 8192;
 
 /** The lines of all calls of one thread. They are bounded; what is dropped is counted, and the count is a line. */

@@ -104,7 +104,7 @@ export interface Effects {
 const names = ['readOnly', 'idempotent', 'destructive', 'openWorld'] as const;
 
 /**
- * @returns undefined where nothing is said
+ * @returns undefined if nothing is said
  * @throws RegistrationError
  */
 export function compileEffects(given: Effects | undefined, where: string): Effects | undefined {

@@ -21,7 +21,7 @@ export interface OpenedOutcome extends Outcome {
   readonly source: ValueSource;
 }
 
-/** What a stream's values come from, where the outcome is that of a call that has opened one. */
+/** What the values of a stream come from; undefined: the call has opened none. */
 export function sourceOf(outcome: Outcome): ValueSource | undefined {
   return (outcome as Partial<OpenedOutcome>).source;
 }
@@ -112,7 +112,6 @@ function finish(
   return toOutcome(procedure, rules, 'the result does not match returns', result, idText, options);
 }
 
-/** A handler gave what the values of a stream come from. */
 function open(procedure: Procedure, result: unknown, options: InvokeOptions): Outcome {
   const iterator = iteratorOf(result);
   if (iterator === undefined) {
@@ -147,7 +146,7 @@ export class ValueSource {
     this.#options = options;
   }
 
-  /** Synchronous where the iterator is. */
+  /** Synchronous if the iterator is. */
   next(): StreamStep | Promise<StreamStep> {
     try {
       const result: unknown = this.#iterator.next();
@@ -160,7 +159,7 @@ export class ValueSource {
   /**
    * Tells the iterator that nobody reads any more, so that its `finally` blocks run.
    *
-   * @returns a promise where that takes time; a generator that waits runs them when its wait is over
+   * @returns a promise if that takes time; a generator that waits runs them when its wait is over
    */
   close(): Promise<void> | undefined {
     try {

@@ -54,7 +54,7 @@ export class ResultFault extends Error {
   override readonly name = 'ResultFault';
 }
 
-/** Thrown where a part of a result must not be sent. Its place is found later: looking for it costs too much before. */
+/** Thrown if a part of a result must not be sent. Its place is found later: looking for it costs too much before. */
 export class RefusedPart extends Error {
   readonly part: object;
   readonly why: string;
@@ -78,7 +78,7 @@ function faultAt(path: string, part: object, why: string): ResultFault {
 
 /**
  * Refuses a result of which JSON keeps nothing (a Map, a promise), or that it writes out byte by byte. Values are looked
- * at only where the text has a mark of such a loss.
+ * at only if the text has a mark of such a loss.
  *
  * @param text has the JSON text of `result` from the character `start` on
  * @throws ResultFault
@@ -187,8 +187,8 @@ function hasToJson(value: object): value is { toJSON(key: string): unknown } {
 }
 
 /**
- * Names the BigInt, or the object within itself, that JSON.stringify refused: its own message has no path of a BigInt. It
- * is asked again, with a replacer, which sees what JSON.stringify sees.
+ * Names the BigInt, or the object within itself, that JSON.stringify refused: its own message has no path of a BigInt.
+ * Looks at the parts in the order of JSON.stringify.
  *
  * @param what the value in the message, such as `the result`
  * @param ignoresBigInts looks for an object within itself alone
@@ -199,46 +199,38 @@ export function unwritableFault(
   what: string,
   ignoresBigInts = false,
 ): ResultFault | undefined {
-  /** The objects around the part that is looked at. The first is one that JSON.stringify makes for the value. */
-  const around: unknown[] = [];
-  /** By which name each of them holds the next. */
+  /** The objects around the part that is looked at, and by which name each of them holds the next. */
+  const around: object[] = [];
   const names: string[] = [];
   let parts = 0;
-  let fault: ResultFault | undefined;
   const placeOf = (depth: number): string =>
-    depth === 0
-      ? what
-      : `${what} at ${names
-          .slice(1, depth + 1)
-          .map(shownSegment)
-          .join('')}`;
-  const look = function (this: unknown, name: string, part: unknown): unknown {
-    if (parts++ === 0) around.push(this);
-    const depth = around.lastIndexOf(this);
-    around.length = depth + 1;
-    names.length = depth;
-    names.push(name);
-    if (ignoresBigInts && typeof part === 'bigint') return null;
-    const outer = typeof part === 'object' && part !== null ? around.indexOf(part) : -1;
-    if (typeof part === 'bigint') {
-      fault = new ResultFault(
-        `${placeOf(depth)} is a BigInt, which JSON cannot hold: return a string`,
-      );
-    } else if (outer !== -1) {
-      fault = new ResultFault(
-        `${placeOf(depth)} is circular: it is ${placeOf(outer - 1)} again, which JSON cannot hold`,
-      );
-    }
-    if (fault !== undefined || parts > maxParts) throw new Error('the search ends');
+    depth === 0 ? what : `${what} at ${names.slice(0, depth).map(shownSegment).join('')}`;
+  const look = (given: unknown, name: string): string | undefined => {
+    if (parts++ > maxParts) throw new Error('the search ends');
+    const { toJSON } = Object(given) as { toJSON?: unknown };
+    const part: unknown = typeof toJSON === 'function' ? toJSON.call(given, name) : given;
+    if (typeof part === 'bigint' && !ignoresBigInts)
+      return `${placeOf(names.length)} is a BigInt, which JSON cannot hold: return a string`;
+    if (typeof part !== 'object' || part === null) return undefined;
+    const outer = around.indexOf(part);
+    if (outer !== -1)
+      return `${placeOf(names.length)} is circular: it is ${placeOf(outer)} again, which JSON cannot hold`;
     around.push(part);
-    return part;
+    for (const [key, member] of Object.entries(part)) {
+      names.push(key);
+      const fault = look(member, key);
+      if (fault !== undefined) return fault;
+      names.pop();
+    }
+    around.pop();
+    return undefined;
   };
   try {
-    JSON.stringify(value, look);
+    const fault = look(value, '');
+    return fault === undefined ? undefined : new ResultFault(fault);
   } catch {
-    // `fault` says what was found.
+    return undefined;
   }
-  return fault;
 }
 
 /** Most parts that are looked at: the log line then has no place. */

@@ -137,9 +137,9 @@ interface Waiting<T> {
 /**
  * One reader of a topic. Its values wait in a ring of a fixed size, or for as long as it keeps up in none.
  *
- *     push          who waits is given the value; else it is kept, and the oldest dropped where the ring is full
+ *     push          who waits is given the value; else it is kept, and the oldest dropped if the ring is full
  *     next          the oldest value that is kept; else what comes next
- *     end, abort    what is kept is still given where the ring was full, and dropped where the reader has gone
+ *     end, abort    what is kept is still given if the ring was full, and dropped if the reader has gone
  */
 export class Subscription<T> implements AsyncGenerator<T, undefined, undefined> {
   readonly #size: number;
@@ -155,7 +155,7 @@ export class Subscription<T> implements AsyncGenerator<T, undefined, undefined> 
   #reason: { readonly error: unknown } | undefined;
   #isOver = false;
 
-  /** @param onOver is called once, when it takes no more values; before the constructor returns where that is so at once */
+  /** @param onOver is called once, when it takes no more values; before the constructor returns if that is so at once */
   constructor(
     size: number,
     overflow: 'drop-oldest' | 'end',

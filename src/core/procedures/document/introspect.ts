@@ -26,7 +26,7 @@ export interface ParameterSchema {
   readonly type: string;
   readonly schema_: JsonSchema;
   readonly required: boolean;
-  /** Absent where there is none. */
+  /** Absent if there is none. */
   readonly default?: unknown;
 }
 
@@ -34,7 +34,7 @@ export interface ParameterSchema {
 export interface ErrorSchema {
   readonly code: number;
   readonly message: string;
-  /** Absent where the error carries no data. */
+  /** Absent if the error carries no data. */
   readonly data?: JsonSchema;
 }
 
@@ -57,17 +57,17 @@ export interface ProcedureSchema {
   /** TypeScript type text. */
   readonly return_type: string;
   readonly return_schema: JsonSchema;
-  /** TypeScript type text of each value of a stream. Absent where the procedure is no stream. */
+  /** TypeScript type text of each value of a stream. Absent if the procedure is no stream. */
   readonly yield_type?: string;
   readonly yield_schema?: JsonSchema;
   readonly stream?: StreamSchema;
   readonly doc: string | null;
   readonly is_async: boolean;
-  /** Absent where none are declared. */
+  /** Absent if none are declared. */
   readonly effects?: Effects;
-  /** The group of workers that runs it; absent where it has none. */
+  /** The group of workers that runs it; absent if it has none. */
   readonly group?: string;
-  /** By name; absent where none is declared. */
+  /** By name; absent if none is declared. */
   readonly errors?: Readonly<Record<string, ErrorSchema>>;
 }
 
@@ -154,7 +154,7 @@ function parametersOf(params: TObject): ParameterSchema[] {
   }));
 }
 
-/** Adds the params' schema as a definition where the member refers to it, as recursive params do. */
+/** Adds the params' schema as a definition if the member refers to it, as recursive params do. */
 function selfContained(member: JsonSchema, whole: JsonSchema): JsonSchema {
   const id = whole.$id;
   if (typeof id !== 'string' || !refersTo(member, id)) return member;

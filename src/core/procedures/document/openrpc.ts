@@ -40,7 +40,7 @@ export interface OpenRpcMethod {
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
   /** The declared errors with their names and the schemas of their data, for which an Error Object has no place. */
   readonly 'x-errors'?: Readonly<Record<string, ErrorSchema>>;
-  /** What the procedure does to the world, where it says so. */
+  /** What the procedure does to the world, if it says so. */
   readonly 'x-effects'?: Effects;
   /** What a stream is beyond its result, which is what it returns at its end; absent: it is none. */
   readonly 'x-stream'?: OpenRpcStream;
@@ -143,7 +143,7 @@ function draft({ schema, rest, hasOrder }: Described, components: SchemaComponen
   const required = params.filter((param) => param.required);
   const optional = params.filter((param) => !param.required);
   const sorted = [...required, ...optional];
-  // The specification wants required params first. Where that moves one, the order no longer tells the positions.
+  // The specification wants required params first. If that moves one, the order no longer tells the positions.
   const inOrder = hasOrder && sorted.every((param, index) => param === params[index]);
   const declared = Object.entries(schema.errors ?? {});
   const errors = declared.length === 0 ? undefined : declared;
@@ -336,7 +336,7 @@ class SchemaComponents {
     forEachPlain(schema, (child, segment) => this.#count(child, below(hint, segment)));
   }
 
-  /** The number of the schema's type; undefined where the schema is as short as a reference to it would be. */
+  /** The number of the schema's type; undefined if the schema is as short as a reference to it would be. */
   #identityOf(schema: JsonSchema): number | undefined {
     return isLarge(schema) ? this.#identities.of(core(schema)) : undefined;
   }

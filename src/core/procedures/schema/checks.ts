@@ -126,7 +126,6 @@ class Writer {
     this.#memory = memory;
   }
 
-  /** The checks of the schema and of all its parts. */
   compile(root: TSchema): ReadonlyMap<TSchema, Check> {
     const visit = (schema: TSchema): void => {
       this.#functionOf(schema);
@@ -176,7 +175,6 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     );
   }
 
-  /** The code that checks the value of the expression `v`. */
   #codeOf(schema: TSchema, v: string): string {
     const code = schema.$id === undefined ? this.#valueCode(schema, v) : undefined;
     return code ?? `${this.#functionOf(schema)}(${v})`;
@@ -275,7 +273,6 @@ function ${name}(v) { return ${memory}.isOn ? ${name}kept(v) : ${name}body(v); }
     return `return ${this.#all([...conditions, ...rest])};`;
   }
 
-  /** The code that checks the members that the schema does not name. */
   #rest(additional: unknown, names: readonly string[], areRequired: boolean): string[] {
     if (additional !== false && !isSchema(additional)) return [];
     // All names are there already.
@@ -392,7 +389,6 @@ export class Code {
   readonly #lines: string[] = ['"use strict";'];
   #count = 0;
 
-  /** A name that no other has. */
   name(prefix: string): string {
     this.#count += 1;
     return `${prefix}${this.#count}`;

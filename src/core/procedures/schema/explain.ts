@@ -44,7 +44,6 @@ class Explainer {
     this.describe(schema, value, path);
   }
 
-  /** Adds the issues of a value that does not match. */
   describe(schema: TSchema, value: unknown, path: string): void {
     const before = this.issues.length;
     switch (kindOf(schema)) {

@@ -14,7 +14,6 @@ interface Node {
   readonly tags: ReadonlyMap<string, Scalar>;
   /** Steps to a part with a name, or at an index. */
   readonly labelled: ReadonlyMap<string, TSchema>;
-  /** Steps to all other parts. */
   readonly wide: readonly TSchema[];
   /** The nodes that one value can meet together with this one. The node itself is among them. */
   readonly met: Set<Node>;
@@ -237,7 +236,6 @@ export interface Alternatives {
   readonly literals: readonly Scalar[];
   /** The member whose literal tells the alternatives in `byKey` apart. */
   readonly key: string | undefined;
-  /** By the literal of that member. */
   readonly byKey: ReadonlyMap<unknown, readonly TSchema[]>;
   /** All others, tried one after the other. */
   readonly others: readonly TSchema[];

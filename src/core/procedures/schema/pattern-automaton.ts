@@ -247,7 +247,6 @@ function sum(a: Ways, b: Ways, factor: number, mayChangeBoth = true): Ways {
   return larger;
 }
 
-/** The fragment with both of its entries changed. */
 function entries(body: Fragment, change: (entry: Entry) => Entry): Fragment {
   return { ...body, atStart: change(body.atStart), later: change(body.later) };
 }

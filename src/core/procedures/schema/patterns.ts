@@ -94,12 +94,10 @@ function longestBounded(automaton: Automaton): number {
   return automaton.looksBehind ? Math.floor(longest / 2) : longest;
 }
 
-/** How many attempts are under way at which places. */
 type Attempts = ReadonlyMap<number, number>;
 
 const newCounts = (): Map<number, number> => new Map();
 
-/** What a string leads to. */
 interface Reached {
   readonly attempts: Attempts;
   /** The steps beyond those that were allowed so far. */

@@ -73,7 +73,6 @@ class Writer {
     return this.#code.run(`(v) => ${this.#expression(schema, 'v')}`) as Project;
   }
 
-  /** The code that projects the value of the expression `value`. */
   #expression(schema: TSchema, value: string): string {
     const kind = kindOf(schema) ?? '';
     // A named type may hold itself: its function is named before its body is written.
@@ -147,7 +146,6 @@ if (${isEmpty}) seenEmpty(v, o);
 return o;`;
   }
 
-  /** The projection of members without a name of their own. */
   #restOf(additional: unknown): string {
     return `(x) => ${isSchema(additional) ? this.#expression(additional, 'x') : this.#open('x')}`;
   }
@@ -297,7 +295,6 @@ type Members = Record<string, unknown>;
 interface Variant {
   /** As the union names it. */
   readonly schema: TSchema;
-  /** What the variant refers to. */
   readonly resolved: TSchema;
   readonly shape: KindRow['shape'];
 }

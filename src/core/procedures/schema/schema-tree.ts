@@ -54,7 +54,7 @@ function segmentOf(step: string, key: string): string {
 /** Longest name in a path that is shown. The caller chooses names. */
 const maxSegment = 64;
 
-/** A step of a JSON Pointer for people: `/name`, cut where the name is long. */
+/** A step of a JSON Pointer for people: `/name`, cut if the name is long. */
 export function shownSegment(name: string): string {
   return `/${escapePointer(name.length > maxSegment ? `${name.slice(0, maxSegment)}…` : name)}`;
 }
@@ -83,7 +83,6 @@ export function mapTree(schema: TSchema, change: (node: TSchema) => TSchema): TS
   return change({ ...mapChildren(schema, (child) => mapTree(child, change)) });
 }
 
-/** Schemas by their $id. */
 export type Names = ReadonlyMap<string, TSchema>;
 
 /** The named schemas within `root`. Of several with one $id the first counts, as in TypeBox's compiler. */
@@ -103,7 +102,6 @@ export function targetOf(schema: TSchema, names: Names): TSchema | undefined {
   return typeof schema.$ref === 'string' ? names.get(schema.$ref) : undefined;
 }
 
-/** The id that a `$ref` names. */
 export function refId($ref: string): string {
   return $ref.replace(/^#\/(?:\$defs|definitions)\//, '');
 }
@@ -127,7 +125,6 @@ export function cached<Key, Value>(
   return value;
 }
 
-/** A member that an object schema names. */
 export interface Member {
   readonly name: string;
   readonly schema: TSchema;
@@ -137,7 +134,6 @@ export interface Member {
 /** Each object schema is read once: it may have a thousand members, and a batch a thousand bad calls. */
 const membersOfSchemas = new WeakMap<TSchema, readonly Member[]>();
 
-/** The members that an object schema names, in its order. */
 export function membersOf(schema: TSchema): readonly Member[] {
   return cached(membersOfSchemas, schema, () => {
     const required = new Set(listOf<string>(schema.required));

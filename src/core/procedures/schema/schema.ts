@@ -71,7 +71,6 @@ export function compileParams(
   return { params: schema, hasOrder: true, bindParams: binder(schema, validate, true) };
 }
 
-/** Params that another library validates. */
 function compileStandard(
   declared: StandardSchema,
   place: string,

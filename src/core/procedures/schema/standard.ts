@@ -319,7 +319,7 @@ const scalarKinds: Readonly<Record<string, string>> = {
   null: 'Null',
 };
 
-/** A format says what the pattern beside it says, where it is known here. Others are left out: only their library knows them. */
+/** A format that is known here says what the pattern beside it says. Others are left out: only their library knows them. */
 function text(json: Json): TSchema {
   const { format, pattern, ...others } = json;
   if (typeof format === 'string' && FormatRegistry.Has(format))

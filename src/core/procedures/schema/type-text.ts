@@ -171,7 +171,6 @@ class TypeWriter {
     return `{ ${members.join('; ')} }`;
   }
 
-  /** The types of the members that the schema does not name. */
   #rest({ additionalProperties, patternProperties }: JsonSchema, at: At): string[] {
     const patterns = isObject(patternProperties) ? Object.values(patternProperties) : [];
     const texts = patterns.filter(isObject).map((member) => this.write(member, at).text);

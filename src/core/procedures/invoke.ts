@@ -99,7 +99,6 @@ async function settle(
   }
 }
 
-/** @throws TypeError for a result that JSON can't hold; whatever a `toJSON` throws */
 function finish(
   procedure: Procedure,
   result: unknown,
@@ -189,21 +188,13 @@ export class ValueSource {
     }
     const { done, value } = result as { readonly done?: unknown; readonly value?: unknown };
     // Any truthy `done` is the end, as for a loop of JavaScript.
-    if (done) {
-      const { result: rules } = this.#procedure;
-      return this.#outcomeOf(rules, 'what it returned does not match returns', value);
-    }
-    const rules = this.#procedure.stream?.value;
-    const outcome = this.#outcomeOf(rules, 'a value does not match yields', value);
-    return outcome.ok ? outcome.text : outcome;
-  }
-
-  #outcomeOf(rules: ResultRules | undefined, mismatch: string, value: unknown): Outcome {
-    try {
-      return toOutcome(this.#procedure, rules, mismatch, value, undefined, this.#options);
-    } catch (error) {
-      return toErrorOutcome(error, this.#procedure.name, this.#options);
-    }
+    const { stream, result: rules } = this.#procedure;
+    const declared = done ? rules : stream?.value;
+    const mismatch = done
+      ? 'what it returned does not match returns'
+      : 'a value does not match yields';
+    const outcome = toOutcome(this.#procedure, declared, mismatch, value, undefined, this.#options);
+    return done || !outcome.ok ? outcome : outcome.text;
   }
 }
 
@@ -222,10 +213,7 @@ function iteratorOf(value: unknown): Iterator<unknown> | AsyncIterator<unknown> 
   return make.call(value) as Iterator<unknown> | AsyncIterator<unknown>;
 }
 
-/**
- * @param idText of the request whose reply the value becomes; undefined: of none
- * @throws TypeError for a value that JSON can't hold; whatever a `toJSON` throws
- */
+/** Never throws. @param idText of the request whose reply the value becomes; undefined: of none */
 function toOutcome(
   procedure: Procedure,
   rules: ResultRules | undefined,
@@ -255,24 +243,23 @@ function toOutcome(
     if (typeof projected === 'object') reportAccessors(procedure, projected, options.onFault);
     return outcome;
   } catch (error) {
-    if (!(error instanceof ResultFault)) throw error;
+    if (!(error instanceof ResultFault)) return toErrorOutcome(error, name, options);
     return faultOutcome(() => error.message, name, options);
   }
 }
 
 /** Of each procedure, so many results are searched for accessors that JSON leaves out: the search costs more than a small call. */
 const searchedResults = 10;
-const searched = new WeakMap<Procedure, { results: number }>();
+const searched = new WeakMap<Procedure, number>();
 
 /** Reports, once for each procedure, that its results have accessors that their callers do not get. */
 function reportAccessors(procedure: Procedure, result: unknown, onFault: FaultReporter): void {
-  const known = searched.get(procedure);
-  if (known === undefined) searched.set(procedure, { results: 1 });
-  else if (known.results >= searchedResults) return;
-  else known.results++;
+  const before = searched.get(procedure) ?? 0;
+  if (before >= searchedResults) return;
+  searched.set(procedure, before + 1);
   const detail = lostAccessors(result);
   if (detail === undefined) return;
-  searched.set(procedure, { results: searchedResults });
+  searched.set(procedure, searchedResults);
   reportResult(procedure, 'isPartlyLost', detail, onFault);
 }
 

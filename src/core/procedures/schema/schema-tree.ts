@@ -26,19 +26,16 @@ function mapChildren(schema: TSchema, visit: VisitChild<TSchema>): TSchema {
   for (const { name, one, list, map } of holders) {
     const held: unknown = schema[name];
     if (typeof held !== 'object' || held === null) continue;
-    if (Array.isArray(held)) {
-      if (list === undefined) continue;
-      const made = held.map((child: TSchema, index) =>
-        visit(child, segmentOf(list, String(index)), name),
-      );
-      if (made.some((child, index) => child !== held[index])) replace(name, made);
-    } else if (map !== undefined) {
+    const isList = Array.isArray(held);
+    const step = isList ? list : map;
+    if (step !== undefined) {
       const children = Object.entries(held) as [string, TSchema][];
-      const made = children.map(([key, child]) => visit(child, segmentOf(map, key), name));
-      if (made.some((child, index) => child !== children[index]?.[1]))
-        // `fromEntries` keeps a member called __proto__ a member.
-        replace(name, Object.fromEntries(children.map(([key], index) => [key, made[index]])));
-    } else if (one !== undefined && kindOf(schema) !== 'Never') {
+      const made = children.map(([key, child]) => visit(child, segmentOf(step, key), name));
+      if (made.every((child, index) => child === children[index]?.[1])) continue;
+      // `fromEntries` keeps a member called __proto__ a member.
+      const members = children.map(([key], index) => [key, made[index]] as const);
+      replace(name, isList ? made : Object.fromEntries(members));
+    } else if (!isList && one !== undefined && kindOf(schema) !== 'Never') {
       // Type.Never is { not: {} }; this {} is not a schema of TypeBox's.
       const made = visit(held as TSchema, segmentOf(one, ''), name);
       if (made !== held) replace(name, made);

@@ -6,19 +6,13 @@ import type { Procedure } from './types.ts';
 /** `subscribe`, alone or as the last word of a name: after `_`, `.`, `/` or `:`. */
 const subscribing = /(^|[_./:])subscribe$/;
 
-/** The methods by which a subscription speaks. */
-export interface SubscriptionNames {
-  /** Of the notifications that bring its values. */
-  readonly notification: string;
-  /** Of the call that ends it, beside `rpc.unsubscribe`; undefined: there is no other. */
-  readonly unsubscribe: string | undefined;
-}
-
 /**
  * The methods of a procedure's subscriptions: as its options say, else by its name. `eth_subscribe` notifies as
  * `eth_subscription` and is ended by `eth_unsubscribe`, as clients of Ethereum nodes expect. `ticks` notifies as `ticks`.
+ *
+ * @returns unsubscribe: the call that ends it, beside `rpc.unsubscribe`; undefined: there is no other
  */
-export function subscriptionNames({ name, stream }: Procedure): SubscriptionNames {
+export function subscriptionNames({ name, stream }: Procedure) {
   const isSubscribing = subscribing.test(name);
   const base = name.slice(0, -'subscribe'.length);
   return {

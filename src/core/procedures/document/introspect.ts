@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TObject, TSchema } from '@sinclair/typebox';
+import { linkMembers } from '../chain.ts';
 import type { Effects, ErrorDeclarations } from '../declarations.ts';
 import type { Link } from '../middleware.ts';
 import { assertName } from '../registration.ts';
@@ -213,9 +214,7 @@ export function describedProcedure(description: ProcedureDescription): Procedure
   return Object.freeze({
     name,
     handler: notHere,
-    links: [],
-    authorize: undefined,
-    chain: undefined,
+    ...linkMembers([]),
     // Documents alone read these schemas, and want plain JSON.
     params: params as TObject | undefined,
     hasOrder: description.hasOrder === true,

@@ -193,9 +193,6 @@ function restOf({ params }: Procedure): JsonSchema | undefined {
   return isObject(rest) ? rest : undefined;
 }
 
-/** Where a schema stands, in words that become its name: `user`, `users.list result`. */
-type Hint = string;
-
 /** The schemas that a `$ref` can name at one place, by id. */
 type Scope = ReadonlyMap<string, NamedSchema>;
 
@@ -226,8 +223,8 @@ class SchemaComponents {
   readonly #components = new Map<number, Component>();
   /** How many components asked for each name. The second gets `name_2`. */
   readonly #names = new Map<string, number>();
-  /** Types without an id: how often each is used, and where it was used first. */
-  readonly #uses = new Map<number, { count: number; readonly hint: Hint }>();
+  /** Types without an id: how often each is used, and where it was used first, in words that become its name. */
+  readonly #uses = new Map<number, { count: number; readonly hint: string }>();
 
   /**
    * @param maxIds most named schemas of one procedure. Each is compared with all schemas that it leads to, so
@@ -241,7 +238,7 @@ class SchemaComponents {
    * @param roots schemas that refer to each other by id: the params of one procedure, or its result
    * @returns the roots, their references turned into `#/components/schemas/...`
    */
-  add(roots: readonly (readonly [schema: JsonSchema, hint: Hint])[]): JsonSchema[] {
+  add(roots: readonly (readonly [schema: JsonSchema, hint: string])[]): JsonSchema[] {
     const ids = new Map<string, JsonSchema>();
     for (const [schema] of roots) plainNamesIn(schema, ids);
     if (ids.size > this.#maxIds) {
@@ -282,7 +279,7 @@ class SchemaComponents {
     return mapPlain(schema, (child) => this.shared(child));
   }
 
-  #convert(schema: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+  #convert(schema: JsonSchema, scope: Scope, hint: string): JsonSchema {
     const { $id, $ref } = schema;
     if (typeof $id === 'string' && typeof $ref !== 'string') {
       return this.#convertReference($id, schema, scope, hint);
@@ -290,14 +287,14 @@ class SchemaComponents {
     return this.#convertBody(schema, scope, hint);
   }
 
-  #convertBody(schema: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+  #convertBody(schema: JsonSchema, scope: Scope, hint: string): JsonSchema {
     // An $id would become the base of the references within the schema. The schemas of $defs are components now.
     const { $id: _id, $defs: _defs, $schema: _dialect, ...rest } = schema;
     if (typeof rest.$ref === 'string') return this.#convertReference(rest.$ref, rest, scope, hint);
     return mapPlain(rest, (child, segment) => this.#convert(child, scope, below(hint, segment)));
   }
 
-  #convertReference($ref: string, use: JsonSchema, scope: Scope, hint: Hint): JsonSchema {
+  #convertReference($ref: string, use: JsonSchema, scope: Scope, hint: string): JsonSchema {
     const id = refId($ref);
     const target = scope.get(id);
     if (target === undefined) return use;
@@ -305,7 +302,7 @@ class SchemaComponents {
     return this.#referenceTo(target.component, use);
   }
 
-  #named(id: string, target: JsonSchema, scope: Scope, hint: Hint): Component {
+  #named(id: string, target: JsonSchema, scope: Scope, hint: string): Component {
     // Two types with one id are the same type when they, and all types that they lead to, are equal.
     const identity = this.#identities.of([
       id,
@@ -321,7 +318,7 @@ class SchemaComponents {
     return component;
   }
 
-  #count(schema: JsonSchema, hint: Hint): void {
+  #count(schema: JsonSchema, hint: string): void {
     const identity = this.#identityOf(schema);
     const use = identity === undefined ? undefined : this.#uses.get(identity);
     if (use !== undefined) {
@@ -332,7 +329,7 @@ class SchemaComponents {
     this.#countChildren(schema, hint);
   }
 
-  #countChildren(schema: JsonSchema, hint: Hint): void {
+  #countChildren(schema: JsonSchema, hint: string): void {
     forEachPlain(schema, (child, segment) => this.#count(child, below(hint, segment)));
   }
 
@@ -355,7 +352,7 @@ class SchemaComponents {
     );
   }
 
-  #nameFor(schema: JsonSchema, hint: Hint): string {
+  #nameFor(schema: JsonSchema, hint: string): string {
     const { title } = schema;
     const words = (typeof title === 'string' && /[A-Za-z]/.test(title) ? title : hint)
       .split(/[^A-Za-z0-9]+/)
@@ -426,7 +423,7 @@ function reachable(id: string, scope: Scope): (readonly [id: string, schema: Jso
   });
 }
 
-function below(hint: Hint, segment: string): Hint {
+function below(hint: string, segment: string): string {
   if (segment === '') return hint;
   if (segment !== '/*' && !/^\/\d+$/.test(segment)) return segment.slice(1);
   return hint.endsWith(' item') ? hint : `${hint} item`;

@@ -24,8 +24,7 @@ const formats: Readonly<Record<string, (value: string) => boolean>> = {
   email: isEmail,
   hostname: isHostname,
   ipv4: (value) => isIPv4(value),
-  // A zone (fe80::1%eth0) is refused: it has a meaning on one machine only, and RFC 4291 has none.
-  ipv6: (value) => value.length <= 45 && !value.includes('%') && isIPv6(value),
+  ipv6: isPlainIpv6,
   uri: (value) => isUriReference(value) && /^[^:/?#]+:/.test(value),
   'uri-reference': isUriReference,
   url: (value) => /^(?:https?|ftp):\/\/[^/?#]/i.test(value) && isUriReference(value),
@@ -164,5 +163,10 @@ function isAuthority(authority: string): boolean {
 
 function isIpLiteral(text: string): boolean {
   if (/^v[0-9a-f]+\.[a-z0-9\-._~!$&'()*+,;=:]+$/i.test(text)) return true;
+  return isPlainIpv6(text);
+}
+
+/** A zone (fe80::1%eth0) is refused: it has a meaning on one machine only, and RFC 4291 has none. */
+function isPlainIpv6(text: string): boolean {
   return text.length <= 45 && !text.includes('%') && isIPv6(text);
 }

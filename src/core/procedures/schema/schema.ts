@@ -232,8 +232,6 @@ function compiling<Result>(place: string, compile: () => Result): Result {
 /** Fills the defaults into a valid value and decodes its bytes. Returns a copy, or the value itself if nothing was missing. */
 type Fill = (value: unknown) => unknown;
 
-type Members = Record<string, unknown>;
-
 /**
  * Compiles the defaults of a schema, nested ones included.
  *
@@ -334,7 +332,7 @@ class DefaultsCompiler {
     if (steps.length === 0) return undefined;
     return (value) => {
       if (!isObject(value)) return value;
-      let copy: Members | undefined;
+      let copy: Named | undefined;
       for (const { name, fill, missing } of steps) {
         const given = value[name];
         const filled = given === undefined ? missing?.() : fill === undefined ? given : fill(given);
@@ -426,7 +424,7 @@ class DefaultsCompiler {
 }
 
 /** `Object.assign` is ten times as fast as a spread, but would set the prototype from a member called __proto__. */
-function copyOf(value: Members): Members {
+function copyOf(value: Named): Named {
   return Object.hasOwn(value, '__proto__') ? { ...value } : Object.assign({}, value);
 }
 

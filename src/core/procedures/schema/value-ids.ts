@@ -24,21 +24,14 @@ export class ValueIds {
   of(value: unknown): number {
     if (typeof value !== 'object' || value === null)
       return cached(this.#scalars, value, this.#next);
-    return cached(this.#known, value, () => {
-      const text = Array.isArray(value) ? this.#ofItems(value) : this.#ofMembers(value);
-      return cached(this.#made, text, this.#next);
-    });
+    return cached(this.#known, value, () => cached(this.#made, this.#textOf(value), this.#next));
   }
 
-  #ofItems(items: readonly unknown[]): string {
-    return `[${items.map((item) => this.of(item)).join(',')}`;
-  }
-
-  #ofMembers(value: object): string {
-    const members = Object.entries(value).map(
-      ([name, member]) => [this.of(name), this.of(member)] as const,
-    );
-    members.sort(([a], [b]) => a - b);
+  #textOf(value: object): string {
+    if (Array.isArray(value)) return `[${value.map((item) => this.of(item)).join(',')}`;
+    const members = Object.entries(value)
+      .map(([name, member]) => [this.of(name), this.of(member)] as const)
+      .sort(([a], [b]) => a - b);
     return `{${members.map((pair) => pair.join(':')).join(',')}`;
   }
 }

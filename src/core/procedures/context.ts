@@ -148,7 +148,11 @@ export const maxLine = 8192;
 /** The lines of all calls of one thread. They are bounded; what is dropped is counted, and the count is a line. */
 export class CallLines {
   readonly #write: (line: CallLine) => void;
-  readonly #limiter = new LineLimiter<undefined>(([all]) => this.#tellDropped(all?.dropped ?? 0));
+  readonly #limiter = new LineLimiter<undefined>(([all]) => {
+    const fields = JSON.stringify({ dropped: all?.dropped ?? 0 });
+    const text = 'lines of context.log were dropped: a thread writes 1000 a second';
+    this.#write({ level: 'warn', method: '', id: undefined, fields, text });
+  });
 
   constructor(write: (line: CallLine) => void) {
     this.#write = write;
@@ -156,29 +160,14 @@ export class CallLines {
 
   /** @param id JSON text; undefined: a notification */
   of(method: string, id: string | undefined): CallLog {
+    // Nothing here throws: a line that can't be written must not cost its call.
     const at =
       (level: CallLogLevel): WriteLine =>
-      (fields, text) =>
-        this.#put(level, method, id, fields, text);
+      (fields, text) => {
+        if (!this.#limiter.admits('', undefined, linesPerSecond)) return;
+        this.#write({ level, method, id, fields: fieldsText(fields), text: cut(text) });
+      };
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-  }
-
-  /** Never throws: a line that can't be written must not cost its call. */
-  #put(
-    level: CallLogLevel,
-    method: string,
-    id: string | undefined,
-    fields: unknown,
-    text: unknown,
-  ): void {
-    if (!this.#limiter.admits('', undefined, linesPerSecond)) return;
-    this.#write({ level, method, id, fields: fieldsText(fields), text: cut(text) });
-  }
-
-  #tellDropped(dropped: number): void {
-    const fields = JSON.stringify({ dropped });
-    const text = 'lines of context.log were dropped: a thread writes 1000 a second';
-    this.#write({ level: 'warn', method: '', id: undefined, fields, text });
   }
 }
 

@@ -46,20 +46,21 @@ export interface Automaton {
   readonly looksBehind: boolean;
 }
 
-export interface AutomatonOptions {
-  /** Counted repeats as repeats without a count. That is much smaller, and never takes fewer steps. */
-  readonly isCountless: boolean;
-}
-
 const maxPlaces = 4000;
 const maxWays = 200_000;
 
 /** Limits numbers that double with each part of a pattern. */
 const most = 1e9;
 
-/** @throws RangeError if the pattern is too large with its repeats written out */
-export function automatonOf(root: PatternNode, options: AutomatonOptions): Automaton {
-  return new Builder(options).automaton(root);
+/**
+ * @param options isCountless: counted repeats as repeats without a count. That is much smaller, and never takes fewer steps
+ * @throws RangeError if the pattern is too large with its repeats written out
+ */
+export function automatonOf(
+  root: PatternNode,
+  { isCountless }: { readonly isCountless: boolean },
+): Automaton {
+  return new Builder(isCountless).automaton(root);
 }
 
 /** How the inside of a group differs from the pattern as it is written. */
@@ -69,22 +70,20 @@ interface Mode {
   readonly isReversed: boolean;
 }
 
-const asWritten: Mode = { isLoose: false, isReversed: false };
-
 class Builder {
-  readonly #options: AutomatonOptions;
+  readonly #isCountless: boolean;
   readonly #places: Place[] = [];
   readonly #referred = new Set<PatternNode>();
   #looksBehind = false;
   #ways = 0;
   #built = 0;
 
-  constructor(options: AutomatonOptions) {
-    this.#options = options;
+  constructor(isCountless: boolean) {
+    this.#isCountless = isCountless;
   }
 
   automaton(root: PatternNode): Automaton {
-    const whole = this.#build(root, asWritten);
+    const whole = this.#build(root, { isLoose: false, isReversed: false });
     this.#endWith(whole);
     for (const place of this.#places) place.cost += repeated(place.next);
     for (const at of whole.sure) this.#placeAt(at).isSure = true;
@@ -174,7 +173,7 @@ class Builder {
     if (top === 0) return nothing();
     const one = this.#build(body, mode);
     if (top === Infinity && least <= 1) return this.#endless(one, least);
-    const canCollapse = this.#options.isCountless && top > 1;
+    const canCollapse = this.#isCountless && top > 1;
     // Without characters, each count is a way of its own: only those written out show how many there are.
     if (canCollapse && one.later.empty === 0 && one.atStart.empty === 0) {
       const sure = least <= 1 ? one.sure : new Set<number>();

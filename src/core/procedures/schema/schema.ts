@@ -258,7 +258,7 @@ class DefaultsCompiler {
   /** By `$id`. The entry of a recursive schema is made before its fill is complete. */
   readonly #named = new Map<string, Fill>();
   /** How many more defaults may be made for the missing member. */
-  #left = Number.POSITIVE_INFINITY;
+  #left = Infinity;
   readonly #made: { readonly at: string; readonly make: () => unknown }[] = [];
 
   constructor(checks: Checks, where: string) {
@@ -279,7 +279,7 @@ class DefaultsCompiler {
         );
       }
     }
-    this.#left = Number.POSITIVE_INFINITY;
+    this.#left = Infinity;
   }
 
   compile(schema: TSchema, path: string): Fill | undefined {

@@ -356,8 +356,9 @@ class DefaultsCompiler {
         `${at} ${shorten(JSON.stringify(given))} does not match its schema`,
       );
     }
+    if (typeof given !== 'object' || given === null)
+      return fill === undefined ? () => given : () => fill(given);
     const complete = fill ?? ((value: unknown) => value);
-    if (typeof given !== 'object' || given === null) return () => complete(given);
     // Each call parses a default of its own, so that a later change to the schema's object changes no call.
     const text = JSON.stringify(given);
     const make = (): unknown => {
@@ -377,12 +378,13 @@ class DefaultsCompiler {
     return (value) => {
       if (!Array.isArray(value)) return value;
       let copy: unknown[] | undefined;
-      value.forEach((item: unknown, index) => {
+      for (let index = 0; index < value.length; index++) {
+        const item: unknown = value[index];
         const filled = (each ?? fills[index])?.(item) ?? item;
-        if (filled === item) return;
+        if (filled === item) continue;
         copy ??= [...(value as unknown[])];
         copy[index] = filled;
-      });
+      }
       return copy ?? value;
     };
   }

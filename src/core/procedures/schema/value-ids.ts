@@ -1,5 +1,3 @@
-import { cached } from './schema-tree.ts';
-
 /**
  * Gives JSON values numbers: two values have the same number if and only if they are equal. The order of members does
  * not count. Each array and object is read once, however often it is asked for and however deep it lies within others,
@@ -14,7 +12,6 @@ export class ValueIds {
   readonly #made = new Map<string, number>();
   readonly #known = new Map<object, number>();
   #count = 0;
-  readonly #next = (): number => this.#count++;
 
   areDistinct(items: readonly unknown[]): boolean {
     return new Set(items.map((item) => this.of(item))).size === items.length;
@@ -22,16 +19,37 @@ export class ValueIds {
 
   /** @returns the same number for equal values */
   of(value: unknown): number {
-    if (typeof value !== 'object' || value === null)
-      return cached(this.#scalars, value, this.#next);
-    return cached(this.#known, value, () => cached(this.#made, this.#textOf(value), this.#next));
+    if (typeof value !== 'object' || value === null) return this.#intern(this.#scalars, value);
+    let id = this.#known.get(value);
+    if (id === undefined) {
+      id = this.#intern(
+        this.#made,
+        Array.isArray(value) ? this.#ofItems(value) : this.#ofMembers(value),
+      );
+      this.#known.set(value, id);
+    }
+    return id;
   }
 
-  #textOf(value: object): string {
-    if (Array.isArray(value)) return `[${value.map((item) => this.of(item)).join(',')}`;
-    const members = Object.entries(value)
-      .map(([name, member]) => [this.of(name), this.of(member)] as const)
-      .sort(([a], [b]) => a - b);
+  #ofItems(items: readonly unknown[]): string {
+    return `[${items.map((item) => this.of(item)).join(',')}`;
+  }
+
+  #ofMembers(value: object): string {
+    const members = Object.entries(value).map(
+      ([name, member]) => [this.of(name), this.of(member)] as const,
+    );
+    members.sort(([a], [b]) => a - b);
     return `{${members.map((pair) => pair.join(':')).join(',')}`;
+  }
+
+  #intern<Key>(ids: Map<Key, number>, key: Key): number {
+    let id = ids.get(key);
+    if (id === undefined) {
+      id = this.#count;
+      this.#count += 1;
+      ids.set(key, id);
+    }
+    return id;
   }
 }

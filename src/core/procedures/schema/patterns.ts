@@ -96,8 +96,6 @@ function longestBounded(automaton: Automaton): number {
 
 type Attempts = ReadonlyMap<number, number>;
 
-const newCounts = (): Map<number, number> => new Map();
-
 interface Reached {
   readonly attempts: Attempts;
   /** The steps beyond those that were allowed so far. */
@@ -166,7 +164,8 @@ class Search {
         const isEnd = this.#endsAtMatch && this.#all[target]?.isSure === true;
         for (const kind of kinds[target] ?? []) {
           this.#work += 1;
-          const to = cached(byKind, kind, newCounts);
+          const to = byKind.get(kind) ?? new Map<number, number>();
+          byKind.set(kind, to);
           // Of several attempts that have matched, the first ends the search.
           to.set(target, isEnd ? 1 : (to.get(target) ?? 0) + count * ways);
           if (isEnd) over.add(kind);
@@ -205,7 +204,11 @@ class Search {
   }
 
   #add(one: Reached): void {
-    for (const at of one.attempts.keys()) cached(this.#known, at, () => []).push(one);
+    for (const at of one.attempts.keys()) {
+      const here = this.#known.get(at);
+      if (here === undefined) this.#known.set(at, [one]);
+      else here.push(one);
+    }
   }
 }
 
@@ -219,7 +222,7 @@ function alphabetOf(classes: readonly (readonly Range[])[]): Alphabet {
   const ids = new Map<string, number>();
   const edges = new Map<number, Map<number, number>>([[0, new Map()]]);
   const mark = (unit: number, id: number, change: number): void => {
-    const here = cached(edges, unit, newCounts);
+    const here = cached(edges, unit, () => new Map<number, number>());
     here.set(id, (here.get(id) ?? 0) + change);
   };
   const sets = classes.map((ranges) =>

@@ -20,11 +20,7 @@ import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { callerHeaderOf } from '../http/edge/peer.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
-import {
-  createUpgradeHandler,
-  type MountedUpgrades,
-  type UpgradeHandler,
-} from '../http/node/upgrade.ts';
+import { createUpgrades, type NodeUpgrades, type UpgradeHandler } from '../http/node/upgrade.ts';
 import {
   type Address,
   type AppOptions,
@@ -61,7 +57,7 @@ export class RpcApp {
   #closing: Promise<void> | undefined;
   /** The service is mounted in a server of somebody else, and its workers were told to start. */
   #isMounted = false;
-  readonly #mounted: MountedUpgrades[] = [];
+  readonly #mounted: NodeUpgrades[] = [];
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(routerOrOptions: AnyRouter | AppOptions = defaultRouter) {
@@ -240,7 +236,7 @@ export class RpcApp {
   upgradeHandler(options: MountOptions<IncomingMessage> = {}): UpgradeHandler {
     const auth = toMountAuth(options, this.dispatcher, 'upgradeHandler');
     this.#startMounted();
-    const upgrades = createUpgradeHandler(this.dispatcher, this.#parts.http, auth);
+    const upgrades = createUpgrades(this.dispatcher, this.#parts.http, auth);
     if (this.#closing !== undefined) {
       // close() may have asked the others already. This one has no socket yet, and will have none.
       void upgrades.close();

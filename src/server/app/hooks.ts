@@ -2,7 +2,7 @@ import { StartupError } from '../../core/base/startup-error.ts';
 import { suggest } from '../../core/base/suggest.ts';
 import { loadExports } from '../../core/modules/loader.ts';
 import { type OnCall, toObservers } from '../../core/observe/call-event.ts';
-import type { Authenticate } from '../http/edge/auth.ts';
+import type { Authenticate } from '../http/edge/http-options.ts';
 
 /** The operator's functions that an app calls: options of `RpcApp`, or the exports of a hooks module. */
 export interface Hooks {

@@ -1,9 +1,7 @@
-import { lookup } from 'node:dns/promises';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { resolve } from 'node:path';
 import type { Config } from '../../core/config/config.ts';
-import { codeOf, listenError } from '../http/edge/http-server.ts';
+import { givePort, holdPort } from '../http/edge/http-server.ts';
 import { assertSocketFree } from '../http/edge/unix-socket.ts';
 
 type Ports = Pick<Config, 'port' | 'metricsPort'>;
@@ -22,29 +20,22 @@ export async function freePorts({
   socket,
   http,
 }: Ports & Pick<Config, 'host' | 'socket' | 'http'>): Promise<Ports> {
-  const probes: Server[] = [];
-  try {
-    if (http && socket !== '') await assertSocketFree(resolve(socket));
-    const own = http && socket === '' ? await probe(host, port, probes) : port;
-    // Both ports are held at once: two times 0 must give two different ports.
-    const other = metricsPort === 'same' ? metricsPort : await probe(host, metricsPort, probes);
-    return { port: own, metricsPort: other };
-  } finally {
-    // Wait for the ports to be closed, so that they are free when this returns.
-    await Promise.all(probes.map((server) => new Promise((resolve) => server.close(resolve))));
-  }
-}
-
-async function probe(host: string, port: number, probes: Server[]): Promise<number> {
-  try {
-    const { address } = await lookup(host);
-    const server = createServer();
-    probes.push(server);
-    server.listen({ host: address, port, exclusive: true });
-    await once(server, 'listening');
+  const held: Server[] = [];
+  const hold = async (wanted: number): Promise<number> => {
+    const server = await holdPort(host, wanted);
+    held.push(server);
     // The address is an object, since the server listens on a port.
     return (server.address() as AddressInfo).port;
-  } catch (error) {
-    throw listenError(codeOf(error), host, port);
+  };
+  try {
+    if (http && socket !== '') await assertSocketFree(resolve(socket));
+    const own = http && socket === '' ? await hold(port) : port;
+    // Both ports are held at once: two times 0 must give two different ports.
+    return {
+      port: own,
+      metricsPort: metricsPort === 'same' ? metricsPort : await hold(metricsPort),
+    };
+  } finally {
+    await Promise.all(held.map(givePort));
   }
 }

@@ -1,3 +1,4 @@
+import { longestDelayMs } from '../../../core/base/timer.ts';
 import type { BodyOverload } from '../../../core/dispatch/body-memory.ts';
 import { overloadedReply, usualRetryMs } from '../../../core/dispatch/limit.ts';
 import type { RateNotice } from '../../../core/dispatch/quota/rate-limit.ts';
@@ -71,6 +72,20 @@ export function outOfMemory(overload: BodyOverload): Answer {
   return { ...jsonAnswer(503, overloadedReply(overload), headers), close: true };
 }
 
+/** The status of a refusal whose cause is the service; undefined: `authenticate` has refused the caller. */
+export function statusOfService(code: number): 500 | 503 | undefined {
+  switch (code) {
+    case ErrorCode.InternalError:
+      return 500;
+    case ErrorCode.Overloaded:
+    case ErrorCode.DeadlineExceeded:
+    case ErrorCode.Cancelled:
+      return 503;
+    default:
+      return undefined;
+  }
+}
+
 /** Answers where this server is at fault: code behind it broke its contract, or the mount can't work. */
 export function failure(reason: string): Answer {
   return jsonAnswer(500, errorReply('null', ErrorCode.InternalError, { reason }));
@@ -101,6 +116,22 @@ export interface BodyHandler {
 
 export function isAnswer(answer: BodyAnswer): answer is Answer {
   return typeof answer === 'object' && 'status' in answer;
+}
+
+/** Whether a client has the representation of this ETag: a weak comparison with its list (RFC 9110, 13.1.2). */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const opaque = etag.replace(/^W\//, '');
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaque);
+}
+
+/**
+ * How long a client may take to send a body, or to read a large reply, which both stay in memory meanwhile: at 64 KiB/s,
+ * and the milliseconds that an option allows on top of that. By default, a reply of 25 MiB gets 410 s.
+ */
+export function transferTimeoutMs(bytes: number, allowedMs: number): number {
+  return Math.min(allowedMs + (bytes / (64 * 1024)) * 1000, longestDelayMs);
 }
 
 const noLines: readonly string[] = [];

@@ -1,7 +1,7 @@
-import { createServer } from 'node:net';
-import { startTimer } from '../../../core/base/timer.ts';
-import { v6Text } from './peer.ts';
-/** A server that listens, on either transport. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+
+/** A server that listens: on uWebSockets.js or on node:http. */
 export interface HttpServer {
   readonly transport: 'uws' | 'node';
   readonly address: {
@@ -48,57 +48,6 @@ export function socketAddress(scheme: Scheme, socket: string, path: string): Htt
   return { host: '', port: 0, socket, url };
 }
 
-/**
- * The text of a peer's address, in the same form for both transports: node:http writes `::ffff:127.0.0.1` for an IPv4 address
- * that is mapped to IPv6, uWebSockets.js `0000:0000:0000:0000:0000:ffff:7f00:0001`.
- */
-export function addressText(address: string | undefined): string | undefined {
-  if (address === undefined || address === '') return undefined;
-  return address.includes(':') ? (v6Text(address) ?? address) : address;
-}
-
-/** Requests whose handler was entered and whose reply is not written yet. A drain waits for them. */
-export class InFlight {
-  #count = 0;
-  #draining = false;
-  #wake: (() => void) | undefined;
-
-  /** true once `drain` was called: replies then tell the client to close its connection. */
-  get draining(): boolean {
-    return this.#draining;
-  }
-
-  enter(): void {
-    this.#count++;
-  }
-
-  leave(): void {
-    this.#count--;
-    if (this.#count === 0) this.#wake?.();
-  }
-
-  /** Resolves when nothing is in flight, or when the grace is over. */
-  async drain(graceMs: number): Promise<void> {
-    this.#draining = true;
-    let graceOver = false;
-    const timer = startTimer(graceMs, () => {
-      graceOver = true;
-      this.#wake?.();
-    });
-    do {
-      if (this.#count > 0) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
-      // The last reply may still be corked: promises run before the turn of the parser ends. In the rest of that turn
-      // another request may come in on a connection that is still open.
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    } while (this.#count > 0 && !graceOver);
-    clearTimeout(timer);
-  }
-}
-
 const advice: Readonly<Record<string, (host: string, port: number) => string>> = {
   EADDRINUSE: (host, port) =>
     `port ${port} on ${host} is in use: stop what listens there, or choose another port`,
@@ -125,14 +74,24 @@ export function codeOf(error: unknown): string {
   return String(error);
 }
 
-/** Finds out why listening on this address fails. uWebSockets.js says only that it fails. */
-export function probe(host: string, port: number): Promise<string> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error) => resolve(codeOf(error)));
-    // Where listening works now, whoever held the port has just released it.
-    server.listen({ host, port, exclusive: true }, () => {
-      server.close(() => resolve('EADDRINUSE'));
-    });
-  });
+/**
+ * Listens on a port that nobody shares, to hold it or to see whether it is free.
+ *
+ * @throws Error with the `code` of the operating system and a one-line message
+ */
+export async function holdPort(host: string, port: number): Promise<Server> {
+  try {
+    const { lookup } = await import('node:dns/promises');
+    const { address } = await lookup(host);
+    const server = createServer().listen({ host: address, port, exclusive: true });
+    await once(server, 'listening');
+    return server;
+  } catch (error) {
+    throw listenError(codeOf(error), host, port);
+  }
+}
+
+/** Gives a port back. Resolves when the port is free. */
+export function givePort(server: Server): Promise<unknown> {
+  return new Promise((resolve) => server.close(resolve));
 }

@@ -1,5 +1,4 @@
 import { BlockList, isIP } from 'node:net';
-import { elementsFromEnd } from './header-values.ts';
 import type { HttpOptions } from './http-options.ts';
 
 /** The headers in which proxies name the peers that they serve. A header that was sent several times is joined. */
@@ -159,4 +158,35 @@ export function v6Text(address: string): string | undefined {
   if (high === undefined || low === undefined) return text;
   const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
   return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * The elements of a list, from the last one. Separators within quotes do not separate (RFC 9110, 5.6.1 and 5.6.4). Read
+ * from the end, since what a proxy has added there must not depend on what its client wrote before it, such as an open
+ * quote: that ends the list by undefined.
+ *
+ * @param separator one character
+ */
+export function* elementsFromEnd(list: string, separator: string): Generator<string | undefined> {
+  const separates = separator.charCodeAt(0);
+  let end = list.length;
+  let isQuoted = false;
+  for (let i = end - 1; i >= 0; i--) {
+    const unit = list.charCodeAt(i);
+    if (unit === quote && !isEscaped(list, i)) isQuoted = !isQuoted;
+    else if (unit === separates && !isQuoted) {
+      yield list.slice(i + 1, end);
+      end = i;
+    }
+  }
+  yield isQuoted ? undefined : list.slice(0, end);
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text.charCodeAt(before - 1) === backslash) before--;
+  return (at - before) % 2 === 1;
 }

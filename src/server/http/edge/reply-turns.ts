@@ -1,7 +1,11 @@
-import { smallReply } from './limits.ts';
+/**
+ * Longest reply, in characters, that the system takes at once from a connection that waited for it: 12 KiB of UTF-8
+ * at most, where Linux's send buffer begins with 16 KiB. A longer reply may have to wait for its client.
+ */
+export const smallReply = 4 * 1024;
 
 /** A request whose reply can wait for others of its turn. */
-export interface TurnSender {
+interface TurnSender {
   /** Sends the reply that was kept. Must not throw. */
   sendKept(reply: string): void;
 }

@@ -1,8 +1,7 @@
 import { isLoopback } from '../../../core/base/loopback.ts';
 import { parseTimeout, type ScopeFacts } from '../../../core/dispatch/scope.ts';
 import type { HttpOptions, McpHeaders } from './http-options.ts';
-import { addressText } from './http-server.ts';
-import type { Peers, ProxyHeaders } from './peer.ts';
+import { elementsFromEnd, type Peers, type ProxyHeaders, v6Text } from './peer.ts';
 
 /** The number that a text of digits stands for; NaN for any other text. */
 function digits(text: string): number {
@@ -14,14 +13,8 @@ function digits(text: string): number {
   return Number(text);
 }
 
-/** The options that decide which headers are kept beside those that the checks of every request need. */
-export type HeadOptions = Pick<
-  HttpOptions,
-  'forwardHeaders' | 'authenticate' | 'trustedProxies' | 'callerHeader' | 'showsFaults'
->;
-
 /** The headers by which a client asks for a WebSocket (RFC 6455, 4.1). Repeated headers are joined with a comma. */
-export interface UpgradeHead {
+interface UpgradeHead {
   upgrade?: string;
   connection?: string;
   version?: string;
@@ -84,7 +77,7 @@ export class RequestHead {
     trustedProxies,
     callerHeader,
     showsFaults = false,
-  }: HeadOptions) {
+  }: HttpOptions) {
     this.#showsFaults = showsFaults;
     this.#callerName = callerHeader;
     this.#keepsAll = authenticate !== undefined;
@@ -131,6 +124,21 @@ export class RequestHead {
       this.contentLength === -1 &&
       !this.isOld
     );
+  }
+
+  /**
+   * Whether Accept names server-sent events. A range that would match anything does not name them: most clients send such
+   * a range without thinking of streams.
+   */
+  get acceptsEvents(): boolean {
+    const { accept } = this;
+    // Nearly all requests end here.
+    if (accept === undefined || !/event-stream/i.test(accept)) return false;
+    for (const range of elementsFromEnd(accept, ',')) {
+      if (range === undefined) return false;
+      if (namesEvents(range.toLowerCase())) return true;
+    }
+    return false;
   }
 
   /** What proxies say of the caller; undefined: no proxy is trusted. */
@@ -255,6 +263,33 @@ export class RequestHead {
 
 function join(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
+}
+
+/** The media type of server-sent events. */
+export const eventStreamType = 'text/event-stream';
+
+/** The weight 0: a type with it is not accepted (RFC 9110, 12.4.2). */
+const noWeight = /^0(?:\.0{0,3})?$/;
+
+/** @param range a media range with its parameters, in lower case */
+function namesEvents(range: string): boolean {
+  let type: string | undefined;
+  let weight: string | undefined;
+  for (const part of elementsFromEnd(range, ';')) {
+    // Before the weight are the type's own parameters. This type has one: its charset, always UTF-8.
+    type = part?.trim();
+    if (type?.startsWith('q=')) weight = type.slice('q='.length).trim();
+  }
+  return type === eventStreamType && !noWeight.test(weight ?? '1');
+}
+
+/**
+ * The text of a peer's address, in the same form for both servers: node:http writes `::ffff:127.0.0.1` for an IPv4 address
+ * that is mapped to IPv6, uWebSockets.js `0000:0000:0000:0000:0000:ffff:7f00:0001`.
+ */
+export function addressText(address: string | undefined): string | undefined {
+  if (address === undefined || address === '') return undefined;
+  return address.includes(':') ? (v6Text(address) ?? address) : address;
 }
 
 /** What is known of one request. Addresses are found out when somebody asks. */

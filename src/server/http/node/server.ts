@@ -1,23 +1,26 @@
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
+import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { Share } from '../../../core/dispatch/share.ts';
+import { transferTimeoutMs } from '../edge/answer.ts';
 import { byAddress } from '../edge/connection-share.ts';
+import { InFlight } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import {
-  addressText,
   codeOf,
   type HttpServer,
-  InFlight,
   listenError,
   portAddress,
   type Scheme,
   socketAddress,
 } from '../edge/http-server.ts';
-import { bodyDeadlineMs } from '../edge/limits.ts';
+import { RequestHandler } from '../edge/request-handler.ts';
+import { addressText } from '../edge/request-head.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { SocketFile, socketError } from '../edge/unix-socket.ts';
-import { createOwnHandler } from './handler.ts';
+import { createHandler, createTurns } from './handler.ts';
+import { pathOf } from './mount.ts';
 import { NodeUpgrades } from './upgrade.ts';
 
 const serverOptions = {
@@ -52,7 +55,6 @@ class NodeServer implements HttpServer {
   readonly #options: HttpOptions;
   readonly #scheme: Scheme;
   readonly #server: Server;
-  readonly #inFlight = new InFlight();
   readonly #upgrades: NodeUpgrades;
   #socketFile: SocketFile | undefined;
   #closing: Promise<void> | undefined;
@@ -62,10 +64,16 @@ class NodeServer implements HttpServer {
   constructor(service: Service, options: HttpOptions, scheme: Scheme, create: CreateServer) {
     this.#options = options;
     this.#scheme = scheme;
-    const handler = createOwnHandler(service, options, this.#inFlight);
+    const requests = new RequestHandler(service, options, new InFlight(), createTurns());
+    const isLocal = options.socket === '' && isLoopback(options.host);
+    const handler = createHandler(
+      requests,
+      ({ req }) => requests.targetOf(pathOf(req.url)),
+      () => isLocal,
+    );
     // node:http's limit is twice ours, so that a head slightly over the limit is refused by our check, with a body
     // that says so.
-    const longest = bodyDeadlineMs(options.maxBodyBytes, options.bodyTimeoutMs);
+    const longest = transferTimeoutMs(options.maxBodyBytes, options.bodyTimeoutMs);
     const own = {
       ...serverOptions,
       requestTimeout: Math.max(
@@ -74,7 +82,7 @@ class NodeServer implements HttpServer {
       ),
       maxHeaderSize: 2 * options.maxHeaderBytes,
     };
-    this.#upgrades = new NodeUpgrades(service, options, this.#inFlight);
+    this.#upgrades = new NodeUpgrades(requests);
     const takesUpgrades = options.webSocket && options.serves !== 'operations';
     // Since Node 24.9 a server can leave requests that ask for other upgrades at their parser.
     const choice = takesUpgrades ? { shouldUpgradeCallback: this.#upgrades.asks } : {};
@@ -150,7 +158,7 @@ class NodeServer implements HttpServer {
     if (this.#socketFile !== undefined) await this.#socketFile.remove();
     // close() closes idle connections too.
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    await this.#upgrades.close(this.#inFlight.drain(this.#options.shutdownGraceMs));
+    await this.#upgrades.close();
     this.#server.closeAllConnections();
     await closed;
   }

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../../core/base/loopback.ts';
 import { parseTimeout, type ScopeFacts } from '../../../core/dispatch/scope.ts';
 import type { HttpOptions, McpHeaders } from './http-options.ts';
-import { elementsFromEnd, type Peers, type ProxyHeaders, v6Text } from './peer.ts';
+import { type Peers, type ProxyHeaders, v6Text } from './peer.ts';
 
 /** The number that a text of digits stands for; NaN for any other text. */
 function digits(text: string): number {
@@ -131,14 +131,9 @@ export class RequestHead {
    * a range without thinking of streams.
    */
   get acceptsEvents(): boolean {
-    const { accept } = this;
-    // Nearly all requests end here.
-    if (accept === undefined || !/event-stream/i.test(accept)) return false;
-    for (const range of elementsFromEnd(accept, ',')) {
-      if (range === undefined) return false;
-      if (namesEvents(range.toLowerCase())) return true;
-    }
-    return false;
+    if (this.accept === undefined) return false;
+    const [range, parameters = ''] = eventRange.exec(this.accept) ?? [];
+    return range !== undefined && !noWeight.test(parameters);
   }
 
   /** What proxies say of the caller; undefined: no proxy is trusted. */
@@ -268,20 +263,10 @@ function join(before: string | undefined, value: string): string {
 /** The media type of server-sent events. */
 export const eventStreamType = 'text/event-stream';
 
-/** The weight 0: a type with it is not accepted (RFC 9110, 12.4.2). */
-const noWeight = /^0(?:\.0{0,3})?$/;
+const eventRange = /(?:^|,)[ \t]*text\/event-stream[ \t]*(;[^,]*)?(?:,|$)/i;
 
-/** @param range a media range with its parameters, in lower case */
-function namesEvents(range: string): boolean {
-  let type: string | undefined;
-  let weight: string | undefined;
-  for (const part of elementsFromEnd(range, ';')) {
-    // Before the weight are the type's own parameters. This type has one: its charset, always UTF-8.
-    type = part?.trim();
-    if (type?.startsWith('q=')) weight = type.slice('q='.length).trim();
-  }
-  return type === eventStreamType && !noWeight.test(weight ?? '1');
-}
+/** The weight 0: a type with it is not accepted (RFC 9110, 12.4.2). */
+const noWeight = /;[ \t]*q=0(?:\.0{0,3})?[ \t]*$/i;
 
 /**
  * The text of a peer's address, in the same form for both servers: node:http writes `::ffff:127.0.0.1` for an IPv4 address

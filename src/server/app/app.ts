@@ -8,12 +8,11 @@ import { assertMainSide } from '../../core/base/thread-role.ts';
 import { isDoneWithin } from '../../core/base/timer.ts';
 import type { Config } from '../../core/config/config.ts';
 import { coresHere, oneCoreNote } from '../../core/config/cores.ts';
-import { type Authenticator, createAuthenticator } from '../../core/dispatch/authenticate.ts';
+import type { Authenticator } from '../../core/dispatch/authenticate.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { type AnyRouter, defaultRouter, Router } from '../../core/procedures/router.ts';
 import { Dispatcher } from '../../core/service/dispatcher.ts';
 import { type ModuleWatch, watchModules } from '../../core/service/watch.ts';
-import { logHookFault } from '../../core/service/worker-log.ts';
 import type { NatsFacts } from '../../extras/nats/connection/connection.ts';
 import type { Membership } from '../../extras/nats/membership.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
@@ -27,6 +26,7 @@ import {
   assertListenOptions,
   type ListenOptions,
   type MountOptions,
+  toAuthenticator,
   toMountAuth,
   toOptions,
 } from './app-options.ts';
@@ -266,12 +266,17 @@ export class RpcApp {
     const { metrics } = this.dispatcher;
     if (metrics === undefined) return;
     metrics.connections = () => {
+      const { refused } = this.#parts;
       const mounted = this.#mounted.reduce((sum, { size }) => sum + size, 0);
+      const servers = new Set(
+        listening === undefined ? [] : [listening.calls, listening.operations],
+      );
+      const open = Array.from(servers, ({ connections }) => connections);
       return {
-        open: (listening?.connections ?? 0) + mounted,
+        open: open.reduce((sum, connections) => sum + connections, mounted),
         sockets: (listening?.calls.sockets ?? 0) + mounted,
-        refused: this.#parts.refused.count,
-        refusedByShare: this.#parts.refused.byShare,
+        refused: refused.count,
+        refusedByShare: refused.byShare,
       };
     };
   }
@@ -367,13 +372,7 @@ function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
   assertHook(authenticate, 'option authenticate');
   const dispatcher = new Dispatcher(options);
   const { config, log } = dispatcher;
-  const asks =
-    authenticate &&
-    createAuthenticator(
-      'authenticate',
-      dispatcher.watched('(authenticate)', authenticate),
-      logHookFault(log, 'authenticate'),
-    );
+  const asks = authenticate && toAuthenticator('authenticate', authenticate, dispatcher);
   const refused = new RefusedConnections(log, config.maxConnections);
   const http: HttpOptions = {
     ...config,

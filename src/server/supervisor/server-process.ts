@@ -73,7 +73,6 @@ export class ServerProcess {
   readonly ready: Promise<ReadyReport | undefined>;
   readonly ended: Promise<ServerEnd>;
   readonly #child: ChildProcess;
-  /** What a line of the log tells of which process it is about. */
   readonly fields: LogFields;
   readonly #log: Log;
   readonly #events: ServerEvents;

@@ -1,4 +1,5 @@
 import { longestDelayMs } from '../../../core/base/timer.ts';
+import type { Config } from '../../../core/config/config.ts';
 import type { BodyOverload } from '../../../core/dispatch/body-memory.ts';
 import { overloadedReply, usualRetryMs } from '../../../core/dispatch/limit.ts';
 import type { RateNotice } from '../../../core/dispatch/quota/rate-limit.ts';
@@ -49,12 +50,6 @@ export function rejection(
 ): Answer {
   const body = errorReply('null', ErrorCode.InvalidRequest, { reason });
   return { ...jsonAnswer(status, body, headers), close };
-}
-
-/** Refuses a body over the limit. */
-export function tooLarge(limit: number, close: boolean): Answer {
-  const body = errorReply('null', ErrorCode.LimitExceeded, { limit });
-  return { ...jsonAnswer(413, body), close };
 }
 
 /** Refuses a body that did not arrive in time. What arrives later is not read. */
@@ -175,11 +170,8 @@ export type Cors = (origin: string | undefined) => CorsLines;
 function toLines(lines: readonly string[]): CorsLines {
   let jsonValue = 'application/json';
   for (let i = 0; i < lines.length; i += 2) jsonValue += `\r\n${lines[i]}: ${lines[i + 1]}`;
+  const bytesOf = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer;
   return { lines, jsonName: bytesOf('content-type'), jsonValue: bytesOf(jsonValue) };
-}
-
-function bytesOf(text: string): ArrayBuffer {
-  return new TextEncoder().encode(text).buffer as ArrayBuffer;
 }
 
 /**
@@ -189,10 +181,7 @@ function bytesOf(text: string): ArrayBuffer {
 export function createCors({
   corsOrigin,
   corsCredentials,
-}: {
-  readonly corsOrigin: '*' | readonly string[];
-  readonly corsCredentials: boolean;
-}): Cors {
+}: Pick<Config, 'corsOrigin' | 'corsCredentials'>): Cors {
   if (corsOrigin === '*') {
     const any = toLines(['access-control-allow-origin', '*']);
     return () => any;
@@ -206,20 +195,19 @@ export function createCors({
   return (origin) => (origin === undefined ? foreign : (known.get(origin) ?? foreign));
 }
 
-/** The request headers that every page may send, since this service reads them. */
-const ownHeaders = ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms'];
-
 /**
  * The headers of a preflight reply, beside those of the origin.
  *
  * @param corsHeaders names of further request headers, in lower case
  */
 export function preflightHeaders(corsHeaders: readonly string[]): readonly string[] {
+  // Every page may send those that this service reads.
+  const own = ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms'];
   return [
     'access-control-allow-methods',
     'POST, GET, OPTIONS',
     'access-control-allow-headers',
-    [...new Set([...ownHeaders, ...corsHeaders])].join(', '),
+    [...new Set([...own, ...corsHeaders])].join(', '),
     'access-control-max-age',
     '86400',
   ];

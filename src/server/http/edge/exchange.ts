@@ -106,7 +106,6 @@ export class Exchange implements BodySink {
   #body: RequestBody | ChunkedBody | undefined;
   /** A body of known length, once it is complete. */
   #bytes: Uint8Array | undefined;
-  /** The body was handed over to the service. */
   #isHandled = false;
   /** This is still the turn that read the body. Known of a drain and of a connection that closes. */
   #isInTurn = false;
@@ -219,7 +218,6 @@ export class Exchange implements BodySink {
     this.#response.cork(() => this.refuse(lateBody));
   }
 
-  /** Answers a request that is no call. */
   answerOnce(make: (scope: RequestScope) => Answer | Promise<Answer>): void {
     this.#whenMade(make, (answer) => this.answer(answer));
   }

@@ -61,6 +61,8 @@ export function createPeers({
     addressOf(connection, { forwarded, forwardedFor }) {
       if (!trusts(connection)) return connection;
       const one = forwarded === undefined ? undefined : callerIn(forwarded, nodeOf, isProxy);
+      // Some proxies add a port or quotes.
+      const nodeText = (element: string) => unquote(element.trim());
       const other =
         forwardedFor === undefined ? undefined : callerIn(forwardedFor, nodeText, isProxy);
       // A proxy that writes one of the two headers may pass on the other as its client sent it. So both must name the
@@ -99,11 +101,6 @@ function callerIn(
     if (address === undefined || !isProxy(address)) return address;
   }
   return undefined;
-}
-
-/** The address in an element of X-Forwarded-For. Some proxies add a port or quotes. */
-function nodeText(element: string): string | undefined {
-  return unquote(element.trim());
 }
 
 /**

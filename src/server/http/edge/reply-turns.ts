@@ -41,7 +41,6 @@ export class ReplyTurns {
   #gathers = false;
   #senders: TurnSender[] = [];
   #replies: string[] = [];
-  /** Characters of the kept replies. */
   #characters = 0;
   /** Replies of the turn that is gathered or counted. */
   #inTurn = 0;
@@ -88,7 +87,6 @@ export class ReplyTurns {
     this.#restsUntil = performance.now() + restMs;
   }
 
-  /** Counts the replies of a turn, from its first one, every so often. */
   #count(): void {
     if (this.#inTurn > 0) {
       this.#inTurn++;

@@ -1,5 +1,7 @@
 import { badTimeoutReason } from '../../../core/dispatch/scope.ts';
-import { type Answer, rejection, tooLarge } from './answer.ts';
+import { ErrorCode } from '../../../core/protocol/errors.ts';
+import { errorReply } from '../../../core/protocol/reply.ts';
+import { type Answer, jsonAnswer, rejection } from './answer.ts';
 import type { HttpOptions } from './http-options.ts';
 import type { RequestHead } from './request-head.ts';
 
@@ -130,8 +132,9 @@ export class Checks {
       431,
       `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
     );
-    this.#large = tooLarge(maxBodyBytes, false);
-    this.#farTooLarge = tooLarge(maxBodyBytes, true);
+    const large = errorReply('null', ErrorCode.LimitExceeded, { limit: maxBodyBytes });
+    this.#large = jsonAnswer(413, large);
+    this.#farTooLarge = { ...this.#large, close: true };
   }
 
   /** For every request: where it ends, and which host it is for, must be certain. */

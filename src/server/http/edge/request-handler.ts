@@ -19,7 +19,7 @@ import {
   BodyDeadlines,
   Exchange,
   type ExchangeContext,
-  type InFlight,
+  InFlight,
   type Responder,
 } from './exchange.ts';
 import type { HttpOptions } from './http-options.ts';
@@ -94,13 +94,13 @@ export class RequestHandler {
   /** A client whose URL lacks the path comes here, if the root leads to the console. */
   readonly #onlyPages: Answer;
 
-  constructor(service: Service, options: HttpOptions, inFlight: InFlight, turns: ReplyTurns) {
+  constructor(service: Service, options: HttpOptions, turns: ReplyTurns) {
     const { path, introspection, serves, streamPingMs, writeTimeoutMs } = options;
     const { replyMemory } = service;
     this.context = {
       service,
       options,
-      inFlight,
+      inFlight: new InFlight(),
       checks: new Checks(options),
       peers: createPeers(options),
       bodyDeadlines: new BodyDeadlines(),

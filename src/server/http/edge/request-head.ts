@@ -3,7 +3,6 @@ import { parseTimeout, type ScopeFacts } from '../../../core/dispatch/scope.ts';
 import type { HttpOptions, McpHeaders } from './http-options.ts';
 import { type Peers, type ProxyHeaders, v6Text } from './peer.ts';
 
-/** The number that a text of digits stands for; NaN for any other text. */
 function digits(text: string): number {
   if (text.length === 0) return Number.NaN;
   for (let i = 0; i < text.length; i++) {
@@ -39,7 +38,6 @@ export class RequestHead {
   /** HTTP/1.0, which knows no chunks: a Transfer-Encoding means nothing certain there (RFC 9112, 6.1). */
   isOld = false;
   host: string | undefined;
-  /** How many Host headers were sent. */
   hosts = 0;
   origin: string | undefined;
   accept: string | undefined;
@@ -52,7 +50,6 @@ export class RequestHead {
   tracestate: string | undefined;
   /** Undefined: none of these headers was sent. Made only where one was: nearly all requests are calls. */
   upgrade: UpgradeHead | undefined;
-  /** Undefined: none of these headers was sent. */
   mcp: McpHeaders | undefined;
   /** The headers named in `forwardHeaders` that were sent; undefined: none was. */
   forwarded: Record<string, string> | undefined;
@@ -260,7 +257,6 @@ function join(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
 
-/** The media type of server-sent events. */
 export const eventStreamType = 'text/event-stream';
 
 const eventRange = /(?:^|,)[ \t]*text\/event-stream[ \t]*(;[^,]*)?(?:,|$)/i;

@@ -40,7 +40,6 @@ export interface EventFormat {
   readonly behind: string;
   /** The text of a value in its event. @param value JSON text */
   value(value: string): string;
-  /** The last event. */
   end(outcome: Outcome): string;
 }
 
@@ -201,7 +200,6 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
     this.#flush();
   }
 
-  /** The connection has gone. */
   leave(): void {
     this.#isOver = true;
     clearTimeout(this.#ping);

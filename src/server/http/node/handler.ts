@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
-import { InFlight } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
 import { type Asked, RequestHandler, type Target } from '../edge/request-handler.ts';
@@ -47,7 +46,7 @@ export function createNodeHandler(
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
   const own = mountedOptions(options, auth !== undefined);
-  const requests = new RequestHandler(service, own, new InFlight(), createTurns());
+  const requests = createRequests(service, own);
   // Somebody else listens: the connection tells whether others than this machine can reach it.
   const isLocal = ({ req }: Mount): boolean =>
     isLoopback(addressText(req.socket.localAddress) ?? '');
@@ -55,8 +54,8 @@ export function createNodeHandler(
 }
 
 /** node:http keeps the order of pipelined requests. More than 16 replies at a time would save nothing more, and wait longer. */
-export function createTurns(): ReplyTurns {
-  return new ReplyTurns(16);
+export function createRequests(service: Service, options: HttpOptions): RequestHandler {
+  return new RequestHandler(service, options, new ReplyTurns(16));
 }
 
 /** @param isLocal whether only this machine can reach the server that a request came to */

@@ -7,7 +7,6 @@ import type { Scheme } from '../edge/http-server.ts';
 import { isConsole, type RequestHandler, type Target } from '../edge/request-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 
-/** Fills `head`, which was reset, with the headers as they came. */
 export function readHead(head: RequestHead, { rawHeaders, httpVersion }: IncomingMessage): void {
   head.isOld = httpVersion === '1.0';
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -46,7 +45,6 @@ export interface Mount {
   readonly res: ServerResponse;
   /** The body that a parser left; undefined: there was no parser. */
   readonly body: unknown;
-  /** Whether somebody has read the body of the request. */
   readonly isRead: boolean;
   /** A framework's router chose this handler for the path. */
   readonly routed: boolean;
@@ -85,7 +83,6 @@ export function schemeOf(socket: Socket): Scheme {
   return 'encrypted' in socket ? 'https' : 'http';
 }
 
-/** The query of a URL, without the question mark. */
 export function queryOf(url: string | undefined): string {
   const query = url?.indexOf('?') ?? -1;
   return query === -1 ? '' : (url?.slice(query + 1) ?? '');

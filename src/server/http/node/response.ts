@@ -38,7 +38,6 @@ export class NodeConnection {
   readonly #socket: Socket;
   /** Bytes of replies that the system has not taken yet. */
   #unread = 0;
-  /** Requests that wait until their client has read earlier replies. */
   #held: (() => void)[] = [];
 
   constructor(socket: Socket) {
@@ -61,7 +60,6 @@ export class NodeConnection {
     return this.#newest === response;
   }
 
-  /** @param unread the bytes that the response has added with `addUnread` */
   delete(response: NodeResponse, unread: number): void {
     this.#open.delete(response);
     this.#unread -= unread;
@@ -72,7 +70,6 @@ export class NodeConnection {
     }
   }
 
-  /** Counts bytes of a reply as unread until `delete` is called for its response. */
   addUnread(bytes: number): void {
     this.#unread += bytes;
   }
@@ -87,7 +84,6 @@ export class NodeConnection {
     return this.#unread <= unreadBytes && this.#open.size < openRequests;
   }
 
-  /** Closes the connection at once, whatever is being written. */
   cut(): void {
     this.#socket.destroy();
   }
@@ -105,10 +101,8 @@ export function connectionOf(socket: Socket, key: symbol): NodeConnection {
   return holder[key];
 }
 
-/** About how many bytes the head of a reply takes. */
 const headBytes = 256;
 
-/** The response to one request on node:http. */
 export class NodeResponse implements Responder, EventOutlet, WaitingReply {
   readonly #context: ExchangeContext;
   readonly #connection: NodeConnection;
@@ -118,7 +112,6 @@ export class NodeResponse implements Responder, EventOutlet, WaitingReply {
   scope: RequestScope | undefined;
   /** The body, where it was read before; null: the parser left nothing that can be used. */
   #read: string | Uint8Array | null | undefined;
-  /** An answer was given to node:http. */
   #isAnswered = false;
   #isOver = false;
   /** Bytes of the answer that exist for this client alone. See {@link WaitingReply}. */
@@ -126,7 +119,6 @@ export class NodeResponse implements Responder, EventOutlet, WaitingReply {
   /** Bytes of the answer and its head that count as unread. */
   #unread = 0;
   #writeTimer: NodeJS.Timeout | undefined;
-  /** Called when the system has taken events. */
   #onWritten: (() => void) | undefined;
 
   constructor(context: ExchangeContext, connection: NodeConnection, mount: Mount) {

@@ -6,14 +6,14 @@ import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { type Answer, type CorsLines, rejection } from '../edge/answer.ts';
-import { type Exchange, InFlight, type Responder } from '../edge/exchange.ts';
+import type { Exchange, InFlight, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import { ReplyTurns } from '../edge/reply-turns.ts';
-import { type Asked, RequestHandler } from '../edge/request-handler.ts';
+import type { Asked, RequestHandler } from '../edge/request-handler.ts';
 import type { EventOutlet } from '../event-stream/event-stream.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { CloseCode, SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
+import { createRequests } from './handler.ts';
 import { type MountedRequest, mountedOptions, pathOf, readHead, schemeOf } from './mount.ts';
 
 /** A listener for the event `upgrade` of an http or https server. */
@@ -36,10 +36,7 @@ export function createUpgrades(
   auth?: Authenticator<MountedRequest>,
 ): NodeUpgrades {
   const own = mountedOptions(options, auth !== undefined);
-  return new NodeUpgrades(
-    new RequestHandler(service, own, new InFlight(), new ReplyTurns(1)),
-    auth,
-  );
+  return new NodeUpgrades(createRequests(service, own), auth);
 }
 
 /** Takes the upgrades of one server to WebSockets at `options.path`. */
@@ -51,7 +48,6 @@ export class NodeUpgrades {
   readonly #known = new WeakSet<Socket>();
   #ws: Promise<WebSocketServer> | undefined;
 
-  /** @param auth see `createUpgrades` */
   constructor(requests: RequestHandler, auth?: Authenticator<MountedRequest>) {
     this.#requests = requests;
     this.#auth = auth;
@@ -84,7 +80,6 @@ export class NodeUpgrades {
     return isSocket && this.#upgrades.asks(head) && this.#upgrades.context.options.webSocket;
   };
 
-  /** How many sockets are open. */
   get size(): number {
     return this.#upgrades.size;
   }
@@ -167,7 +162,6 @@ class UpgradeResponse implements Responder {
     this.#socket.end(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), bytes]));
   }
 
-  /** It is answered, or becomes a WebSocket. */
   finish(): void {
     this.isDone = true;
     this.#inFlight.leave();
@@ -213,7 +207,6 @@ function hasOtherListeners(socket: Socket, own: UpgradeHandler): boolean {
   return listeners.some((listener) => listener !== own);
 }
 
-/** The http server that a socket belongs to. */
 function serverOf(socket: Socket): Server | undefined {
   return (socket as { server?: Server }).server;
 }
@@ -337,6 +330,5 @@ class NodeSocket implements SocketWire {
     this.#connection.onHeard();
   }
 
-  /** Called when the system has taken a message. */
   readonly #onTaken = (): void => this.#connection.onTaken();
 }

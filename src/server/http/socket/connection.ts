@@ -96,13 +96,11 @@ export class SocketConnection implements Subscriber {
   #callerKey: string | undefined;
   /** Messages whose answers are not there yet. Made with the first of them: most sockets are idle. */
   #open: Set<SocketMessage> | undefined;
-  /** Made with the first stream. */
   #subscriptions: Subscriptions | undefined;
   /** A message is being handled, and its server gathers what is sent meanwhile. */
   #isCorked = false;
   /** What is sent in one turn of the event loop is written together; undefined: nothing waits. */
   #queue: (string | Uint8Array)[] | undefined;
-  /** Characters or bytes in the queue. */
   #queued = 0;
   #backlog: Backlog | undefined;
   #isDraining = false;
@@ -281,7 +279,6 @@ export class SocketConnection implements Subscriber {
     if (this.hasRoom) this.#subscriptions?.resume();
   }
 
-  /** The connection has gone. */
   onGone(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -391,7 +388,6 @@ class ConnectionClocks {
     this.#wire = wire;
   }
 
-  /** Counts as if the client had just been heard. */
   restart(now: number): void {
     this.#receivedAt = now;
     this.heardAt = now;
@@ -464,7 +460,6 @@ class Backlog implements WaitingReply {
   #movedAt = this.#since;
   readonly #wire: SocketWire;
 
-  /** @param scope says whose connection it is */
   constructor(scope: RequestScope, wire: SocketWire, bytes: number) {
     this.scope = scope;
     this.#wire = wire;

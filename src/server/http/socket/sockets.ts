@@ -54,11 +54,8 @@ export interface SocketContext {
 
 /** A connection, as far as all of them are told the same. */
 interface OpenSocket {
-  /** Sends what waits. */
   flush(): void;
-  /** Ends when its messages are answered. */
   drain(): void;
-  /** Ends at once. */
   cut(): void;
   /**
    * Looks at its clocks.
@@ -149,7 +146,6 @@ export class Sockets {
     if (this.#all.size > 0) await this.#vacancy.within(ms);
   }
 
-  /** Ends all connections that are left. */
   cut(): void {
     for (const connection of this.#all) connection.cut();
   }

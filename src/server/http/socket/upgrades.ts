@@ -34,7 +34,6 @@ export class Upgrades {
     this.#origins = corsOrigin === '*' ? undefined : new Set(corsOrigin);
   }
 
-  /** How many sockets are open. */
   get size(): number {
     return this.context.sockets.size;
   }

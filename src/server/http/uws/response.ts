@@ -4,7 +4,7 @@ import { clockMs } from '../../../core/base/clock.ts';
 import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import { type Answer, type CorsLines, transferTimeoutMs } from '../edge/answer.ts';
-import type { Exchange, InFlight, Responder } from '../edge/exchange.ts';
+import type { Exchange, ExchangeContext, InFlight, Responder } from '../edge/exchange.ts';
 import { smallReply } from '../edge/reply-turns.ts';
 import {
   type EventOutlet,
@@ -45,10 +45,10 @@ export class UwsReplies {
   /** Replies without a body that have ended in this turn of the event loop. */
   #bodiless = 0;
 
-  constructor(inFlight: InFlight, memory: ReplyMemory, writeTimeoutMs: number) {
+  constructor({ inFlight, service, options }: ExchangeContext) {
     this.inFlight = inFlight;
-    this.memory = memory;
-    this.writeTimeoutMs = writeTimeoutMs;
+    this.memory = service.replyMemory;
+    this.writeTimeoutMs = options.writeTimeoutMs;
   }
 
   add(reply: Offering): void {
@@ -100,7 +100,6 @@ export class UwsResponse implements Responder {
   #unsent: UnsentReply | UwsEventOutlet | undefined;
   /** uWebSockets.js closes the connection when its client has taken all. */
   #closesItself = false;
-  /** The connection must close behind the answer. */
   isLast = false;
   /**
    * Closes the connection after the answer if uWebSockets.js does not; undefined: the connection goes on. It is a second
@@ -393,7 +392,6 @@ class UwsEventOutlet implements EventOutlet {
     this.#res.close();
   }
 
-  /** The connection has gone. */
   leave(): void {
     this.#response.replies.delete(this);
   }

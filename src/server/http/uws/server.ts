@@ -7,25 +7,22 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
-import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { CountedConnections } from '../edge/connection-share.ts';
-import { type Exchange, InFlight } from '../edge/exchange.ts';
+import type { Exchange } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import {
   givePort,
-  type HttpServer,
   holdPort,
+  ListeningServer,
   listenError,
-  portAddress,
-  type Scheme,
-  socketAddress,
+  SocketFile,
+  socketError,
 } from '../edge/http-server.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
 import { type Asked, RequestHandler } from '../edge/request-handler.ts';
 import { addressText } from '../edge/request-head.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import { SocketFile, socketError } from '../edge/unix-socket.ts';
 import { SocketConnection } from '../socket/connection.ts';
 import type { CloseCode, SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
@@ -47,40 +44,30 @@ type ListenOnFile = (callback: Listened, path: string) => void;
 const portModes = { shared: 0, exclusive: 1 } as const;
 
 /** The server on uWebSockets.js. Meant once per process, on the main thread. */
-class UwsServer implements HttpServer {
+export class UwsServer extends ListeningServer {
   readonly transport = 'uws';
-  readonly #scheme: Scheme;
   readonly #uws: Uws;
   readonly #app: TemplatedApp;
   readonly #options: HttpOptions;
-  readonly #inFlight = new InFlight();
   readonly #replies: UwsReplies;
   readonly #requests: RequestHandler;
   readonly #upgrades: Upgrades;
-  /** Whether only this machine can reach the server. */
-  readonly #isLocal: boolean;
   /** Has just passed its request on to the handler of all routes. */
   #wantsCloser: UwsResponse | undefined;
   #socket: us_listen_socket | undefined;
-  #socketFile: SocketFile | undefined;
-  connections = 0;
   readonly #shares: CountedConnections;
-  #closing: Promise<void> | undefined;
-  address: HttpServer['address'];
 
   constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
-    const { path, mcp, serves, webSocket, writeTimeoutMs, maxConnections } = options;
+    super(tls === undefined ? 'http' : 'https', options);
+    const { path, mcp, serves, webSocket, maxConnections } = options;
     this.#uws = uws;
     this.#options = options;
-    this.#replies = new UwsReplies(this.#inFlight, service.replyMemory, writeTimeoutMs);
     // Without a limit of replies: a reply cannot be corked in the handler of another request.
     const turns = new ReplyTurns(Number.POSITIVE_INFINITY, () => this.connections);
-    this.#requests = new RequestHandler(service, options, this.#inFlight, turns);
+    this.#requests = new RequestHandler(service, options, turns);
+    this.#replies = new UwsReplies(this.#requests.context);
     this.#upgrades = new Upgrades(this.#requests, true);
     this.#shares = new CountedConnections(maxConnections, () => this.address.port);
-    this.#isLocal = options.socket === '' && isLoopback(options.host);
-    this.#scheme = tls === undefined ? 'http' : 'https';
-    this.address = portAddress(this.#scheme, options.host, options.port, path);
     const app =
       tls === undefined
         ? uws.App()
@@ -96,50 +83,39 @@ class UwsServer implements HttpServer {
     app.any('/*', (res, req) => this.#other(res, req));
   }
 
-  /** @throws Error with the `code` of the operating system (EADDRINUSE, ...) and a one-line message; the app is closed then */
-  async listen(at: string | SocketFile): Promise<this> {
+  get sockets(): number {
+    return this.#upgrades.size;
+  }
+
+  /** The app is closed if this throws. */
+  protected override async listenAt(at: string | SocketFile): Promise<number> {
     const app = this.#app;
-    const { port, path, sharedPort } = this.#options;
+    const { port, sharedPort } = this.#options;
+    const isFile = at instanceof SocketFile;
     const socket = await new Promise<us_listen_socket | false>((resolve) => {
-      if (at instanceof SocketFile) {
+      if (isFile) {
         (app.listen_unix as unknown as ListenOnFile).call(app, resolve, at.private);
       } else {
         const mode = sharedPort ? portModes.shared : portModes.exclusive;
         (app.listen as unknown as ListenOnHost).call(app, at, port, mode, resolve);
       }
     });
-    if (socket === false) {
-      app.close();
-      // Where and how long the path is was checked. The library does not say what else is wrong.
-      if (at instanceof SocketFile) throw socketError(at.path, 'ERR_UWS_LISTEN');
-      await givePort(await holdPort(at, port));
-      // Listening works now: whoever held the port has just released it.
-      throw listenError('EADDRINUSE', at, port);
+    if (socket !== false) {
+      this.#socket = socket;
+      return isFile ? 0 : this.#uws.us_socket_local_port(socket);
     }
-    this.#socket = socket;
-    if (at instanceof SocketFile) {
-      this.#socketFile = at;
-      this.address = socketAddress(this.#scheme, at.path, path);
-    } else {
-      const real = this.#uws.us_socket_local_port(socket);
-      this.address = portAddress(this.#scheme, at, real, path);
-    }
-    return this;
+    app.close();
+    // Where and how long the path is was checked. The library does not say what else is wrong.
+    if (isFile) throw socketError(at.path, 'ERR_UWS_LISTEN');
+    await givePort(await holdPort(at, port));
+    // Listening works now: whoever held the port has just released it.
+    throw listenError('EADDRINUSE', at, port);
   }
 
-  get sockets(): number {
-    return this.#upgrades.size;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#drain();
-    return this.#closing;
-  }
-
-  async #drain(): Promise<void> {
-    if (this.#socketFile !== undefined) await this.#socketFile.remove();
+  protected override async drain(): Promise<void> {
+    const { inFlight, options } = this.#requests.context;
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
-    const answered = this.#inFlight.drain(this.#options.shutdownGraceMs);
+    const answered = inFlight.drain(options.shutdownGraceMs);
     this.#upgrades.context.sockets.drain();
     await answered;
     this.#app.close();
@@ -157,15 +133,8 @@ class UwsServer implements HttpServer {
   }
 
   #takeCalls(target: 'rpc' | 'mcp', path: string): void {
-    const scheme = this.#scheme;
-    const asked: Asked = {
-      target,
-      method: 'POST',
-      path,
-      query: '',
-      scheme,
-      isLocal: this.#isLocal,
-    };
+    const { scheme, isLocal } = this;
+    const asked: Asked = { target, method: 'POST', path, query: '', scheme, isLocal };
     this.#app.post(path, (res, req) => this.#call(res, req, asked));
   }
 
@@ -205,8 +174,8 @@ class UwsServer implements HttpServer {
       method: req.getCaseSensitiveMethod(),
       path,
       query: req.getQuery() ?? '',
-      scheme: this.#scheme,
-      isLocal: this.#isLocal,
+      scheme: this.scheme,
+      isLocal: this.isLocal,
       acceptEncoding: target === 'console' ? req.getHeader('accept-encoding') : undefined,
     };
     const exchange = requests.begin(response, asked);
@@ -239,22 +208,6 @@ class UwsServer implements HttpServer {
   }
 }
 
-/**
- * Starts a server on uWebSockets.js.
- *
- * @param at an address, or a name that resolves; or the file of a Unix socket
- * @throws Error with the `code` of the operating system (EADDRINUSE, ...) and a one-line message
- */
-export function listenOnUws(
-  uws: Uws,
-  service: Service,
-  options: HttpOptions,
-  at: string | SocketFile,
-  tls: TlsFiles | undefined,
-): Promise<HttpServer> {
-  return new UwsServer(uws, service, options, tls).listen(at);
-}
-
 /** Seconds of silence that uWebSockets.js can wait for; with any other number it ends the process. */
 const idleSeconds = { least: 8, most: 960 } as const;
 
@@ -274,7 +227,6 @@ class UwsSocket implements SocketWire {
   #ws: WebSocket<UserData> | undefined;
   #connection: SocketConnection | undefined;
 
-  /** @param onClosed called when the socket has closed */
   constructor(context: SocketContext, facts: SocketFacts, onClosed: () => void) {
     this.#context = context;
     this.#facts = facts;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Service } from '../../core/dispatch/service.ts';
-import { assertHttpOptions, type HttpOptions } from './edge/http-options.ts';
+import type { HttpOptions } from './edge/http-options.ts';
 import { type HttpServer, resolveHost, SocketFile } from './edge/http-server.ts';
 import type { TlsFiles } from './edge/tls.ts';
 import { createNodeServer } from './node/server.ts';
@@ -13,11 +13,12 @@ export type ServerKind = 'auto' | 'uws' | 'node';
 /**
  * Serves `service` over HTTP.
  *
+ * @param options as `resolveConfig` has checked them: uWebSockets.js takes a port modulo 65536, reads `:` and `*` in a path as
+ *   patterns, and writes a header value as it is, line breaks included
  * @param load loads the native module
  * @throws Error with a `code` and a one-line message: EADDRINUSE and the operating system's others,
  *   ENOTFOUND for the host, ERR_UWS_UNAVAILABLE where `uws` was asked for and can't load,
  *   ERR_PORT_NOT_SHARED where `sharedPort` was and only node:http is there
- * @throws TypeError for an option that can't be served (see assertHttpOptions)
  */
 export async function listen(
   service: Service,
@@ -25,7 +26,6 @@ export async function listen(
   transport: ServerKind,
   load: () => Promise<UwsLoad> = loadUws,
 ): Promise<HttpServer> {
-  assertHttpOptions(options);
   const { socket, socketMode, sharedPort, tlsKey, tlsCert, warn } = options;
   const host = socket === '' ? await resolveHost(options.host, options.port) : '';
   let tls: TlsFiles | undefined;

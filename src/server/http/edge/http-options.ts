@@ -89,33 +89,6 @@ export function startupNotes(options: HttpOptions): string[] {
   ];
 }
 
-/**
- * Throws at mistakes that a transport would not report: uWebSockets.js takes a port modulo 65536, reads `:` and `*`
- * in a path as patterns, and writes a header value as it is, line breaks included.
- *
- * @throws TypeError with one line that names the option
- */
-export function assertHttpOptions(options: HttpOptions): void {
-  const { port, path, corsOrigin } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new TypeError(`port must be an integer from 0 to 65535, got ${port}`);
-  }
-  for (const [name, one] of Object.entries({ path, mcpPath: options.mcp?.path ?? '/' })) {
-    if (/^\/[\w.~!$&'()+,;=@%/-]*$/.test(one)) continue;
-    throw new TypeError(
-      `${name} must start with / and hold no :, *, ? or space, got ${JSON.stringify(one)}`,
-    );
-  }
-  if (corsOrigin === '*') return;
-  for (const origin of corsOrigin) {
-    if (!/^[\x21-\x7e]+$/.test(origin) || origin === '*') {
-      throw new TypeError(
-        `cors origin must be an origin such as https://example.org, got ${JSON.stringify(origin)}`,
-      );
-    }
-  }
-}
-
 /** What a server answers: everything, calls only, or only what operators ask for. */
 export type Serves = 'all' | 'calls' | 'operations';
 

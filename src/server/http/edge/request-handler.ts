@@ -22,7 +22,7 @@ import {
   InFlight,
   type Responder,
 } from './exchange.ts';
-import type { HttpOptions } from './http-options.ts';
+import type { Facade, HttpOptions } from './http-options.ts';
 import type { Scheme } from './http-server.ts';
 import { createPeers } from './peer.ts';
 import type { ReplyTurns } from './reply-turns.ts';
@@ -30,7 +30,7 @@ import { Checks } from './request-checks.ts';
 import { RequestHead } from './request-head.ts';
 import { HttpSpan } from './span.ts';
 
-/** What a path stands for. A facade has a target of its own: see `call` and `#answer`. */
+/** What a path stands for. A facade has a target of its own. */
 export type Target =
   | 'rpc'
   | 'mcp'
@@ -136,6 +136,11 @@ export class RequestHandler {
     return 'none';
   }
 
+  /** What serves a target by another protocol than JSON-RPC. A facade has a target in `targetOf`, and its line here. */
+  #facadeOf(target: Target): Facade | undefined {
+    return target === 'mcp' ? this.context.options.mcp?.facade : undefined;
+  }
+
   /** Begins a request, whose answer `call`, `answer` or an upgrade gives. */
   begin(response: Responder, { target, method, path, scheme }: Asked): Exchange {
     const { head } = this;
@@ -160,8 +165,8 @@ export class RequestHandler {
    */
   call(exchange: Exchange, { target, path, isLocal }: Asked, askWho?: AskWho): boolean {
     const { head } = this;
-    const { checks, options } = this.context;
-    const facade = target === 'mcp' ? options.mcp?.facade : undefined;
+    const { checks } = this.context;
+    const facade = this.#facadeOf(target);
     if (facade !== undefined) exchange.handler = facade.handler(head);
     const refused = checks.call(head) ?? facade?.refusal(head, isLocal);
     if (refused !== undefined) {
@@ -181,7 +186,7 @@ export class RequestHandler {
     const { service, options, checks } = this.context;
     const { target, method, path, isLocal } = asked;
     const isHealth = target === 'healthz' || target === 'readyz';
-    const facade = target === 'mcp' ? options.mcp?.facade : undefined;
+    const facade = this.#facadeOf(target);
     const refused =
       checks.framing(head) ??
       // A load balancer asks for the health by an address that it chose itself.

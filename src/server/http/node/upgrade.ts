@@ -11,7 +11,7 @@ import type { HttpOptions } from '../edge/http-options.ts';
 import type { Asked, RequestHandler } from '../edge/request-handler.ts';
 import type { EventOutlet } from '../event-stream/event-stream.ts';
 import { SocketConnection } from '../socket/connection.ts';
-import type { CloseCode, SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
+import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
 import { createRequests } from './handler.ts';
 import { type MountedRequest, mountedOptions, pathOf, readHead, schemeOf } from './mount.ts';
@@ -317,7 +317,7 @@ class NodeSocket implements SocketWire {
     this.#ws.ping();
   }
 
-  end(code: CloseCode): void {
+  end(code: number): void {
     this.#ws.close(code);
   }
 

@@ -23,7 +23,12 @@ import {
 import { transferTimeoutMs } from '../edge/answer.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import { beginMessage, clientGone } from '../edge/span.ts';
-import type { SocketContext, SocketFacts, SocketWire } from './sockets.ts';
+import {
+  type SocketContext,
+  type SocketFacts,
+  type SocketWire,
+  serviceRestart,
+} from './sockets.ts';
 import { type Subscriber, Subscription, Subscriptions } from './subscriptions.ts';
 
 /** One message of a client, which is a request, until its answer is there. */
@@ -135,7 +140,8 @@ export class SocketConnection implements Subscriber {
     const { service, inFlight } = this.#context;
     const scope = this.#scope();
     this.#clocks.heardAt = scope.receivedAt;
-    const span = this.#spanFor(scope);
+    const span = service.tracing && beginMessage(service.tracing, this.#facts, scope.receivedAt);
+    scope.trace = span;
     const body = RequestBody.reserve(service.bodyMemory, bytes.byteLength, scope);
     if (typeof body === 'string') {
       endSpan(span, ErrorCode.Overloaded);
@@ -328,14 +334,6 @@ export class SocketConnection implements Subscriber {
     return scope;
   }
 
-  #spanFor(scope: RequestScope): RequestSpan | undefined {
-    const { tracing } = this.#context.service;
-    if (tracing === undefined) return undefined;
-    const span = beginMessage(tracing, this.#facts, scope.receivedAt);
-    scope.trace = span;
-    return span;
-  }
-
   /** Why a message that comes now is refused: each of its requests is then answered with that. */
   #verdict(): { readonly refusal: Outcome; readonly overload?: Overload } | undefined {
     if (this.#isDraining) {
@@ -353,7 +351,7 @@ export class SocketConnection implements Subscriber {
     this.flush();
     if (this.#backlog !== undefined || this.#isOver) return;
     this.#isEnding = true;
-    this.#wire.end(1012);
+    this.#wire.end(serviceRestart);
   }
 
   /** The service broke its contract, which is never to throw and never to reject. */
@@ -394,14 +392,20 @@ class ConnectionClocks {
   }
 
   /**
-   * Cuts the connection where it is silent or a message takes too long; pings it where nothing was heard for a while.
+   * Cuts the connection if it is silent or a message takes too long; pings it if nothing was heard for a while.
    *
    * @param stalledMs for how long this thread was held up. It could not hear the client then, who was not silent for that
    * @param longestMs how long a message may be on its way
    * @returns since when it seems to be within a message; undefined: it is not
    */
   look(now: number, stalledMs: number, longestMs: number): number | undefined {
-    if (stalledMs > 0) this.#skip(now, stalledMs);
+    if (stalledMs > 0) {
+      const later = (at: number): number => Math.min(now, at + stalledMs);
+      this.heardAt = later(this.heardAt);
+      this.#pingedAt = later(this.#pingedAt);
+      this.#receivedAt = later(this.#receivedAt);
+      if (this.#withinSince !== undefined) this.#withinSince = later(this.#withinSince);
+    }
     const { streamPingMs, socketIdleMs } = this.#options;
     const { received } = this.#wire;
     if (received !== this.#received) {
@@ -422,30 +426,18 @@ class ConnectionClocks {
     return since;
   }
 
-  #skip(now: number, ms: number): void {
-    const later = (at: number): number => Math.min(now, at + ms);
-    this.heardAt = later(this.heardAt);
-    this.#pingedAt = later(this.#pingedAt);
-    this.#receivedAt = later(this.#receivedAt);
-    if (this.#withinSince !== undefined) this.#withinSince = later(this.#withinSince);
-  }
-
   /**
    * Since when a message has been coming, as far as can be told. Nothing can stand within a frame: a client that does not
    * answer a ping is within one, or is gone.
    */
   #withinMessageSince(now: number): number | undefined {
-    const isWithin = this.#wire.isWithinMessage ?? this.#owesAnswer(now);
-    if (!isWithin) this.#withinSince = undefined;
-    else this.#withinSince ??= this.#wire.isWithinMessage === true ? now : this.heardAt;
-    return this.#withinSince;
-  }
-
-  /** Whether a ping is not answered, and has not been for longer than an answer may take. */
-  #owesAnswer(now: number): boolean {
+    const { isWithinMessage } = this.#wire;
     const { streamPingMs } = this.#options;
     const mostMs = streamPingMs + Math.max(leastAnswerMs, streamPingMs / 2);
-    return this.#pingedAt > this.heardAt && now - this.heardAt >= mostMs;
+    const owesAnswer = this.#pingedAt > this.heardAt && now - this.heardAt >= mostMs;
+    if (!(isWithinMessage ?? owesAnswer)) this.#withinSince = undefined;
+    else this.#withinSince ??= isWithinMessage === true ? now : this.heardAt;
+    return this.#withinSince;
   }
 }
 

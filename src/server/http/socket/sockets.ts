@@ -17,7 +17,7 @@ export interface SocketWire {
   readonly unsent: number;
   ping(): void;
   /** Sends a close frame and ends. */
-  end(code: CloseCode): void;
+  end(code: number): void;
   /** Ends at once: what the client has not read is lost. */
   cut(): void;
   /**
@@ -32,8 +32,8 @@ export interface SocketWire {
   readonly isWithinMessage: boolean | undefined;
 }
 
-/** 1012, Service Restart: the client may connect again at once (registry of RFC 6455, 11.7). */
-export type CloseCode = 1012;
+/** The client may connect again at once (registry of RFC 6455, 11.7). */
+export const serviceRestart = 1012;
 
 /** What is known of a client since its upgrade. It holds for each message. */
 export interface SocketFacts extends ScopeFacts, SocketTrace {

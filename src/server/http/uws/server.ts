@@ -24,7 +24,7 @@ import { type Asked, RequestHandler } from '../edge/request-handler.ts';
 import { addressText } from '../edge/request-head.ts';
 import type { TlsFiles } from '../edge/tls.ts';
 import { SocketConnection } from '../socket/connection.ts';
-import type { CloseCode, SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
+import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
 import { nativeText, type Uws } from './load.ts';
 import { UwsReplies, UwsResponse } from './response.ts';
@@ -278,7 +278,7 @@ class UwsSocket implements SocketWire {
     this.#ws?.ping();
   }
 
-  end(code: CloseCode): void {
+  end(code: number): void {
     this.#ws?.end(code);
   }
 

@@ -4,41 +4,8 @@ import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { Denial } from '../../../core/dispatch/share.ts';
 import type { Answer, BodyHandler } from './answer.ts';
 
-/** Options of the table (src/core/config/table.ts) as both servers read them. */
-type ConfigOptions = Pick<
-  Config,
-  | 'host'
-  | 'port'
-  | 'socket'
-  | 'socketMode'
-  | 'path'
-  | 'corsOrigin'
-  | 'corsHeaders'
-  | 'corsCredentials'
-  | 'allowedHosts'
-  | 'trustedProxies'
-  | 'tlsKey'
-  | 'tlsCert'
-  | 'maxBodyBytes'
-  | 'maxHeaderBytes'
-  | 'maxHeaders'
-  | 'bodyTimeoutMs'
-  | 'writeTimeoutMs'
-  | 'maxReplyBytes'
-  | 'webSocket'
-  | 'maxCallsPerConnection'
-  | 'maxStreamsPerConnection'
-  | 'streamPingMs'
-  | 'socketIdleMs'
-  | 'introspection'
-  | 'health'
-  | 'forwardHeaders'
-  | 'maxConnections'
-  | 'shutdownGraceMs'
->;
-
-/** The complete options of both servers. */
-export interface HttpOptions extends ConfigOptions {
+/** The complete options of both servers: the configuration, and what an app makes of it. */
+export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   /**
    * Whether other processes may listen on the port too; the system then shares connections out. uWebSockets.js only.
    * Of a Unix socket: whether the last process that listens has it.

@@ -100,6 +100,7 @@ export class UwsResponse implements Responder {
   #unsent: UnsentReply | UwsEventOutlet | undefined;
   /** uWebSockets.js closes the connection when its client has taken all. */
   #closesItself = false;
+  /** The connection must close after the answer. */
   isLast = false;
   /**
    * Closes the connection after the answer if uWebSockets.js does not; undefined: the connection goes on. It is a second

@@ -150,7 +150,8 @@ export class RpcApp {
       throw error;
     }
     const hasConsole = options.console !== undefined && facades.consoleAbsence === undefined;
-    for (const note of [...startupNotes(options), ...filesNote]) options.warn(note);
+    for (const note of startupNotes(options)) options.warn(note);
+    if (filesNote !== undefined) options.warn(filesNote);
     if (facades.consoleAbsence !== undefined) {
       this.#log.info({ event: 'console-absent' }, facades.consoleAbsence);
     }

@@ -91,17 +91,14 @@ export interface Servers {
  * How many connections may be open: as many as configured, or as many as the limit of open files leaves room for.
  * `note` says so where the limit decides.
  */
-export function fittingConnections(config: Config): {
-  readonly maxConnections: number;
-  readonly note: readonly string[];
-} {
+export function fittingConnections(config: Config): { maxConnections: number; note?: string } {
   const { maxConnections, metricsPort } = config;
   const files = readOpenFiles();
-  if (files === undefined) return { maxConnections, note: [] };
+  if (files === undefined) return { maxConnections };
   const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
   const room = roomFor(maxConnections, { ...files, open }, threadsOf(config));
   const note = openFilesNote(maxConnections, files.limit, room);
-  return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
+  return { maxConnections: room.connections, ...(note !== undefined && { note }) };
 }
 
 /** Refusals less than this apart belong to one flood. */

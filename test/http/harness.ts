@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { resolveConfig } from '../../src/core/config/config.ts';
 import type { HttpOptions } from '../../src/server/http/edge/http-options.ts';
 import type { HttpServer } from '../../src/server/http/edge/http-server.ts';
 import { listen } from '../../src/server/http/listen.ts';
@@ -8,42 +9,21 @@ import { RawClient } from './raw-client.ts';
 import { StubService } from './stub-service.ts';
 
 export const defaults: HttpOptions = {
-  host: '127.0.0.1',
-  port: 0,
+  ...resolveConfig(
+    {
+      port: 0,
+      // Longer than any test may take: a request that is never counted out fails its test.
+      shutdownGraceMs: 300_000,
+    },
+    {},
+  ),
   sharedPort: false,
-  socket: '',
-  socketMode: 0o600,
-  path: '/rpc',
   mcp: undefined,
-  corsOrigin: '*',
-  corsHeaders: [],
-  corsCredentials: false,
-  allowedHosts: [],
-  trustedProxies: [],
   callerHeader: undefined,
-  tlsKey: '',
-  tlsCert: '',
   authenticate: undefined,
-  maxBodyBytes: 10 * 1024 * 1024,
-  maxHeaderBytes: 16 * 1024,
-  maxHeaders: 96,
-  bodyTimeoutMs: 10_000,
-  maxReplyBytes: 25 * 1024 * 1024,
-  webSocket: true,
-  maxCallsPerConnection: 1000,
-  maxStreamsPerConnection: 100,
-  streamPingMs: 15_000,
-  socketIdleMs: 60_000,
-  writeTimeoutMs: 10_000,
-  introspection: true,
   console: undefined,
-  health: true,
-  forwardHeaders: [],
   serves: 'all',
-  maxConnections: 10_000,
   onConnectionRefused: () => {},
-  // Longer than any test may take: a request that is never counted out fails its test.
-  shutdownGraceMs: 300_000,
   warn: (message) => assert.fail(`unexpected warning: ${message}`),
 };
 

@@ -4,8 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { isLocalName } from '../../core/base/loopback.ts';
 import { ownVersion, packageFolder } from '../../core/base/package-files.ts';
-import { type Answer, bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
-import { matchesEtag } from '../../server/http/edge/header-values.ts';
+import {
+  type Answer,
+  bodyless,
+  jsonAnswer,
+  matchesEtag,
+  rejection,
+} from '../../server/http/edge/answer.ts';
 import type { ConsoleSite, PageRequest } from '../../server/http/edge/http-options.ts';
 import { Figures, type FiguresSource } from './figures.ts';
 

@@ -9,10 +9,10 @@ import {
   bodyless,
   jsonAnswer,
   rejection,
+  statusOfService,
 } from '../../server/http/edge/answer.ts';
-import { statusOfService } from '../../server/http/edge/auth.ts';
-import { authorityOf } from '../../server/http/edge/header-values.ts';
 import type { Facade, FacadeHead, HttpOptions } from '../../server/http/edge/http-options.ts';
+import { authorityOf } from '../../server/http/edge/request-checks.ts';
 import { EventStream, eventText } from '../../server/http/event-stream/event-stream.ts';
 import type { EventTexts, McpClient, McpHead } from './message.ts';
 import { type Fault, isFault, type McpAnswer, McpCode, type McpSink } from './protocol.ts';

@@ -137,9 +137,9 @@ export interface MountOptions<Request extends MountedRequest = MountedRequest> {
 const mountNames = ['auth'] as const satisfies readonly (keyof MountOptions)[];
 
 /**
- * The option `auth` as the handler calls it: it never throws and never rejects.
+ * The option `auth` of a mount.
  *
- * @param method of the app, which an error mountNames
+ * @param method of the app, which an error names
  * @throws StartupError for an `auth` that is no function, and for a name that is no option: a misspelt `auth` would let
  *   everybody in
  */
@@ -151,11 +151,16 @@ export function toMountAuth<Request extends MountedRequest>(
   assertOptionNames(method, options, mountNames, '{ auth }', { authenticate: 'auth' });
   const { auth } = options;
   assertHook(auth, `${method}: option auth`);
-  if (auth === undefined) return undefined;
-  const hook = (request: MountedRequest): unknown => auth(request as Request);
-  return createAuthenticator(
-    'auth',
-    dispatcher.watched('(auth)', hook),
-    logHookFault(dispatcher.log, 'auth'),
-  );
+  // A mount gets the requests of its framework.
+  return auth && toAuthenticator('auth', (request) => auth(request as Request), dispatcher);
+}
+
+/** A hook that says who calls, as transports call it: it never throws and never rejects. */
+export function toAuthenticator<Facts>(
+  name: 'auth' | 'authenticate',
+  hook: (facts: Facts) => unknown,
+  dispatcher: Dispatcher,
+): Authenticator<Facts> {
+  const watched = dispatcher.watched(`(${name})`, hook);
+  return createAuthenticator(name, watched, logHookFault(dispatcher.log, name));
 }

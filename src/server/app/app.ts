@@ -8,29 +8,25 @@ import { assertMainSide } from '../../core/base/thread-role.ts';
 import { isDoneWithin } from '../../core/base/timer.ts';
 import type { Config } from '../../core/config/config.ts';
 import { coresHere, oneCoreNote } from '../../core/config/cores.ts';
-import { type Authenticator, createAuthenticator } from '../../core/dispatch/authenticate.ts';
+import type { Authenticator } from '../../core/dispatch/authenticate.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { type AnyRouter, defaultRouter, Router } from '../../core/procedures/router.ts';
 import { Dispatcher } from '../../core/service/dispatcher.ts';
 import { type ModuleWatch, watchModules } from '../../core/service/watch.ts';
-import { logHookFault } from '../../core/service/worker-log.ts';
 import type { NatsFacts } from '../../extras/nats/connection/connection.ts';
 import type { Membership } from '../../extras/nats/membership.ts';
 import { type HttpOptions, startupNotes } from '../http/edge/http-options.ts';
 import { callerHeaderOf } from '../http/edge/peer.ts';
 import { createNodeHandler, type NodeHandler } from '../http/node/handler.ts';
 import type { MountedRequest } from '../http/node/mount.ts';
-import {
-  createUpgradeHandler,
-  type MountedUpgrades,
-  type UpgradeHandler,
-} from '../http/node/upgrade.ts';
+import { createUpgrades, type NodeUpgrades, type UpgradeHandler } from '../http/node/upgrade.ts';
 import {
   type Address,
   type AppOptions,
   assertListenOptions,
   type ListenOptions,
   type MountOptions,
+  toAuthenticator,
   toMountAuth,
   toOptions,
 } from './app-options.ts';
@@ -61,7 +57,7 @@ export class RpcApp {
   #closing: Promise<void> | undefined;
   /** The service is mounted in a server of somebody else, and its workers were told to start. */
   #isMounted = false;
-  readonly #mounted: MountedUpgrades[] = [];
+  readonly #mounted: NodeUpgrades[] = [];
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(routerOrOptions: AnyRouter | AppOptions = defaultRouter) {
@@ -154,7 +150,8 @@ export class RpcApp {
       throw error;
     }
     const hasConsole = options.console !== undefined && facades.consoleAbsence === undefined;
-    for (const note of [...startupNotes(options), ...filesNote]) options.warn(note);
+    for (const note of startupNotes(options)) options.warn(note);
+    if (filesNote !== undefined) options.warn(filesNote);
     if (facades.consoleAbsence !== undefined) {
       this.#log.info({ event: 'console-absent' }, facades.consoleAbsence);
     }
@@ -240,7 +237,7 @@ export class RpcApp {
   upgradeHandler(options: MountOptions<IncomingMessage> = {}): UpgradeHandler {
     const auth = toMountAuth(options, this.dispatcher, 'upgradeHandler');
     this.#startMounted();
-    const upgrades = createUpgradeHandler(this.dispatcher, this.#parts.http, auth);
+    const upgrades = createUpgrades(this.dispatcher, this.#parts.http, auth);
     if (this.#closing !== undefined) {
       // close() may have asked the others already. This one has no socket yet, and will have none.
       void upgrades.close();
@@ -270,12 +267,17 @@ export class RpcApp {
     const { metrics } = this.dispatcher;
     if (metrics === undefined) return;
     metrics.connections = () => {
+      const { refused } = this.#parts;
       const mounted = this.#mounted.reduce((sum, { size }) => sum + size, 0);
+      const servers = new Set(
+        listening === undefined ? [] : [listening.calls, listening.operations],
+      );
+      const open = Array.from(servers, ({ connections }) => connections);
       return {
-        open: (listening?.connections ?? 0) + mounted,
+        open: open.reduce((sum, connections) => sum + connections, mounted),
         sockets: (listening?.calls.sockets ?? 0) + mounted,
-        refused: this.#parts.refused.count,
-        refusedByShare: this.#parts.refused.byShare,
+        refused: refused.count,
+        refusedByShare: refused.byShare,
       };
     };
   }
@@ -371,13 +373,7 @@ function createAppParts(routerOrOptions: AnyRouter | AppOptions): AppParts {
   assertHook(authenticate, 'option authenticate');
   const dispatcher = new Dispatcher(options);
   const { config, log } = dispatcher;
-  const asks =
-    authenticate &&
-    createAuthenticator(
-      'authenticate',
-      dispatcher.watched('(authenticate)', authenticate),
-      logHookFault(log, 'authenticate'),
-    );
+  const asks = authenticate && toAuthenticator('authenticate', authenticate, dispatcher);
   const refused = new RefusedConnections(log, config.maxConnections);
   const http: HttpOptions = {
     ...config,

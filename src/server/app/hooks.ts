@@ -1,8 +1,9 @@
 import { StartupError } from '../../core/base/startup-error.ts';
 import { suggest } from '../../core/base/suggest.ts';
+import type { Config } from '../../core/config/config.ts';
 import { loadExports } from '../../core/modules/loader.ts';
 import { type OnCall, toObservers } from '../../core/observe/call-event.ts';
-import type { Authenticate } from '../http/edge/auth.ts';
+import type { Authenticate } from '../http/edge/http-options.ts';
 
 /** The operator's functions that an app calls: options of `RpcApp`, or the exports of a hooks module. */
 export interface Hooks {
@@ -28,9 +29,7 @@ export function assertHook(hook: unknown, where: string): void {
 /** The hooks that the option `hooks` names, in the form in which code gives them. */
 export async function hooksOf({
   hooks,
-}: {
-  readonly hooks: string;
-}): Promise<Hooks & { readonly hooks: '' }> {
+}: Pick<Config, 'hooks'>): Promise<Hooks & { readonly hooks: '' }> {
   return { ...(hooks === '' ? {} : await loadHooks(hooks)), hooks: '' };
 }
 

@@ -34,9 +34,9 @@ export async function listenForAll(
   { http, metricsPort, transport }: Pick<Config, 'http' | 'metricsPort' | 'transport'>,
 ): Promise<Servers> {
   if (metricsPort === 'same') {
-    if (!http) return new Servers(nowhere, nowhere);
+    if (!http) return { calls: nowhere, operations: nowhere };
     const server = await listen(service, { ...options, serves: 'all' }, transport);
-    return new Servers(server, server);
+    return { calls: server, operations: server };
   }
   if (http && options.socket === '' && metricsPort === options.port && metricsPort !== 0) {
     throw new StartupError(
@@ -55,23 +55,19 @@ export async function listenForAll(
     };
     // Warnings are the same for both servers: the first has printed them.
     const operations = await listen(service, { ...own, warn: () => {} }, transport);
-    return new Servers(calls, operations);
+    return { calls, operations };
   } catch (error) {
     await calls.close();
     throw error;
   }
 }
 
-interface ServedBeside {
-  readonly mcpPath: string | undefined;
-  readonly hasMetrics: boolean;
-  readonly hasConsole: boolean;
-}
-
+/** @param beside what the app serves beside its calls */
 export function addressOf(
   { calls, operations }: Servers,
-  { mcpPath, hasMetrics, hasConsole }: ServedBeside,
+  beside: { mcpPath: string | undefined; hasMetrics: boolean; hasConsole: boolean },
 ): Address {
+  const { mcpPath, hasMetrics, hasConsole } = beside;
   const { url, socket } = calls.address;
   const urlAt = (path: string, base: string): string | undefined =>
     base === '' ? undefined : new URL(path, base).href;
@@ -84,40 +80,25 @@ export function addressOf(
   };
 }
 
-/**
- * The servers of one app: the server that takes calls, and where operators have a port of their own, a second one.
- */
-export class Servers {
+/** The servers of one app. */
+export interface Servers {
   readonly calls: HttpServer;
-  /** The server that answers /metrics and the health checks: the same server, or the second one. */
+  /** The server that answers /metrics and the health checks: the same server, or one on a port of the operators' own. */
   readonly operations: HttpServer;
-
-  constructor(calls: HttpServer, operations: HttpServer) {
-    this.calls = calls;
-    this.operations = operations;
-  }
-
-  get connections(): number {
-    const { calls, operations } = this;
-    return calls === operations ? calls.connections : calls.connections + operations.connections;
-  }
 }
 
 /**
  * How many connections may be open: as many as configured, or as many as the limit of open files leaves room for.
  * `note` says so where the limit decides.
  */
-export function fittingConnections(config: Config): {
-  readonly maxConnections: number;
-  readonly note: readonly string[];
-} {
+export function fittingConnections(config: Config): { maxConnections: number; note?: string } {
   const { maxConnections, metricsPort } = config;
   const files = readOpenFiles();
-  if (files === undefined) return { maxConnections, note: [] };
+  if (files === undefined) return { maxConnections };
   const open = files.open + (metricsPort === 'same' ? 0 : mostOperators);
   const room = roomFor(maxConnections, { ...files, open }, threadsOf(config));
   const note = openFilesNote(maxConnections, files.limit, room);
-  return { maxConnections: room.connections, note: note === undefined ? [] : [note] };
+  return { maxConnections: room.connections, ...(note !== undefined && { note }) };
 }
 
 /** Refusals less than this apart belong to one flood. */

@@ -1,27 +1,24 @@
 import { resolve } from 'node:path';
 import type { Service } from '../../core/dispatch/service.ts';
-import { assertHttpOptions, type HttpOptions } from './edge/http-options.ts';
-import { codeOf, type HttpServer, listenError } from './edge/http-server.ts';
+import type { HttpOptions } from './edge/http-options.ts';
+import { type HttpServer, resolveHost, SocketFile } from './edge/http-server.ts';
 import type { TlsFiles } from './edge/tls.ts';
-import { SocketFile } from './edge/unix-socket.ts';
-import { listenOnNode } from './node/server.ts';
-import { loadUws, type UwsLoad } from './uws/load.ts';
-import { listenOnUws } from './uws/server.ts';
+import { createNodeServer } from './node/server.ts';
+import { loadUws, type Uws, type UwsLoad } from './uws/load.ts';
+import { UwsServer } from './uws/server.ts';
 
 /** `auto`: uWebSockets.js; or node:http with one warning line where the native binary can't load. */
 export type ServerKind = 'auto' | 'uws' | 'node';
 
-/** Listens at an address, or at the file of a Unix socket. */
-type Listen = (at: string | SocketFile, tls: TlsFiles | undefined) => Promise<HttpServer>;
-
 /**
  * Serves `service` over HTTP.
  *
+ * @param options as `resolveConfig` has checked them: uWebSockets.js takes a port modulo 65536, reads `:` and `*` in a path as
+ *   patterns, and writes a header value as it is, line breaks included
  * @param load loads the native module
  * @throws Error with a `code` and a one-line message: EADDRINUSE and the operating system's others,
  *   ENOTFOUND for the host, ERR_UWS_UNAVAILABLE where `uws` was asked for and can't load,
  *   ERR_PORT_NOT_SHARED where `sharedPort` was and only node:http is there
- * @throws TypeError for an option that can't be served (see assertHttpOptions)
  */
 export async function listen(
   service: Service,
@@ -29,50 +26,47 @@ export async function listen(
   transport: ServerKind,
   load: () => Promise<UwsLoad> = loadUws,
 ): Promise<HttpServer> {
-  assertHttpOptions(options);
   const { socket, socketMode, sharedPort, tlsKey, tlsCert, warn } = options;
-  const host = socket === '' ? await resolveHost(options) : '';
+  const host = socket === '' ? await resolveHost(options.host, options.port) : '';
   let tls: TlsFiles | undefined;
   if (tlsKey !== '') {
     // Few services have a certificate of their own.
     const { loadTls } = await import('./edge/tls.ts');
     tls = await loadTls(tlsKey, tlsCert, warn);
   }
-  const listenAt = await chosen(load, service, options, transport);
-  if (socket === '') return listenAt(host, tls);
-  const file = await SocketFile.prepare(resolve(socket), socketMode, sharedPort);
-  let server: HttpServer | undefined;
+  const uws = await chosen(load, options, transport);
+  const file =
+    socket === '' ? undefined : await SocketFile.prepare(resolve(socket), socketMode, sharedPort);
   try {
-    server = await listenAt(file, tls);
-    await file.publish();
+    const server =
+      uws === undefined
+        ? await createNodeServer(service, options, tls)
+        : new UwsServer(uws, service, options, tls);
+    await server.listen(file ?? host);
+    await file?.publish().catch(async (error: unknown) => {
+      await server.close();
+      throw error;
+    });
     return server;
-  } catch (error) {
-    await server?.close();
-    throw error;
   } finally {
-    await file.discard();
+    await file?.discard();
   }
 }
 
-/** The server that `transport` names, or that there is. */
+/** What the server runs on that `transport` names, or that there is; undefined: node:http. */
 async function chosen(
   load: () => Promise<UwsLoad>,
-  service: Service,
-  options: HttpOptions,
+  { sharedPort, socket, warn }: HttpOptions,
   transport: ServerKind,
-): Promise<Listen> {
-  const onNode: Listen = (at, tls) => listenOnNode(service, options, at, tls);
+): Promise<Uws | undefined> {
   // Processes of one service pass a Unix socket on, whichever server they have.
-  const mustShare = options.sharedPort && options.socket === '';
+  const mustShare = sharedPort && socket === '';
   if (transport === 'node') {
     if (mustShare) throw notShared('node:http');
-    return onNode;
+    return undefined;
   }
   const loaded = await load();
-  if (loaded.uws !== undefined) {
-    const { uws } = loaded;
-    return (at, tls) => listenOnUws(uws, service, options, at, tls);
-  }
+  if (loaded.uws !== undefined) return loaded.uws;
   const { reason, advice = '' } = loaded;
   const mend = advice === '' ? '' : `; ${advice}`;
   if (transport === 'uws') {
@@ -80,23 +74,13 @@ async function chosen(
     throw Object.assign(error, { code: 'ERR_UWS_UNAVAILABLE' });
   }
   if (mustShare) throw notShared(`uWebSockets.js cannot load (${reason}), and node:http`);
-  options.warn(
+  warn(
     `serving on node:http, because the faster uWebSockets.js cannot load: ${reason}${mend}. With option transport "node" this line is not written`,
   );
-  return onNode;
+  return undefined;
 }
 
 function notShared(who: string): Error {
   const message = `${who} does not share a port: serve in one process, or with uWebSockets.js`;
   return Object.assign(new Error(message), { code: 'ERR_PORT_NOT_SHARED' });
-}
-
-/** Resolves the host once for both transports, which would choose among several addresses in different orders. */
-async function resolveHost({ host, port }: HttpOptions): Promise<string> {
-  try {
-    const { lookup } = await import('node:dns/promises');
-    return (await lookup(host)).address;
-  } catch (error) {
-    throw listenError(codeOf(error), host, port);
-  }
 }

@@ -1,19 +1,7 @@
 import { mostSuspects, type Suspects } from '../../core/base/running-code.ts';
 import type { Config } from '../../core/config/config.ts';
-import type { RecentEvent } from '../../core/observe/recent-events.ts';
-import type {
-  BlockedTotals,
-  CallTotals,
-  Counters,
-  Gauges,
-  GroupFigures,
-  HistogramTotals,
-  MemberFigures,
-  MetricsSnapshot,
-  PlacedProcedure,
-  WorkerFigures,
-} from '../../core/observe/snapshot.ts';
-import { type ThrottledCaller, throttleCauses } from '../../core/observe/throttled-callers.ts';
+import type { MetricsSnapshot } from '../../core/observe/snapshot.ts';
+import { throttleCauses } from '../../core/observe/throttled-callers.ts';
 
 export interface StartOrder {
   /** 1 to `of`. The successor of a process has the same number. */
@@ -76,6 +64,80 @@ export type FromServer =
   | { readonly type: 'reply'; readonly id: number; readonly value: unknown }
   | { readonly type: 'collect-all'; readonly id: number };
 
+type Fields = Readonly<Record<string, unknown>>;
+type Check = (value: unknown) => boolean;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value can be a count or a measurement: a finite number, not negative. */
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY;
+}
+
+const isText: Check = (value) => typeof value === 'string';
+const isFlag: Check = (value) => typeof value === 'boolean';
+const isUndefined: Check = (value) => value === undefined;
+const isNull: Check = (value) => value === null;
+
+function either(...checks: readonly Check[]): Check {
+  return (value) => checks.some((check) => check(value));
+}
+
+function listOf(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every(check);
+}
+
+/** An object whose members of these names pass their checks. It may have others: a successor may be another version. */
+function shape(members: Readonly<Record<string, Check>>): Check {
+  const checks = Object.entries(members);
+  return (value) => isFields(value) && checks.every(([name, check]) => check(value[name]));
+}
+
+function amounts(names: readonly string[]): Readonly<Record<string, Check>> {
+  return Object.fromEntries(names.map((name) => [name, isAmount]));
+}
+
+const fromServer: Readonly<Record<string, Check>> = {
+  ready: shape({ report: shape({ banner: isText, sharesPort: isFlag }) }),
+  failed: shape({
+    failure: shape({
+      message: isText,
+      stack: either(isText, isUndefined),
+      code: either(isText, isUndefined),
+    }),
+  }),
+  figures: shape({ figures: shape({ zombies: isAmount, rssBytes: isAmount }) }),
+  // The process has drained, even if its snapshot can't be read.
+  drained: isFields,
+  reply: shape({ id: isAmount }),
+  'collect-all': shape({ id: isAmount }),
+};
+
+const toServer: Readonly<Record<string, Check>> = {
+  start: shape({
+    key: isText,
+    order: shape({
+      number: isAmount,
+      of: isAmount,
+      isFirst: isFlag,
+      modules: listOf(isText),
+      // The supervisor itself has resolved the configuration.
+      config: isFields,
+      version: isText,
+    }),
+  }),
+  reload: shape({ id: isAmount }),
+  collect: shape({ id: isAmount }),
+  collection: shape({ id: isAmount, snapshots: Array.isArray }),
+};
+
+function isMessage(value: unknown, known: Readonly<Record<string, Check>>): value is Fields {
+  if (!isFields(value) || typeof value.type !== 'string') return false;
+  return Object.hasOwn(known, value.type) && known[value.type]?.(value) === true;
+}
+
 /**
  * Reads a message of a server process; undefined: it is not one. The code of procedures runs in the same process, and
  * whatever anybody writes to the channel arrives here.
@@ -83,60 +145,35 @@ export type FromServer =
  * @param key the key that the process got with its order: a message without the key is somebody else's
  */
 export function parseFromServer(message: unknown, key: string): FromServer | undefined {
-  if (!isFields(message) || message.key !== key) return undefined;
-  const { type, id } = message;
-  switch (type) {
-    case 'ready':
-      return isReport(message.report) ? { type, report: message.report } : undefined;
-    case 'failed':
-      return isFailure(message.failure) ? { type, failure: message.failure } : undefined;
-    case 'figures':
-      return isFigures(message.figures) ? { type, figures: message.figures } : undefined;
-    case 'drained':
-      // The process has drained, even where its snapshot can't be read.
-      return { type, snapshot: parseSnapshot(message.snapshot) };
-    case 'reply':
-      return isAmount(id) ? { type, id, value: message.value } : undefined;
-    case 'collect-all':
-      return isAmount(id) ? { type, id } : undefined;
-    default:
-      return undefined;
-  }
+  if (!isMessage(message, fromServer)) return undefined;
+  const { key: given, ...rest } = message;
+  if (given !== key) return undefined;
+  // The table has checked the members that this type of message has.
+  const known = rest as unknown as FromServer;
+  return known.type === 'drained' ? { ...known, snapshot: parseSnapshot(known.snapshot) } : known;
 }
 
 /** Reads a message of the supervisor; undefined: it is not one. */
 export function parseToServer(message: unknown): ToServer | undefined {
-  if (!isFields(message)) return undefined;
-  const { type, id } = message;
-  switch (type) {
-    case 'start': {
-      const { key, order } = message;
-      return typeof key === 'string' && isOrder(order) ? { type, key, order } : undefined;
-    }
-    case 'reload':
-    case 'collect':
-      return isAmount(id) ? { type, id } : undefined;
-    case 'collection': {
-      const snapshots = parseSnapshots(message.snapshots);
-      return isAmount(id) && snapshots !== undefined ? { type, id, snapshots } : undefined;
-    }
-    default:
-      return undefined;
-  }
+  if (!isMessage(message, toServer)) return undefined;
+  // The table has checked the members that this type of message has.
+  const known = message as unknown as ToServer;
+  if (known.type !== 'collection') return known;
+  const snapshots = known.snapshots.map(parseSnapshot).filter((one) => one !== undefined);
+  return snapshots.length === known.snapshots.length ? { ...known, snapshots } : undefined;
 }
 
 export const nobody: Suspects = { names: [], isCertain: false };
+
+const areSuspects = shape({ names: listOf(isText) });
 
 /** Reads a line of a process's guard; what is none names nobody. */
 export function parseSuspects(line: string): Suspects {
   try {
     const value: unknown = JSON.parse(line);
-    if (!isFields(value)) return nobody;
-    const { names, isCertain } = value;
-    const areNames = Array.isArray(names) && names.every((name) => typeof name === 'string');
-    return areNames
-      ? { names: names.slice(0, mostSuspects), isCertain: isCertain === true }
-      : nobody;
+    if (!areSuspects(value)) return nobody;
+    const { names, isCertain } = value as Suspects;
+    return { names: names.slice(0, mostSuspects), isCertain: isCertain === true };
   } catch {
     return nobody;
   }
@@ -153,92 +190,77 @@ export function parseOutcome(value: unknown): ReloadOutcome | undefined {
   return { error: 'the server process gave no answer that can be read' };
 }
 
-function isReport(value: unknown): value is ReadyReport {
-  return hasTexts(value, 'banner') && typeof value.sharesPort === 'boolean';
-}
+const isHistogram = shape({ buckets: listOf(isAmount), sum: isAmount });
 
-function isFailure(value: unknown): value is StartFailure {
-  if (!hasTexts(value, 'message')) return false;
-  return [value.stack, value.code].every((text) => text === undefined || typeof text === 'string');
-}
-
-function isFigures(value: unknown): value is Figures {
-  return hasAmounts(value, 'zombies', 'rssBytes');
-}
-
-/** Checks only that the configuration is an object: the supervisor itself has resolved it. */
-function isOrder(value: unknown): value is StartOrder & Fields {
-  if (!hasAmounts(value, 'number', 'of') || !hasTexts(value, 'version')) return false;
-  const { isFirst, modules, config } = value;
-  return (
-    typeof isFirst === 'boolean' &&
-    Array.isArray(modules) &&
-    modules.every((module) => typeof module === 'string') &&
-    isFields(config)
-  );
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Whether a value can be a count or a measurement: a finite number, not negative. */
-function isAmount(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY;
-}
-
-/** Whether a value is an object whose members of these names are texts. */
-function hasTexts(value: unknown, ...names: readonly string[]): value is Fields {
-  return isFields(value) && names.every((name) => typeof value[name] === 'string');
-}
-
-function hasAmounts(value: unknown, ...names: readonly string[]): value is Fields {
-  return isFields(value) && names.every((name) => isAmount(value[name]));
-}
-
-/** The entries of a list that are what they should be: a process with an older version of this package may lack the list. */
-function entriesOf<T>(list: unknown, isEntry: (value: unknown) => value is T): T[] {
-  return Array.isArray(list) ? list.filter(isEntry) : [];
-}
+/** What the entries of each list of a snapshot must have. */
+const entries = {
+  calls: shape({
+    procedure: isText,
+    place: isText,
+    codes: (codes) => isFields(codes) && Object.values(codes).every(isAmount),
+    wait: isHistogram,
+    run: isHistogram,
+    duration: isHistogram,
+  }),
+  blocked: shape({ procedure: isText, times: isAmount, seconds: isAmount }),
+  places: shape({ procedure: isText, place: isText, cause: isText }),
+  groups: shape({ group: isText, counters: isFields }),
+  workers: shape({
+    group: either(isNull, isText),
+    isLane: isFlag,
+    ...amounts(['threadId', 'inFlight', 'completed', 'streams']),
+    running: either(isNull, shape({ procedure: isText, ms: isAmount })),
+  }),
+  events: shape({ event: isText, text: isText, at: isAmount }),
+  callers: shape({
+    key: isText,
+    since: isAmount,
+    last: isAmount,
+    refused: shape(amounts(throttleCauses)),
+  }),
+  members: shape({
+    service: isText,
+    id: isText,
+    version: isText,
+    state: isText,
+    ...amounts(['procedures', 'inFlight', 'streams', 'othersLoad', 'lost', 'started']),
+  }),
+} satisfies Readonly<Record<string, Check>>;
 
 /**
- * Reads the figures that a process sent. Counters and gauges that are not amounts are left out: a successor with another
- * version of this package may send others. One bad entry of `calls` makes the whole snapshot unusable: undefined.
+ * Reads the figures that a process sent. Counters and gauges that are not amounts are left out, and so are entries of lists:
+ * a successor with another version of this package may send others, or lack a list. One bad entry of `calls` makes the whole
+ * snapshot unusable: undefined.
  */
 export function parseSnapshot(value: unknown): MetricsSnapshot | undefined {
   if (!isFields(value)) return undefined;
   const { process, calls, counters, gauges } = value;
   if (typeof process !== 'string' || !isFields(counters)) return undefined;
-  if (!Array.isArray(calls) || !calls.every(isCallTotals)) return undefined;
+  if (!listOf(entries.calls)(calls)) return undefined;
   if (gauges !== undefined && !isFields(gauges)) return undefined;
+  const listed = (name: keyof typeof entries): unknown[] => {
+    const list = value[name];
+    return Array.isArray(list) ? list.filter(entries[name]) : [];
+  };
+  const groups = listed('groups') as Record<'group' | 'counters' | 'gauges', Fields>[];
+  // Each entry has passed its check. The counters are complete, unless the process has another version of this package.
   return {
     process,
     calls,
-    // Complete, unless the process has another version of this package.
-    counters: amountsOf(counters) as Counters,
+    counters: amountsOf(counters),
     gauges: gauges && gaugesOf(gauges),
-    blocked: entriesOf(value.blocked, isBlockedTotals),
-    places: entriesOf(value.places, isPlacedProcedure),
-    groups: entriesOf(value.groups, isFields).flatMap(groupOf),
-    workers: entriesOf(value.workers, isWorker),
-    events: entriesOf(value.events, isEvent),
-    callers: entriesOf(value.callers, isThrottled),
-    members: entriesOf(value.members, isMember),
-  };
-}
-
-function groupOf({ group, counters, gauges }: Fields): GroupFigures[] {
-  if (typeof group !== 'string' || !isFields(counters)) return [];
-  const now = isFields(gauges) ? gaugesOf(gauges) : undefined;
-  return [{ group, counters: amountsOf(counters), gauges: now }];
-}
-
-function parseSnapshots(value: unknown): readonly MetricsSnapshot[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const snapshots = value.map(parseSnapshot);
-  return snapshots.every((snapshot) => snapshot !== undefined) ? snapshots : undefined;
+    blocked: listed('blocked'),
+    places: listed('places'),
+    groups: groups.map((one) => ({
+      group: one.group,
+      counters: amountsOf(one.counters),
+      gauges: isFields(one.gauges) ? gaugesOf(one.gauges) : undefined,
+    })),
+    workers: listed('workers'),
+    events: listed('events'),
+    callers: listed('callers'),
+    members: listed('members'),
+  } as unknown as MetricsSnapshot;
 }
 
 function amountsOf(fields: Fields): Readonly<Record<string, number>> {
@@ -248,62 +270,11 @@ function amountsOf(fields: Fields): Readonly<Record<string, number>> {
 }
 
 /** A gauge has one amount, or one for each place. */
-function gaugesOf(fields: Fields): Gauges {
+function gaugesOf(fields: Fields): Fields {
   const byLabel = Object.entries(fields)
     .filter((entry): entry is [string, Fields] => isFields(entry[1]))
     .map(([name, values]) => [name, amountsOf(values)]);
-  return { ...amountsOf(fields), ...Object.fromEntries(byLabel) } as Gauges;
-}
-
-function isCallTotals(value: unknown): value is CallTotals & Fields {
-  if (!hasTexts(value, 'procedure', 'place')) return false;
-  const { codes, wait, run, duration } = value;
-  return (
-    isFields(codes) &&
-    Object.values(codes).every(isAmount) &&
-    [wait, run, duration].every(isHistogram)
-  );
-}
-
-function isBlockedTotals(value: unknown): value is BlockedTotals & Fields {
-  return hasTexts(value, 'procedure') && hasAmounts(value, 'times', 'seconds');
-}
-
-function isPlacedProcedure(value: unknown): value is PlacedProcedure & Fields {
-  return hasTexts(value, 'procedure', 'place', 'cause');
-}
-
-function isWorker(value: unknown): value is WorkerFigures & Fields {
-  if (!hasAmounts(value, 'threadId', 'inFlight', 'completed', 'streams')) return false;
-  const { group, isLane, running } = value;
-  return (
-    (group === null || typeof group === 'string') &&
-    typeof isLane === 'boolean' &&
-    (running === null || (hasTexts(running, 'procedure') && hasAmounts(running, 'ms')))
-  );
-}
-
-function isEvent(value: unknown): value is RecentEvent & Fields {
-  return hasTexts(value, 'event', 'text') && hasAmounts(value, 'at');
-}
-
-function isThrottled(value: unknown): value is ThrottledCaller & Fields {
-  if (!hasTexts(value, 'key') || !hasAmounts(value, 'since', 'last')) return false;
-  return hasAmounts(value.refused, ...throttleCauses);
-}
-
-const memberAmounts = ['procedures', 'inFlight', 'streams', 'othersLoad', 'lost', 'started'];
-
-function isMember(value: unknown): value is MemberFigures & Fields {
-  return (
-    hasTexts(value, 'service', 'id', 'version', 'state') && hasAmounts(value, ...memberAmounts)
-  );
-}
-
-function isHistogram(value: unknown): value is HistogramTotals {
-  if (!isFields(value)) return false;
-  const { buckets, sum } = value;
-  return Array.isArray(buckets) && buckets.every(isAmount) && isAmount(sum);
+  return { ...amountsOf(fields), ...Object.fromEntries(byLabel) };
 }
 
 /** Questions to the other side of a channel, by number. Each gets a reply, or undefined when the other side has gone. */

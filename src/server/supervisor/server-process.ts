@@ -73,7 +73,6 @@ export class ServerProcess {
   readonly ready: Promise<ReadyReport | undefined>;
   readonly ended: Promise<ServerEnd>;
   readonly #child: ChildProcess;
-  /** What a line of the log tells of which process it is about. */
   readonly fields: LogFields;
   readonly #log: Log;
   readonly #events: ServerEvents;
@@ -195,16 +194,10 @@ export class ServerProcess {
         this.#watchdog?.stop();
         this.#pending.end();
         this.#onReady(undefined);
-        const { suspects } = this;
         child.stdio[suspectsFile]?.destroy();
-        resolve({
-          code,
-          signal,
-          failure: this.#failure,
-          asTold,
-          suspects,
-          snapshot: this.#snapshot,
-        });
+        const { suspects } = this;
+        const [failure, snapshot] = [this.#failure, this.#snapshot];
+        resolve({ code, signal, failure, asTold, suspects, snapshot });
       };
       child.once('exit', (code, signal) => {
         // Wait for the channel to close: the last messages of the process may still be on their way.
@@ -265,7 +258,10 @@ export class ServerProcess {
     } else if (message.type === 'reply') {
       this.#pending.reply(message.id, message.value);
     } else {
-      void this.#collectFor(message.id);
+      const { id } = message;
+      void this.#events
+        .collect()
+        .then((snapshots) => this.#send({ type: 'collection', id, snapshots }));
     }
   }
 
@@ -285,11 +281,6 @@ export class ServerProcess {
       );
       this.kill();
     });
-  }
-
-  async #collectFor(id: number): Promise<void> {
-    const snapshots = await this.#events.collect();
-    this.#send({ type: 'collection', id, snapshots });
   }
 
   #send(message: ToServer): void {

@@ -1,20 +1,18 @@
 import { clockMs } from '../../core/base/clock.ts';
 import { type DelayPolicy, RestartDelay } from '../../core/base/restart-delay.ts';
 import { blame } from '../../core/base/running-code.ts';
+import type { Config } from '../../core/config/config.ts';
 import type { Log, LogFields } from '../../core/observe/log.ts';
 import type { Figures, ReadyReport, ReloadOutcome, StartOrder } from './messages.ts';
 import { type ServerEnd, ServerProcess } from './server-process.ts';
 import type { Tally } from './tally.ts';
 
-export interface SlotOptions extends ReplacementLimits {
+export interface SlotOptions extends Pick<Config, 'maxZombies' | 'maxProcessMb'> {
   readonly entry: URL;
   readonly startLimitMs: number;
   /** How long a process may take to end after it was told to. */
   readonly shutdownGraceMs: number;
 }
-
-/** The serving process exceeds a limit: call `replace(cause)` when no other process is being replaced. */
-type OnExcess = (slot: Slot, cause: LogFields) => void;
 
 /** As for worker threads: three restarts at once, then slower and slower, so that a crash loop does not take a core. */
 const afterDeath: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
@@ -42,7 +40,7 @@ export class Slot {
   readonly #order: Omit<StartOrder, 'isFirst'>;
   readonly #options: SlotOptions;
   readonly #tally: Tally;
-  readonly #onExcess: OnExcess;
+  readonly #onExcess: (slot: Slot, cause: LogFields) => void;
   readonly #log: Log;
   readonly #deaths = new RestartDelay(afterDeath);
   readonly #replacements = new RestartDelay(afterReplacement);
@@ -58,12 +56,13 @@ export class Slot {
   #replaceableAt = 0;
   #retry: NodeJS.Timeout | undefined;
 
+  /** @param onExcess the process exceeds a limit: call `replace(cause)` when no other process is being replaced */
   constructor(
     order: Omit<StartOrder, 'isFirst'>,
     options: SlotOptions,
     log: Log,
     tally: Tally,
-    onExcess: OnExcess,
+    onExcess: (slot: Slot, cause: LogFields) => void,
   ) {
     this.#order = order;
     this.#options = options;
@@ -81,10 +80,10 @@ export class Slot {
     for (let tries = 1; ; tries++) {
       const server = this.#launch(isFirst);
       const result = (await server.ready) ?? (await server.ended);
-      if ('banner' in result || tries === startTries || !mayBeChance(result, isFirst)) {
-        return result;
-      }
-      if (this.#isStopping) return result;
+      if ('banner' in result || tries === startTries || this.#isStopping) return result;
+      // If another process serves, the configuration and the modules are right.
+      const mayBeChance = !isFirst || (result.signal !== null && result.failure === undefined);
+      if (!mayBeChance) return result;
       this.#log.warn(
         { event: 'process-start-retried', ...server.fields, ...endFields(result) },
         'a server process ended before it was ready: it is started again',
@@ -181,29 +180,24 @@ export class Slot {
     }
     // Before the slot has served, `start` reports the end.
     if (!this.#hasServed) return;
-    if (!wasCurrent && !wasNext) this.#onRetired(server, end);
-    else if (this.#current !== undefined) this.#onFailedReplacement(server, end);
-    else this.#onDeath(server, end);
+    if (!wasCurrent && !wasNext) {
+      if (!end.asTold) this.#onBadEnd(server, end);
+      const hasNone = this.#current === undefined && this.#next === undefined;
+      if (hasNone && this.#retry === undefined) this.#launch(false);
+    } else if (this.#current !== undefined) {
+      this.#log.error(
+        { event: 'process-replace-failed', ...server.fields, ...endFields(end) },
+        'a server process could not be replaced yet: the old one serves on',
+      );
+    } else {
+      this.#onDeath(server, end);
+    }
   }
 
   #onBadEnd(server: ServerProcess, end: ServerEnd): void {
     this.#log.error(
       { event: 'process-stop-failed', ...server.fields, ...endFields(end) },
       `a server process did not end as it was told to: calls may be lost${blame(end.suspects).text}`,
-    );
-  }
-
-  #onRetired(server: ServerProcess, end: ServerEnd): void {
-    if (!end.asTold) this.#onBadEnd(server, end);
-    if (this.#current === undefined && this.#next === undefined && this.#retry === undefined) {
-      this.#launch(false);
-    }
-  }
-
-  #onFailedReplacement(server: ServerProcess, end: ServerEnd): void {
-    this.#log.error(
-      { event: 'process-replace-failed', ...server.fields, ...endFields(end) },
-      'a server process could not be replaced yet: the old one serves on',
     );
   }
 
@@ -231,13 +225,6 @@ export class Slot {
   }
 }
 
-/** Whether another start of the same process may succeed. */
-function mayBeChance({ signal, failure }: ServerEnd, isFirst: boolean): boolean {
-  // Another process serves, so the configuration and the modules are right.
-  if (!isFirst) return true;
-  return signal !== null && failure === undefined;
-}
-
 function endFields({ code, signal, failure, suspects }: ServerEnd): LogFields {
   return {
     ...blame(suspects).fields,
@@ -247,17 +234,10 @@ function endFields({ code, signal, failure, suspects }: ServerEnd): LogFields {
   };
 }
 
-interface ReplacementLimits {
-  /** 0: never. */
-  readonly maxZombies: number;
-  /** In MB; 0: never. */
-  readonly maxProcessMb: number;
-}
-
 /** Which limit a process exceeds; undefined: none. */
 export function excessOf(
   { zombies, rssBytes }: Figures,
-  { maxZombies, maxProcessMb }: ReplacementLimits,
+  { maxZombies, maxProcessMb }: Pick<Config, 'maxZombies' | 'maxProcessMb'>,
 ): 'zombies' | 'memory' | undefined {
   if (maxZombies > 0 && zombies >= maxZombies) return 'zombies';
   if (maxProcessMb > 0 && rssBytes > maxProcessMb * 1024 ** 2) return 'memory';

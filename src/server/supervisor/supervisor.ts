@@ -2,7 +2,7 @@ import { StartupError } from '../../core/base/startup-error.ts';
 import type { Config } from '../../core/config/config.ts';
 import type { Log } from '../../core/observe/log.ts';
 import { RecentEvents } from '../../core/observe/recent-events.ts';
-import { freePorts } from './free-ports.ts';
+import { freePorts } from '../http/edge/http-server.ts';
 import type { ReadyReport } from './messages.ts';
 import type { ServerEnd } from './server-process.ts';
 import { Slot, type SlotOptions } from './slot.ts';
@@ -117,8 +117,8 @@ export class Supervisor {
       if (this.#isStopping) break;
       const result = await this.#slots[0]?.start(true);
       if (result === undefined) break;
-      if (!isChosen || tries === portTries || !foundPortTaken(result))
-        return this.#reportOf(result);
+      const isTaken = 'failure' in result && result.failure?.code === 'EADDRINUSE';
+      if (!isChosen || !isTaken || tries === portTries) return this.#reportOf(result);
       log.warn(
         { event: 'process-start-retried', detail: result.failure?.message },
         'another program took the free port before the service listened: another port is chosen',
@@ -183,10 +183,6 @@ export class Supervisor {
 
 /** Between the choice of a free port and the start any program may get the port. Nobody gets so many in a row by chance. */
 const portTries = 5;
-
-function foundPortTaken(result: ReadyReport | ServerEnd): result is ServerEnd {
-  return 'failure' in result && result.failure?.code === 'EADDRINUSE';
-}
 
 function assertCanShare({ processes, transport }: Config): void {
   if (processes === 1) return;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { writeDeadlineMs } from '../../../src/server/http/edge/limits.ts';
+import { transferTimeoutMs } from '../../../src/server/http/edge/answer.ts';
 import type { Start } from '../harness.ts';
 import { header, json, neverHeldLocally, post, rpc, socketPath } from '../raw-client.ts';
 
@@ -51,7 +51,7 @@ export function largeReplies(start: Start): void {
     one.socket.pause();
     assert.equal((await client().ask(post(rpc('echo')))).status, 200);
     // Long enough for the whole reply and its envelope.
-    t.mock.timers.tick(writeDeadlineMs(neverHeldLocally + 1000, 10_000));
+    t.mock.timers.tick(transferTimeoutMs(neverHeldLocally + 1000, 10_000));
     one.socket.resume();
     await one.untilClosed();
     assert.ok(one.received.length < neverHeldLocally);

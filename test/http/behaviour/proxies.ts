@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAuthenticator } from '../../../src/core/dispatch/authenticate.ts';
-import type { AuthRequest } from '../../../src/server/http/edge/auth.ts';
+import type { AuthRequest } from '../../../src/index.ts';
 import type { Start } from '../harness.ts';
 import { post, request, rpc } from '../raw-client.ts';
 

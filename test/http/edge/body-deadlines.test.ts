@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { longestDelayMs } from '../../../src/core/base/timer.ts';
-import { bodyDeadlineMs } from '../../../src/server/http/edge/limits.ts';
-import { BodyDeadlines } from '../../../src/server/http/edge/request-bodies.ts';
+import { transferTimeoutMs } from '../../../src/server/http/edge/answer.ts';
+import { BodyDeadlines } from '../../../src/server/http/edge/exchange.ts';
 
 describe('the deadlines of bodies', () => {
   const clock = { ms: 0 };
@@ -39,12 +39,12 @@ describe('the deadlines of bodies', () => {
   });
 
   test('are longer by a second for each 64 KiB', () => {
-    assert.equal(bodyDeadlineMs(0, 10_000), 10_000);
-    assert.equal(bodyDeadlineMs(64 * 1024, 10_000), 11_000);
-    assert.equal(bodyDeadlineMs(10 * 1024 ** 2, 10_000), 170_000);
+    assert.equal(transferTimeoutMs(0, 10_000), 10_000);
+    assert.equal(transferTimeoutMs(64 * 1024, 10_000), 11_000);
+    assert.equal(transferTimeoutMs(10 * 1024 ** 2, 10_000), 170_000);
   });
 
   test('are never longer than a timer can be, which would fire at once', () => {
-    assert.equal(bodyDeadlineMs(10 * 1024 ** 2, longestDelayMs), longestDelayMs);
+    assert.equal(transferTimeoutMs(10 * 1024 ** 2, longestDelayMs), longestDelayMs);
   });
 });

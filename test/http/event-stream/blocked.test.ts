@@ -25,7 +25,7 @@ describe('an event stream', () => {
         return false;
       };
     });
-    stream.start({ write: (texts) => onWrite(texts.join('')), end() {}, cut() {} });
+    stream.start({ write: (texts) => onWrite(texts.join('')), end() {}, cut() {} }, [], () => {});
     assert.equal(await firstWrite, keepAlive);
     // The timer of the next comment is older than this one, and due before it: it has fired, and could write nothing.
     await after(10 * pingMs);

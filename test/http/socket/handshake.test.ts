@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createAuthenticator } from '../../../src/core/dispatch/authenticate.ts';
+import type { AuthRequest } from '../../../src/index.ts';
 import { RpcError } from '../../../src/index.ts';
-import type { AuthRequest } from '../../../src/server/http/edge/auth.ts';
 import { needs } from '../../servers.ts';
 import { starter } from '../harness.ts';
 import { header, json, type RawResponse, rpc } from '../raw-client.ts';

@@ -5,7 +5,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Dispatcher, Router, RpcError, Type } from '../../../src/index.ts';
 import type { HttpOptions } from '../../../src/server/http/edge/http-options.ts';
 import { listen } from '../../../src/server/http/listen.ts';
-import { SubscriptionIds } from '../../../src/server/http/socket/subscriptions.ts';
 import { patience } from '../../patience.ts';
 import { needs } from '../../servers.ts';
 import { texts } from '../../texts.ts';
@@ -131,6 +130,23 @@ for (const transport of ['uws', 'node'] as const) {
         `{"jsonrpc":"2.0","method":"rpc.end","params":{"subscription":"${result}","result":"all"}}`,
       );
       assert.equal(JSON.parse(await socket.ask(rpc('plain'))).result, 'plain');
+    });
+
+    test('ids of subscriptions are a counter of 10 hexadecimal digits, whoever opens them', async (t) => {
+      const { open } = await start(t);
+      const [one, other] = [await open(), await open()];
+      const ids: string[] = [];
+      for (const socket of [one, other, one]) {
+        ids.push(JSON.parse(await socket.ask(rpc('waits'))).result);
+        await socket.receive();
+      }
+      const [first = ''] = ids;
+      assert.match(first, /^0x[\da-f]{10}$/);
+      const number = Number.parseInt(first, 16);
+      assert.deepEqual(
+        ids,
+        [number, number + 1, number + 2].map((id) => `0x${id.toString(16)}`),
+      );
     });
 
     test('é, ÿ, C1 and wide characters arrive as UTF-8 in values and in the error of the end', async (t) => {
@@ -353,10 +369,3 @@ for (const transport of ['uws', 'node'] as const) {
     });
   });
 }
-
-test('ids of subscriptions are a counter in hexadecimal', () => {
-  for (let i = 0; i < 1000; i++) assert.match(new SubscriptionIds().next(), /^0x[\da-f]{10}$/);
-  const ids = new SubscriptionIds(0x5f3a01);
-  assert.deepEqual([ids.next(), ids.next()], ['0x5f3a01', '0x5f3a02']);
-  assert.notEqual(new SubscriptionIds().next(), new SubscriptionIds().next());
-});

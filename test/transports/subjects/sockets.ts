@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listen } from '../../../src/server/http/listen.ts';
-import { createUpgradeHandler } from '../../../src/server/http/node/upgrade.ts';
+import { createUpgrades } from '../../../src/server/http/node/upgrade.ts';
 import { frame, opcodes, RawSocket } from '../../http/socket/raw-socket.ts';
 import type { Connection, SentFacts, Subject } from '../subject.ts';
 import { headersOf, type Listening, optionsOf, type Put, type WayIn } from './http.ts';
@@ -112,7 +112,7 @@ function server(transport: 'uws' | 'node'): Put {
 }
 
 const mounted: Put = async (service, options): Promise<Listening> => {
-  const upgrades = createUpgradeHandler(service, options);
+  const upgrades = createUpgrades(service, options);
   const own = createServer().on('upgrade', upgrades.handle);
   await once(own.listen(0, '127.0.0.1'), 'listening');
   let closing: Promise<unknown> | undefined;

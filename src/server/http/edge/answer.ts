@@ -1,3 +1,5 @@
+import { longestDelayMs } from '../../../core/base/timer.ts';
+import type { Config } from '../../../core/config/config.ts';
 import type { BodyOverload } from '../../../core/dispatch/body-memory.ts';
 import { overloadedReply, usualRetryMs } from '../../../core/dispatch/limit.ts';
 import type { RateNotice } from '../../../core/dispatch/quota/rate-limit.ts';
@@ -50,12 +52,6 @@ export function rejection(
   return { ...jsonAnswer(status, body, headers), close };
 }
 
-/** Refuses a body over the limit. */
-export function tooLarge(limit: number, close: boolean): Answer {
-  const body = errorReply('null', ErrorCode.LimitExceeded, { limit });
-  return { ...jsonAnswer(413, body), close };
-}
-
 /** Refuses a body that did not arrive in time. What arrives later is not read. */
 export const lateBody: Answer = rejection(
   408,
@@ -69,6 +65,20 @@ export const lateBody: Answer = rejection(
 export function outOfMemory(overload: BodyOverload): Answer {
   const headers = ['retry-after', String(usualRetryMs / 1000)];
   return { ...jsonAnswer(503, overloadedReply(overload), headers), close: true };
+}
+
+/** The status of a refusal whose cause is the service; undefined: `authenticate` has refused the caller. */
+export function statusOfService(code: number): 500 | 503 | undefined {
+  switch (code) {
+    case ErrorCode.InternalError:
+      return 500;
+    case ErrorCode.Overloaded:
+    case ErrorCode.DeadlineExceeded:
+    case ErrorCode.Cancelled:
+      return 503;
+    default:
+      return undefined;
+  }
 }
 
 /** Answers where this server is at fault: code behind it broke its contract, or the mount can't work. */
@@ -101,6 +111,22 @@ export interface BodyHandler {
 
 export function isAnswer(answer: BodyAnswer): answer is Answer {
   return typeof answer === 'object' && 'status' in answer;
+}
+
+/** Whether a client has the representation of this ETag: a weak comparison with its list (RFC 9110, 13.1.2). */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  const opaque = etag.replace(/^W\//, '');
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaque);
+}
+
+/**
+ * How long a client may take to send a body, or to read a large reply, which both stay in memory meanwhile: at 64 KiB/s,
+ * and the milliseconds that an option allows on top of that. By default, a reply of 25 MiB gets 410 s.
+ */
+export function transferTimeoutMs(bytes: number, allowedMs: number): number {
+  return Math.min(allowedMs + (bytes / (64 * 1024)) * 1000, longestDelayMs);
 }
 
 const noLines: readonly string[] = [];
@@ -144,11 +170,8 @@ export type Cors = (origin: string | undefined) => CorsLines;
 function toLines(lines: readonly string[]): CorsLines {
   let jsonValue = 'application/json';
   for (let i = 0; i < lines.length; i += 2) jsonValue += `\r\n${lines[i]}: ${lines[i + 1]}`;
+  const bytesOf = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer;
   return { lines, jsonName: bytesOf('content-type'), jsonValue: bytesOf(jsonValue) };
-}
-
-function bytesOf(text: string): ArrayBuffer {
-  return new TextEncoder().encode(text).buffer as ArrayBuffer;
 }
 
 /**
@@ -158,10 +181,7 @@ function bytesOf(text: string): ArrayBuffer {
 export function createCors({
   corsOrigin,
   corsCredentials,
-}: {
-  readonly corsOrigin: '*' | readonly string[];
-  readonly corsCredentials: boolean;
-}): Cors {
+}: Pick<Config, 'corsOrigin' | 'corsCredentials'>): Cors {
   if (corsOrigin === '*') {
     const any = toLines(['access-control-allow-origin', '*']);
     return () => any;
@@ -175,20 +195,19 @@ export function createCors({
   return (origin) => (origin === undefined ? foreign : (known.get(origin) ?? foreign));
 }
 
-/** The request headers that every page may send, since this service reads them. */
-const ownHeaders = ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms'];
-
 /**
  * The headers of a preflight reply, beside those of the origin.
  *
  * @param corsHeaders names of further request headers, in lower case
  */
 export function preflightHeaders(corsHeaders: readonly string[]): readonly string[] {
+  // Every page may send those that this service reads.
+  const own = ['content-type', 'authorization', 'traceparent', 'rpc-timeout-ms'];
   return [
     'access-control-allow-methods',
     'POST, GET, OPTIONS',
     'access-control-allow-headers',
-    [...new Set([...ownHeaders, ...corsHeaders])].join(', '),
+    [...new Set([...own, ...corsHeaders])].join(', '),
     'access-control-max-age',
     '86400',
   ];

@@ -1,9 +1,12 @@
-import { RequestBody } from '../../../core/dispatch/request-body.ts';
+import { clockMs } from '../../../core/base/clock.ts';
+import { startTimer } from '../../../core/base/timer.ts';
+import type { BodyMemory } from '../../../core/dispatch/body-memory.ts';
+import { GrowingBody, RequestBody } from '../../../core/dispatch/request-body.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
-import type { Reply } from '../../../core/protocol/reply.ts';
 import { type GoesToSink, goesToSink } from '../../../core/protocol/reply.ts';
 import {
+  type EventOutlet,
   EventStream,
   type EventStreamOptions,
   eventStreamLines,
@@ -13,19 +16,18 @@ import {
   type BodyAnswer,
   type BodyHandler,
   type BodySink,
+  bodyless,
   type CorsLines,
   isAnswer,
   lateBody,
   outOfMemory,
   rateLimitLines,
   serviceFailed,
+  transferTimeoutMs,
 } from './answer.ts';
-import { acceptsEventStream } from './header-values.ts';
-import type { InFlight } from './http-server.ts';
-import { bodyDeadlineMs } from './limits.ts';
+import type { HttpOptions } from './http-options.ts';
 import type { Peers } from './peer.ts';
-import type { ReplyTurns, TurnSender } from './reply-turns.ts';
-import { type ArrivingBody, type BodyDeadlines, ChunkedBody } from './request-bodies.ts';
+import type { ReplyTurns } from './reply-turns.ts';
 import type { Checks } from './request-checks.ts';
 import { RequestFacts, type RequestHead } from './request-head.ts';
 import type { HttpSpan } from './span.ts';
@@ -33,30 +35,14 @@ import type { HttpSpan } from './span.ts';
 /** What all requests of one server share. */
 export interface ExchangeContext {
   readonly service: Service;
+  readonly options: HttpOptions;
   readonly inFlight: InFlight;
-  readonly warn: (message: string) => void;
   readonly checks: Checks;
   /** Undefined: no proxy is trusted. */
   readonly peers: Peers | undefined;
   readonly bodyDeadlines: BodyDeadlines;
-  /** See HttpOptions. */
-  readonly bodyTimeoutMs: number;
-  readonly maxBodyBytes: number;
   readonly eventStreams: EventStreamOptions;
   readonly turns: ReplyTurns;
-}
-
-/** What a response tells of its request. */
-export interface ResponseListener {
-  /** @param chunk lent until this returns */
-  onChunk(chunk: Uint8Array): void;
-  onBodyEnd(): void;
-  /** The body was read before: as text, or as bytes. */
-  onWholeBody(body: string | Uint8Array): void;
-  /** Called where the body can't be read. */
-  refuse(answer: Answer): void;
-  /** The client has gone before its answer was complete. */
-  onGone(): void;
 }
 
 /**
@@ -64,16 +50,17 @@ export interface ResponseListener {
  * called, once, in the request's handler or in `cork`.
  */
 export interface Responder {
-  listener: ResponseListener | undefined;
+  /** Gets the body, or is told that the client has gone. */
+  exchange: Exchange | undefined;
   /** Says whose request it is, as far as that is known. */
   scope: RequestScope | undefined;
   /** The answer is complete, or the client has gone: nothing may be written any more. */
   readonly isDone: boolean;
   /** The address of the connection. Costly on uWebSockets.js. */
   readonly connectedFrom: string | undefined;
-  /** Gives the body to the listener. Must be called in the handler. */
+  /** Gives the body to the exchange. Must be called in the handler. */
   readBody(isChunked: boolean): void;
-  /** Runs `write` where the response may be written to. Does nothing where the response is done. */
+  /** Runs `write` when the response may be written to. Does nothing if the response is done. */
   cork(write: () => void): void;
   /** Writes any status, headers and bytes. @param isHead leaves out the body, whose length is told */
   answer(answer: Answer, cors: CorsLines, isHead: boolean): void;
@@ -83,23 +70,31 @@ export interface Responder {
    * @param limit lines of its rate limit, flat
    * @param inTurn the event loop is still in the turn that read the body
    */
-  reply(reply: Reply, cors: CorsLines, limit: readonly string[], inTurn: boolean): void;
-  /** Answers by a stream. @param onEnd called when its last text is written */
-  events(events: EventStream, lines: readonly string[], onEnd: () => void): void;
+  reply(
+    reply: string | Uint8Array,
+    cors: CorsLines,
+    limit: readonly string[],
+    inTurn: boolean,
+  ): void;
+  /** Answers by a stream, which writes to what this returns. */
+  events(events: EventStream): EventOutlet;
 }
 
+const noBytes = new Uint8Array(0);
+const noContent = bodyless(204, []);
+
 /** One HTTP request, from its head to the last byte of its answer: its body comes, a handler gets it, the answer is written. */
-export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnSender {
+export class Exchange implements BodySink {
   readonly #context: ExchangeContext;
   readonly #response: Responder;
   readonly #cors: CorsLines;
+  readonly #isHead: boolean;
   readonly facts: RequestFacts;
   /** Answers the body. Another one than the service is set before anything is answered. */
   handler: BodyHandler;
-  /** The span of the request, where requests are traced. Set before anything else is done with the request. */
+  /** The span of the request, if requests are traced. Set before anything else is done with the request. */
   span: HttpSpan | undefined = undefined;
-  /** The method is HEAD. */
-  isHead = false;
+  /** When the body must be there, by `clockMs`. */
   dueAt = 0;
   /**
    * The client asked for its connection to be closed, which uWebSockets.js does with the reply's last byte. Were that
@@ -111,22 +106,28 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
   #body: RequestBody | ChunkedBody | undefined;
   /** A body of known length, once it is complete. */
   #bytes: Uint8Array | undefined;
-  /** The body was handed over to the service. */
   #isHandled = false;
   /** This is still the turn that read the body. Known of a drain and of a connection that closes. */
   #isInTurn = false;
-  /** Reads the stream of the request, where its client takes events; undefined: it does not. */
+  /** Reads the stream of the request; undefined: its client takes no events. */
   #events: EventStream | undefined;
   /** The reply waits for the end of the turn. */
   #isKept = false;
 
-  constructor(context: ExchangeContext, response: Responder, head: RequestHead, cors: CorsLines) {
+  constructor(
+    context: ExchangeContext,
+    response: Responder,
+    head: RequestHead,
+    cors: CorsLines,
+    isHead: boolean,
+  ) {
     this.#context = context;
     this.#response = response;
     this.#cors = cors;
+    this.#isHead = isHead;
     this.facts = new RequestFacts(response, context.peers, head);
     this.handler = context.service;
-    response.listener = this;
+    response.exchange = this;
   }
 
   /** Of the request; undefined before `call`, `answerOnce` or `upgrade`. */
@@ -140,14 +141,13 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
    * @returns false: there is no memory for the body; the request is answered
    */
   call(head: RequestHead): boolean {
-    const { service, checks, bodyDeadlines, bodyTimeoutMs, maxBodyBytes, eventStreams } =
-      this.#context;
+    const { service, options, checks, bodyDeadlines, eventStreams } = this.#context;
     this.facts.take(head);
     const scope = new RequestScope(this.facts);
     this.#response.scope = scope;
     const { isChunked } = head;
     const body = isChunked
-      ? new ChunkedBody(service.bodyMemory, maxBodyBytes, checks, scope)
+      ? new ChunkedBody(service.bodyMemory, options.maxBodyBytes, checks, scope)
       : RequestBody.reserve(service.bodyMemory, head.contentLength, scope);
     if (typeof body === 'string') {
       this.answer(outOfMemory(body));
@@ -157,17 +157,18 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     this.#closes = head.closes;
     scope.body = body.lease;
     if (this.span !== undefined) scope.trace = this.span.calls;
-    if (acceptsEventStream(head.accept)) {
+    if (head.acceptsEvents) {
       this.#events = new EventStream(eventStreams, scope);
       scope.streams = this.#events;
     }
     const length = isChunked ? 0 : head.contentLength;
-    this.dueAt = scope.receivedAt + bodyDeadlineMs(length, bodyTimeoutMs);
+    this.dueAt = scope.receivedAt + transferTimeoutMs(length, options.bodyTimeoutMs);
     bodyDeadlines.add(this);
     this.#response.readBody(isChunked);
     return true;
   }
 
+  /** @param chunk lent until this returns */
   onChunk(chunk: Uint8Array): void {
     const body = this.#body;
     if (body instanceof RequestBody) {
@@ -175,7 +176,7 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     } else if (body !== undefined) {
       const cut = body.add(chunk);
       const receivedAt = this.scope?.receivedAt ?? 0;
-      this.dueAt = receivedAt + bodyDeadlineMs(body.length, this.#context.bodyTimeoutMs);
+      this.dueAt = receivedAt + transferTimeoutMs(body.length, this.#context.options.bodyTimeoutMs);
       if (cut !== undefined) this.refuse(cut);
     }
   }
@@ -197,12 +198,14 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     this.#handle(bytes ?? noBytes);
   }
 
+  /** The body was read before: as text, or as bytes. */
   onWholeBody(read: string | Uint8Array): void {
     const body = this.#body;
     if (!(body instanceof RequestBody)) return;
     this.#handle(typeof read === 'string' ? body.addText(read) : (body.add(read) ?? read));
   }
 
+  /** Answers a request whose body can't be read. */
   refuse(answer: Answer): void {
     this.#context.bodyDeadlines.delete(this);
     this.answer(answer);
@@ -210,12 +213,11 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     this.scope?.cancel();
   }
 
+  /** See {@link BodyDeadlines}. */
   onLate(): void {
-    if (this.#response.isDone) return;
     this.#response.cork(() => this.refuse(lateBody));
   }
 
-  /** Answers a request that is no call. */
   answerOnce(make: (scope: RequestScope) => Answer | Promise<Answer>): void {
     this.#whenMade(make, (answer) => this.answer(answer));
   }
@@ -245,7 +247,7 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     if (this.#response.isDone) return;
     const made = this.handler.reword?.(answer) ?? answer;
     this.span?.answered(made.status);
-    this.#response.answer(made, this.#cors, this.isHead);
+    this.#response.answer(made, this.#cors, this.#isHead);
   }
 
   /** Takes the answer to the body from wherever it comes. */
@@ -259,15 +261,17 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     try {
       this.#response.cork(() => this.#send(reply, this.#isInTurn));
     } catch (error) {
-      this.#context.warn(`a reply could not be written: ${String(error)}`);
+      this.#context.options.warn(`a reply could not be written: ${String(error)}`);
     }
   }
 
+  /** See {@link ReplyTurns}. */
   sendKept(reply: string): void {
     this.#isKept = false;
     this.onReply(reply);
   }
 
+  /** The client has gone before its answer was complete. */
   onGone(): void {
     if (this.#isKept) this.#context.turns.lost();
     this.span?.left();
@@ -286,7 +290,7 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     try {
       reply = this.handler.handle(bytes, scope, this);
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
       return;
     }
     if (reply !== goesToSink && !(reply instanceof Promise) && !this.#closes) {
@@ -306,7 +310,7 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
       },
       (error: unknown) => {
         this.#body?.release();
-        this.#response.cork(() => this.#fail(error));
+        this.#response.cork(() => this.fail(error));
       },
     );
   }
@@ -343,16 +347,19 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     const limit = rateLimitLines(response.scope?.rateNotice);
     if (this.#events?.isOpen === true) {
       const lines = [...eventStreamLines, ...this.#cors.lines, ...limit];
-      response.events(this.#events, lines, () => this.span?.answered(200));
-      return;
+      this.#events.start(response.events(this.#events), lines, () => this.span?.answered(200));
+    } else if (reply === undefined) {
+      this.span?.answered(204);
+      response.answer(limit.length === 0 ? noContent : bodyless(204, limit), this.#cors, false);
+    } else {
+      this.span?.answered(200);
+      response.reply(reply, this.#cors, limit, inTurn);
     }
-    this.span?.answered(reply === undefined ? 204 : 200);
-    response.reply(reply, this.#cors, limit, inTurn);
   }
 
   #whenMade<Made extends Answer | undefined>(
     make: (scope: RequestScope) => Made | Promise<Made>,
-    write: (made: Made | Answer, scope: RequestScope) => void,
+    write: (made: Made, scope: RequestScope) => void,
   ): void {
     const scope = new RequestScope(this.facts);
     this.#response.scope = scope;
@@ -363,16 +370,158 @@ export class Exchange implements ResponseListener, ArrivingBody, BodySink, TurnS
     }
     made.then(
       (settled) => this.#response.cork(() => write(settled, scope)),
-      (error: unknown) => this.#response.cork(() => this.#fail(error)),
+      (error: unknown) => this.#response.cork(() => this.fail(error)),
     );
   }
 
-  /** See {@link serviceFailed}. */
-  #fail(error: unknown): void {
+  /** Answers that the service broke its contract. See {@link serviceFailed}. */
+  fail(error: unknown): void {
     this.#body?.release();
-    this.#context.warn(`service failed under a request: ${String(error)}`);
+    this.#context.options.warn(`service failed under a request: ${String(error)}`);
     this.answer(serviceFailed);
   }
 }
 
-const noBytes = new Uint8Array(0);
+/**
+ * The body of a chunked request, as it arrives.
+ *
+ * What is refused is read to its end all the same, and thrown away, so that the client sees the refusal: closing the
+ * connection while the client still writes would reset it. Beyond several times the limit the connection is cut.
+ */
+class ChunkedBody {
+  readonly #checks: Checks;
+  readonly #body: GrowingBody;
+  #refused: Answer | undefined;
+  /** Bytes that have come, those that were thrown away included. */
+  length = 0;
+
+  /** @param maxBodyBytes length of the longest body */
+  constructor(memory: BodyMemory, maxBodyBytes: number, checks: Checks, scope: RequestScope) {
+    this.#checks = checks;
+    this.#body = new GrowingBody(memory, maxBodyBytes, scope);
+  }
+
+  /** The place of a large body in the memory for bodies; undefined: it is small. */
+  get lease(): GrowingBody['lease'] {
+    return this.#body.lease;
+  }
+
+  /** @returns the refusal of a body of which no more is read: it must be written at once, and closes the connection */
+  add(chunk: Uint8Array): Answer | undefined {
+    this.length += chunk.byteLength;
+    if (this.#refused === undefined) {
+      const refusal = this.#body.add(chunk);
+      if (refusal === undefined) return undefined;
+      this.#body.release();
+      this.#refused = refusal === 'too-large' ? undefined : outOfMemory(refusal);
+    }
+    const large = this.#checks.bodyLength(this.length);
+    this.#refused ??= large;
+    return large?.close === true ? large : undefined;
+  }
+
+  /** The whole body, or why it is refused. No more may come. */
+  end(): Uint8Array | Answer {
+    return this.#refused ?? this.#body.end();
+  }
+
+  release(): void {
+    this.#body.release();
+  }
+}
+
+/** A request whose body is still arriving. `onLate` is called once, when the body is late. */
+type ArrivingBody = Pick<Exchange, 'dueAt' | 'onLate'>;
+
+/** How often deadlines are looked at, milliseconds: a late body may be noticed this much later. */
+const lookMs = 500;
+
+/**
+ * The deadlines of the bodies that arrive at one server. One timer serves all of them, and stops when no body arrives.
+ *
+ * Nearly every body arrives in the same turn as its head. So the newest body has a place of its own, and costs an
+ * assignment and a comparison. Only a body that is still arriving when the next one begins is put into a set.
+ */
+export class BodyDeadlines {
+  readonly #now: () => number;
+  #newest: ArrivingBody | undefined;
+  readonly #others = new Set<ArrivingBody>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(now: () => number = clockMs) {
+    this.#now = now;
+  }
+
+  /** How many bodies are still arriving. */
+  get size(): number {
+    return this.#others.size + (this.#newest === undefined ? 0 : 1);
+  }
+
+  add(body: ArrivingBody): void {
+    if (this.#newest !== undefined) this.#others.add(this.#newest);
+    this.#newest = body;
+    // `unref`: this timer alone must not keep the process alive.
+    this.#timer ??= setInterval(() => this.look(), lookMs).unref();
+  }
+
+  /** The body has arrived, or its client has gone. Idempotent. */
+  delete(body: ArrivingBody): void {
+    if (this.#newest === body) this.#newest = undefined;
+    else if (this.#others.size > 0) this.#others.delete(body);
+  }
+
+  /** Calls `onLate` of each body whose time is over. */
+  look(): void {
+    const now = this.#now();
+    for (const body of [...this.#others, this.#newest]) {
+      if (body === undefined || body.dueAt > now) continue;
+      this.delete(body);
+      body.onLate();
+    }
+    if (this.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** Requests whose handler was entered and whose reply is not written yet. A drain waits for them. */
+export class InFlight {
+  #count = 0;
+  #draining = false;
+  #wake: (() => void) | undefined;
+
+  /** true once `drain` was called: replies then tell the client to close its connection. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  enter(): void {
+    this.#count++;
+  }
+
+  leave(): void {
+    this.#count--;
+    if (this.#count === 0) this.#wake?.();
+  }
+
+  /** Resolves when nothing is in flight, or when the grace is over. */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true;
+    let graceOver = false;
+    const timer = startTimer(graceMs, () => {
+      graceOver = true;
+      this.#wake?.();
+    });
+    do {
+      if (this.#count > 0) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+      // The last reply may still be corked: promises run before the turn of the parser ends. In the rest of that turn
+      // another request may come in on a connection that is still open.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    } while (this.#count > 0 && !graceOver);
+    clearTimeout(timer);
+  }
+}

@@ -1,84 +1,51 @@
 import { isLoopback } from '../../../core/base/loopback.ts';
+import type { Config } from '../../../core/config/config.ts';
+import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { Denial } from '../../../core/dispatch/share.ts';
 import type { Answer, BodyHandler } from './answer.ts';
-import type { HttpAuthenticator } from './auth.ts';
 
-/** The complete options of both transports. The configuration fills in the defaults. */
-export interface HttpOptions {
-  /** A name or an address. A name is resolved once, at the start. */
-  readonly host: string;
-  /** 0 to 65535; 0 takes a free port, which `HttpServer.address` reports. */
-  readonly port: number;
+/** The complete options of both servers: the configuration, and what an app makes of it. */
+export interface HttpOptions extends Omit<Config, 'mcp' | 'console'> {
   /**
    * Whether other processes may listen on the port too; the system then shares connections out. uWebSockets.js only.
    * Of a Unix socket: whether the last process that listens has it.
    */
   readonly sharedPort: boolean;
-  /** The path of a Unix socket to listen on in place of `host` and `port`; empty: none. */
-  readonly socket: string;
-  /** Permissions of the socket's file. */
-  readonly socketMode: number;
-  /** The path at which JSON-RPC is served; literal, without patterns. */
-  readonly path: string;
   /** The path at which MCP is served, and what serves it; undefined: nowhere. */
   readonly mcp: { readonly path: string; readonly facade: Facade } | undefined;
-  /** `*`, or the origins that browsers may call from. */
-  readonly corsOrigin: '*' | readonly string[];
-  /** Names, in lower case, of request headers that pages may send beside those that this service reads. */
-  readonly corsHeaders: readonly string[];
-  /** Whether pages of the origins in the list of `corsOrigin` may send cookies along. */
-  readonly corsCredentials: boolean;
-  /** Hosts that a request may name, in lower case; empty: any host. */
-  readonly allowedHosts: readonly string[];
-  /** Addresses and networks of proxies that may name the caller's address; empty: none may. */
-  readonly trustedProxies: readonly string[];
-  /** Whether callers whose connection comes straight from this machine see the messages of internal errors. */
-  readonly showsFaults?: boolean;
-  /** The header that tells callers apart, in lower case. Read only where a trusted proxy sends it. */
-  readonly callerHeader: string | undefined;
-  /** Paths of a private key and of its certificate; both empty: connections are not encrypted. */
-  readonly tlsKey: string;
-  readonly tlsCert: string;
-  /** Asked about each call, and about GET on `path`; undefined: everybody may call. */
-  readonly authenticate: HttpAuthenticator | undefined;
-  readonly maxBodyBytes: number;
-  /** Most bytes of all headers: names, values and four bytes for each; at most 16 KiB, where the parsers end. */
-  readonly maxHeaderBytes: number;
-  /** Most headers of a request; at most 96. */
-  readonly maxHeaders: number;
-  /** How long a body may take to arrive, beyond the time that its length allows. */
-  readonly bodyTimeoutMs: number;
-  /** How long a client may take to read a large reply, beyond the time that its length allows. */
-  readonly writeTimeoutMs: number;
-  /** Most bytes of a reply; also most bytes that a socket may leave unread. */
-  readonly maxReplyBytes: number;
-  /** Whether `path` takes WebSockets. */
-  readonly webSocket: boolean;
-  /** Most messages of one socket that wait for their answers. */
-  readonly maxCallsPerConnection: number;
-  /** Most streams that one socket may have at the same time. */
-  readonly maxStreamsPerConnection: number;
-  /** How long a socket or an event stream may be quiet before it is pinged; 0: it never is. */
-  readonly streamPingMs: number;
-  /** How long a socket may send nothing at all, no answer to a ping either, before it is closed; 0: for ever. */
-  readonly socketIdleMs: number;
-  /** Whether GET on `path` answers with the introspection document. */
-  readonly introspection: boolean;
-  /** Whether /healthz and /readyz answer. */
-  readonly health: boolean;
   /** What is served below `/console/`; undefined: nothing. */
   readonly console: ConsoleSite | undefined;
   readonly serves: Serves;
-  /** Names of request headers that procedures may see, in any case. */
-  readonly forwardHeaders: readonly string[];
-  readonly maxConnections: number;
+  /** Asked about each call, and about GET on `path`; undefined: everybody may call. */
+  readonly authenticate: Authenticator<AuthRequest> | undefined;
+  /** Whether callers whose connection comes straight from this machine see the messages of internal errors. */
+  readonly showsFaults?: boolean;
+  /** The header that tells callers apart, in lower case. Read only if a trusted proxy sends it. */
+  readonly callerHeader: string | undefined;
   /** Called for each connection that was closed because too many are open, of all addresses or of its own. */
   readonly onConnectionRefused: (denial: Denial) => void;
-  /** How long close() waits for the requests in flight. */
-  readonly shutdownGraceMs: number;
   /** Logs one line, given without its line end. */
   readonly warn: (message: string) => void;
 }
+
+/** What is known of an HTTP request before its body arrives. */
+export interface AuthRequest {
+  /** All headers: names in lower case, repeated headers joined with ", " (cookies with "; "). Read only. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The caller's address as the connection has it; undefined where the connection has gone. */
+  readonly remoteAddress: string | undefined;
+  /** In capitals: POST for calls; GET or HEAD for the introspection document. */
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+}
+
+/**
+ * Decides who calls. What the hook returns, a JSON value or nothing, is `context.auth` of each call of the request.
+ * To refuse, the hook throws an RpcError, which the caller gets as it is. Anything else that it throws is a -32603.
+ * Called once per request, when the headers are there; may be asynchronous.
+ */
+export type Authenticate = (request: AuthRequest) => unknown;
 
 /** What an operator should know at start, one line each (docs/protocol.md, "POST /rpc"). */
 export function startupNotes(options: HttpOptions): string[] {
@@ -87,33 +54,6 @@ export function startupNotes(options: HttpOptions): string[] {
     `cors origin is '*': any web page open in a browser on this machine may call ${options.host}; ` +
       'set a list of origins to stop that',
   ];
-}
-
-/**
- * Throws at mistakes that a transport would not report: uWebSockets.js takes a port modulo 65536, reads `:` and `*`
- * in a path as patterns, and writes a header value as it is, line breaks included.
- *
- * @throws TypeError with one line that names the option
- */
-export function assertHttpOptions(options: HttpOptions): void {
-  const { port, path, corsOrigin } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new TypeError(`port must be an integer from 0 to 65535, got ${port}`);
-  }
-  for (const [name, one] of Object.entries({ path, mcpPath: options.mcp?.path ?? '/' })) {
-    if (/^\/[\w.~!$&'()+,;=@%/-]*$/.test(one)) continue;
-    throw new TypeError(
-      `${name} must start with / and hold no :, *, ? or space, got ${JSON.stringify(one)}`,
-    );
-  }
-  if (corsOrigin === '*') return;
-  for (const origin of corsOrigin) {
-    if (!/^[\x21-\x7e]+$/.test(origin) || origin === '*') {
-      throw new TypeError(
-        `cors origin must be an origin such as https://example.org, got ${JSON.stringify(origin)}`,
-      );
-    }
-  }
 }
 
 /** What a server answers: everything, calls only, or only what operators ask for. */

@@ -1,5 +1,4 @@
 import { BlockList, isIP } from 'node:net';
-import { elementsFromEnd } from './header-values.ts';
 import type { HttpOptions } from './http-options.ts';
 
 /** The headers in which proxies name the peers that they serve. A header that was sent several times is joined. */
@@ -62,6 +61,8 @@ export function createPeers({
     addressOf(connection, { forwarded, forwardedFor }) {
       if (!trusts(connection)) return connection;
       const one = forwarded === undefined ? undefined : callerIn(forwarded, nodeOf, isProxy);
+      // Some proxies add a port or quotes.
+      const nodeText = (element: string) => unquote(element.trim());
       const other =
         forwardedFor === undefined ? undefined : callerIn(forwardedFor, nodeText, isProxy);
       // A proxy that writes one of the two headers may pass on the other as its client sent it. So both must name the
@@ -100,11 +101,6 @@ function callerIn(
     if (address === undefined || !isProxy(address)) return address;
   }
   return undefined;
-}
-
-/** The address in an element of X-Forwarded-For. Some proxies add a port or quotes. */
-function nodeText(element: string): string | undefined {
-  return unquote(element.trim());
 }
 
 /**
@@ -159,4 +155,35 @@ export function v6Text(address: string): string | undefined {
   if (high === undefined || low === undefined) return text;
   const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
   return `${a >> 8}.${a & 255}.${b >> 8}.${b & 255}`;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * The elements of a list, from the last one. Separators within quotes do not separate (RFC 9110, 5.6.1 and 5.6.4). Read
+ * from the end, since what a proxy has added there must not depend on what its client wrote before it, such as an open
+ * quote: that ends the list by undefined.
+ *
+ * @param separator one character
+ */
+function* elementsFromEnd(list: string, separator: string): Generator<string | undefined> {
+  const separates = separator.charCodeAt(0);
+  let end = list.length;
+  let isQuoted = false;
+  for (let i = end - 1; i >= 0; i--) {
+    const unit = list.charCodeAt(i);
+    if (unit === quote && !isEscaped(list, i)) isQuoted = !isQuoted;
+    else if (unit === separates && !isQuoted) {
+      yield list.slice(i + 1, end);
+      end = i;
+    }
+  }
+  yield isQuoted ? undefined : list.slice(0, end);
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text.charCodeAt(before - 1) === backslash) before--;
+  return (at - before) % 2 === 1;
 }

@@ -1,7 +1,11 @@
-import { smallReply } from './limits.ts';
+/**
+ * Longest reply, in characters, that the system takes at once from a connection that waited for it: 12 KiB of UTF-8
+ * at most, where Linux's send buffer begins with 16 KiB. A longer reply may have to wait for its client.
+ */
+export const smallReply = 4 * 1024;
 
 /** A request whose reply can wait for others of its turn. */
-export interface TurnSender {
+interface TurnSender {
   /** Sends the reply that was kept. Must not throw. */
   sendKept(reply: string): void;
 }
@@ -37,7 +41,6 @@ export class ReplyTurns {
   #gathers = false;
   #senders: TurnSender[] = [];
   #replies: string[] = [];
-  /** Characters of the kept replies. */
   #characters = 0;
   /** Replies of the turn that is gathered or counted. */
   #inTurn = 0;
@@ -84,7 +87,6 @@ export class ReplyTurns {
     this.#restsUntil = performance.now() + restMs;
   }
 
-  /** Counts the replies of a turn, from its first one, every so often. */
   #count(): void {
     if (this.#inTurn > 0) {
       this.#inTurn++;

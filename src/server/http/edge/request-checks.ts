@@ -1,8 +1,8 @@
 import { badTimeoutReason } from '../../../core/dispatch/scope.ts';
-import { type Answer, rejection, tooLarge } from './answer.ts';
-import { createHostCheck, isHost } from './header-values.ts';
+import { ErrorCode } from '../../../core/protocol/errors.ts';
+import { errorReply } from '../../../core/protocol/reply.ts';
+import { type Answer, jsonAnswer, rejection } from './answer.ts';
 import type { HttpOptions } from './http-options.ts';
-import { discardFactor } from './limits.ts';
 import type { RequestHead } from './request-head.ts';
 
 const jsonTypes = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest']);
@@ -43,6 +43,50 @@ function isJsonContentType(value: string | undefined): boolean {
 function isPlainEncoding(value: string | undefined): boolean {
   return value === undefined || value === '' || value.toLowerCase() === 'identity';
 }
+
+/**
+ * Makes the check whether a Host header names a served host. An entry without a port allows every port; an entry with
+ * a port allows only that port.
+ *
+ * @param allowed entries like `example.com`, `example.com:8000`, `127.0.0.1`, `[::1]`, in lower case
+ * @returns undefined if every host is allowed
+ */
+function createHostCheck(
+  allowed: readonly string[],
+): ((host: string | undefined) => boolean) | undefined {
+  if (allowed.length === 0) return undefined;
+  const known = new Set(allowed);
+  return (host) => {
+    if (host === undefined) return false;
+    if (known.has(host)) return true;
+    const name = host.toLowerCase();
+    return known.has(name) || known.has(withoutPort(name));
+  };
+}
+
+/** A name, which may be empty, or an address; then perhaps a port (RFC 9112, 3.2 and RFC 3986, 3.2.2). */
+const hostGrammar = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
+
+function withoutPort(host: string): string {
+  // Only what can be a port is taken off: `::1`, which must stand in brackets, is left whole.
+  return /^(?:\[[^\]]*\]|[^:]*):\d{1,5}$/.test(host) ? host.slice(0, host.lastIndexOf(':')) : host;
+}
+
+/**
+ * The host, and perhaps the port, of the page that sent a request, in lower case.
+ *
+ * @param origin the header Origin
+ * @returns undefined for an origin that is no page of HTTP: `null`, a file, an extension
+ */
+export function authorityOf(origin: string): string | undefined {
+  return /^https?:\/\/([^/]+)$/.exec(origin)?.[1]?.toLowerCase();
+}
+
+/**
+ * A refused body up to this many times the limit is read and thrown away, so that the client sees the reply: closing
+ * the connection while the client still writes would reset it. A longer body is cut.
+ */
+const discardFactor = 8;
 
 // These refusals close the connection: one server may see the end of such a request where another sees its middle.
 const encodedTransfer = rejection(
@@ -88,8 +132,9 @@ export class Checks {
       431,
       `headers must be at most ${maxHeaderBytes} bytes and ${maxHeaders} in number`,
     );
-    this.#large = tooLarge(maxBodyBytes, false);
-    this.#farTooLarge = tooLarge(maxBodyBytes, true);
+    const large = errorReply('null', ErrorCode.LimitExceeded, { limit: maxBodyBytes });
+    this.#large = jsonAnswer(413, large);
+    this.#farTooLarge = { ...this.#large, close: true };
   }
 
   /** For every request: where it ends, and which host it is for, must be certain. */
@@ -102,7 +147,7 @@ export class Checks {
     if (this.#isServed !== undefined) return this.#isServed(host) ? undefined : foreignHost;
     // A request of HTTP/1.0 needs no Host.
     if (host === undefined || host === this.#knownHost) return undefined;
-    if (!isHost(host)) return badHost;
+    if (!hostGrammar.test(host)) return badHost;
     this.#knownHost = host;
     return undefined;
   }

@@ -1,73 +1,158 @@
 import type { Verdict } from '../../../core/dispatch/authenticate.ts';
-import type { Service } from '../../../core/dispatch/service.ts';
-import { type Cors, createCors, noCors } from './answer.ts';
-import { admitted, authRequest } from './auth.ts';
-import { Exchange, type ExchangeContext, type Responder } from './exchange.ts';
+import type { RequestScope } from '../../../core/dispatch/scope.ts';
+import type { DocumentFormat, Service } from '../../../core/dispatch/service.ts';
+import { cappedReply, type Outcome } from '../../../core/protocol/reply.ts';
+import {
+  type Answer,
+  bodyless,
+  type Cors,
+  createCors,
+  jsonAnswer,
+  matchesEtag,
+  noCors,
+  preflightHeaders,
+  rejection,
+  statusOfService,
+  textAnswer,
+} from './answer.ts';
+import {
+  BodyDeadlines,
+  Exchange,
+  type ExchangeContext,
+  InFlight,
+  type Responder,
+} from './exchange.ts';
 import type { Facade, HttpOptions } from './http-options.ts';
-import type { InFlight, Scheme } from './http-server.ts';
+import type { Scheme } from './http-server.ts';
 import { createPeers } from './peer.ts';
 import type { ReplyTurns } from './reply-turns.ts';
-import { BodyDeadlines } from './request-bodies.ts';
 import { Checks } from './request-checks.ts';
 import { RequestHead } from './request-head.ts';
-import { isConsole, isHealth, type Question, Routes, type Target } from './routes.ts';
 import { HttpSpan } from './span.ts';
 
-/** Asks the code of a framework who calls, in place of `options.authenticate`. */
+/** What a path stands for. A facade has a target of its own. */
+export type Target =
+  | 'rpc'
+  | 'mcp'
+  | 'healthz'
+  | 'readyz'
+  | 'metrics'
+  | 'root'
+  | 'console'
+  | 'figures'
+  | 'none';
+
+/** The first line of a request, and what is known of its connection. */
+export interface Asked {
+  readonly target: Target;
+  /** In capitals. */
+  readonly method: string;
+  /** As the client asked for it, without the query. */
+  readonly path: string;
+  /** Without its question mark. */
+  readonly query: string;
+  readonly scheme: Scheme;
+  /** Whether only this machine can reach the server. */
+  readonly isLocal: boolean;
+  /** Read for pages of the console only. */
+  readonly acceptEncoding?: string | undefined;
+}
+
+/** Asks the code of a framework who calls, instead of `options.authenticate`. */
 export type AskWho = () => Verdict | Promise<Verdict>;
 
-/** What both servers do with a request whose head they have read into `head`. */
+/** Whether the console is asked for, whose answers no page of another origin may read. */
+export function isConsole(target: Target): boolean {
+  return target === 'console' || target === 'figures';
+}
+
+/** The content type of Prometheus's text format. */
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+const consoleFolder = '/console/';
+const noStore = ['cache-control', 'no-store'];
+const readOnly = { headers: ['allow', 'GET, HEAD'] };
+const getOnly = rejection(405, 'use GET', readOnly);
+const notReady = rejection(503, 'the service is starting or stopping, try again');
+const unknownFormat = rejection(
+  400,
+  'format must be openrpc; leave it out for the introspection document',
+);
+const notLocal = rejection(
+  403,
+  'the console answers names of this machine, such as localhost; list others in allowedHosts',
+);
+
+/** What both servers do with a request whose head they have read into `head`: the routes, and who may call them. */
 export class RequestHandler {
   readonly context: ExchangeContext;
   /** One head for all requests: each request fills and reads it before its handler returns. */
   readonly head: RequestHead;
-  readonly routes: Routes;
-  readonly #service: Service;
-  readonly #options: HttpOptions;
   readonly #cors: Cors;
-  readonly #mcp: Facade | undefined;
+  readonly #preflight: Answer;
+  readonly #notFound: Answer;
+  readonly #notAllowed: Answer;
+  /** A client whose URL lacks the path comes here, if the root leads to the console. */
+  readonly #onlyPages: Answer;
 
-  constructor(service: Service, options: HttpOptions, inFlight: InFlight, turns: ReplyTurns) {
-    const { warn, bodyTimeoutMs, maxBodyBytes, streamPingMs, writeTimeoutMs } = options;
-    this.#service = service;
-    this.#options = options;
-    this.head = new RequestHead(options);
-    this.routes = new Routes(service, options);
-    this.#cors = createCors(options);
-    this.#mcp = options.mcp?.facade;
+  constructor(service: Service, options: HttpOptions, turns: ReplyTurns) {
+    const { path, introspection, serves, streamPingMs, writeTimeoutMs } = options;
+    const { replyMemory } = service;
     this.context = {
       service,
-      inFlight,
-      warn,
+      options,
+      inFlight: new InFlight(),
       checks: new Checks(options),
       peers: createPeers(options),
       bodyDeadlines: new BodyDeadlines(),
-      bodyTimeoutMs,
-      maxBodyBytes,
-      eventStreams: { streamPingMs, writeTimeoutMs, replyMemory: service.replyMemory },
+      eventStreams: { streamPingMs, writeTimeoutMs, replyMemory },
       turns,
     };
+    this.head = new RequestHead(options);
+    this.#cors = createCors(options);
+    this.#preflight = bodyless(204, preflightHeaders(options.corsHeaders));
+    const instead = serves === 'operations' ? 'calls have another port' : `call ${path}`;
+    this.#notFound = rejection(404, `nothing is served here, ${instead}`);
+    const allow = introspection ? 'POST, GET, HEAD, OPTIONS' : 'POST, OPTIONS';
+    this.#notAllowed = rejection(405, `use POST on ${path}`, { headers: ['allow', allow] });
+    this.#onlyPages = rejection(405, `only pages are here, ${instead}`, readOnly);
   }
 
-  /** @param path as the client asked for it, without the query */
-  begin(
-    response: Responder,
-    target: Target,
-    method: string,
-    path: string,
-    scheme: Scheme,
-  ): Exchange {
+  /** @param url the path, without the query */
+  targetOf(url: string): Target {
+    const { path, mcp, serves, console: site, health } = this.context.options;
+    if (url === path && serves !== 'operations') return 'rpc';
+    if (url === mcp?.path && serves !== 'operations') return 'mcp';
+    if (site !== undefined) {
+      if (url === '/') return 'root';
+      if (url === '/console' || url.startsWith(consoleFolder)) {
+        const isFigures = url === `${consoleFolder}figures` && serves !== 'calls';
+        return isFigures && site.figures !== undefined ? 'figures' : 'console';
+      }
+    }
+    if (serves === 'calls') return 'none';
+    if (this.context.service.metrics !== undefined && url === '/metrics') return 'metrics';
+    if (health && url === '/healthz') return 'healthz';
+    if (health && url === '/readyz') return 'readyz';
+    return 'none';
+  }
+
+  /** What serves a target by another protocol than JSON-RPC. A facade has a target in `targetOf`, and its line here. */
+  #facadeOf(target: Target): Facade | undefined {
+    return target === 'mcp' ? this.context.options.mcp?.facade : undefined;
+  }
+
+  /** Begins a request, whose answer `call`, `answer` or an upgrade gives. */
+  begin(response: Responder, { target, method, path, scheme }: Asked): Exchange {
     const { head } = this;
+    const { service, options } = this.context;
     const cors = isConsole(target) ? noCors : this.#cors(head.origin);
-    const exchange = new Exchange(this.context, response, head, cors);
-    exchange.isHead = method === 'HEAD';
-    const { tracing } = this.#service;
+    const exchange = new Exchange(this.context, response, head, cors, method === 'HEAD');
+    const { tracing } = service;
     if (tracing === undefined || (target !== 'rpc' && target !== 'mcp')) return exchange;
     const { remoteAddress } = exchange.facts;
     const { traceparent, tracestate } = head;
     // Undefined for any other path: a framework's router may have chosen this handler by a pattern.
-    const route =
-      path === this.#options.path || path === this.#options.mcp?.path ? path : undefined;
+    const route = path === options.path || path === options.mcp?.path ? path : undefined;
     const request = { method, path, route, scheme, remoteAddress, traceparent, tracestate };
     exchange.span = new HttpSpan(tracing, request);
     return exchange;
@@ -76,71 +161,162 @@ export class RequestHandler {
   /**
    * A POST on a path that takes calls.
    *
-   * @param isLocal whether only this machine can reach the server
    * @returns whether the body is read; otherwise the request is answered
    */
-  call(
-    exchange: Exchange,
-    target: 'rpc' | 'mcp',
-    path: string,
-    isLocal: boolean,
-    askWho?: AskWho,
-  ): boolean {
+  call(exchange: Exchange, { target, path, isLocal }: Asked, askWho?: AskWho): boolean {
     const { head } = this;
-    const mcp = target === 'mcp' ? this.#mcp : undefined;
-    if (mcp !== undefined) exchange.handler = mcp.handler(head);
-    const refused = this.context.checks.call(head) ?? mcp?.refusal(head, isLocal);
+    const { checks } = this.context;
+    const facade = this.#facadeOf(target);
+    if (facade !== undefined) exchange.handler = facade.handler(head);
+    const refused = checks.call(head) ?? facade?.refusal(head, isLocal);
     if (refused !== undefined) {
       exchange.answer(refused);
       return false;
     }
     if (!exchange.call(head)) return false;
     // After the line above: a body that arrives before it has its listener would be lost.
-    const verdict = this.#ask(exchange, 'POST', path, askWho);
+    const verdict = this.ask(exchange, 'POST', path, askWho);
     if (verdict !== undefined && exchange.scope !== undefined) exchange.scope.verdict = verdict;
     return true;
   }
 
   /** Any other request. */
-  answer(
-    exchange: Exchange,
-    target: Target,
-    question: Question,
-    isLocal: boolean,
-    askWho?: AskWho,
-  ): void {
-    const { head, routes } = this;
-    const { checks } = this.context;
-    const mcp = target === 'mcp' ? this.#mcp : undefined;
+  answer(exchange: Exchange, asked: Asked, askWho?: AskWho): void {
+    const { head } = this;
+    const { service, options, checks } = this.context;
+    const { target, method, path, isLocal } = asked;
+    const isHealth = target === 'healthz' || target === 'readyz';
+    const facade = this.#facadeOf(target);
     const refused =
       checks.framing(head) ??
-      (isHealth(target) ? undefined : checks.host(head)) ??
-      routes.hostRefusal(target, head.host) ??
-      mcp?.refusal(head, isLocal);
+      // A load balancer asks for the health by an address that it chose itself.
+      (isHealth ? undefined : checks.host(head)) ??
+      (isConsole(target) && options.console?.isServed(head.host) === false
+        ? notLocal
+        : undefined) ??
+      facade?.refusal(head, isLocal);
     if (refused !== undefined) {
       exchange.answer(refused);
       return;
     }
-    const { method, path } = question;
-    const answer = () => mcp?.answer(method) ?? routes.answer(target, question);
-    const verdict = routes.asksWho(target, method)
-      ? this.#ask(exchange, method, path, askWho)
-      : undefined;
+    const { ifNoneMatch } = head;
+    const answer = () => facade?.answer(method) ?? this.#answer(asked, ifNoneMatch);
+    // Asked about what says something about the procedures. A preflight has no credentials.
+    const saysMuch = target === 'figures' || (options.introspection && target === 'rpc');
+    const isRead = method === 'GET' || method === 'HEAD';
+    const verdict = saysMuch && isRead ? this.ask(exchange, method, path, askWho) : undefined;
     if (verdict === undefined) exchange.answerOnce(answer);
-    else exchange.answerOnce((scope) => admitted(this.#service, scope, verdict, answer));
+    else exchange.answerOnce((scope) => admitted(service, scope, verdict, answer));
   }
 
-  #ask(
+  /** Asks who calls; undefined: everybody may. */
+  ask(
     { facts }: Exchange,
     method: string,
     path: string,
     askWho: AskWho | undefined,
   ): Verdict | Promise<Verdict> | undefined {
     if (askWho !== undefined) return askWho();
-    const { authenticate } = this.#options;
-    return authenticate?.(
-      authRequest(this.head.all, facts.remoteAddress, method, path),
-      facts.showsFaults,
-    );
+    const { authenticate } = this.context.options;
+    if (authenticate === undefined) return undefined;
+    const headers = Object.freeze(this.head.all ?? {});
+    const { remoteAddress } = facts;
+    const request = Object.freeze({ headers, remoteAddress, method, path });
+    return authenticate(request, facts.showsFaults);
   }
+
+  /** Answers a request that is neither a call nor a facade's. Figures of other processes, and files, take a while. */
+  #answer(asked: Asked, ifNoneMatch: string | undefined): Answer | Promise<Answer> {
+    const { target, method } = asked;
+    const { introspection, console: site } = this.context.options;
+    const isRead = method === 'GET' || method === 'HEAD';
+    switch (target) {
+      case 'rpc':
+        if (method === 'OPTIONS') return this.#preflight;
+        return isRead && introspection ? this.#introspect(asked, ifNoneMatch) : this.#notAllowed;
+      case 'root':
+        return isRead ? bodyless(307, ['location', 'console/']) : this.#onlyPages;
+      case 'none':
+      case 'mcp':
+        return this.#notFound;
+    }
+    if (!isRead) return getOnly;
+    switch (target) {
+      case 'metrics':
+        return this.#metrics();
+      case 'figures':
+        return site?.figures?.() ?? this.#notFound;
+      case 'console':
+        return this.#page(asked, ifNoneMatch);
+      case 'healthz':
+        return jsonAnswer(200, '{"status":"ok"}', noStore);
+      case 'readyz': {
+        const { state } = this.context.service;
+        return jsonAnswer(state === 'ready' ? 200 : 503, `{"status":"${state}"}`, noStore);
+      }
+    }
+  }
+
+  #introspect({ query }: Asked, ifNoneMatch: string | undefined): Answer {
+    const format = formatOf(query);
+    if (format === undefined) return unknownFormat;
+    const document = this.context.service.introspect(format);
+    if (document === undefined) return notReady;
+    const etag = `"${document.version}"`;
+    // no-cache: caches keep the document but ask for it each time, since a reload changes it.
+    const headers = ['etag', etag, 'cache-control', 'no-cache'];
+    return matchesEtag(ifNoneMatch, etag)
+      ? bodyless(304, headers)
+      : jsonAnswer(200, document.bytes, headers);
+  }
+
+  async #metrics(): Promise<Answer> {
+    const bytes = await this.context.service.metrics?.bytes();
+    return bytes === undefined ? this.#notFound : textAnswer(bytes, metricsType, noStore);
+  }
+
+  #page(
+    { path, acceptEncoding }: Asked,
+    ifNoneMatch: string | undefined,
+  ): Answer | Promise<Answer> {
+    const at = path.lastIndexOf(consoleFolder);
+    // A relative target: a proxy in front, or a mount, may have put the service below a path of its own.
+    if (at === -1) return bodyless(308, ['location', 'console/']);
+    const name = path.slice(at + consoleFolder.length);
+    const { console: site, serves } = this.context.options;
+    return site?.page({ name, acceptEncoding, ifNoneMatch }, serves) ?? this.#notFound;
+  }
+}
+
+/** The format that the query of a GET asks for. Other parameters are ignored, since they are not this service's. */
+function formatOf(query: string): DocumentFormat | undefined {
+  const [format, second] = new URLSearchParams(query).getAll('format');
+  if (format === undefined) return 'tandem';
+  return format === 'openrpc' && second === undefined ? format : undefined;
+}
+
+/**
+ * Answers a request that is no call when it is known who calls.
+ *
+ * @param scope the request's own: cancelled when its client goes
+ * @param verdict what the hook says of the request
+ * @param answer what the request gets if the hook lets it through
+ */
+export function admitted<Let extends Answer | undefined>(
+  service: Service,
+  scope: RequestScope,
+  verdict: Verdict | Promise<Verdict>,
+  answer: () => Let | Promise<Let>,
+): Answer | Let | Promise<Answer | Let> {
+  scope.verdict = verdict;
+  const refusal = service.admit(scope);
+  const settle = (value: Outcome | undefined): Answer | Let | Promise<Let> =>
+    value === undefined ? answer() : refused(value);
+  return refusal instanceof Promise ? refusal.then(settle) : settle(refusal);
+}
+
+function refused(refusal: Outcome): Answer {
+  const body = cappedReply('null', refusal, Number.POSITIVE_INFINITY);
+  // 403 instead of 401: a 401 must name a scheme to log in with (RFC 9110, 15.5.2), which only the hook knows.
+  return jsonAnswer(statusOfService(refusal.code) ?? 403, body, noStore);
 }

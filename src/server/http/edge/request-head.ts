@@ -1,10 +1,8 @@
 import { isLoopback } from '../../../core/base/loopback.ts';
 import { parseTimeout, type ScopeFacts } from '../../../core/dispatch/scope.ts';
 import type { HttpOptions, McpHeaders } from './http-options.ts';
-import { addressText } from './http-server.ts';
-import type { Peers, ProxyHeaders } from './peer.ts';
+import { type Peers, type ProxyHeaders, v6Text } from './peer.ts';
 
-/** The number that a text of digits stands for; NaN for any other text. */
 function digits(text: string): number {
   if (text.length === 0) return Number.NaN;
   for (let i = 0; i < text.length; i++) {
@@ -14,14 +12,8 @@ function digits(text: string): number {
   return Number(text);
 }
 
-/** The options that decide which headers are kept beside those that the checks of every request need. */
-export type HeadOptions = Pick<
-  HttpOptions,
-  'forwardHeaders' | 'authenticate' | 'trustedProxies' | 'callerHeader' | 'showsFaults'
->;
-
 /** The headers by which a client asks for a WebSocket (RFC 6455, 4.1). Repeated headers are joined with a comma. */
-export interface UpgradeHead {
+interface UpgradeHead {
   upgrade?: string;
   connection?: string;
   version?: string;
@@ -46,7 +38,6 @@ export class RequestHead {
   /** HTTP/1.0, which knows no chunks: a Transfer-Encoding means nothing certain there (RFC 9112, 6.1). */
   isOld = false;
   host: string | undefined;
-  /** How many Host headers were sent. */
   hosts = 0;
   origin: string | undefined;
   accept: string | undefined;
@@ -59,7 +50,6 @@ export class RequestHead {
   tracestate: string | undefined;
   /** Undefined: none of these headers was sent. Made only where one was: nearly all requests are calls. */
   upgrade: UpgradeHead | undefined;
-  /** Undefined: none of these headers was sent. */
   mcp: McpHeaders | undefined;
   /** The headers named in `forwardHeaders` that were sent; undefined: none was. */
   forwarded: Record<string, string> | undefined;
@@ -84,7 +74,7 @@ export class RequestHead {
     trustedProxies,
     callerHeader,
     showsFaults = false,
-  }: HeadOptions) {
+  }: HttpOptions) {
     this.#showsFaults = showsFaults;
     this.#callerName = callerHeader;
     this.#keepsAll = authenticate !== undefined;
@@ -131,6 +121,16 @@ export class RequestHead {
       this.contentLength === -1 &&
       !this.isOld
     );
+  }
+
+  /**
+   * Whether Accept names server-sent events. A range that would match anything does not name them: most clients send such
+   * a range without thinking of streams.
+   */
+  get acceptsEvents(): boolean {
+    if (this.accept === undefined) return false;
+    const [range, parameters = ''] = eventRange.exec(this.accept) ?? [];
+    return range !== undefined && !noWeight.test(parameters);
   }
 
   /** What proxies say of the caller; undefined: no proxy is trusted. */
@@ -255,6 +255,22 @@ export class RequestHead {
 
 function join(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
+}
+
+export const eventStreamType = 'text/event-stream';
+
+const eventRange = /(?:^|,)[ \t]*text\/event-stream[ \t]*(;[^,]*)?(?:,|$)/i;
+
+/** The weight 0: a type with it is not accepted (RFC 9110, 12.4.2). */
+const noWeight = /;[ \t]*q=0(?:\.0{0,3})?[ \t]*$/i;
+
+/**
+ * The text of a peer's address, in the same form for both servers: node:http writes `::ffff:127.0.0.1` for an IPv4 address
+ * that is mapped to IPv6, uWebSockets.js `0000:0000:0000:0000:0000:ffff:7f00:0001`.
+ */
+export function addressText(address: string | undefined): string | undefined {
+  if (address === undefined || address === '') return undefined;
+  return address.includes(':') ? (v6Text(address) ?? address) : address;
 }
 
 /** What is known of one request. Addresses are found out when somebody asks. */

@@ -2,38 +2,32 @@ import { clockMs } from '../../../core/base/clock.ts';
 import type { RequestSpan, RequestTrace, RequestTracing } from '../../../core/dispatch/trace.ts';
 import type { Scheme } from './http-server.ts';
 
-/** What a span says of a request at its begin. */
-export interface SpanRequest {
-  /** The method as it was sent: any token. */
-  readonly method: string;
+/** What the spans of all messages of one socket say. */
+export interface SocketTrace {
   /** The path as the client asked for it, without the query. */
   readonly path: string;
-  /** The path that is served; undefined where a framework's pattern may have matched. */
+  /** The path that is served; undefined: a framework's pattern may have matched. */
   readonly route: string | undefined;
-  readonly scheme: Scheme;
   readonly remoteAddress: string | undefined;
   readonly traceparent: string | undefined;
   readonly tracestate: string | undefined;
+}
+
+/** What a span says of a request at its begin. */
+interface SpanRequest extends SocketTrace {
+  /** The method as it was sent: any token. */
+  readonly method: string;
+  readonly scheme: Scheme;
 }
 
 /**
  * Methods of RFC 9110 and RFC 5789. All others share one name: a caller must not be able to make any number of span
  * names.
  */
-const knownMethods = new Set([
-  'CONNECT',
-  'DELETE',
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'PATCH',
-  'POST',
-  'PUT',
-  'TRACE',
-]);
+const knownMethods = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE'.split(' '));
 
-/** The client left before it had its answer. */
-const clientGone = 'client_gone';
+/** The error of a span whose client left before it had its answer. */
+export const clientGone = 'client_gone';
 
 /**
  * The span of one HTTP request, in OpenTelemetry's terms for HTTP servers
@@ -72,7 +66,7 @@ export class HttpSpan {
     this.#end({ 'http.response.status_code': status }, status >= 500 ? String(status) : undefined);
   }
 
-  /** Ends the span: the client has gone. Does nothing where the request was answered before. */
+  /** Ends the span: the client has gone. Does nothing if the request was answered before. */
   left(): void {
     this.#end({}, clientGone);
   }
@@ -84,38 +78,22 @@ export class HttpSpan {
   }
 }
 
-/** What the spans of all messages of one socket say. */
-export type SocketTrace = Omit<SpanRequest, 'method' | 'scheme'>;
-
-/** The span of one message: from its arrival until its answer is handed to the socket. */
-export class MessageSpan {
-  /** For the scope of the message: the spans of its calls are children of this span. */
-  readonly calls: RequestTrace;
-  readonly #span: RequestSpan;
-
-  constructor(tracing: RequestTracing, socket: SocketTrace, receivedAt: number) {
-    const { route, path, remoteAddress, traceparent, tracestate } = socket;
-    this.#span = tracing.begin({
-      name: route === undefined ? 'WebSocket message' : `WebSocket message ${route}`,
-      receivedAt,
-      traceparent,
-      tracestate,
-      facts: {
-        'network.protocol.name': 'websocket',
-        'url.path': path,
-        'http.route': route,
-        'client.address': remoteAddress,
-      },
-    });
-    this.calls = this.#span;
-  }
-
-  /** @param failure the code of an error that is this service's, not its caller's; undefined: there is none */
-  answered(failure: number | undefined): void {
-    this.#span.end({}, failure === undefined ? undefined : String(failure));
-  }
-
-  left(): void {
-    this.#span.end({}, 'client_gone');
-  }
+/** Begins the span of one message of a WebSocket: from its arrival until its answer is handed to the socket. */
+export function beginMessage(
+  tracing: RequestTracing,
+  { route, path, remoteAddress, traceparent, tracestate }: SocketTrace,
+  receivedAt: number,
+): RequestSpan {
+  return tracing.begin({
+    name: route === undefined ? 'WebSocket message' : `WebSocket message ${route}`,
+    receivedAt,
+    traceparent,
+    tracestate,
+    facts: {
+      'network.protocol.name': 'websocket',
+      'url.path': path,
+      'http.route': route,
+      'client.address': remoteAddress,
+    },
+  });
 }

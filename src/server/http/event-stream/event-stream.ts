@@ -12,8 +12,8 @@ import { ValueWindow } from '../../../core/dispatch/streams/readers.ts';
 import { subscriptionNames } from '../../../core/procedures/stream.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import { type Outcome, type Reply, replyText } from '../../../core/protocol/reply.ts';
-import { eventStreamType } from '../edge/header-values.ts';
-import { writeDeadlineMs } from '../edge/limits.ts';
+import { transferTimeoutMs } from '../edge/answer.ts';
+import { eventStreamType } from '../edge/request-head.ts';
 
 /**
  * The text of an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). An event is one line
@@ -35,12 +35,11 @@ export const keepAliveComment = ':\n\n';
 
 /** How the values of a stream and its end are written as events. */
 export interface EventFormat {
-  /** What stands in front of each value. */
+  /** The text before each value, and the text after it. */
   readonly before: string;
   readonly behind: string;
   /** The text of a value in its event. @param value JSON text */
   value(value: string): string;
-  /** The last event. */
   end(outcome: Outcome): string;
 }
 
@@ -67,13 +66,14 @@ function plainEvents(procedure: Procedure, id: string): EventFormat {
 /** The connection that events are written to, as its server has it. None of the methods throws. */
 export interface EventOutlet {
   /**
-   * Writes texts behind each other; the first time, the head of the reply before them.
+   * Writes texts one after the other.
    *
-   * @param isLast whether the reply ends behind them. It does so at once where the system takes them
+   * @param isLast whether the reply ends with them. It does so at once if the system takes them
+   * @param head headers of the reply, flat: given with the first texts
    * @returns false: the system has not taken all of it. The server then calls `EventStream.drained` when it has, and until
    *   then nothing more is written
    */
-  write(texts: readonly string[], isLast: boolean): boolean;
+  write(texts: readonly string[], isLast: boolean, head: readonly string[] | undefined): boolean;
   /** Ends the reply, whose last texts the system has taken by now. Nothing is called afterwards. */
   end(): void;
   /** Closes the connection: its client does not read. */
@@ -109,13 +109,14 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
   format: EventFormat | undefined;
   #window: ValueWindow | undefined;
   #outlet: EventOutlet | undefined;
+  /** Headers of the reply; undefined: they were written. */
+  #head: readonly string[] | undefined;
+  #onEnd: (() => void) | undefined;
   /** Values that were not written yet. */
   #values: string[] = [];
   /** Lengths of the values that were written since the system has last taken all. */
   #written: number[] = [];
   #ended: Outcome | undefined;
-  /** Something was written: the head of the reply, too. */
-  #hasBegun = false;
   #isEndWritten = false;
   #isFlushing = false;
   /** The system has not taken what was written. */
@@ -154,9 +155,16 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
     return undefined;
   }
 
-  /** Begins to write. */
-  start(outlet: EventOutlet): void {
+  /**
+   * Begins to write.
+   *
+   * @param head headers of the reply, flat
+   * @param onEnd called when the reply has ended, but not if the connection has gone
+   */
+  start(outlet: EventOutlet, head: readonly string[], onEnd: () => void): void {
     this.#outlet = outlet;
+    this.#head = head;
+    this.#onEnd = onEnd;
     this.#setPing(firstPingMs);
     this.#window?.open();
     this.#flushSoon();
@@ -183,6 +191,7 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
     if (this.#isEndWritten) {
       this.leave();
       this.#outlet?.end();
+      this.#onEnd?.();
       return;
     }
     this.#onTaken();
@@ -191,7 +200,6 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
     this.#flush();
   }
 
-  /** The connection has gone. */
   leave(): void {
     this.#isOver = true;
     clearTimeout(this.#ping);
@@ -246,18 +254,23 @@ export class EventStream implements StreamHost, StreamSink, WaitingReply {
 
   #write(texts: readonly string[]): void {
     const { streamPingMs, writeTimeoutMs } = this.#options;
-    if (this.#hasBegun) this.#ping?.refresh();
+    const head = this.#head;
+    this.#head = undefined;
+    if (head === undefined) this.#ping?.refresh();
     else this.#setPing(streamPingMs);
-    this.#hasBegun = true;
-    if (this.#outlet?.write(texts, this.#isEndWritten) !== false) {
-      if (this.#isEndWritten) this.leave();
-      else this.#onTaken();
+    if (this.#outlet?.write(texts, this.#isEndWritten, head) !== false) {
+      if (this.#isEndWritten) {
+        this.leave();
+        this.#onEnd?.();
+      } else {
+        this.#onTaken();
+      }
       return;
     }
     this.#isBlocked = true;
     let bytes = 0;
     for (const text of texts) bytes += Buffer.byteLength(text);
-    this.#deadline = setTimeout(() => this.cut(), writeDeadlineMs(bytes, writeTimeoutMs));
+    this.#deadline = setTimeout(() => this.cut(), transferTimeoutMs(bytes, writeTimeoutMs));
     this.#count(bytes);
   }
 

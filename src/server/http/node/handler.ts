@@ -3,23 +3,22 @@ import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import { addressText, InFlight } from '../edge/http-server.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
-import { RequestHandler } from '../edge/request-handler.ts';
-import type { Routes, Target } from '../edge/routes.ts';
+import { type Asked, RequestHandler, type Target } from '../edge/request-handler.ts';
+import { addressText } from '../edge/request-head.ts';
 import {
   fullPathOf,
   type HookedReply,
   type Mount,
   type MountedRequest,
+  mountedOptions,
   mountedTarget,
-  pathOf,
   queryOf,
   readHead,
   schemeOf,
   toMount,
 } from './mount.ts';
-import { connectionOf, type NodeConnection, type NodeReplies, NodeResponse } from './response.ts';
+import { connectionOf, type NodeConnection, NodeResponse } from './response.ts';
 
 /**
  * A request handler for an http server that exists already. In node:http it takes the request and the response; in
@@ -46,67 +45,53 @@ export function createNodeHandler(
   options: HttpOptions,
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
-  // Where somebody else listens, the connection tells whether others than this machine can reach it.
+  const own = mountedOptions(options, auth !== undefined);
+  const requests = createRequests(service, own);
+  // Somebody else listens: the connection tells whether others than this machine can reach it.
   const isLocal = ({ req }: Mount): boolean =>
     isLoopback(addressText(req.socket.localAddress) ?? '');
-  // The server that it is mounted in listens elsewhere.
-  const own = { ...options, socket: '' };
-  return createHandler(service, own, new InFlight(), mountedTarget, isLocal, auth);
+  return createHandler(requests, (mount) => mountedTarget(mount, requests), isLocal, auth);
 }
 
-/** The handler for a server of its own. It answers at `options.path` only. */
-export function createOwnHandler(
-  service: Service,
-  options: HttpOptions,
-  inFlight: InFlight,
-): NodeHandler {
-  const isLocal = options.socket === '' && isLoopback(options.host);
-  return createHandler(
-    service,
-    options,
-    inFlight,
-    (mount, routes) => routes.targetOf(pathOf(mount.req.url)),
-    () => isLocal,
-  );
+/** node:http keeps the order of pipelined requests. More than 16 replies at a time would save nothing more, and wait longer. */
+export function createRequests(service: Service, options: HttpOptions): RequestHandler {
+  return new RequestHandler(service, options, new ReplyTurns(16));
 }
 
-function createHandler(
-  service: Service,
-  options: HttpOptions,
-  inFlight: InFlight,
-  targetOf: (mount: Mount, routes: Routes) => Target,
+/** @param isLocal whether only this machine can reach the server that a request came to */
+export function createHandler(
+  requests: RequestHandler,
+  targetOf: (mount: Mount) => Target,
   isLocal: (mount: Mount) => boolean,
   auth?: Authenticator<MountedRequest>,
 ): NodeHandler {
-  // node:http keeps the order of pipelined requests. More than 16 replies at a time would save nothing more, and wait longer.
-  const turns = new ReplyTurns(16);
-  const own = auth === undefined ? options : { ...options, authenticate: undefined };
-  const requests = new RequestHandler(service, own, inFlight, turns);
-  const { head, routes } = requests;
-  const { writeTimeoutMs } = options;
-  const replies: NodeReplies = { inFlight, memory: service.replyMemory, writeTimeoutMs };
+  const { head, context } = requests;
   const key = Symbol('the connection of a socket');
 
   const handle = (mount: Mount, connection: NodeConnection): void => {
     const { req } = mount;
     if (connection.refused) return;
     readHead(head.reset(), req);
-    const target = targetOf(mount, routes);
+    const target = targetOf(mount);
     const method = req.method ?? '';
-    const path = fullPathOf(req);
-    const response = new NodeResponse(replies, connection, mount);
-    const exchange = requests.begin(response, target, method, path, schemeOf(req.socket));
+    const asked: Asked = {
+      target,
+      method,
+      path: fullPathOf(req),
+      query: queryOf(req.url),
+      scheme: schemeOf(req.socket),
+      isLocal: isLocal(mount),
+      acceptEncoding: target === 'console' ? String(req.headers['accept-encoding']) : undefined,
+    };
+    const response = new NodeResponse(context, connection, mount);
+    const exchange = requests.begin(response, asked);
     const askWho = auth && (() => auth(mount.request, exchange.facts.showsFaults));
-    if (method === 'POST' && (target === 'rpc' || target === 'mcp')) {
-      if (mount.isRead) response.takeRead(head);
-      requests.call(exchange, target, path, isLocal(mount), askWho);
+    if (method !== 'POST' || (target !== 'rpc' && target !== 'mcp')) {
+      requests.answer(exchange, asked, askWho);
       return;
     }
-    const { ifNoneMatch } = head;
-    const acceptEncoding =
-      target === 'console' ? String(req.headers['accept-encoding']) : undefined;
-    const question = { method, path, query: queryOf(req.url), ifNoneMatch, acceptEncoding };
-    requests.answer(exchange, target, question, isLocal(mount), askWho);
+    if (mount.isRead) response.takeRead(head);
+    requests.call(exchange, asked, askWho);
   };
 
   return (request, response) => {

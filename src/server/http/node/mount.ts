@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isPlain } from '../../../core/protocol/json-value.ts';
 import { failure } from '../edge/answer.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
 import type { Scheme } from '../edge/http-server.ts';
+import { isConsole, type RequestHandler, type Target } from '../edge/request-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
-import { isConsole, type Routes, type Target } from '../edge/routes.ts';
 
-/** Fills `head`, which was reset, with the headers as they came. */
 export function readHead(head: RequestHead, { rawHeaders, httpVersion }: IncomingMessage): void {
   head.isOld = httpVersion === '1.0';
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -45,7 +45,6 @@ export interface Mount {
   readonly res: ServerResponse;
   /** The body that a parser left; undefined: there was no parser. */
   readonly body: unknown;
-  /** Whether somebody has read the body of the request. */
   readonly isRead: boolean;
   /** A framework's router chose this handler for the path. */
   readonly routed: boolean;
@@ -84,21 +83,30 @@ export function schemeOf(socket: Socket): Scheme {
   return 'encrypted' in socket ? 'https' : 'http';
 }
 
-/** The query of a URL, without the question mark. */
 export function queryOf(url: string | undefined): string {
   const query = url?.indexOf('?') ?? -1;
   return query === -1 ? '' : (url?.slice(query + 1) ?? '');
 }
 
 /**
+ * The options of a handler that is mounted in a server, which listens elsewhere.
+ *
+ * @param asksOther whether code of a framework says who calls, so that `options.authenticate` is not asked
+ */
+export function mountedOptions(options: HttpOptions, asksOther: boolean): HttpOptions {
+  const { authenticate } = options;
+  return { ...options, socket: '', authenticate: asksOther ? undefined : authenticate };
+}
+
+/**
  * What a mounted request asks for. This service's own paths are compared first; any other path stands for what the
  * handler was mounted at.
  */
-export function mountedTarget({ req, routed }: Mount, routes: Routes): Target {
+export function mountedTarget({ req, routed }: Mount, requests: RequestHandler): Target {
   const dressed: Dressed = req;
-  const own = toMountTarget(routes.targetOf(pathOf(req.url)));
+  const own = toMountTarget(requests.targetOf(pathOf(req.url)));
   if (own !== 'none') return own;
-  const asked = toMountTarget(routes.targetOf(pathOf(dressed.originalUrl)));
+  const asked = toMountTarget(requests.targetOf(pathOf(dressed.originalUrl)));
   // `app.use('/console', handler)` has taken that off the url, and `app.use('/mcp', handler)` this.
   if (routed && asked !== 'mcp' && !isConsole(asked)) return 'rpc';
   return asked;

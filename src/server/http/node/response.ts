@@ -1,16 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
+import type { WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import { largeBody } from '../../../core/protocol/body.ts';
-import type { Reply } from '../../../core/protocol/reply.ts';
-import type { Answer, CorsLines } from '../edge/answer.ts';
-import type { Responder, ResponseListener } from '../edge/exchange.ts';
-import type { InFlight } from '../edge/http-server.ts';
-import { heldRequests, openRequests, unreadBytes, writeDeadlineMs } from '../edge/limits.ts';
+import { type Answer, type CorsLines, transferTimeoutMs } from '../edge/answer.ts';
+import type { Exchange, ExchangeContext, Responder } from '../edge/exchange.ts';
 import type { RequestHead } from '../edge/request-head.ts';
 import type { EventOutlet, EventStream } from '../event-stream/event-stream.ts';
 import { type Mount, parsedBody, unusableBody } from './mount.ts';
+
+/** A connection with more unread bytes than this gets no further answers until its client has read. */
+const unreadBytes = 256 * 1024;
+
+/** Most requests of one connection that are handled at a time. Requests pipelined behind them wait. */
+const openRequests = 16;
+
+/**
+ * Most requests of one connection that may wait behind those: about as many of the shortest requests as one packet
+ * brings. With more of them the connection is cut, since each waiting request takes some kilobytes.
+ */
+const heldRequests = 2000;
 
 /**
  * One client connection. It does three things that node:http does not do:
@@ -29,7 +38,6 @@ export class NodeConnection {
   readonly #socket: Socket;
   /** Bytes of replies that the system has not taken yet. */
   #unread = 0;
-  /** Requests that wait until their client has read earlier replies. */
   #held: (() => void)[] = [];
 
   constructor(socket: Socket) {
@@ -52,7 +60,6 @@ export class NodeConnection {
     return this.#newest === response;
   }
 
-  /** @param unread the bytes that the response has added with `addUnread` */
   delete(response: NodeResponse, unread: number): void {
     this.#open.delete(response);
     this.#unread -= unread;
@@ -63,7 +70,6 @@ export class NodeConnection {
     }
   }
 
-  /** Counts bytes of a reply as unread until `delete` is called for its response. */
   addUnread(bytes: number): void {
     this.#unread += bytes;
   }
@@ -78,7 +84,6 @@ export class NodeConnection {
     return this.#unread <= unreadBytes && this.#open.size < openRequests;
   }
 
-  /** Closes the connection at once, whatever is being written. */
   cut(): void {
     this.#socket.destroy();
   }
@@ -96,28 +101,17 @@ export function connectionOf(socket: Socket, key: symbol): NodeConnection {
   return holder[key];
 }
 
-/** What the responses of one handler share. */
-export interface NodeReplies {
-  readonly inFlight: InFlight;
-  readonly memory: ReplyMemory;
-  /** See HttpOptions. */
-  readonly writeTimeoutMs: number;
-}
-
-/** About how many bytes the head of a reply takes. */
 const headBytes = 256;
 
-/** The response to one request on node:http. */
-export class NodeResponse implements Responder, WaitingReply {
-  readonly #replies: NodeReplies;
+export class NodeResponse implements Responder, EventOutlet, WaitingReply {
+  readonly #context: ExchangeContext;
   readonly #connection: NodeConnection;
   readonly #mount: Mount;
   readonly #res: ServerResponse;
-  listener: ResponseListener | undefined;
+  exchange: Exchange | undefined;
   scope: RequestScope | undefined;
   /** The body, where it was read before; null: the parser left nothing that can be used. */
   #read: string | Uint8Array | null | undefined;
-  /** An answer was given to node:http. */
   #isAnswered = false;
   #isOver = false;
   /** Bytes of the answer that exist for this client alone. See {@link WaitingReply}. */
@@ -125,13 +119,14 @@ export class NodeResponse implements Responder, WaitingReply {
   /** Bytes of the answer and its head that count as unread. */
   #unread = 0;
   #writeTimer: NodeJS.Timeout | undefined;
+  #onWritten: (() => void) | undefined;
 
-  constructor(replies: NodeReplies, connection: NodeConnection, mount: Mount) {
-    this.#replies = replies;
+  constructor(context: ExchangeContext, connection: NodeConnection, mount: Mount) {
+    this.#context = context;
     this.#connection = connection;
     this.#mount = mount;
     this.#res = mount.res;
-    replies.inFlight.enter();
+    context.inFlight.enter();
     connection.add(this);
     // 'close' comes after the last byte was handed to the system, or when the client has gone.
     mount.res.on('close', () => this.onClose());
@@ -163,22 +158,22 @@ export class NodeResponse implements Responder, WaitingReply {
   }
 
   readBody(): void {
-    const { listener } = this;
+    const { exchange } = this;
     const { req } = this.#mount;
     const read = this.#read;
     if (read !== undefined) {
       process.nextTick(() => {
         if (this.isDone) return;
-        if (read === null) listener?.refuse(unusableBody);
-        else listener?.onWholeBody(read);
+        if (read === null) exchange?.refuse(unusableBody);
+        else exchange?.onWholeBody(read);
       });
       return;
     }
     req.on('data', (chunk: Buffer) => {
-      if (!this.isDone) listener?.onChunk(chunk);
+      if (!this.isDone) exchange?.onChunk(chunk);
     });
     req.on('end', () => {
-      if (!this.isDone) listener?.onBodyEnd();
+      if (!this.isDone) exchange?.onBodyEnd();
     });
   }
 
@@ -190,34 +185,49 @@ export class NodeResponse implements Responder, WaitingReply {
     this.#write(status, [...headers, ...cors.lines], body, close, typeof body !== 'string');
   }
 
-  reply(reply: Reply, cors: CorsLines, limit: readonly string[]): void {
-    if (reply === undefined) {
-      this.#write(204, [...limit, ...cors.lines], undefined, false, false);
-    } else {
-      const lines = ['content-type', 'application/json', ...limit, ...cors.lines];
-      this.#write(200, lines, reply, false, false);
-    }
+  reply(reply: string | Uint8Array, cors: CorsLines, limit: readonly string[]): void {
+    const lines = ['content-type', 'application/json', ...limit, ...cors.lines];
+    this.#write(200, lines, reply, false, false);
   }
 
-  events(events: EventStream, lines: readonly string[], onEnd: () => void): void {
+  events(events: EventStream): EventOutlet {
     this.#isAnswered = true;
-    this.#res.once('finish', onEnd);
-    events.start(new NodeEventOutlet(this.#res, events, lines, () => this.cut()));
+    this.#onWritten = () => {
+      if (this.#res.writableLength === 0) events.drained();
+    };
+    return this;
+  }
+
+  /** See {@link EventOutlet}. Whether the system has taken a write is told by its callback. */
+  write(texts: readonly string[], isLast: boolean, head: readonly string[] | undefined): boolean {
+    const res = this.#res;
+    if (head !== undefined) res.writeHead(200, [...head]);
+    // Bytes of an earlier write are still here: no client has room for them.
+    let isTaken = res.writableLength === 0;
+    for (const text of texts) {
+      if (text !== '') isTaken = res.write(text, this.#onWritten) && isTaken;
+    }
+    if (isTaken && isLast) this.end();
+    return isTaken;
+  }
+
+  end(): void {
+    this.#res.end();
   }
 
   onClose(): void {
     if (this.#isOver) return;
     this.finish();
-    if (!this.#res.writableFinished) this.listener?.onGone();
+    if (!this.#res.writableFinished) this.exchange?.onGone();
   }
 
   /** The answer is complete, or the connection becomes a WebSocket. */
   finish(): void {
     this.#isOver = true;
     clearTimeout(this.#writeTimer);
-    this.#replies.memory.delete(this);
+    this.#context.service.replyMemory.delete(this);
     this.#connection.delete(this, this.#unread);
-    this.#replies.inFlight.leave();
+    this.#context.inFlight.leave();
   }
 
   /** Writes the answer, but for events. */
@@ -232,7 +242,7 @@ export class NodeResponse implements Responder, WaitingReply {
     this.#connection.refused ||= close;
     const bytes = body === undefined ? 0 : Buffer.byteLength(body);
     if (body !== undefined) lines.push('content-length', String(bytes));
-    const draining = this.#replies.inFlight.draining && this.#connection.isLast(this);
+    const draining = this.#context.inFlight.draining && this.#connection.isLast(this);
     if (close || draining) lines.push('connection', 'close');
     this.#unread = bytes + headBytes;
     this.#connection.addUnread(this.#unread);
@@ -243,55 +253,12 @@ export class NodeResponse implements Responder, WaitingReply {
     // garbage collection: its outgrown tables lead to its newer ones.
     if (bytes > 0 && !isShared && this.#res.writableLength > 0) {
       this.bytes = bytes;
-      this.#replies.memory.add(this);
+      this.#context.service.replyMemory.add(this);
     }
     if (bytes > largeBody) {
       // Without this deadline, a client that does not read would keep the whole reply in memory.
-      const deadlineMs = writeDeadlineMs(bytes, this.#replies.writeTimeoutMs);
+      const deadlineMs = transferTimeoutMs(bytes, this.#context.options.writeTimeoutMs);
       this.#writeTimer = setTimeout(() => this.cut(), deadlineMs);
     }
-  }
-}
-
-/** Events on node:http. Whether the system has taken a write is told by its callback. */
-class NodeEventOutlet implements EventOutlet {
-  readonly #res: ServerResponse;
-  readonly #cut: () => void;
-  /** Headers of the reply; undefined: they were written. */
-  #lines: readonly string[] | undefined;
-  readonly #onWritten: () => void;
-
-  /**
-   * @param lines flat: name, value, name, value
-   * @param cut closes the connection
-   */
-  constructor(res: ServerResponse, stream: EventStream, lines: readonly string[], cut: () => void) {
-    this.#res = res;
-    this.#lines = lines;
-    this.#cut = cut;
-    this.#onWritten = () => {
-      if (res.writableLength === 0) stream.drained();
-    };
-  }
-
-  write(texts: readonly string[], isLast: boolean): boolean {
-    const res = this.#res;
-    if (this.#lines !== undefined) res.writeHead(200, [...this.#lines]);
-    this.#lines = undefined;
-    // Bytes of an earlier write are still here: no client has room for them.
-    let isTaken = res.writableLength === 0;
-    for (const text of texts) {
-      if (text !== '') isTaken = res.write(text, this.#onWritten) && isTaken;
-    }
-    if (isTaken && isLast) this.end();
-    return isTaken;
-  }
-
-  end(): void {
-    this.#res.end();
-  }
-
-  cut(): void {
-    this.#cut();
   }
 }

@@ -1,23 +1,23 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import type { AddressInfo, ListenOptions, Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { Share } from '../../../core/dispatch/share.ts';
+import { transferTimeoutMs } from '../edge/answer.ts';
 import { byAddress } from '../edge/connection-share.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import {
-  addressText,
   codeOf,
-  type HttpServer,
-  InFlight,
+  ListeningServer,
   listenError,
-  portAddress,
   type Scheme,
-  socketAddress,
+  SocketFile,
+  socketError,
 } from '../edge/http-server.ts';
-import { bodyDeadlineMs } from '../edge/limits.ts';
+import { addressText } from '../edge/request-head.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import { SocketFile, socketError } from '../edge/unix-socket.ts';
-import { createOwnHandler } from './handler.ts';
+import { createHandler, createRequests } from './handler.ts';
+import { pathOf } from './mount.ts';
 import { NodeUpgrades } from './upgrade.ts';
 
 const serverOptions = {
@@ -36,36 +36,45 @@ const leastRequestTimeout = 120_000;
 /** How long a TLS handshake may take. Only after it can a connection count as idle. */
 const handshakeTimeout = 10_000;
 
-type CreateServer = (options: ServerOptions, handler: RequestListener) => Server;
-
-/** Few services have TLS of their own: Node's part for it is loaded for them alone. */
-async function creatorOf(tls: TlsFiles | undefined): Promise<CreateServer> {
-  if (tls === undefined) return createServer;
+/** @param tls undefined: connections are not encrypted */
+export async function createNodeServer(
+  service: Service,
+  options: HttpOptions,
+  tls: TlsFiles | undefined,
+): Promise<NodeServer> {
+  if (tls === undefined) return new NodeServer(service, options, 'http', createServer);
+  // Few services have TLS of their own: Node's part for it is loaded for them alone.
   const https = await import('node:https');
   const secured = { handshakeTimeout, key: tls.key, cert: tls.cert };
-  return (options, handler) => https.createServer({ ...options, ...secured }, handler);
+  return new NodeServer(service, options, 'https', (own, handler) =>
+    https.createServer({ ...own, ...secured }, handler),
+  );
 }
 
 /** The server on node:http, for machines on which uWebSockets.js has no binary. */
-class NodeServer implements HttpServer {
+class NodeServer extends ListeningServer {
   readonly transport = 'node';
   readonly #options: HttpOptions;
-  readonly #scheme: Scheme;
   readonly #server: Server;
-  readonly #inFlight = new InFlight();
   readonly #upgrades: NodeUpgrades;
-  #socketFile: SocketFile | undefined;
-  #closing: Promise<void> | undefined;
-  connections = 0;
-  address: HttpServer['address'];
 
-  constructor(service: Service, options: HttpOptions, scheme: Scheme, create: CreateServer) {
+  constructor(
+    service: Service,
+    options: HttpOptions,
+    scheme: Scheme,
+    create: (options: ServerOptions, handler: RequestListener) => Server,
+  ) {
+    super(scheme, options);
     this.#options = options;
-    this.#scheme = scheme;
-    const handler = createOwnHandler(service, options, this.#inFlight);
+    const requests = createRequests(service, options);
+    const handler = createHandler(
+      requests,
+      ({ req }) => requests.targetOf(pathOf(req.url)),
+      () => this.isLocal,
+    );
     // node:http's limit is twice ours, so that a head slightly over the limit is refused by our check, with a body
     // that says so.
-    const longest = bodyDeadlineMs(options.maxBodyBytes, options.bodyTimeoutMs);
+    const longest = transferTimeoutMs(options.maxBodyBytes, options.bodyTimeoutMs);
     const own = {
       ...serverOptions,
       requestTimeout: Math.max(
@@ -74,7 +83,7 @@ class NodeServer implements HttpServer {
       ),
       maxHeaderSize: 2 * options.maxHeaderBytes,
     };
-    this.#upgrades = new NodeUpgrades(service, options, this.#inFlight);
+    this.#upgrades = new NodeUpgrades(requests);
     const takesUpgrades = options.webSocket && options.serves !== 'operations';
     // Since Node 24.9 a server can leave requests that ask for other upgrades at their parser.
     const choice = takesUpgrades ? { shouldUpgradeCallback: this.#upgrades.asks } : {};
@@ -108,61 +117,32 @@ class NodeServer implements HttpServer {
     // 0: no limit. With one (2000 by default), node:http drops further headers in silence. Their size is limited
     // above.
     this.#server.maxHeadersCount = 0;
-    this.address = portAddress(this.#scheme, options.host, options.port, options.path);
-  }
-
-  async listen(at: string | SocketFile): Promise<this> {
-    const { port, path } = this.#options;
-    if (at instanceof SocketFile) {
-      await this.#listen({ path: at.private }, (code) => socketError(at.path, code));
-      this.#socketFile = at;
-      this.address = socketAddress(this.#scheme, at.path, path);
-      return this;
-    }
-    await this.#listen({ host: at, port, exclusive: true }, (code) => listenError(code, at, port));
-    // The address of a server that listens on a port is never a string or null.
-    const { port: real } = this.#server.address() as AddressInfo;
-    this.address = portAddress(this.#scheme, at, real, path);
-    return this;
-  }
-
-  #listen(at: ListenOptions, errorOf: (code: string) => Error): Promise<void> {
-    return new Promise<void>((resolve, reject) => {
-      const fail = (error: Error) => reject(errorOf(codeOf(error)));
-      this.#server.once('error', fail);
-      this.#server.listen(at, () => {
-        this.#server.off('error', fail);
-        resolve();
-      });
-    });
   }
 
   get sockets(): number {
     return this.#upgrades.size;
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#drain();
-    return this.#closing;
+  protected override async listenAt(at: string | SocketFile): Promise<number> {
+    const { port } = this.#options;
+    const server = this.#server;
+    const isFile = at instanceof SocketFile;
+    try {
+      server.listen(isFile ? { path: at.private } : { host: at, port, exclusive: true });
+      await once(server, 'listening');
+    } catch (error) {
+      const code = codeOf(error);
+      throw isFile ? socketError(at.path, code) : listenError(code, at, port);
+    }
+    // The address of a server that listens on a port is never a string or null.
+    return isFile ? 0 : (server.address() as AddressInfo).port;
   }
 
-  async #drain(): Promise<void> {
-    if (this.#socketFile !== undefined) await this.#socketFile.remove();
+  protected override async drain(): Promise<void> {
     // close() closes idle connections too.
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    await this.#upgrades.close(this.#inFlight.drain(this.#options.shutdownGraceMs));
+    await this.#upgrades.close();
     this.#server.closeAllConnections();
     await closed;
   }
-}
-
-/** Starts a server on node:http. Errors are those of `listenOnUws`. */
-export async function listenOnNode(
-  service: Service,
-  options: HttpOptions,
-  at: string | SocketFile,
-  tls: TlsFiles | undefined,
-): Promise<HttpServer> {
-  const create = await creatorOf(tls);
-  return new NodeServer(service, options, tls === undefined ? 'http' : 'https', create).listen(at);
 }

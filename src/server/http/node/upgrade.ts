@@ -5,16 +5,16 @@ import type { WebSocket, WebSocketServer } from 'ws';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
-import { type Answer, type CorsLines, rejection, serviceFailed } from '../edge/answer.ts';
-import type { Responder, ResponseListener } from '../edge/exchange.ts';
+import { type Answer, type CorsLines, rejection } from '../edge/answer.ts';
+import type { Exchange, InFlight, Responder } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import { InFlight } from '../edge/http-server.ts';
-import { ReplyTurns } from '../edge/reply-turns.ts';
-import { RequestHandler } from '../edge/request-handler.ts';
+import type { Asked, RequestHandler } from '../edge/request-handler.ts';
+import type { EventOutlet } from '../event-stream/event-stream.ts';
 import { SocketConnection } from '../socket/connection.ts';
-import type { CloseCode, SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
+import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
-import { type MountedRequest, pathOf, readHead, schemeOf } from './mount.ts';
+import { createRequests } from './handler.ts';
+import { type MountedRequest, mountedOptions, pathOf, readHead, schemeOf } from './mount.ts';
 
 /** A listener for the event `upgrade` of an http or https server. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -25,63 +25,38 @@ const readsBodies = Number.parseInt(process.versions.node, 10) >= 26;
 /** How long clients may take to answer the close frame at the end. */
 const farewellMs = 1000;
 
-/** Takes the upgrades of a server that exists already. */
-export interface MountedUpgrades {
-  readonly handle: UpgradeHandler;
-  /** How many sockets are open. */
-  readonly size: number;
-  /** Takes nobody new, answers what was accepted, and ends the sockets. */
-  close(): Promise<void>;
-}
-
-/** @param auth says who calls, by the server's request; undefined: `options.authenticate` is asked, if it is there */
-export function createUpgradeHandler(
+/**
+ * Takes the upgrades of a server that exists already.
+ *
+ * @param auth says who calls, by the server's request; undefined: `options.authenticate` is asked, if it is there
+ */
+export function createUpgrades(
   service: Service,
   options: HttpOptions,
   auth?: Authenticator<MountedRequest>,
-): MountedUpgrades {
-  const inFlight = new InFlight();
-  // The server that it is mounted in listens elsewhere.
-  const upgrades = new NodeUpgrades(service, { ...options, socket: '' }, inFlight, auth);
-  return {
-    handle: upgrades.handle,
-    get size() {
-      return upgrades.size;
-    },
-    close: () => upgrades.close(inFlight.drain(options.shutdownGraceMs)),
-  };
+): NodeUpgrades {
+  const own = mountedOptions(options, auth !== undefined);
+  return new NodeUpgrades(createRequests(service, own), auth);
 }
 
 /** Takes the upgrades of one server to WebSockets at `options.path`. */
 export class NodeUpgrades {
-  readonly #options: HttpOptions;
-  readonly #auth: Authenticator<MountedRequest> | undefined;
   readonly #requests: RequestHandler;
+  readonly #auth: Authenticator<MountedRequest> | undefined;
   readonly #upgrades: Upgrades;
-  readonly #inFlight: InFlight;
   /** Sockets that have a listener for errors. A connection comes again with each request whose upgrade is ignored. */
   readonly #known = new WeakSet<Socket>();
   #ws: Promise<WebSocketServer> | undefined;
 
-  /** @param auth says who calls, by the server's request; undefined: `options.authenticate` is asked, if it is there */
-  constructor(
-    service: Service,
-    options: HttpOptions,
-    inFlight: InFlight,
-    auth?: Authenticator<MountedRequest>,
-  ) {
-    const own = auth === undefined ? options : { ...options, authenticate: undefined };
-    this.#options = own;
+  constructor(requests: RequestHandler, auth?: Authenticator<MountedRequest>) {
+    this.#requests = requests;
     this.#auth = auth;
-    this.#requests = new RequestHandler(service, own, inFlight, new ReplyTurns(1));
-    const { checks } = this.#requests.context;
-    this.#upgrades = new Upgrades(service, own, checks, inFlight, auth === undefined);
-    this.#inFlight = inFlight;
+    this.#upgrades = new Upgrades(requests, auth === undefined);
   }
 
   readonly handle: UpgradeHandler = (req, stream, first) => {
     const { socket } = req;
-    const isHere = pathOf(req.url) === this.#options.path;
+    const isHere = pathOf(req.url) === this.#requests.context.options.path;
     // An upgrade at another path, to whatever protocol, may be meant for another listener.
     if (!isHere && hasOtherListeners(socket, this.handle)) return;
     if (!this.#known.has(socket)) {
@@ -102,17 +77,17 @@ export class NodeUpgrades {
     const { head } = this.#requests;
     readHead(head.reset(), req);
     const isSocket = req.method === 'GET' && req.httpVersion === '1.1';
-    return isSocket && this.#upgrades.asks(head) && this.#options.webSocket;
+    return isSocket && this.#upgrades.asks(head) && this.#upgrades.context.options.webSocket;
   };
 
-  /** How many sockets are open. */
   get size(): number {
     return this.#upgrades.size;
   }
 
-  /** Ends each socket when its messages are answered; resolves when all have ended. */
-  async close(answered: Promise<void>): Promise<void> {
-    const { sockets } = this.#upgrades.context;
+  /** Takes nobody new, answers what was accepted, and ends each socket. Resolves when all have ended. */
+  async close(): Promise<void> {
+    const { sockets, inFlight, options } = this.#upgrades.context;
+    const answered = inFlight.drain(options.shutdownGraceMs);
     sockets.drain();
     await answered;
     await sockets.ended(farewellMs);
@@ -120,11 +95,18 @@ export class NodeUpgrades {
   }
 
   #upgrade(req: IncomingMessage, socket: Socket, first: Buffer, isHere: boolean): void {
-    const response = new UpgradeResponse(this.#inFlight, socket);
-    const { head } = this.#requests;
-    const { path } = this.#options;
-    const target = isHere ? 'rpc' : 'none';
-    const exchange = this.#requests.begin(response, target, 'GET', path, schemeOf(socket));
+    const { inFlight, options } = this.#upgrades.context;
+    const { path, maxBodyBytes } = options;
+    const response = new UpgradeResponse(inFlight, socket);
+    const asked: Asked = {
+      target: isHere ? 'rpc' : 'none',
+      method: 'GET',
+      path,
+      query: '',
+      scheme: schemeOf(socket),
+      isLocal: false,
+    };
+    const exchange = this.#requests.begin(response, asked);
     if (!isHere) {
       exchange.answer(rejection(404, `WebSockets are taken at ${path}`));
       return;
@@ -132,7 +114,7 @@ export class NodeUpgrades {
     const auth = this.#auth;
     const askWho = auth && (() => auth(req, exchange.facts.showsFaults));
     const open = async (facts: SocketFacts): Promise<void> => {
-      this.#ws ??= createSocketServer(this.#options.maxBodyBytes);
+      this.#ws ??= createSocketServer(maxBodyBytes);
       const server = await this.#ws;
       if (response.isDone) return;
       response.finish();
@@ -140,18 +122,15 @@ export class NodeUpgrades {
         new NodeSocket(this.#upgrades.context, ws, socket, facts);
       });
     };
-    this.#upgrades.upgrade(exchange, head, askWho, (facts) => {
-      open(facts).catch((error: unknown) => {
-        this.#options.warn(`service failed under a request: ${String(error)}`);
-        exchange.answer(serviceFailed);
-      });
+    this.#upgrades.upgrade(exchange, askWho, (facts) => {
+      open(facts).catch((error: unknown) => exchange.fail(error));
     });
   }
 }
 
 /** The response to a request for a WebSocket, whose socket was taken off its parser. It is an answer, or there is none. */
 class UpgradeResponse implements Responder {
-  listener: ResponseListener | undefined;
+  exchange: Exchange | undefined;
   scope: RequestScope | undefined;
   isDone = false;
   readonly #inFlight: InFlight;
@@ -183,7 +162,6 @@ class UpgradeResponse implements Responder {
     this.#socket.end(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), bytes]));
   }
 
-  /** It is answered, or becomes a WebSocket. */
   finish(): void {
     this.isDone = true;
     this.#inFlight.leave();
@@ -193,19 +171,29 @@ class UpgradeResponse implements Responder {
   // Such a request has no body, and makes no call.
   readBody(): void {}
   reply(): void {}
-  events(): void {}
+  events(): EventOutlet {
+    throw new Error('a request for a WebSocket opens no stream');
+  }
 
   readonly #onClose = (): void => {
     this.finish();
-    this.listener?.onGone();
+    this.exchange?.onGone();
   };
 }
 
 /** Loaded with the first upgrade: most services behind uWebSockets.js never need it. */
 async function createSocketServer(maxPayload: number): Promise<WebSocketServer> {
-  const { WebSocketServer } = await import('ws');
+  const { WebSocket, WebSocketServer } = await import('ws');
+  /** `ws` answers a client's close frame by `close`, after which nothing is sent: what waits must be sent before. */
+  class ClosingSocket extends WebSocket {
+    override close(code?: number, reason?: string | Buffer): void {
+      this.emit('closing');
+      super.close(code, reason);
+    }
+  }
   return new WebSocketServer({
     noServer: true,
+    WebSocket: ClosingSocket,
     clientTracking: false,
     perMessageDeflate: false,
     maxPayload,
@@ -219,7 +207,6 @@ function hasOtherListeners(socket: Socket, own: UpgradeHandler): boolean {
   return listeners.some((listener) => listener !== own);
 }
 
-/** The http server that a socket belongs to. */
 function serverOf(socket: Socket): Server | undefined {
   return (socket as { server?: Server }).server;
 }
@@ -273,9 +260,6 @@ function serveOnce(req: IncomingMessage): void {
 /** Bytes of a control frame of a client beside its payload. */
 const controlHead = 6;
 
-/** Characters or bytes that are gathered before they are written. */
-const mostCorked = 16 * 1024;
-
 const asText = { binary: false } as const;
 
 /** One WebSocket by the package `ws`, on a connection of node:http. */
@@ -283,11 +267,6 @@ class NodeSocket implements SocketWire {
   readonly #ws: WebSocket;
   readonly #socket: Socket;
   readonly #connection: SocketConnection;
-  /** What is sent in one turn of the event loop is written together. */
-  #isCorked = false;
-  /** Characters or bytes of it. */
-  #corked = 0;
-  #hasUnsent = false;
   /** Bytes that have come as whole messages and as control frames; what came together with the end of a message is counted too, though it belongs to the next one. */
   #whole: number;
 
@@ -299,12 +278,13 @@ class NodeSocket implements SocketWire {
     // By its default, `ws` gives a message as one Buffer.
     ws.on('message', (data) => {
       this.#whole = socket.bytesRead;
-      this.#connection.onMessage(data as Buffer);
+      this.#connection.onMessage(data as Buffer, false);
     });
     ws.on('ping', (data) => this.#onControl(data));
     ws.on('pong', (data) => this.#onControl(data));
     // A frame that follows no grammar, or a reset: 'close' comes behind it.
     ws.on('error', () => {});
+    ws.on('closing', () => this.#connection.flush());
     ws.on('close', () => this.#connection.onGone());
   }
 
@@ -317,32 +297,27 @@ class NodeSocket implements SocketWire {
     return this.#socket.bytesRead > this.#whole;
   }
 
-  send(reply: string | Uint8Array): void {
-    if (this.#ws.readyState !== this.#ws.OPEN) return;
-    if (!this.#isCorked) {
-      this.#isCorked = true;
-      this.#socket.cork();
-      process.nextTick(() => this.flush());
-    }
-    this.#ws.send(reply, asText, this.#onTaken);
-    this.#corked += reply.length;
-    // Whether the client reads is known only of what was written.
-    if (this.#corked >= mostCorked) this.flush();
+  send(message: string | Uint8Array): boolean {
+    if (this.#ws.readyState !== this.#ws.OPEN) return true;
+    this.#ws.send(message, asText, this.#onTaken);
+    return this.unsent === 0;
   }
 
-  flush(): void {
-    if (!this.#isCorked) return;
-    this.#isCorked = false;
-    this.#corked = 0;
+  cork(write: () => void): void {
+    this.#socket.cork();
+    write();
     this.#socket.uncork();
-    this.#tellUnsent();
+  }
+
+  get unsent(): number {
+    return this.#ws.bufferedAmount;
   }
 
   ping(): void {
     this.#ws.ping();
   }
 
-  end(code: CloseCode): void {
+  end(code: number): void {
     this.#ws.close(code);
   }
 
@@ -355,15 +330,5 @@ class NodeSocket implements SocketWire {
     this.#connection.onHeard();
   }
 
-  /** Called when the system has taken a message. */
-  readonly #onTaken = (): void => {
-    if (this.#hasUnsent) this.#tellUnsent();
-  };
-
-  #tellUnsent(): void {
-    const bytes = this.#ws.bufferedAmount;
-    if (bytes === 0 && !this.#hasUnsent) return;
-    this.#hasUnsent = bytes > 0;
-    this.#connection.onUnsent(bytes);
-  }
+  readonly #onTaken = (): void => this.#connection.onTaken();
 }

@@ -9,6 +9,7 @@ import type {
   StreamHost,
   StreamSink,
 } from '../../../core/dispatch/streams/contract.ts';
+import type { RequestSpan } from '../../../core/dispatch/trace.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import {
   errorOutcome,
@@ -19,15 +20,21 @@ import {
   type Reply,
   type ReplySink,
 } from '../../../core/protocol/reply.ts';
-import { writeDeadlineMs } from '../edge/limits.ts';
-import { MessageSpan } from '../edge/span.ts';
-import type { SocketContext, SocketFacts, SocketWire } from './sockets.ts';
+import { transferTimeoutMs } from '../edge/answer.ts';
+import type { HttpOptions } from '../edge/http-options.ts';
+import { beginMessage, clientGone } from '../edge/span.ts';
+import {
+  type SocketContext,
+  type SocketFacts,
+  type SocketWire,
+  serviceRestart,
+} from './sockets.ts';
 import { type Subscriber, Subscription, Subscriptions } from './subscriptions.ts';
 
 /** One message of a client, which is a request, until its answer is there. */
-export class SocketMessage implements ReplySink, StreamHost {
+class SocketMessage implements ReplySink, StreamHost {
   readonly scope: RequestScope;
-  readonly span: MessageSpan | undefined;
+  readonly span: RequestSpan | undefined;
   /** Why the service has refused the whole message, or has failed under it; undefined: neither. */
   failure: number | undefined;
   readonly #body: RequestBody;
@@ -39,7 +46,7 @@ export class SocketMessage implements ReplySink, StreamHost {
     owner: SocketConnection,
     scope: RequestScope,
     body: RequestBody,
-    span: MessageSpan | undefined,
+    span: RequestSpan | undefined,
   ) {
     this.#owner = owner;
     this.scope = scope;
@@ -62,7 +69,7 @@ export class SocketMessage implements ReplySink, StreamHost {
   }
 
   get unsubscribe(): (id: string) => boolean {
-    return this.#owner.unsubscribe;
+    return (id) => this.#owner.unsubscribe(id);
   }
 
   /** The answer is sent, which names the subscriptions: their values may follow. */
@@ -73,6 +80,9 @@ export class SocketMessage implements ReplySink, StreamHost {
 
 /** Most milliseconds after which a client should come back to a service that ends: they must not all come at once. */
 const spreadMs = 1000;
+
+/** Characters or bytes of messages that wait for the end of the turn, at most. */
+const mostQueued = 16 * 1024;
 
 /** Unread bytes of a client above which its streams pause. */
 const highWater = 64 * 1024;
@@ -91,8 +101,12 @@ export class SocketConnection implements Subscriber {
   #callerKey: string | undefined;
   /** Messages whose answers are not there yet. Made with the first of them: most sockets are idle. */
   #open: Set<SocketMessage> | undefined;
-  /** Made with the first stream. */
   #subscriptions: Subscriptions | undefined;
+  /** A message is being handled, and its server gathers what is sent meanwhile. */
+  #isCorked = false;
+  /** What is sent in one turn of the event loop is written together; undefined: nothing waits. */
+  #queue: (string | Uint8Array)[] | undefined;
+  #queued = 0;
   #backlog: Backlog | undefined;
   #isDraining = false;
   /** The close frame is sent; the client's own may still come. */
@@ -104,21 +118,34 @@ export class SocketConnection implements Subscriber {
     this.#context = context;
     this.#wire = wire;
     this.#facts = facts;
-    this.#clocks = new ConnectionClocks(context, wire);
+    this.#clocks = new ConnectionClocks(context.options, wire);
     context.sockets.add(this);
   }
 
-  /** @param bytes lent until this returns */
-  onMessage(bytes: Uint8Array): void {
+  /**
+   * @param bytes lent until this returns
+   * @param isCorked the server underneath writes what is sent until this returns in one go
+   */
+  onMessage(bytes: Uint8Array, isCorked: boolean): void {
     if (this.#isOver || this.#isEnding) return;
-    const { service } = this.#context;
+    this.#isCorked = isCorked;
+    try {
+      this.#handle(bytes);
+    } finally {
+      this.#isCorked = false;
+    }
+  }
+
+  #handle(bytes: Uint8Array): void {
+    const { service, inFlight } = this.#context;
     const scope = this.#scope();
     this.#clocks.heardAt = scope.receivedAt;
-    const span = this.#spanFor(scope);
+    const span = service.tracing && beginMessage(service.tracing, this.#facts, scope.receivedAt);
+    scope.trace = span;
     const body = RequestBody.reserve(service.bodyMemory, bytes.byteLength, scope);
     if (typeof body === 'string') {
-      span?.answered(ErrorCode.Overloaded);
-      this.#wire.send(overloadedReply(body));
+      endSpan(span, ErrorCode.Overloaded);
+      this.send(overloadedReply(body));
       return;
     }
     scope.body = body.lease;
@@ -143,7 +170,7 @@ export class SocketConnection implements Subscriber {
     }
     this.#open ??= new Set();
     this.#open.add(message);
-    this.#context.inFlight.enter();
+    inFlight.enter();
     if (reply === goesToSink) return;
     reply.then(
       (settled) => message.onReply(settled),
@@ -154,8 +181,8 @@ export class SocketConnection implements Subscriber {
   onAnswer(message: SocketMessage, reply: Reply): void {
     const wasOpen = this.#open?.delete(message) === true;
     if (this.#isOver) return;
-    message.span?.answered(message.failure);
-    if (reply !== undefined) this.#wire.send(reply);
+    endSpan(message.span, message.failure);
+    if (reply !== undefined) this.send(reply);
     message.begin();
     if (!wasOpen) return;
     this.#context.inFlight.leave();
@@ -163,20 +190,50 @@ export class SocketConnection implements Subscriber {
   }
 
   acceptStream(call: StreamCall): Subscription | Outcome {
-    this.#subscriptions ??= new Subscriptions(this, this.#context.maxStreamsPerConnection);
+    this.#subscriptions ??= new Subscriptions(this, this.#context.options.maxStreamsPerConnection);
     return this.#subscriptions.accept(call);
   }
 
-  get unsubscribe(): (id: string) => boolean {
-    return (id) => this.#subscriptions?.unsubscribe(id) === true;
+  unsubscribe(id: string): boolean {
+    return this.#subscriptions?.unsubscribe(id) === true;
   }
 
   get hasRoom(): boolean {
     return this.#backlog === undefined || this.#backlog.bytes <= highWater;
   }
 
-  send(text: string): void {
-    if (!this.#isOver) this.#wire.send(text);
+  /** Sends one message: at once, or together with others of this turn. */
+  send(message: string | Uint8Array): void {
+    if (this.#isOver) return;
+    if (this.#isCorked && this.#queue === undefined) {
+      if (!this.#wire.send(message)) this.onDrain();
+      return;
+    }
+    this.#queued += message.length;
+    if (this.#queue === undefined) {
+      this.#queue = [message];
+      this.#context.sockets.flushSoon(this);
+    } else {
+      this.#queue.push(message);
+    }
+    // Whether the client reads is known only of what was written.
+    if (this.#queued >= mostQueued) this.flush();
+  }
+
+  flush(): void {
+    const queue = this.#queue;
+    if (queue === undefined || this.#isOver) return;
+    this.#queue = undefined;
+    this.#queued = 0;
+    const [first = '', second] = queue;
+    if (second === undefined) {
+      if (this.#wire.send(first)) return;
+    } else {
+      this.#wire.cork(() => {
+        for (const message of queue) this.#wire.send(message);
+      });
+    }
+    this.onDrain();
   }
 
   /** A drain waits for the ends of streams. */
@@ -194,14 +251,16 @@ export class SocketConnection implements Subscriber {
     this.#clocks.heardAt = clockMs();
   }
 
-  /**
-   * Told where the client has not read all that was sent to it, and again when it has read more.
-   *
-   * @param bytes how many are left
-   */
-  onUnsent(bytes: number): void {
+  /** The system has taken something of what the client had not read. */
+  onTaken(): void {
+    if (this.#backlog !== undefined) this.onDrain();
+  }
+
+  /** Looks at how much the client has not read of what was sent to it. */
+  onDrain(): void {
     if (this.#isOver) return;
-    const { service, inFlight, maxReplyBytes } = this.#context;
+    const bytes = this.#wire.unsent;
+    const { service, inFlight, options } = this.#context;
     const { replyMemory } = service;
     const before = this.#backlog;
     if (before !== undefined) replyMemory.delete(before);
@@ -218,7 +277,7 @@ export class SocketConnection implements Subscriber {
     before?.update(bytes);
     const backlog = before ?? new Backlog(this.#scope(), this.#wire, bytes);
     this.#backlog = backlog;
-    if (bytes > maxReplyBytes) {
+    if (bytes > options.maxReplyBytes) {
       this.#wire.cut();
       return;
     }
@@ -226,10 +285,10 @@ export class SocketConnection implements Subscriber {
     if (this.hasRoom) this.#subscriptions?.resume();
   }
 
-  /** The connection has gone. */
   onGone(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#queue = undefined;
     const { sockets, inFlight, service } = this.#context;
     sockets.delete(this);
     if (this.#backlog !== undefined) {
@@ -238,7 +297,7 @@ export class SocketConnection implements Subscriber {
     }
     this.#subscriptions?.cancel();
     for (const { scope, span } of this.#open ?? []) {
-      span?.left();
+      span?.end({}, clientGone);
       inFlight.leave();
       scope.cancel();
     }
@@ -255,10 +314,10 @@ export class SocketConnection implements Subscriber {
   }
 
   /** Looks at the clocks of the connection: cuts it, pings it, or leaves it. See Sockets. */
-  look(now: number, stalledMs: number): number | undefined {
-    if (this.#backlog === undefined) return this.#clocks.look(now, stalledMs);
-    // The client can't see a ping before it has read what stands in front of it.
-    const dueAt = this.#backlog.dueAt(this.#context.writeTimeoutMs, this.#streams > 0);
+  look(now: number, stalledMs: number, longestMs: number): number | undefined {
+    if (this.#backlog === undefined) return this.#clocks.look(now, stalledMs, longestMs);
+    // The client can't see a ping before it has read what was sent before it.
+    const dueAt = this.#backlog.dueAt(this.#context.options.writeTimeoutMs, this.#streams > 0);
     if (now >= dueAt) this.#wire.cut();
     this.#clocks.restart(now);
     return undefined;
@@ -275,14 +334,6 @@ export class SocketConnection implements Subscriber {
     return scope;
   }
 
-  #spanFor(scope: RequestScope): MessageSpan | undefined {
-    const { tracing } = this.#context.service;
-    if (tracing === undefined) return undefined;
-    const span = new MessageSpan(tracing, this.#facts, scope.receivedAt);
-    scope.trace = span.calls;
-    return span;
-  }
-
   /** Why a message that comes now is refused: each of its requests is then answered with that. */
   #verdict(): { readonly refusal: Outcome; readonly overload?: Overload } | undefined {
     if (this.#isDraining) {
@@ -290,25 +341,30 @@ export class SocketConnection implements Subscriber {
       return { refusal: errorOutcome(ErrorCode.Cancelled, { reason: 'shutdown', retryAfterMs }) };
     }
     const overload = 'callsOfConnection';
-    if ((this.#open?.size ?? 0) < this.#context.maxCallsPerConnection) return undefined;
+    if ((this.#open?.size ?? 0) < this.#context.options.maxCallsPerConnection) return undefined;
     return { refusal: overloadedOutcome(overload), overload };
   }
 
   #endWhenDrained(): void {
     if (!this.#isDraining || this.#isEnding) return;
     if ((this.#open?.size ?? 0) > 0 || this.#streams > 0) return;
-    this.#wire.flush();
+    this.flush();
     if (this.#backlog !== undefined || this.#isOver) return;
     this.#isEnding = true;
-    this.#wire.end(1012);
+    this.#wire.end(serviceRestart);
   }
 
   /** The service broke its contract, which is never to throw and never to reject. */
   #onFault(message: SocketMessage, error: unknown): void {
-    this.#context.warn(`service failed under a message: ${String(error)}`);
+    this.#context.options.warn(`service failed under a message: ${String(error)}`);
     message.failure = ErrorCode.InternalError;
     message.onReply(failed);
   }
+}
+
+/** @param failure the code of an error that is this service's, not its caller's; undefined: there is none */
+function endSpan(span: RequestSpan | undefined, failure: number | undefined): void {
+  span?.end({}, failure === undefined ? undefined : String(failure));
 }
 
 /** How long the answer to a ping may take at least, milliseconds: the client, the way, and this thread may be busy. */
@@ -316,7 +372,7 @@ const leastAnswerMs = 1000;
 
 /** What was last heard of one client, and when: whether it is still there, and whether a message of it trickles. */
 class ConnectionClocks {
-  readonly #limits: SocketContext;
+  readonly #options: HttpOptions;
   readonly #wire: SocketWire;
   /** When a message, a ping or the answer to one was last heard, by `clockMs`. */
   heardAt: number = clockMs();
@@ -325,26 +381,32 @@ class ConnectionClocks {
   #received = 0;
   #receivedAt = this.heardAt;
 
-  constructor(limits: SocketContext, wire: SocketWire) {
-    this.#limits = limits;
+  constructor(options: HttpOptions, wire: SocketWire) {
+    this.#options = options;
     this.#wire = wire;
   }
 
-  /** Counts as if the client had just been heard. */
   restart(now: number): void {
     this.#receivedAt = now;
     this.heardAt = now;
   }
 
   /**
-   * Cuts the connection where it is silent or a message takes too long; pings it where nothing was heard for a while.
+   * Cuts the connection if it is silent or a message takes too long; pings it if nothing was heard for a while.
    *
    * @param stalledMs for how long this thread was held up. It could not hear the client then, who was not silent for that
+   * @param longestMs how long a message may be on its way
    * @returns since when it seems to be within a message; undefined: it is not
    */
-  look(now: number, stalledMs: number): number | undefined {
-    if (stalledMs > 0) this.#skip(now, stalledMs);
-    const { streamPingMs, socketIdleMs, longestMessageMs } = this.#limits;
+  look(now: number, stalledMs: number, longestMs: number): number | undefined {
+    if (stalledMs > 0) {
+      const later = (at: number): number => Math.min(now, at + stalledMs);
+      this.heardAt = later(this.heardAt);
+      this.#pingedAt = later(this.#pingedAt);
+      this.#receivedAt = later(this.#receivedAt);
+      if (this.#withinSince !== undefined) this.#withinSince = later(this.#withinSince);
+    }
+    const { streamPingMs, socketIdleMs } = this.#options;
     const { received } = this.#wire;
     if (received !== this.#received) {
       this.#received = received ?? 0;
@@ -352,7 +414,7 @@ class ConnectionClocks {
     }
     const isSilent = received !== undefined && now - this.#receivedAt >= socketIdleMs;
     const since = this.#withinMessageSince(now);
-    const isLate = since !== undefined && now - since >= socketIdleMs + longestMessageMs;
+    const isLate = since !== undefined && now - since >= longestMs;
     if (socketIdleMs > 0 && (isSilent || isLate)) {
       this.#wire.cut();
       return undefined;
@@ -364,30 +426,18 @@ class ConnectionClocks {
     return since;
   }
 
-  #skip(now: number, ms: number): void {
-    const later = (at: number): number => Math.min(now, at + ms);
-    this.heardAt = later(this.heardAt);
-    this.#pingedAt = later(this.#pingedAt);
-    this.#receivedAt = later(this.#receivedAt);
-    if (this.#withinSince !== undefined) this.#withinSince = later(this.#withinSince);
-  }
-
   /**
    * Since when a message has been coming, as far as can be told. Nothing can stand within a frame: a client that does not
    * answer a ping is within one, or is gone.
    */
   #withinMessageSince(now: number): number | undefined {
-    const isWithin = this.#wire.isWithinMessage ?? this.#owesAnswer(now);
-    if (!isWithin) this.#withinSince = undefined;
-    else this.#withinSince ??= this.#wire.isWithinMessage === true ? now : this.heardAt;
-    return this.#withinSince;
-  }
-
-  /** Whether a ping is not answered, and has not been for longer than an answer may take. */
-  #owesAnswer(now: number): boolean {
-    const { streamPingMs } = this.#limits;
+    const { isWithinMessage } = this.#wire;
+    const { streamPingMs } = this.#options;
     const mostMs = streamPingMs + Math.max(leastAnswerMs, streamPingMs / 2);
-    return this.#pingedAt > this.heardAt && now - this.heardAt >= mostMs;
+    const owesAnswer = this.#pingedAt > this.heardAt && now - this.heardAt >= mostMs;
+    if (!(isWithinMessage ?? owesAnswer)) this.#withinSince = undefined;
+    else this.#withinSince ??= isWithinMessage === true ? now : this.heardAt;
+    return this.#withinSince;
   }
 }
 
@@ -402,7 +452,6 @@ class Backlog implements WaitingReply {
   #movedAt = this.#since;
   readonly #wire: SocketWire;
 
-  /** @param scope says whose connection it is */
   constructor(scope: RequestScope, wire: SocketWire, bytes: number) {
     this.scope = scope;
     this.#wire = wire;
@@ -424,7 +473,7 @@ class Backlog implements WaitingReply {
   dueAt(writeTimeoutMs: number, isStreaming: boolean): number {
     return isStreaming
       ? this.#movedAt + writeTimeoutMs
-      : this.#since + writeDeadlineMs(this.#total, writeTimeoutMs);
+      : this.#since + transferTimeoutMs(this.#total, writeTimeoutMs);
   }
 
   get pace(): number {

@@ -2,20 +2,22 @@ import { clockMs } from '../../../core/base/clock.ts';
 import { Vacancy } from '../../../core/base/timer.ts';
 import type { ScopeFacts } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
+import { transferTimeoutMs } from '../edge/answer.ts';
+import type { InFlight } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
-import type { InFlight } from '../edge/http-server.ts';
-import { bodyDeadlineMs } from '../edge/limits.ts';
 import type { SocketTrace } from '../edge/span.ts';
 
 /** One WebSocket, as the server underneath speaks it. Shared logic sees no more of it than this. */
 export interface SocketWire {
-  /** Sends one message, as text: at once, or together with others of this turn of the event loop. */
-  send(reply: string | Uint8Array): void;
-  /** Sends at once what was given to `send`, and tells the connection where the client does not read it. */
-  flush(): void;
+  /** Sends one message, as text. @returns false: perhaps the system has not taken all of it */
+  send(message: string | Uint8Array): boolean;
+  /** Writes in one go what `write` sends. */
+  cork(write: () => void): void;
+  /** Bytes that were sent and that the system has not taken yet. `SocketConnection.onDrain` is called when it takes them. */
+  readonly unsent: number;
   ping(): void;
   /** Sends a close frame and ends. */
-  end(code: CloseCode): void;
+  end(code: number): void;
   /** Ends at once: what the client has not read is lost. */
   cut(): void;
   /**
@@ -30,8 +32,8 @@ export interface SocketWire {
   readonly isWithinMessage: boolean | undefined;
 }
 
-/** 1012, Service Restart: the client may connect again at once (registry of RFC 6455, 11.7). */
-export type CloseCode = 1012;
+/** The client may connect again at once (registry of RFC 6455, 11.7). */
+export const serviceRestart = 1012;
 
 /** What is known of a client since its upgrade. It holds for each message. */
 export interface SocketFacts extends ScopeFacts, SocketTrace {
@@ -45,44 +47,25 @@ export interface SocketFacts extends ScopeFacts, SocketTrace {
 /** What all connections of one server share. */
 export interface SocketContext {
   readonly service: Service;
+  readonly options: HttpOptions;
   readonly inFlight: InFlight;
   readonly sockets: Sockets;
-  /** See HttpOptions. */
-  readonly warn: (message: string) => void;
-  readonly maxReplyBytes: number;
-  readonly maxCallsPerConnection: number;
-  readonly maxStreamsPerConnection: number;
-  readonly writeTimeoutMs: number;
-  readonly streamPingMs: number;
-  readonly socketIdleMs: number;
-  /** How long the largest message may take to arrive. */
-  readonly longestMessageMs: number;
-}
-
-export function createSocketContext(
-  service: Service,
-  options: HttpOptions,
-  inFlight: InFlight,
-): SocketContext {
-  const longestMessageMs = bodyDeadlineMs(options.maxBodyBytes, options.bodyTimeoutMs);
-  const sockets = new Sockets(service, options, longestMessageMs);
-  return { ...options, service, inFlight, sockets, longestMessageMs };
 }
 
 /** A connection, as far as all of them are told the same. */
 interface OpenSocket {
-  /** Ends when its messages are answered. */
+  flush(): void;
   drain(): void;
-  /** Ends at once. */
   cut(): void;
   /**
    * Looks at its clocks.
    *
    * @param now by `clockMs`
    * @param stalledMs for how long before it this thread was held up: it could not hear the client
+   * @param longestMs how long a message may be on its way, silence of its client included
    * @returns since when it seems to be within a message; undefined: it is not
    */
-  look(now: number, stalledMs: number): number | undefined;
+  look(now: number, stalledMs: number, longestMs: number): number | undefined;
 }
 
 /** How often the clocks of all connections are looked at, milliseconds, at the least. */
@@ -105,14 +88,16 @@ export class Sockets {
   #lookedAt = 0;
   #isDraining = false;
   readonly #vacancy = new Vacancy();
+  /** Those that have something to send. */
+  #sending: OpenSocket[] = [];
 
-  constructor(service: Service, options: HttpOptions, longestMessageMs: number) {
-    const { maxBodyBytes, writeTimeoutMs, streamPingMs, socketIdleMs } = options;
+  constructor(service: Service, options: HttpOptions) {
+    const { maxBodyBytes, bodyTimeoutMs, writeTimeoutMs, streamPingMs, socketIdleMs } = options;
     this.#service = service;
     this.#maxBodyBytes = maxBodyBytes;
     const clocks = [writeTimeoutMs, streamPingMs, socketIdleMs].filter((ms) => ms > 0);
     this.#lookMs = Math.min(mostLookMs, ...clocks.map((ms) => ms / 4));
-    this.#windowMs = socketIdleMs + longestMessageMs;
+    this.#windowMs = socketIdleMs + transferTimeoutMs(maxBodyBytes, bodyTimeoutMs);
   }
 
   get size(): number {
@@ -137,6 +122,19 @@ export class Sockets {
     this.#vacancy.tell();
   }
 
+  /**
+   * Has a connection send what waits, together with others, once this turn has made all its answers: after the microtasks,
+   * in which `async` handlers and generators go on.
+   */
+  flushSoon(connection: OpenSocket): void {
+    if (this.#sending.push(connection) > 1) return;
+    process.nextTick(() => {
+      const sending = this.#sending;
+      this.#sending = [];
+      for (const one of sending) one.flush();
+    });
+  }
+
   /** Ends each connection when its messages are answered: those without any at once. */
   drain(): void {
     this.#isDraining = true;
@@ -148,7 +146,6 @@ export class Sockets {
     if (this.#all.size > 0) await this.#vacancy.within(ms);
   }
 
-  /** Ends all connections that are left. */
   cut(): void {
     for (const connection of this.#all) connection.cut();
   }
@@ -159,7 +156,7 @@ export class Sockets {
     this.#lookedAt = now;
     const partial: { readonly connection: OpenSocket; readonly since: number }[] = [];
     for (const connection of this.#all) {
-      const since = connection.look(now, stalledMs);
+      const since = connection.look(now, stalledMs, this.#windowMs);
       if (since !== undefined) partial.push({ connection, since });
     }
     const excess = partial.length - this.#roomForPartial(now);

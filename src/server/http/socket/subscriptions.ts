@@ -16,21 +16,11 @@ import {
 } from '../../../core/protocol/reply.ts';
 
 /**
- * Names of subscriptions: one counter a process, from a random start, so that an old client meets no new stream. They have
- * 10 digits, or 11 after very many: the client tells other texts from them by that.
+ * The id of the next subscription: one counter a process, from a random start, so that an old client meets no new stream.
+ * Ids have 10 digits, or 11 after very many: the client tells other texts from them by that. They are hexadecimal, since some
+ * clients of Ethereum nodes take nothing else.
  */
-export class SubscriptionIds {
-  #next: number;
-
-  constructor(start: number = randomInt(2 ** 36, 2 ** 40)) {
-    this.#next = start;
-  }
-
-  /** In hexadecimal, since some clients of Ethereum nodes take nothing else. */
-  next(): string {
-    return `0x${(this.#next++).toString(16)}`;
-  }
-}
+let nextId = randomInt(2 ** 36, 2 ** 40);
 
 /** The values of one stream as notifications, and its end as one of the method `rpc.end`. */
 export class Subscription implements StreamSink {
@@ -123,9 +113,6 @@ export interface Subscriber {
   onClose(): void;
 }
 
-const subscriptionIds = new SubscriptionIds();
-
-/** The subscriptions of one connection. */
 export class Subscriptions {
   readonly #subscriber: Subscriber;
   readonly #limit: number;
@@ -150,7 +137,7 @@ export class Subscriptions {
     if (refusal !== undefined) return refusal;
     // A call without an id opens no stream.
     const { id = 'null' } = call;
-    return new Subscription(this, subscriptionIds.next(), id, notificationOf(call));
+    return new Subscription(this, `0x${(nextId++).toString(16)}`, id, notificationOf(call));
   }
 
   /** @returns false: the connection has no such subscription */
@@ -170,7 +157,6 @@ export class Subscriptions {
     for (const subscription of paused) subscription.resume();
   }
 
-  /** The connection has gone. */
   cancel(): void {
     this.#isOver = true;
     for (const id of this.#open.keys()) this.unsubscribe(id);
@@ -198,7 +184,6 @@ export class Subscriptions {
     return false;
   }
 
-  /** The stream is over. */
   close(subscription: Subscription): void {
     this.#paused.delete(subscription);
     if (this.#open.delete(subscription.id)) this.#subscriber.onClose();

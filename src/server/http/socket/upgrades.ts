@@ -1,14 +1,9 @@
-import type { Service } from '../../../core/dispatch/service.ts';
 import { type Answer, rejection } from '../edge/answer.ts';
-import { admitted, authRequest } from '../edge/auth.ts';
 import type { Exchange } from '../edge/exchange.ts';
-import { authorityOf } from '../edge/header-values.ts';
-import type { HttpOptions } from '../edge/http-options.ts';
-import type { InFlight } from '../edge/http-server.ts';
-import type { Checks } from '../edge/request-checks.ts';
-import type { AskWho } from '../edge/request-handler.ts';
+import { authorityOf } from '../edge/request-checks.ts';
+import { type AskWho, admitted, type RequestHandler } from '../edge/request-handler.ts';
 import type { RequestHead } from '../edge/request-head.ts';
-import { createSocketContext, type SocketContext, type SocketFacts } from './sockets.ts';
+import { type SocketContext, type SocketFacts, Sockets } from './sockets.ts';
 
 const withBody = rejection(400, 'a request for a WebSocket has no body', { close: true });
 const badVersion = rejection(426, 'sec-websocket-version must be 13', {
@@ -21,32 +16,24 @@ const stopping = rejection(503, 'the service is stopping, try again');
 /** Upgrades requests to WebSockets (RFC 6455, 4.2), on either server. */
 export class Upgrades {
   readonly context: SocketContext;
-  readonly #options: HttpOptions;
-  readonly #checks: Checks;
+  readonly #requests: RequestHandler;
   readonly #takesForeign: boolean;
   /** The origins whose pages may open WebSockets; undefined: those of any origin. */
   readonly #origins: ReadonlySet<string> | undefined;
 
   /**
-   * @param takesForeign whether `corsOrigin: '*'` lets pages of other origins in. Not where code of a framework says who
+   * @param takesForeign whether `corsOrigin: '*'` lets pages of other origins in. Not if code of a framework says who
    *   calls: a session may hang on any header, so none can be withheld.
    */
-  constructor(
-    service: Service,
-    options: HttpOptions,
-    checks: Checks,
-    inFlight: InFlight,
-    takesForeign: boolean,
-  ) {
-    this.context = createSocketContext(service, options, inFlight);
-    this.#options = options;
-    this.#checks = checks;
+  constructor(requests: RequestHandler, takesForeign: boolean) {
+    const { service, options, inFlight } = requests.context;
+    this.context = { service, options, inFlight, sockets: new Sockets(service, options) };
+    this.#requests = requests;
     this.#takesForeign = takesForeign;
     const { corsOrigin } = options;
     this.#origins = corsOrigin === '*' ? undefined : new Set(corsOrigin);
   }
 
-  /** How many sockets are open. */
   get size(): number {
     return this.context.sockets.size;
   }
@@ -67,10 +54,10 @@ export class Upgrades {
    */
   upgrade(
     exchange: Exchange,
-    head: RequestHead,
     askWho: AskWho | undefined,
     open: (facts: SocketFacts) => void,
   ): void {
+    const { head } = this.#requests;
     const refused = this.#refusal(head);
     if (refused !== undefined) {
       exchange.answer(refused);
@@ -80,12 +67,9 @@ export class Upgrades {
     exchange.facts.take(head);
     const { headers, timeoutMs, traceparent, tracestate } = exchange.facts;
     const { remoteAddress, callerHeader, showsFaults } = exchange.facts;
-    const { authenticate, path } = this.#options;
-    const verdict =
-      askWho === undefined
-        ? authenticate?.(authRequest(head.all, remoteAddress, 'GET', path), showsFaults)
-        : askWho();
-    const { service, inFlight } = this.context;
+    const { service, options, inFlight } = this.context;
+    const { path } = options;
+    const verdict = this.#requests.ask(exchange, 'GET', path, askWho);
     // The service may begin to end while somebody asks who calls.
     const late = () => (inFlight.draining ? stopping : undefined);
     exchange.upgrade(
@@ -107,7 +91,7 @@ export class Upgrades {
   }
 
   #refusal(head: RequestHead): Answer | undefined {
-    const checks = this.#checks;
+    const { checks } = this.#requests.context;
     const unsound = checks.framing(head) ?? checks.host(head);
     if (unsound !== undefined) return unsound;
     if (head.contentLength > 0) return withBody;

@@ -3,17 +3,9 @@ import { STATUS_CODES } from 'node:http';
 import { clockMs } from '../../../core/base/clock.ts';
 import type { ReplyMemory, WaitingReply } from '../../../core/dispatch/reply-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
-import type { Reply } from '../../../core/protocol/reply.ts';
-import type { Answer, CorsLines } from '../edge/answer.ts';
-import type { Responder, ResponseListener } from '../edge/exchange.ts';
-import type { InFlight } from '../edge/http-server.ts';
-import {
-  bodilessPerTurn,
-  corkBytes,
-  probeShare,
-  smallReply,
-  writeDeadlineMs,
-} from '../edge/limits.ts';
+import { type Answer, type CorsLines, transferTimeoutMs } from '../edge/answer.ts';
+import type { Exchange, ExchangeContext, InFlight, Responder } from '../edge/exchange.ts';
+import { smallReply } from '../edge/reply-turns.ts';
 import {
   type EventOutlet,
   type EventStream,
@@ -28,11 +20,20 @@ import { nativeText } from './load.ts';
  */
 const offerMs = 2500;
 
-/** What may have bytes that the system had no room for. */
-interface Offering {
-  /** Offers them to the system again. */
-  offer(): void;
-}
+/** Bytes that uWebSockets.js gathers (its cork) before it writes. A longer reply is written at once. */
+const corkBytes = 16 * 1024;
+
+/**
+ * Share of the replies that fit the cork which are written in the costlier way that tells whether the client reads. Which
+ * replies is a matter of chance. A connection then holds 16 unread replies on average, 200 KB at most.
+ */
+const probeShare = 1 / 16;
+
+/** Most replies without a body that end in one turn of the event loop, for all connections of a server together. */
+const bodilessPerTurn = 64;
+
+/** What may have bytes that the system had no room for: `offer` offers them to the system again. */
+type Offering = Pick<UnsentReply, 'offer'>;
 
 /** What the responses of one server share: among them those that their clients have not taken whole. */
 export class UwsReplies {
@@ -44,10 +45,10 @@ export class UwsReplies {
   /** Replies without a body that have ended in this turn of the event loop. */
   #bodiless = 0;
 
-  constructor(inFlight: InFlight, memory: ReplyMemory, writeTimeoutMs: number) {
+  constructor({ inFlight, service, options }: ExchangeContext) {
     this.inFlight = inFlight;
-    this.memory = memory;
-    this.writeTimeoutMs = writeTimeoutMs;
+    this.memory = service.replyMemory;
+    this.writeTimeoutMs = options.writeTimeoutMs;
   }
 
   add(reply: Offering): void {
@@ -88,12 +89,6 @@ export class UwsReplies {
 const overfull = corkBytes + 1;
 
 /**
- * Closes a connection behind its last reply. It is a second object for the same response: the first one can't be touched
- * once it has written all.
- */
-export type Closer = Pick<HttpResponse, 'close'>;
-
-/**
  * Writes what one request is answered with, once. The flag `#isDone` alone says whether `res` may still be touched: not
  * after its end or its abort. Whoever calls a method that writes is in the handler of the request or in `cork`.
  */
@@ -105,11 +100,14 @@ export class UwsResponse implements Responder {
   #unsent: UnsentReply | UwsEventOutlet | undefined;
   /** uWebSockets.js closes the connection when its client has taken all. */
   #closesItself = false;
-  /** The connection must close behind the answer. */
+  /** The connection must close after the answer. */
   isLast = false;
-  /** Closes the connection behind the answer where uWebSockets.js does not; undefined: the connection goes on. */
-  closer: Closer | undefined;
-  listener: ResponseListener | undefined;
+  /**
+   * Closes the connection after the answer if uWebSockets.js does not; undefined: the connection goes on. It is a second
+   * object for the same response: the first one can't be touched once it has written all.
+   */
+  closer: Pick<HttpResponse, 'close'> | undefined;
+  exchange: Exchange | undefined;
   scope: RequestScope | undefined;
 
   /**
@@ -140,14 +138,14 @@ export class UwsResponse implements Responder {
    * comes behind a request that is not answered yet. The answer closes it too (`closer`).
    */
   readBody(isChunked: boolean): void {
-    const { listener } = this;
+    const { exchange } = this;
     this.res.onData((chunk, last) => {
       if (this.#isDone) return;
       // The bytes may be a view that is valid until this callback returns.
-      listener?.onChunk(new Uint8Array(chunk));
+      exchange?.onChunk(new Uint8Array(chunk));
       if (!last) return;
-      if (isChunked) setImmediate(() => this.cork(() => listener?.onBodyEnd()));
-      else listener?.onBodyEnd();
+      if (isChunked) setImmediate(() => this.cork(() => exchange?.onBodyEnd()));
+      else exchange?.onBodyEnd();
     });
   }
 
@@ -159,17 +157,18 @@ export class UwsResponse implements Responder {
   }
 
   answer(answer: Answer, cors: CorsLines, isHead: boolean): void {
-    const { res } = this;
+    const { res, isLast } = this;
     const { status, headers, body } = answer;
     res.writeStatus(`${status} ${STATUS_CODES[status]}`);
     writeLines(res, headers);
     writeLines(res, cors.lines);
-    const closes = answer.close || this.isLast;
-    if (this.replies.inFlight.draining && !closes) writeLines(res, closeLines);
-    if (body !== undefined && closes) {
+    if (body !== undefined && (answer.close || isLast)) {
       // The reply keeps its body even for HEAD, since nothing is read behind it.
       this.#endAndClose(body.toString().padEnd(overfull));
-    } else if (body === undefined || isHead) {
+      return;
+    }
+    if (this.replies.inFlight.draining || isLast) writeLines(res, closeLines);
+    if (body === undefined || isHead) {
       // Given a length, endWithoutBody takes the reply for unfinished and closes the connection at the next request.
       if (body !== undefined) res.writeHeader('content-length', String(Buffer.byteLength(body)));
       this.#endBodiless();
@@ -178,18 +177,14 @@ export class UwsResponse implements Responder {
     }
   }
 
-  reply(reply: Reply, cors: CorsLines, limit: readonly string[], inTurn: boolean): void {
-    const { res } = this;
+  reply(
+    reply: string | Uint8Array,
+    cors: CorsLines,
+    limit: readonly string[],
+    inTurn: boolean,
+  ): void {
+    const { res, isLast } = this;
     const { draining } = this.replies.inFlight;
-    const { isLast } = this;
-    if (reply === undefined) {
-      res.writeStatus('204 No Content');
-      writeLines(res, cors.lines);
-      writeLines(res, limit);
-      if (draining || isLast) writeLines(res, closeLines);
-      this.#endBodiless();
-      return;
-    }
     res.writeHeader(cors.jsonName, cors.jsonValue);
     writeLines(res, limit);
     const isSmall = typeof reply === 'string' && reply.length <= smallReply;
@@ -203,11 +198,10 @@ export class UwsResponse implements Responder {
     this.#write(reply, false);
   }
 
-  events(events: EventStream, lines: readonly string[], onEnd: () => void): void {
-    const all = this.isLast ? [...lines, ...closeLines] : lines;
-    const outlet = new UwsEventOutlet(this, events, all, onEnd);
+  events(events: EventStream): EventOutlet {
+    const outlet = new UwsEventOutlet(this, events);
     this.#unsent = outlet;
-    events.start(outlet);
+    return outlet;
   }
 
   /** The answer is complete, or the connection becomes a WebSocket: the response must not be touched afterwards. */
@@ -220,7 +214,7 @@ export class UwsResponse implements Responder {
     if (this.#isDone) return;
     this.finish();
     this.#unsent?.leave();
-    this.listener?.onGone();
+    this.exchange?.onGone();
   }
 
   /**
@@ -295,7 +289,7 @@ class UnsentReply implements WaitingReply {
     this.#res = res;
     this.#rest = body;
     this.#taken = res.getWriteOffset();
-    const deadlineMs = writeDeadlineMs(body.byteLength, replies.writeTimeoutMs);
+    const deadlineMs = transferTimeoutMs(body.byteLength, replies.writeTimeoutMs);
     this.#deadline = setTimeout(() => this.cut(), deadlineMs);
     res.onWritable((offset) => {
       const written = this.#write(offset);
@@ -351,28 +345,14 @@ class UwsEventOutlet implements EventOutlet {
   readonly #response: UwsResponse;
   readonly #res: HttpResponse;
   readonly #stream: EventStream;
-  readonly #onEnd: () => void;
   #hasEnded = false;
-  /** Headers of the reply; undefined: they were written. */
-  #lines: readonly string[] | undefined;
   /** The last write was not taken whole. */
   #isBlocked = false;
 
-  /**
-   * @param lines flat: name, value, name, value
-   * @param onEnd called when the reply is about to end; where the connection goes, call `leave` instead
-   */
-  constructor(
-    response: UwsResponse,
-    stream: EventStream,
-    lines: readonly string[],
-    onEnd: () => void,
-  ) {
+  constructor(response: UwsResponse, stream: EventStream) {
     this.#response = response;
     this.#res = response.res;
     this.#stream = stream;
-    this.#lines = lines;
-    this.#onEnd = onEnd;
     // Without this listener, a timer of uWebSockets.js goes on beside a backlog that was sent, and ends the connection.
     response.res.onWritable(() => {
       this.offer();
@@ -381,11 +361,11 @@ class UwsEventOutlet implements EventOutlet {
     response.replies.add(this);
   }
 
-  write(texts: readonly string[], isLast = false): boolean {
+  write(texts: readonly string[], isLast: boolean, head: readonly string[] = []): boolean {
     let isTaken = true;
     this.#res.cork(() => {
-      if (this.#lines !== undefined) writeLines(this.#res, this.#lines);
-      this.#lines = undefined;
+      writeLines(this.#res, head);
+      if (head.length > 0 && this.#response.isLast) writeLines(this.#res, closeLines);
       for (const text of texts) isTaken = this.#res.write(nativeText(text));
       if (isTaken && isLast) this.#end();
     });
@@ -401,7 +381,7 @@ class UwsEventOutlet implements EventOutlet {
    */
   offer(): void {
     if (!this.#isBlocked) this.#res.cork(() => {});
-    else if (this.write([keepAliveComment])) this.#stream.drained();
+    else if (this.write([keepAliveComment], false)) this.#stream.drained();
   }
 
   end(): void {
@@ -413,7 +393,6 @@ class UwsEventOutlet implements EventOutlet {
     this.#res.close();
   }
 
-  /** The connection has gone. */
   leave(): void {
     this.#response.replies.delete(this);
   }
@@ -421,7 +400,6 @@ class UwsEventOutlet implements EventOutlet {
   #end(): void {
     this.leave();
     this.#hasEnded = true;
-    this.#onEnd();
     this.#response.finish();
     // Without the argument that closes the connection: uWebSockets.js would write its header into the body.
     this.#res.end();

@@ -7,35 +7,27 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
-import { isLoopback } from '../../../core/base/loopback.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { CountedConnections } from '../edge/connection-share.ts';
 import type { Exchange } from '../edge/exchange.ts';
 import type { HttpOptions } from '../edge/http-options.ts';
 import {
-  addressText,
-  type HttpServer,
-  InFlight,
+  givePort,
+  holdPort,
+  ListeningServer,
   listenError,
-  portAddress,
-  probe,
-  type Scheme,
-  socketAddress,
+  SocketFile,
+  socketError,
 } from '../edge/http-server.ts';
 import { ReplyTurns } from '../edge/reply-turns.ts';
-import { RequestHandler } from '../edge/request-handler.ts';
+import { type Asked, RequestHandler } from '../edge/request-handler.ts';
+import { addressText } from '../edge/request-head.ts';
 import type { TlsFiles } from '../edge/tls.ts';
-import { SocketFile, socketError } from '../edge/unix-socket.ts';
 import { SocketConnection } from '../socket/connection.ts';
-import type { CloseCode, SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
+import type { SocketContext, SocketFacts, SocketWire } from '../socket/sockets.ts';
 import { subprotocolOf, Upgrades } from '../socket/upgrades.ts';
 import { nativeText, type Uws } from './load.ts';
 import { UwsReplies, UwsResponse } from './response.ts';
-
-function createApp(uws: Uws, tls: TlsFiles | undefined): TemplatedApp {
-  if (tls === undefined) return uws.App();
-  return uws.SSLApp({ key_file_name: tls.keyPath, cert_file_name: tls.certPath });
-}
 
 type Listened = (socket: us_listen_socket | false) => void;
 
@@ -51,110 +43,79 @@ type ListenOnFile = (callback: Listened, path: string) => void;
  */
 const portModes = { shared: 0, exclusive: 1 } as const;
 
-/** @throws Error with the `code` of the operating system; the app is closed then */
-async function listenOnPort(
-  app: TemplatedApp,
-  host: string,
-  port: number,
-  isShared: boolean,
-): Promise<us_listen_socket> {
-  const mode = isShared ? portModes.shared : portModes.exclusive;
-  const socket = await new Promise<us_listen_socket | false>((resolve) => {
-    (app.listen as unknown as ListenOnHost).call(app, host, port, mode, resolve);
-  });
-  if (socket !== false) return socket;
-  app.close();
-  throw listenError(await probe(host, port), host, port);
-}
-
-/** @throws Error with one line; the app is closed then */
-async function listenOnFile(app: TemplatedApp, file: SocketFile): Promise<us_listen_socket> {
-  const socket = await new Promise<us_listen_socket | false>((resolve) => {
-    (app.listen_unix as unknown as ListenOnFile).call(app, resolve, file.private);
-  });
-  if (socket !== false) return socket;
-  app.close();
-  // Where and how long the path is was checked. The library does not say what else is wrong.
-  throw socketError(file.path, 'ERR_UWS_LISTEN');
-}
-
 /** The server on uWebSockets.js. Meant once per process, on the main thread. */
-class UwsServer implements HttpServer {
+export class UwsServer extends ListeningServer {
   readonly transport = 'uws';
-  readonly #scheme: Scheme;
   readonly #uws: Uws;
   readonly #app: TemplatedApp;
   readonly #options: HttpOptions;
-  readonly #inFlight = new InFlight();
   readonly #replies: UwsReplies;
   readonly #requests: RequestHandler;
   readonly #upgrades: Upgrades;
-  readonly #outgoing = new Outgoing();
-  /** Whether only this machine can reach the server. */
-  readonly #isLocal: boolean;
   /** Has just passed its request on to the handler of all routes. */
   #wantsCloser: UwsResponse | undefined;
   #socket: us_listen_socket | undefined;
-  #socketFile: SocketFile | undefined;
-  connections = 0;
   readonly #shares: CountedConnections;
-  #closing: Promise<void> | undefined;
-  address: HttpServer['address'];
 
   constructor(uws: Uws, service: Service, options: HttpOptions, tls: TlsFiles | undefined) {
+    super(tls === undefined ? 'http' : 'https', options);
+    const { path, mcp, serves, webSocket, maxConnections } = options;
     this.#uws = uws;
     this.#options = options;
-    this.#replies = new UwsReplies(this.#inFlight, service.replyMemory, options.writeTimeoutMs);
     // Without a limit of replies: a reply cannot be corked in the handler of another request.
     const turns = new ReplyTurns(Number.POSITIVE_INFINITY, () => this.connections);
-    this.#requests = new RequestHandler(service, options, this.#inFlight, turns);
-    const { checks } = this.#requests.context;
-    this.#upgrades = new Upgrades(service, options, checks, this.#inFlight, true);
-    this.#shares = new CountedConnections(options.maxConnections, () => this.address.port);
-    this.#isLocal = options.socket === '' && isLoopback(options.host);
-    this.#scheme = tls === undefined ? 'http' : 'https';
-    this.address = portAddress(this.#scheme, options.host, options.port, options.path);
-    this.#app = createApp(uws, tls).filter((res, change) => this.#connection(res, Number(change)));
-    if (options.serves !== 'operations') {
-      const { path, mcp } = options;
-      this.#app.post(path, (res, req) => this.#post(res, req, 'rpc', path));
-      if (mcp !== undefined) {
-        this.#app.post(mcp.path, (res, req) => this.#post(res, req, 'mcp', mcp.path));
-      }
-      if (options.webSocket) {
-        takeSockets(this.#app, options, (res, req, socket) => this.#other(res, req, socket));
+    this.#requests = new RequestHandler(service, options, turns);
+    this.#replies = new UwsReplies(this.#requests.context);
+    this.#upgrades = new Upgrades(this.#requests, true);
+    this.#shares = new CountedConnections(maxConnections, () => this.address.port);
+    const app =
+      tls === undefined
+        ? uws.App()
+        : uws.SSLApp({ key_file_name: tls.keyPath, cert_file_name: tls.certPath });
+    this.#app = app.filter((res, change) => this.#connection(res, Number(change)));
+    if (serves !== 'operations') {
+      this.#takeCalls('rpc', path);
+      if (mcp !== undefined) this.#takeCalls('mcp', mcp.path);
+      if (webSocket) {
+        takeSockets(app, options, (res, req, socket) => this.#other(res, req, socket));
       }
     }
-    this.#app.any('/*', (res, req) => this.#other(res, req));
-  }
-
-  async listen(at: string | SocketFile): Promise<this> {
-    const { port, path, sharedPort } = this.#options;
-    if (at instanceof SocketFile) {
-      this.#socket = await listenOnFile(this.#app, at);
-      this.#socketFile = at;
-      this.address = socketAddress(this.#scheme, at.path, path);
-      return this;
-    }
-    this.#socket = await listenOnPort(this.#app, at, port, sharedPort);
-    const real = this.#uws.us_socket_local_port(this.#socket);
-    this.address = portAddress(this.#scheme, at, real, path);
-    return this;
+    app.any('/*', (res, req) => this.#other(res, req));
   }
 
   get sockets(): number {
     return this.#upgrades.size;
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#drain();
-    return this.#closing;
+  /** The app is closed if this throws. */
+  protected override async listenAt(at: string | SocketFile): Promise<number> {
+    const app = this.#app;
+    const { port, sharedPort } = this.#options;
+    const isFile = at instanceof SocketFile;
+    const socket = await new Promise<us_listen_socket | false>((resolve) => {
+      if (isFile) {
+        (app.listen_unix as unknown as ListenOnFile).call(app, resolve, at.private);
+      } else {
+        const mode = sharedPort ? portModes.shared : portModes.exclusive;
+        (app.listen as unknown as ListenOnHost).call(app, at, port, mode, resolve);
+      }
+    });
+    if (socket !== false) {
+      this.#socket = socket;
+      return isFile ? 0 : this.#uws.us_socket_local_port(socket);
+    }
+    app.close();
+    // Where and how long the path is was checked. The library does not say what else is wrong.
+    if (isFile) throw socketError(at.path, 'ERR_UWS_LISTEN');
+    await givePort(await holdPort(at, port));
+    // Listening works now: whoever held the port has just released it.
+    throw listenError('EADDRINUSE', at, port);
   }
 
-  async #drain(): Promise<void> {
-    if (this.#socketFile !== undefined) await this.#socketFile.remove();
+  protected override async drain(): Promise<void> {
+    const { inFlight, options } = this.#requests.context;
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
-    const answered = this.#inFlight.drain(this.#options.shutdownGraceMs);
+    const answered = inFlight.drain(options.shutdownGraceMs);
     this.#upgrades.context.sockets.drain();
     await answered;
     this.#app.close();
@@ -171,15 +132,21 @@ class UwsServer implements HttpServer {
     res.close();
   }
 
-  #post(res: HttpResponse, req: HttpRequest, target: 'rpc' | 'mcp', path: string): void {
+  #takeCalls(target: 'rpc' | 'mcp', path: string): void {
+    const { scheme, isLocal } = this;
+    const asked: Asked = { target, method: 'POST', path, query: '', scheme, isLocal };
+    this.#app.post(path, (res, req) => this.#call(res, req, asked));
+  }
+
+  #call(res: HttpResponse, req: HttpRequest, asked: Asked): void {
     const response = new UwsResponse(this.#replies, res);
     const { head } = this.#requests;
     req.forEach(head.reset().add);
     const { isChunked } = head;
     // Behind chunks nothing is certain.
     response.isLast = isChunked;
-    const exchange = this.#requests.begin(response, target, 'POST', path, this.#scheme);
-    if (!this.#requests.call(exchange, target, path, this.#isLocal) || !isChunked) return;
+    const exchange = this.#requests.begin(response, asked);
+    if (!this.#requests.call(exchange, asked) || !isChunked) return;
     // The next handler, which is that of all routes, is called at once, with another object for the same response.
     this.#wantsCloser = response;
     req.setYield(true);
@@ -188,7 +155,7 @@ class UwsServer implements HttpServer {
   /**
    * Every request that is no POST on a path that takes calls.
    *
-   * @param socket given where the request has the key of a WebSocket
+   * @param socket given if the request has the key of a WebSocket
    */
   #other(res: HttpResponse, req: HttpRequest, socket?: us_socket_context_t): void {
     if (this.#wantsCloser !== undefined) {
@@ -197,66 +164,48 @@ class UwsServer implements HttpServer {
       return;
     }
     const response = new UwsResponse(this.#replies, res);
-    const { head, routes } = this.#requests;
+    const requests = this.#requests;
+    const { head } = requests;
     req.forEach(head.reset().add);
-    const method = req.getCaseSensitiveMethod();
     const path = req.getUrl();
-    const target = routes.targetOf(path);
-    const exchange = this.#requests.begin(response, target, method, path, this.#scheme);
-    const isUpgrade = this.#options.webSocket && target === 'rpc' && method === 'GET';
-    if (isUpgrade && this.#upgrades.asks(head)) {
-      this.#upgrade(exchange, response, res, socket);
-      return;
-    }
-    const query = req.getQuery() ?? '';
-    const { ifNoneMatch } = head;
-    const acceptEncoding = target === 'console' ? req.getHeader('accept-encoding') : undefined;
-    const question = { method, path, query, ifNoneMatch, acceptEncoding };
-    this.#requests.answer(exchange, target, question, this.#isLocal);
+    const target = requests.targetOf(path);
+    const asked: Asked = {
+      target,
+      method: req.getCaseSensitiveMethod(),
+      path,
+      query: req.getQuery() ?? '',
+      scheme: this.scheme,
+      isLocal: this.isLocal,
+      acceptEncoding: target === 'console' ? req.getHeader('accept-encoding') : undefined,
+    };
+    const exchange = requests.begin(response, asked);
+    const isUpgrade = this.#options.webSocket && target === 'rpc' && asked.method === 'GET';
+    if (isUpgrade && this.#upgrades.asks(head)) this.#upgrade(exchange, response, socket);
+    else requests.answer(exchange, asked);
   }
 
   /** @param socket undefined: the request has no key, and is refused for that */
   #upgrade(
     exchange: Exchange,
     response: UwsResponse,
-    res: HttpResponse,
     socket: us_socket_context_t | undefined,
   ): void {
-    const { head } = this.#requests;
-    const key = head.upgrade?.key ?? '';
-    const protocol = subprotocolOf(head.upgrade?.protocol);
-    this.#upgrades.upgrade(exchange, head, undefined, (facts) => {
+    const { res } = response;
+    const { upgrade } = this.#requests.head;
+    const key = upgrade?.key ?? '';
+    const protocol = subprotocolOf(upgrade?.protocol);
+    this.#upgrades.upgrade(exchange, undefined, (facts) => {
       if (socket === undefined) {
         res.close();
         return;
       }
       response.finish();
-      const { context } = this.#upgrades;
-      const userData: UserData = {
-        socket: new UwsSocket(context, this.#outgoing, facts, () => {
-          // The filter of connections does not hear of sockets that close.
-          this.connections--;
-        }),
-      };
+      // The filter of connections does not hear of sockets that close.
+      const onClosed = () => void this.connections--;
+      const userData: UserData = { socket: new UwsSocket(this.#upgrades.context, facts, onClosed) };
       res.upgrade(userData, key, protocol, '', socket);
     });
   }
-}
-
-/**
- * Starts a server on uWebSockets.js.
- *
- * @param at an address, or a name that resolves; or the file of a Unix socket
- * @throws Error with the `code` of the operating system (EADDRINUSE, ...) and a one-line message
- */
-export function listenOnUws(
-  uws: Uws,
-  service: Service,
-  options: HttpOptions,
-  at: string | SocketFile,
-  tls: TlsFiles | undefined,
-): Promise<HttpServer> {
-  return new UwsServer(uws, service, options, tls).listen(at);
 }
 
 /** Seconds of silence that uWebSockets.js can wait for; with any other number it ends the process. */
@@ -267,50 +216,19 @@ interface UserData {
   readonly socket: UwsSocket;
 }
 
-/**
- * Sockets that have answers to send. They are sent together, once this turn has made all its answers: behind the microtasks, in
- * which `async` handlers and generators go on.
- */
-class Outgoing {
-  #sockets: UwsSocket[] = [];
-
-  add(socket: UwsSocket): void {
-    if (this.#sockets.push(socket) === 1) process.nextTick(() => this.#flush());
-  }
-
-  #flush(): void {
-    const sockets = this.#sockets;
-    this.#sockets = [];
-    for (const socket of sockets) socket.flush();
-  }
-}
-
 /** One WebSocket on uWebSockets.js. After its end or its close, touching `ws` throws. */
 class UwsSocket implements SocketWire {
   /** uWebSockets.js watches for silence itself. */
   readonly received = undefined;
   readonly isWithinMessage = undefined;
   readonly #context: SocketContext;
-  readonly #outgoing: Outgoing;
   readonly #facts: SocketFacts;
   readonly #onClosed: () => void;
   #ws: WebSocket<UserData> | undefined;
   #connection: SocketConnection | undefined;
-  /** A message is being handled: uWebSockets.js gathers what is sent meanwhile, and writes it in one go. */
-  #isInTurn = false;
-  #queue: (string | Uint8Array)[] | undefined;
-  /** Characters or bytes in the queue. */
-  #queued = 0;
 
-  /** @param onClosed called when the socket has closed */
-  constructor(
-    context: SocketContext,
-    outgoing: Outgoing,
-    facts: SocketFacts,
-    onClosed: () => void,
-  ) {
+  constructor(context: SocketContext, facts: SocketFacts, onClosed: () => void) {
     this.#context = context;
-    this.#outgoing = outgoing;
     this.#facts = facts;
     this.#onClosed = onClosed;
   }
@@ -321,18 +239,13 @@ class UwsSocket implements SocketWire {
   }
 
   onMessage(message: ArrayBuffer): void {
-    this.#isInTurn = true;
-    try {
-      this.#connection?.onMessage(new Uint8Array(message));
-    } finally {
-      this.#isInTurn = false;
-    }
+    this.#connection?.onMessage(new Uint8Array(message), true);
   }
 
   /** The answer to a client's ping is sent before this is called, and a client may read none of them. */
   onPing(): void {
-    this.onPong();
-    this.onDrain();
+    this.#connection?.onHeard();
+    this.#connection?.onDrain();
   }
 
   onPong(): void {
@@ -340,54 +253,32 @@ class UwsSocket implements SocketWire {
   }
 
   onDrain(): void {
-    if (this.#ws !== undefined) this.#connection?.onUnsent(this.#ws.getBufferedAmount());
+    this.#connection?.onDrain();
   }
 
   onClose(): void {
     this.#ws = undefined;
-    this.#queue = undefined;
     this.#connection?.onGone();
     this.#onClosed();
   }
 
-  send(reply: string | Uint8Array): void {
-    if (this.#ws === undefined) return;
-    if (this.#isInTurn && this.#queue === undefined) {
-      if (this.#ws.send(nativeText(reply)) !== sent) this.onDrain();
-      return;
-    }
-    this.#queued += reply.length;
-    if (this.#queue === undefined) {
-      this.#queue = [reply];
-      this.#outgoing.add(this);
-    } else {
-      this.#queue.push(reply);
-    }
-    // Whether the client reads is known only of what was sent.
-    if (this.#queued >= mostQueued) this.flush();
+  send(message: string | Uint8Array): boolean {
+    return this.#ws?.send(nativeText(message)) === sent;
   }
 
-  flush(): void {
-    if (this.#ws === undefined || this.#queue === undefined) return;
-    const ws = this.#ws;
-    const queue = this.#queue;
-    this.#queue = undefined;
-    this.#queued = 0;
-    if (queue.length === 1) {
-      if (ws.send(nativeText(queue[0] ?? '')) !== sent) this.onDrain();
-      return;
-    }
-    ws.cork(() => {
-      for (const reply of queue) ws.send(nativeText(reply));
-    });
-    this.onDrain();
+  cork(write: () => void): void {
+    this.#ws?.cork(write);
+  }
+
+  get unsent(): number {
+    return this.#ws?.getBufferedAmount() ?? 0;
   }
 
   ping(): void {
     this.#ws?.ping();
   }
 
-  end(code: CloseCode): void {
+  end(code: number): void {
     this.#ws?.end(code);
   }
 
@@ -396,10 +287,7 @@ class UwsSocket implements SocketWire {
   }
 }
 
-/** Characters or bytes that are gathered before they are sent. */
-const mostQueued = 16 * 1024;
-
-/** What `send` says where nothing is left unsent. */
+/** What `send` of uWebSockets.js says if nothing is left unsent. */
 const sent = 1;
 
 type Behavior = WebSocketBehavior<UserData>;
@@ -421,7 +309,7 @@ function takeSockets(
     maxPayloadLength: maxBodyBytes,
     idleTimeout,
     sendPingsAutomatically: false,
-    // Beyond a limit, answers would be dropped in silence. See SocketConnection.onUnsent for the limit there is.
+    // Beyond a limit, answers would be dropped in silence. See SocketConnection.onDrain for the limit there is.
     maxBackpressure: 0,
     compression: 0,
     upgrade,

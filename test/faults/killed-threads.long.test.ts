@@ -6,10 +6,9 @@ import { queryObjects } from 'node:v8';
 import { MessagePort, Worker } from 'node:worker_threads';
 import { CallGroup, QueuedCall } from '../../src/core/dispatch/queue/call-group.ts';
 import { RequestScope } from '../../src/core/dispatch/scope.ts';
-import { Loading } from '../../src/core/workers/starting.ts';
 import { Ledger } from '../../src/core/workers/wire/ledger.ts';
-import { Outbox } from '../../src/core/workers/wire/outbox.ts';
-import { PoolWorker } from '../../src/core/workers/worker.ts';
+import { Outbox } from '../../src/core/workers/wire/messages.ts';
+import { Loading, PoolWorker } from '../../src/core/workers/worker.ts';
 import { ModuleFolder } from '../modules/module-folder.ts';
 import { fixture, outcomes, plan, plans, Service, until } from './harness.ts';
 

@@ -7,10 +7,8 @@ import { unsubscribeNames } from '../procedures/stream.ts';
 import type { Procedure } from '../procedures/types.ts';
 import { ErrorCode, RpcError, standardError } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome, type Reply, resultOutcome } from '../protocol/reply.ts';
-import { type Call, parsedParams } from './call.ts';
-import { CallEnding } from './call-ending.ts';
+import { type Call, CallEnding, parsedParams, refusalBeforeStart } from './call.ts';
 import type { Executor } from './executor.ts';
-import { refusalBeforeStart } from './limit.ts';
 import type { RequestScope } from './scope.ts';
 
 type Table = ReadonlyMap<string, Procedure>;

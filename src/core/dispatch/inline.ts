@@ -6,24 +6,27 @@ import { type InvokeOptions, invoke, sourceOf } from '../procedures/invoke.ts';
 import { type CallHost, LazyContext, type RequestFacts } from '../procedures/lazy-context.ts';
 import { ErrorCode, standardError } from '../protocol/errors.ts';
 import { largeReply, type Outcome, type Reply } from '../protocol/reply.ts';
-import { type Call, parsedParams } from './call.ts';
-import { CallEnding } from './call-ending.ts';
-import type { CallTrail } from './call-trail.ts';
-import type { Deadline, DeadlineSweep } from './deadline.ts';
-import type { Executor, ExecutorFigures } from './executor.ts';
-import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
 import {
+  type Call,
+  CallEnding,
+  type CallObserver,
   cancelled,
   deadlineExceeded,
   lostCall,
+  neverRan,
+  notTimed,
   overloaded,
+  parsedParams,
   type Refusal,
   refusalBeforeStart,
   type TimeLimit,
+  type Timing,
   timeLimit,
-} from './limit.ts';
-import { type CallObserver, neverRan, notTimed, type Timing } from './observer.ts';
-import type { OrphanCounts } from './orphans.ts';
+} from './call.ts';
+import type { CallTrail } from './call-trail.ts';
+import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
+import type { Executor, ExecutorFigures } from './executor.ts';
+import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
 import type { CancelListener } from './scope.ts';
 import type { StreamSink } from './streams/contract.ts';
 import { Generators } from './streams/generators.ts';

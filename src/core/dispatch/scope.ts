@@ -3,7 +3,6 @@ import type { RequestFacts } from '../procedures/lazy-context.ts';
 import { jsonTextOf } from '../protocol/json-value.ts';
 import type { Verdict } from './authenticate.ts';
 import type { BodyLease } from './body-lease.ts';
-import type { RateNotice } from './quota/rate-limit.ts';
 import type { Account, Holder, Share } from './share.ts';
 import type { StreamHost } from './streams/contract.ts';
 import { type RequestTrace, toTraceparent, toTracestate } from './trace.ts';
@@ -22,6 +21,15 @@ export interface ScopeFacts {
   readonly tracestate?: string | undefined;
   /** See {@link RequestScope.showsFaults}. */
   readonly showsFaults?: boolean | undefined;
+}
+
+/** What a reply says of the limit (draft-ietf-httpapi-ratelimit-headers). */
+export interface RateNotice {
+  /** Calls that may be taken at once, in so many seconds again. */
+  readonly quota: number;
+  readonly windowSeconds: number;
+  readonly left: number;
+  readonly resetMs: number;
 }
 
 /** Called once when the caller has gone. */

@@ -1,8 +1,6 @@
 import { mostUnitBytes, type Reply } from '../protocol/reply.ts';
-import type { Call } from './call.ts';
-import type { CallEnding } from './call-ending.ts';
+import { type Call, type CallEnding, errorFor, limitExceeded, type Refusal } from './call.ts';
 import type { Executor } from './executor.ts';
-import { errorFor, limitExceeded, type Refusal } from './limit.ts';
 
 /** One entry of a batch: a call and its executor, or a reply that is made already. */
 export type Step =

@@ -1,5 +1,4 @@
 import { type Envelope, maxNameLength, type ReadLimits } from './body.ts';
-import { skipBlanks as skipTextBlanks } from './quick.ts';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -16,6 +15,7 @@ import {
   QUOTE,
   SMALL_N,
   skipBlanks,
+  skipTextBlanks,
   UnitBuffer,
   wordOf,
   ZERO,

@@ -9,12 +9,27 @@ import {
   isId,
   isObject,
   largeBatch,
+  maxNameLength,
   type ReadLimits,
   tooLongBatch,
   unreadableBody,
 } from './body.ts';
 import { readableBytes, readableText, readExactly } from './exact.ts';
 import { scanBatch } from './quick-batch.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  COLON,
+  COMMA,
+  isBlank,
+  isDigit,
+  MINUS,
+  OPEN_BRACE,
+  QUOTE,
+  SMALL_N,
+  skipTextBlanks,
+  ZERO,
+} from './syntax.ts';
 
 /**
  * Who reads a body, and why:
@@ -106,4 +121,207 @@ function readEntryValue(value: unknown, strict: boolean): Envelope | InvalidEnve
     paramsStart: -1,
     paramsEnd: -1,
   };
+}
+
+/**
+ * What the quick reader of a single call found. The reader matches the members before `params` forwards and
+ * those after `params` backwards, and does not look into the params:
+ *
+ *     {"jsonrpc":"2.0","method":"add","params":[ ... megabytes ... ],"id":1}
+ *     head, read forwards -------------------->                     <-- tail, read backwards
+ *                                              start                end
+ *
+ * A large body is read through two windows: `head` is the beginning of the body and `tail` its end.
+ *
+ * The reading is exact in this sense: when the text from `start` to `end` is one JSON value, the body is JSON
+ * and this is its envelope, since JSON's grammar leaves no other reading. When that text is not a JSON value, or
+ * when the reader returns undefined, `readBody` decides.
+ */
+export interface ScannedEnvelope {
+  /** Without escapes: a method with one is left to `readBody`. */
+  readonly method: string;
+  /** JSON text of the id; undefined: none. */
+  readonly id: string | undefined;
+  /** Where the params stand in the body; -1: none. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * @param head the body, or its beginning
+ * @param tail the body, or its end
+ * @param tailOffset where `tail` begins in the body
+ * @param strict demand the jsonrpc member
+ */
+export function scanEnvelope(
+  head: string,
+  tail: string,
+  tailOffset: number,
+  strict: boolean,
+): ScannedEnvelope | undefined {
+  let method: string | undefined;
+  let id: string | undefined;
+  let hasVersion = false;
+  let i = skipTextBlanks(head, 0);
+  if (head.charCodeAt(i) !== OPEN_BRACE) return undefined;
+  for (;;) {
+    i = skipTextBlanks(head, i + 1);
+    if (head.charCodeAt(i) !== QUOTE) return undefined;
+    const nameStart = i + 1;
+    const nameEnd = head.indexOf('"', nameStart);
+    if (nameEnd === -1) return undefined;
+    i = skipTextBlanks(head, nameEnd + 1);
+    if (head.charCodeAt(i) !== COLON) return undefined;
+    const start = skipTextBlanks(head, i + 1);
+    const length = nameEnd - nameStart;
+    if (length === 6 && head.startsWith('params', nameStart)) {
+      if (method === undefined || (strict && !hasVersion)) return undefined;
+      return scanTail(tail, tailOffset, { method, id, start, hasVersion });
+    }
+    let end: number;
+    if (length === 6 && method === undefined && head.startsWith('method', nameStart)) {
+      end = endOfPlainString(head, start);
+      if (end === -1) return undefined;
+      method = head.slice(start + 1, end - 1);
+    } else if (length === 2 && id === undefined && head.startsWith('id', nameStart)) {
+      end = endOfPlainId(head, start);
+      if (end === -1) return undefined;
+      id = head.slice(start, end);
+    } else if (length === 7 && !hasVersion && head.startsWith('jsonrpc', nameStart)) {
+      if (!head.startsWith('"2.0"', start)) return undefined;
+      hasVersion = true;
+      end = start + 5;
+    } else {
+      return undefined;
+    }
+    i = skipTextBlanks(head, end);
+    const c = head.charCodeAt(i);
+    if (c === COMMA) continue;
+    if (c !== CLOSE_BRACE || method === undefined || (strict && !hasVersion)) return undefined;
+    // The object ends here: only blanks may follow it, and the head must be the whole body.
+    return skipTextBlanks(head, i + 1) === head.length && tailOffset + tail.length === head.length
+      ? { method, id, start: -1, end: -1 }
+      : undefined;
+  }
+}
+
+/** Reads the members behind the params backwards: many clients send the id last. */
+function scanTail(
+  tail: string,
+  tailOffset: number,
+  head: { method: string; id: string | undefined; start: number; hasVersion: boolean },
+): ScannedEnvelope | undefined {
+  const { method, start } = head;
+  let { id, hasVersion } = head;
+  let end = skipBlanksBack(tail, tail.length - 1);
+  if (tail.charCodeAt(end) !== CLOSE_BRACE) return undefined;
+  for (;;) {
+    // `end`: index of what ends the params so far: first the closing brace, then the comma before a member.
+    const member = memberBefore(tail, end);
+    if (member === undefined) break;
+    if (member.name === 'id') {
+      if (id !== undefined || endOfPlainId(tail, member.start) !== member.end) return undefined;
+      id = tail.slice(member.start, member.end);
+    } else if (hasVersion || !tail.startsWith('"2.0"', member.start)) {
+      return undefined;
+    } else {
+      hasVersion = true;
+    }
+    end = member.comma;
+  }
+  return start < end + tailOffset ? { method, id, start, end: end + tailOffset } : undefined;
+}
+
+/** The id or jsonrpc member that ends just before `close`; undefined: something else ends there. */
+function memberBefore(
+  text: string,
+  close: number,
+): { name: 'id' | 'jsonrpc'; start: number; end: number; comma: number } | undefined {
+  const last = skipBlanksBack(text, close - 1);
+  const c = text.charCodeAt(last);
+  let start: number;
+  if (c === QUOTE) {
+    start = text.lastIndexOf('"', last - 1);
+    if (start < 0) return undefined;
+  } else if (isDigit(c) || c === 0x6c /* null */) {
+    start = last;
+    while (isWordOrNumber(text.charCodeAt(start - 1))) start--;
+  } else {
+    return undefined;
+  }
+  let i = skipBlanksBack(text, start - 1);
+  if (text.charCodeAt(i) !== COLON) return undefined;
+  i = skipBlanksBack(text, i - 1);
+  let name: 'id' | 'jsonrpc';
+  if (text.endsWith('"id"', i + 1)) {
+    name = 'id';
+  } else if (text.endsWith('"jsonrpc"', i + 1)) {
+    name = 'jsonrpc';
+  } else {
+    return undefined;
+  }
+  i = skipBlanksBack(text, i - name.length - 2);
+  if (text.charCodeAt(i) !== COMMA) return undefined;
+  return { name, start, end: last + 1, comma: i };
+}
+
+function isWordOrNumber(c: number): boolean {
+  return isDigit(c) || c === MINUS || (c >= 0x61 && c <= 0x7a);
+}
+
+function skipBlanksBack(text: string, start: number): number {
+  let i = start;
+  while (i >= 0 && isBlank(text.charCodeAt(i))) i--;
+  return i;
+}
+
+/** The members around the params must stand within so many bytes, or characters, of either end. */
+const windowLength = 2048;
+
+/**
+ * The quick envelope of a large body, read from its two ends only. Latin-1 keeps one character per byte,
+ * so the offsets are the body's own; the quick reader refuses what is not ASCII.
+ *
+ * One without an id may have it behind the params, where the quick reader does not see it: only the exact
+ * one can tell. A search for it in all of the body may take longer than that.
+ */
+export function scanLargeEnvelope(
+  body: string | Uint8Array,
+  strict: boolean,
+): ScannedEnvelope | undefined {
+  const offset = body.length - windowLength;
+  if (typeof body === 'string') {
+    return scanEnvelope(body.slice(0, windowLength), body.slice(offset), offset, strict);
+  }
+  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const head = buffer.toString('latin1', 0, windowLength);
+  const quick = scanEnvelope(head, buffer.toString('latin1', offset), offset, strict);
+  return quick !== undefined && isUtf8(buffer) ? quick : undefined;
+}
+
+/** Index after a plain string: ASCII without escapes and control characters; -1: there is none. */
+function endOfPlainString(text: string, start: number): number {
+  if (text.charCodeAt(start) !== QUOTE) return -1;
+  const limit = Math.min(text.length, start + 2 + maxNameLength);
+  for (let i = start + 1; i < limit; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) return i + 1;
+    if (c < 0x20 || c === BACKSLASH || c >= 0x7f) return -1;
+  }
+  return -1;
+}
+
+/** Index after an id that is a plain string, null, or an integer without exponent; -1: there is none. */
+function endOfPlainId(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfPlainString(text, start);
+  if (first === SMALL_N) return text.startsWith('null', start) ? start + 4 : -1;
+  let i = first === MINUS ? start + 1 : start;
+  const digits = i;
+  while (isDigit(text.charCodeAt(i))) i++;
+  const count = i - digits;
+  // No leading zero. A fraction or an exponent is left to the exact reader: the caller expects `,` or `}` here.
+  if (count === 0 || count > maxNameLength - 1) return -1;
+  if (count > 1 && text.charCodeAt(digits) === ZERO) return -1;
+  return i;
 }

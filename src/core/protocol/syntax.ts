@@ -85,6 +85,15 @@ export function skipBlanks(units: Units, start: number, end: number): number {
   return i;
 }
 
+/** The same in a text. */
+export function skipTextBlanks(text: string, start: number): number {
+  // Usually there is no blank: every other character of JSON is above the space.
+  if (text.charCodeAt(start) > 0x20) return start;
+  let i = start;
+  while (isBlank(text.charCodeAt(i))) i++;
+  return i;
+}
+
 /** The opening bracket of each array and object that is open. The option maxDepth allows at most 1000 levels. */
 const open = new Uint8Array(1024);
 

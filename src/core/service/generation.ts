@@ -3,6 +3,7 @@ import { inlinePlace } from '../base/place.ts';
 import { isDoneWithin, Vacancy } from '../base/timer.ts';
 import type { Executor, ExecutorFigures } from '../dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../dispatch/inline.ts';
+import type { Routing } from '../dispatch/kernel.ts';
 import {
   blockedToMove,
   decidePlacement,
@@ -12,7 +13,6 @@ import {
   type PlacementFacts,
   placedRemotely,
 } from '../dispatch/placement.ts';
-import type { Routing } from '../dispatch/routing.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { locateModule, type SourceFiles } from '../modules/module-files.ts';

@@ -14,7 +14,7 @@ import {
   tableOf,
 } from '../procedures/router.ts';
 import type { Pool } from '../workers/pool.ts';
-import { ChangedFileError } from '../workers/starting.ts';
+import { ChangedFileError } from '../workers/worker.ts';
 import type { ServiceContext } from './context.ts';
 import { Generation } from './generation.ts';
 import { GenerationLoad, type OnOutdated } from './load-generation.ts';

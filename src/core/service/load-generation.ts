@@ -17,7 +17,7 @@ import { workerExecArgv } from '../modules/typescript.ts';
 import { fingerprint } from '../procedures/document/introspect.ts';
 import type { Expected } from '../workers/options.ts';
 import { Pool } from '../workers/pool.ts';
-import { ChangedFileError } from '../workers/starting.ts';
+import { ChangedFileError } from '../workers/worker.ts';
 import type { ServiceContext } from './context.ts';
 import { createStreams, Generation, teardownWithin } from './generation.ts';
 import { usedGroups, warnOfNoProcedures } from './servable.ts';

@@ -12,7 +12,7 @@ import type {
   PlacedProcedure,
   WorkerFigures,
 } from '../observe/snapshot.ts';
-import type { PoolCounters, WorkerStats } from '../workers/stats.ts';
+import type { PoolCounters, WorkerStats } from '../workers/options.ts';
 import type { ServiceContext } from './context.ts';
 import type { Generations } from './generations.ts';
 

@@ -1,7 +1,6 @@
 import { noOverloads, type Overload } from '../base/overloads.ts';
 import { noPlace, type Place } from '../base/place.ts';
-import type { Call } from '../dispatch/call.ts';
-import { type CallObserver, neverRan, type Timing } from '../dispatch/observer.ts';
+import { type Call, type CallObserver, neverRan, type Timing } from '../dispatch/call.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { CallCounters } from '../observe/call-counters.ts';
 import {

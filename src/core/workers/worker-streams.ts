@@ -1,7 +1,6 @@
 import { clockMs } from '../base/clock.ts';
 import { placeOfGroup } from '../base/place.ts';
-import type { Call } from '../dispatch/call.ts';
-import { cancelled, overloaded, ownTimeoutMs, type Refusal } from '../dispatch/limit.ts';
+import { type Call, cancelled, overloaded, ownTimeoutMs, type Refusal } from '../dispatch/call.ts';
 import type { QueuedCall } from '../dispatch/queue/call-group.ts';
 import type { DrainReason, StreamProducer, StreamSink } from '../dispatch/streams/contract.ts';
 import { drainWithin, mayFinish, type OpenStream } from '../dispatch/streams/open-streams.ts';

@@ -1,21 +1,22 @@
 import { clockMs } from '../base/clock.ts';
 import { mostSuspects, type Suspects } from '../base/running-code.ts';
+import { startTimer } from '../base/timer.ts';
 import type { BodyLease } from '../dispatch/body-lease.ts';
-import { lostCall, usualRetryMs } from '../dispatch/limit.ts';
-import { neverRan } from '../dispatch/observer.ts';
-import type { CallGroup, QueuedCall } from '../dispatch/queue/call-group.ts';
-import { frameBudgetUs, shortBoundUs, type WorkerLoad } from '../dispatch/queue/cost.ts';
+import { lostCall, neverRan, usualRetryMs } from '../dispatch/call.ts';
+import {
+  type CallGroup,
+  frameBudgetUs,
+  type QueuedCall,
+  shortBoundUs,
+  type WorkerLoad,
+} from '../dispatch/queue/call-group.ts';
+import { describeStage, type LoadStage } from '../modules/load-error.ts';
 import type { LossReason } from '../protocol/errors.ts';
-import { WorkerCalls } from './calls.ts';
-import { CallDeadlines, Orphans } from './deadlines.ts';
-import type { PoolOptions, WorkerEvents } from './options.ts';
-import type { ChangedFileError, Loading } from './starting.ts';
-import type { RunningCall, WorkerStats } from './stats.ts';
-import { Watchdog } from './stuck.ts';
+import { CallDeadlines, Orphans, Watchdog, WorkerCalls } from './calls.ts';
+import type { Expected, PoolOptions, RunningCall, WorkerEvents, WorkerStats } from './options.ts';
 import type { ThreadExit, ThreadListener, WorkerThread } from './threads.ts';
 import { slotCount } from './wire/ledger.ts';
-import { isStreamItem, type Notice } from './wire/messages.ts';
-import type { ResultReader } from './wire/outbox.ts';
+import { isStreamItem, type Notice, type ResultReader } from './wire/messages.ts';
 import { WorkerStreams } from './worker-streams.ts';
 
 /** A call is ended about at its limit: a time that lies further beyond it can't be true, microseconds. */
@@ -412,4 +413,78 @@ function failureOf({ message, stack }: FailedNotice, loading: Loading): Error {
   const error = new Error(message);
   if (stack !== undefined) error.stack = stack;
   return loading.verify(message) ?? error;
+}
+
+/**
+ * How often the files are checked while a replica loads them, milliseconds. The code of a changed file is refused, and may
+ * never end loading: once the file is put back, the next try must not wait for `startTimeoutMs`.
+ */
+const checkFilesMs = 1000;
+
+/** A file is not what the main thread has loaded: what a replica loaded from it may be other code. */
+export class ChangedFileError extends Error {
+  readonly file: string;
+
+  /** @param failure what the replica met when it loaded what is there now */
+  constructor(file: string, failure?: string) {
+    const why = failure === undefined ? '' : ` (${failure})`;
+    super(`${file} has changed since it was loaded: reload the modules, or put it back${why}`);
+    this.file = file;
+  }
+}
+
+/** A worker that loads its modules: which step it is in, how long it may take, whether it loads what is expected. */
+export class Loading {
+  /** Whether the worker is to be ended as soon as its thread has started. */
+  isUnwanted = false;
+  #stage: LoadStage | undefined;
+  readonly #changed: (() => string | undefined) | undefined;
+  #limit: NodeJS.Timeout | undefined;
+  #check: NodeJS.Timeout | undefined;
+
+  constructor(expected: Expected | undefined) {
+    this.#changed = expected?.sources.watch();
+  }
+
+  /** Watches the time and the files until `stop`, or until one of them is wrong. */
+  watch(limitMs: number, onLate: () => void, onChanged: (error: ChangedFileError) => void): void {
+    this.#limit = startTimer(limitMs, () => {
+      this.stop();
+      onLate();
+    }).unref();
+    this.#check = setInterval(() => {
+      const changed = this.verify();
+      if (changed === undefined) return;
+      this.stop();
+      onChanged(changed);
+    }, checkFilesMs).unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.#limit);
+    clearInterval(this.#check);
+  }
+
+  enter(stage: LoadStage): void {
+    this.#stage = stage;
+  }
+
+  /**
+   * Whether its thread has come to the modules. Before, it reads the files of this package, some hundred of them at
+   * once: if it is ended meanwhile, they stay open for as long as the process lives (Node 20).
+   */
+  get hasBegun(): boolean {
+    return this.#stage !== undefined;
+  }
+
+  /** The step that has not ended. */
+  get doing(): string {
+    return this.#stage === undefined ? 'the start of its thread' : describeStage(this.#stage);
+  }
+
+  /** Checks whether the files are those that are expected. `failure`: why the worker has failed to load. */
+  verify(failure?: string): ChangedFileError | undefined {
+    const file = this.#changed?.();
+    return file === undefined ? undefined : new ChangedFileError(file, failure);
+  }
 }

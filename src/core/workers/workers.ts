@@ -6,9 +6,15 @@ import type { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
 import type { Expected, PoolOptions, WorkerEvents } from './options.ts';
-import { ChangedFileError, Loading, Startup } from './starting.ts';
 import { type ThreadExit, type ThreadListener, WorkerThreads } from './threads.ts';
-import { PoolWorker, type ReadyNotice, type WorkerOwner } from './worker.ts';
+import type { LoadedReplica } from './wire/messages.ts';
+import {
+  ChangedFileError,
+  Loading,
+  PoolWorker,
+  type ReadyNotice,
+  type WorkerOwner,
+} from './worker.ts';
 
 /** After the third death in a row a replacement waits: threads that die at once must not use up the processor. */
 const restartPolicy: DelayPolicy = { free: 3, firstMs: 100, longestMs: 5000, forgetsMs: 10_000 };
@@ -342,4 +348,91 @@ export class WorkerSet implements WorkerOwner {
 function removeFrom(workers: PoolWorker[], worker: PoolWorker): void {
   const index = workers.indexOf(worker);
   if (index !== -1) workers.splice(index, 1);
+}
+
+/**
+ * The time before a pool serves: until all its workers are ready and, if it loads new code, until the trial of that code
+ * is passed. To pass, the first worker must load, set up and report what it has loaded, and until the end of the trial
+ * no thread may throw outside of a call, end, or stop answering. The first fault is the end of the pool.
+ */
+export class Startup {
+  /** Resolves when every worker serves; rejects with the first fault. */
+  readonly ready: Promise<void>;
+  /** Resolves with what the first worker has loaded; rejects with the first fault. */
+  readonly loaded: Promise<LoadedReplica>;
+  /** Rejects with the first fault; never resolves. */
+  readonly failure: Promise<never>;
+  isTrial: boolean;
+  /** Whether every worker has been ready once. */
+  isReady = false;
+  #resolveReady!: () => void;
+  #resolveLoaded!: (loaded: LoadedReplica) => void;
+  #reject!: (error: Error) => void;
+
+  constructor(isTrial: boolean) {
+    this.isTrial = isTrial;
+    this.failure = new Promise((_resolve, reject) => {
+      this.#reject = reject;
+    });
+    const ready = new Promise<void>((resolve) => {
+      this.#resolveReady = resolve;
+    });
+    const loaded = new Promise<LoadedReplica>((resolve) => {
+      this.#resolveLoaded = resolve;
+    });
+    this.ready = Promise.race([ready, this.failure]);
+    this.loaded = Promise.race([loaded, this.failure]);
+    // Whoever awaits one of them gets the error.
+    for (const promise of [this.failure, this.ready, this.loaded]) promise.catch(() => {});
+  }
+
+  /** Whether the pool serves: from then on a fault of a worker costs that worker alone. */
+  get isOver(): boolean {
+    return this.isReady && !this.isTrial;
+  }
+
+  /** A worker has loaded. */
+  noteLoaded(loaded: LoadedReplica): void {
+    this.#resolveLoaded(loaded);
+  }
+
+  /** Every worker is ready. */
+  noteReady(): void {
+    this.isReady = true;
+    this.#resolveReady();
+  }
+
+  fail(error: Error): void {
+    if (!this.isOver) this.#reject(error);
+  }
+
+  /**
+   * Resolves when `settleMs` have passed and then each of `workers` has answered.
+   *
+   * @param limitMs how long they may take to answer
+   * @throws the first fault
+   */
+  async settle(
+    workers: readonly { answer(): Promise<void> }[],
+    settleMs: number,
+    limitMs: number,
+  ): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const passed = new Promise((resolve) => {
+        timer = setTimeout(resolve, settleMs);
+      });
+      await Promise.race([passed, this.failure]);
+      timer = setTimeout(() => {
+        this.fail(
+          new Error(
+            `it had loaded, and then its thread did not answer for ${limitMs} ms: look for a loop in what it left to run`,
+          ),
+        );
+      }, limitMs);
+      await Promise.race([Promise.all(workers.map((worker) => worker.answer())), this.failure]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
-import { overloaded } from '../../core/dispatch/limit.ts';
-import { RequestBody } from '../../core/dispatch/request-body.ts';
+import { RequestBody } from '../../core/dispatch/body-memory.ts';
+import { overloaded } from '../../core/dispatch/call.ts';
 import { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
 import type { McpClient } from './message.ts';

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { CallGroup, WaitingPlace } from '../../../src/core/dispatch/queue/call-group.ts';
-import { FairQueue, quantumUs } from '../../../src/core/dispatch/queue/fair-queue.ts';
-import { QueuedCallers } from '../../../src/core/dispatch/queue/queued-callers.ts';
+import {
+  FairQueue,
+  QueuedCallers,
+  quantumUs,
+} from '../../../src/core/dispatch/queue/fair-queue.ts';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { seed } from '../../seed.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { Outbox } from '../../../src/core/workers/wire/outbox.ts';
+import { Outbox } from '../../../src/core/workers/wire/messages.ts';
 import { anyText } from '../../any-text.ts';
 import { moduleUrl } from '../../files.ts';
 import { seed } from '../../seed.ts';

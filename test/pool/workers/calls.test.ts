@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
-import type { Call } from '../../../src/core/dispatch/call.ts';
-import { CallEnding } from '../../../src/core/dispatch/call-ending.ts';
+import { type Call, CallEnding } from '../../../src/core/dispatch/call.ts';
 import {
   CallGroup,
   type CallGroupOwner,
+  CostEstimate,
+  frameBudgetUs,
   QueuedCall,
 } from '../../../src/core/dispatch/queue/call-group.ts';
-import { CostEstimate, frameBudgetUs } from '../../../src/core/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
 import { WorkerCalls } from '../../../src/core/workers/calls.ts';
-import { PoolCounters } from '../../../src/core/workers/stats.ts';
+import { PoolCounters } from '../../../src/core/workers/options.ts';
 import type { Frame } from '../../../src/core/workers/wire/frame.ts';
 import { FrameBuilder, readFrame } from '../../../src/core/workers/wire/frame.ts';
 import { Ledger } from '../../../src/core/workers/wire/ledger.ts';

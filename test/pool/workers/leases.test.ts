@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { BodyMemory } from '../../../src/core/dispatch/body-memory.ts';
-import { type Call, unparsed } from '../../../src/core/dispatch/call.ts';
-import { CallEnding } from '../../../src/core/dispatch/call-ending.ts';
+import { type Call, CallEnding, unparsed } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep } from '../../../src/core/dispatch/deadline.ts';
 import {
   CallGroup,
   type CallGroupOwner,
+  CostEstimate,
   QueuedCall,
 } from '../../../src/core/dispatch/queue/call-group.ts';
-import { CostEstimate } from '../../../src/core/dispatch/queue/cost.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
 import { procedure } from '../../../src/core/procedures/procedure.ts';
-import type { PoolOptions, WorkerEvents } from '../../../src/core/workers/options.ts';
-import { PoolCounters } from '../../../src/core/workers/stats.ts';
+import {
+  PoolCounters,
+  type PoolOptions,
+  type WorkerEvents,
+} from '../../../src/core/workers/options.ts';
 import { Ledger } from '../../../src/core/workers/wire/ledger.ts';
 import { PoolWorker } from '../../../src/core/workers/worker.ts';
 

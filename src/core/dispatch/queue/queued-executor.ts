@@ -2,14 +2,18 @@ import { clockMs } from '../../base/clock.ts';
 import type { Place } from '../../base/place.ts';
 import { Vacancy } from '../../base/timer.ts';
 import { type GoesToSink, goesToSink, type Reply, type ReplySink } from '../../protocol/reply.ts';
-import { type Call, paramsLength } from '../call.ts';
-import { CallEnding } from '../call-ending.ts';
+import {
+  type Call,
+  CallEnding,
+  type CallObserver,
+  cancelled,
+  paramsLength,
+  type Refusal,
+  refusalBeforeStart,
+} from '../call.ts';
 import type { Executor, ExecutorFigures } from '../executor.ts';
-import { cancelled, type Refusal, refusalBeforeStart } from '../limit.ts';
-import type { CallObserver } from '../observer.ts';
 import type { RequestScope } from '../scope.ts';
-import { CallGroup, type CallGroupOwner, QueuedCall } from './call-group.ts';
-import { CostEstimate } from './cost.ts';
+import { CallGroup, type CallGroupOwner, CostEstimate, QueuedCall } from './call-group.ts';
 import type { WaitingGroups } from './waiting-groups.ts';
 
 /**

@@ -1,12 +1,15 @@
 import { clockMs } from '../../base/clock.ts';
 import type { Overload } from '../../base/overloads.ts';
-import { overloaded, type Refusal, refusalBeforeStart } from '../limit.ts';
-import { neverRan } from '../observer.ts';
+import { neverRan, overloaded, type Refusal, refusalBeforeStart } from '../call.ts';
 import type { RequestScope } from '../scope.ts';
-import type { CallGroup, QueuedCall, WaitingPlace } from './call-group.ts';
-import { isDue, shortBoundUs } from './cost.ts';
-import { FairQueue } from './fair-queue.ts';
-import { type CallerShares, QueuedCallers } from './queued-callers.ts';
+import {
+  type CallGroup,
+  isDue,
+  type QueuedCall,
+  shortBoundUs,
+  type WaitingPlace,
+} from './call-group.ts';
+import { type CallerShares, FairQueue, QueuedCallers } from './fair-queue.ts';
 
 /** Where the groups of one executor go. */
 export interface Sender {

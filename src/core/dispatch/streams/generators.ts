@@ -3,11 +3,10 @@ import { runningCode } from '../../base/running-code.ts';
 import type { ValueSource } from '../../procedures/invoke.ts';
 import { standardError } from '../../protocol/errors.ts';
 import type { Reply } from '../../protocol/reply.ts';
-import type { Call } from '../call.ts';
+import { type Call, cancelled, type Refusal } from '../call.ts';
 import type { Blocker } from '../call-trail.ts';
+import type { OrphanCounts } from '../deadline.ts';
 import type { FrontEndWatch } from '../front-end-watch.ts';
-import { cancelled, type Refusal } from '../limit.ts';
-import type { OrphanCounts } from '../orphans.ts';
 import type { StreamSink } from './contract.ts';
 import type { OpenStreams } from './open-streams.ts';
 import {

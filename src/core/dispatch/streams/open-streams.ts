@@ -3,10 +3,16 @@ import type { Place } from '../../base/place.ts';
 import { Vacancy } from '../../base/timer.ts';
 import { ErrorCode, type LossReason, type RpcError, standardError } from '../../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../../protocol/reply.ts';
-import type { Call } from '../call.ts';
+import {
+  type Call,
+  type CallObserver,
+  lostCall,
+  overloaded,
+  type Refusal,
+  type TimeLimit,
+  timeLimit,
+} from '../call.ts';
 import type { Deadline, DeadlineSweep } from '../deadline.ts';
-import { lostCall, overloaded, type Refusal, type TimeLimit, timeLimit } from '../limit.ts';
-import type { CallObserver } from '../observer.ts';
 import type { CancelListener, RequestScope } from '../scope.ts';
 import type { Account, Holder, Share } from '../share.ts';
 import type { DrainReason, StreamFlow, StreamProducer, StreamSink } from './contract.ts';

@@ -25,9 +25,9 @@ import {
   type Command,
   ItemKind,
   type ReplicaOptions,
+  type ReplicaSender,
   type StreamCommand,
 } from '../wire/messages.ts';
-import type { ReplicaSender } from '../wire/outbox.ts';
 
 /** Faults of a procedure in a second that are logged in full. */
 const mostFaults = 10;

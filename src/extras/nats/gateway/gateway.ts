@@ -1,5 +1,5 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import type { CallObserver } from '../../../core/dispatch/observer.ts';
+import type { CallObserver } from '../../../core/dispatch/call.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import type { RemoteService, RemoteState } from '../../../core/service/cluster.ts';
 import type {

@@ -1,5 +1,5 @@
 import { remotePlace } from '../../../core/base/place.ts';
-import { cancelled } from '../../../core/dispatch/limit.ts';
+import { cancelled } from '../../../core/dispatch/call.ts';
 import type { QueuedCall } from '../../../core/dispatch/queue/call-group.ts';
 import type { StreamProducer, StreamSink } from '../../../core/dispatch/streams/contract.ts';
 import type { OpenStream, OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';

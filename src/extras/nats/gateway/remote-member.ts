@@ -1,12 +1,15 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import { type Call, textBetween, unparsed } from '../../../core/dispatch/call.ts';
 import {
+  type Call,
   deadlineExceeded,
   limitExceeded,
   lostCall,
+  neverRan,
+  notTimed,
   type Refusal,
-} from '../../../core/dispatch/limit.ts';
-import { neverRan, notTimed } from '../../../core/dispatch/observer.ts';
+  textBetween,
+  unparsed,
+} from '../../../core/dispatch/call.ts';
 import {
   type CallGroup,
   fitsBehind,

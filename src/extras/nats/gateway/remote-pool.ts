@@ -1,11 +1,13 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { remotePlace } from '../../../core/base/place.ts';
-import { cancelled, limitExceeded } from '../../../core/dispatch/limit.ts';
-import type { CallObserver } from '../../../core/dispatch/observer.ts';
-import type { CallGroup, QueuedCall } from '../../../core/dispatch/queue/call-group.ts';
-import { passUs } from '../../../core/dispatch/queue/cost.ts';
+import { type CallObserver, cancelled, limitExceeded } from '../../../core/dispatch/call.ts';
+import { Sweep } from '../../../core/dispatch/deadline.ts';
+import {
+  type CallGroup,
+  passUs,
+  type QueuedCall,
+} from '../../../core/dispatch/queue/call-group.ts';
 import { QueuedExecutor } from '../../../core/dispatch/queue/queued-executor.ts';
-import { Sweep } from '../../../core/dispatch/queue/sweep.ts';
 import {
   type Sender,
   WaitingGroups,

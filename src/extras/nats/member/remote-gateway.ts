@@ -1,6 +1,6 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import { neverRan } from '../../../core/dispatch/observer.ts';
-import { RequestBody } from '../../../core/dispatch/request-body.ts';
+import { RequestBody } from '../../../core/dispatch/body-memory.ts';
+import { neverRan } from '../../../core/dispatch/call.ts';
 import { type CallWatcher, RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import type {

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { clockMs } from '../../../core/base/clock.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
-import { overloadedReply } from '../../../core/dispatch/limit.ts';
-import { RequestBody } from '../../../core/dispatch/request-body.ts';
+import { RequestBody } from '../../../core/dispatch/body-memory.ts';
+import { overloadedReply } from '../../../core/dispatch/call.ts';
 import { badTimeoutReason, parseTimeout, RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import { ErrorCode, standardErrorText } from '../../../core/protocol/errors.ts';

@@ -1,4 +1,4 @@
-import { RequestBody } from '../../../core/dispatch/request-body.ts';
+import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { Service } from '../../../core/dispatch/service.ts';
 import type { Reply } from '../../../core/protocol/reply.ts';

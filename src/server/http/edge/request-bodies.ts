@@ -1,6 +1,5 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import type { BodyMemory } from '../../../core/dispatch/body-memory.ts';
-import { GrowingBody } from '../../../core/dispatch/request-body.ts';
+import { type BodyMemory, GrowingBody } from '../../../core/dispatch/body-memory.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import { type Answer, outOfMemory } from './answer.ts';
 import type { Checks } from './request-checks.ts';

@@ -8,14 +8,20 @@ import type { WorkerThread } from './threads.ts';
 import { FrameBuilder } from './wire/frame.ts';
 import { slotCount } from './wire/ledger.ts';
 
-/**
- * A call that is expected to take at most so long may begin before the replica tells of earlier results, microseconds.
- */
+/** A call that is expected to take at most so long may begin before the replica reports earlier results, microseconds. */
 const shortUs = 50;
 
 /**
- * The calls that one worker was sent, and their expected cost: without those that have ended, or that nobody waits for.
- * Sends calls, and takes back those that have not started.
+ * A thread is stuck if it was sent an abort, has answered no abort for so long, and is in no call that it is known to
+ * run, milliseconds.
+ */
+const unresponsiveAfterMs = 500;
+
+type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies' | 'maxOrphansPerWorker'>;
+
+/**
+ * The calls that one worker was sent, and their expected cost. Sends calls, takes back those that have not started, and ends
+ * those that do not end by themselves: their callers leave, or their time is over.
  */
 export class WorkerCalls {
   /** By slot of the ledger; free slots are undefined. */
@@ -27,19 +33,20 @@ export class WorkerCalls {
   long = 0;
   /** Expected work of those, microseconds. */
   loadUs = 0;
+  /** Calls that nobody waits for; they are not among `all`. */
+  readonly orphans: Orphans;
   readonly #free: number[] = [];
   #sequence = 1;
   readonly #thread: WorkerThread;
-  readonly #options: Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>;
+  readonly #options: CallsOptions;
   readonly #onFault: FaultReporter;
   readonly #frame: FrameBuilder;
+  /** When the thread last answered an abort, by `clockMs`. It answers many aborts one after another. */
+  #heardAt = Number.NEGATIVE_INFINITY;
 
   /** @param onFault called for a call that could not be sent; its caller gets only the ref */
-  constructor(
-    thread: WorkerThread,
-    options: Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies'>,
-    onFault: FaultReporter,
-  ) {
+  constructor(thread: WorkerThread, options: CallsOptions, onFault: FaultReporter) {
+    this.orphans = new Orphans(options.maxOrphansPerWorker);
     this.#thread = thread;
     this.#options = options;
     this.#onFault = onFault;
@@ -94,19 +101,26 @@ export class WorkerCalls {
     group.sentUntil = Math.max(group.sentUntil, group.next);
   }
 
-  /** Posts the frame that `add` has filled. */
+  /** Posts the frame that `add` has filled. If it can't be posted, its calls are answered with -32603. */
   flush(): void {
-    // If the frame can't be posted, its groups are tried one by one, so that only the group fails that causes it.
-    for (const group of this.#post()) {
-      this.add(group);
-      for (const left of this.#post()) {
+    const { count } = this.#frame;
+    if (count === 0) return;
+    const frame = this.#frame.take();
+    try {
+      this.#thread.post(frame);
+    } catch (error) {
+      const firstTicket = frame.numbers[0] as number;
+      const oldest = firstTicket - (firstTicket % slotCount);
+      for (const group of this.takeBack((_group, ticket) => ticket >= oldest)) {
         // Not `held`: the answers below must not put the group back.
-        left.state = 'sent';
-        for (const item of left.calls.slice(left.next)) {
-          this.#fault(item, new Error('its message to the worker could not be posted'));
-        }
+        group.state = 'sent';
+        for (const item of group.calls.slice(group.next)) this.#fault(item, error);
       }
+      return;
     }
+    const { counters } = this.#options;
+    counters.frames++;
+    counters.framedCalls += count;
   }
 
   /**
@@ -151,6 +165,52 @@ export class WorkerCalls {
     this.count--;
   }
 
+  /** The caller of a group has gone: aborts the signals of its calls that run. */
+  cancel(group: CallGroup): void {
+    for (const item of this.all) {
+      if (item === undefined || item.group !== group || item.abortedAt !== undefined) continue;
+      // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
+      // each time.
+      this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /**
+   * Answers the calls whose time is over.
+   *
+   * @param onAnswered called with the group of each
+   * @returns the call for which the thread must be killed: its synchronous code runs past its deadline, or its signal
+   *   was aborted and the thread does not even answer that
+   */
+  expire(now: number, onAnswered: (group: CallGroup) => void): QueuedCall | undefined {
+    const { ledger } = this.#thread;
+    let stuck: QueuedCall | undefined;
+    for (const item of this.all) {
+      if (item === undefined) continue;
+      item.startedAt = ledger.startedAt(item.ticket);
+      if (item.startedAt === undefined) this.#expireUnstarted(item, now);
+      else if (this.#expireStarted(item, item.startedAt, now, onAnswered)) stuck = item;
+    }
+    for (const item of this.orphans) {
+      if (this.#expireStarted(item, item.startedAt ?? now, now, onAnswered)) stuck = item;
+    }
+    return stuck;
+  }
+
+  /** The worker has received an abort. A call that has not ended by now waits, and nobody waits for it. */
+  aborted(ticket: number): void {
+    const item = this.of(ticket);
+    const aborted = item ?? this.orphans.of(ticket);
+    if (aborted?.abortedAt === undefined) return;
+    this.#heardAt = clockMs();
+    aborted.abortedAt = Number.POSITIVE_INFINITY;
+    if (item === undefined) return;
+    item.startedAt = this.#thread.ledger.startedAt(ticket);
+    this.release(item);
+    item.forgetParams();
+    this.orphans.add(item);
+  }
+
   /** Gives a call a slot, and a ticket that no call had before. */
   #take(item: QueuedCall): void {
     const slot = this.#free.pop() ?? this.all.length;
@@ -164,22 +224,47 @@ export class WorkerCalls {
     this.loadUs += item.loadUs;
   }
 
-  /** @returns the groups of the frame if it could not be posted, else none */
-  #post(): CallGroup[] {
-    const { count } = this.#frame;
-    if (count === 0) return [];
-    const frame = this.#frame.take();
-    try {
-      this.#thread.post(frame);
-    } catch {
-      const firstTicket = frame.numbers[0] as number;
-      const oldest = firstTicket - (firstTicket % slotCount);
-      return this.takeBack((_group, ticket) => ticket >= oldest);
-    }
-    const { counters } = this.#options;
-    counters.frames++;
-    counters.framedCalls += count;
-    return [];
+  /** Whether the thread must be killed for a call that has started. */
+  #expireStarted(
+    item: QueuedCall,
+    startedAt: number,
+    now: number,
+    onAnswered: (group: CallGroup) => void,
+  ): boolean {
+    const timeoutMs = this.timeoutOf(item);
+    const { scope } = item.call;
+    if (now < startedAt + timeoutMs && now < scope.expiresAt) return false;
+    const isOrphan = this.orphans.of(item.ticket) === item;
+    const isRunning = !isOrphan && this.#thread.ledger.isRunning(item.ticket);
+    const isStuck = isRunning || this.#isSilent(item, now);
+    if (item.isAnswered) return isStuck;
+    const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
+    const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
+    if (isOrphan) this.orphans.expire(item);
+    item.refuse(refusal, (now - startedAt) * 1000);
+    if (!isRunning) this.#abort(item, 'deadline', now);
+    onAnswered(item.group);
+    return isStuck;
+  }
+
+  #expireUnstarted(item: QueuedCall, now: number): void {
+    const { scope } = item.call;
+    if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
+    if (!this.#thread.ledger.revoke(item.ticket)) return;
+    this.release(item);
+    item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
+  }
+
+  #isSilent({ abortedAt }: QueuedCall, now: number): boolean {
+    if (abortedAt === undefined) return false;
+    if (now - Math.max(abortedAt, this.#heardAt) <= unresponsiveAfterMs) return false;
+    return !this.#thread.ledger.isBusy();
+  }
+
+  #abort(item: QueuedCall, reason: 'cancelled' | 'deadline', at: number): void {
+    item.abortedAt = at;
+    this.#thread.ledger.cancel(item.ticket);
+    this.#thread.post({ type: 'abort', ticket: item.ticket, reason });
   }
 
   #fault(item: QueuedCall, error: unknown): void {
@@ -187,12 +272,6 @@ export class WorkerCalls {
     item.finish(toErrorOutcome(error, item.call.procedure.name, { onFault: this.#onFault }));
   }
 }
-
-/**
- * A thread is stuck that was sent an abort, has answered no abort for so long, and is in no call that it is known to
- * run, milliseconds.
- */
-const unresponsiveAfterMs = 500;
 
 /**
  * Calls of one worker that wait there although nobody waits for them: their callers have left, or they were answered at
@@ -257,110 +336,6 @@ export class Orphans {
   /** A call has ended, or its thread has. */
   remove(item: QueuedCall): void {
     if (this.#items.delete(item.ticket) && !item.isAnswered) this.expire(item);
-  }
-}
-
-/** Ends calls of a worker that do not end by themselves: their callers leave, or their time is over. */
-export class CallDeadlines {
-  readonly #thread: WorkerThread;
-  readonly #calls: WorkerCalls;
-  readonly #orphans: Orphans;
-  /** When the thread last answered an abort, by `clockMs`. It answers many aborts one after another. */
-  #heardAt = Number.NEGATIVE_INFINITY;
-
-  constructor(thread: WorkerThread, calls: WorkerCalls, orphans: Orphans) {
-    this.#thread = thread;
-    this.#calls = calls;
-    this.#orphans = orphans;
-  }
-
-  /** The caller of a group has gone: aborts the signals of its calls that run. */
-  cancel(group: CallGroup): void {
-    for (const item of this.#calls.all) {
-      if (item === undefined || item.group !== group || item.abortedAt !== undefined) continue;
-      // The thread is killed at the call's deadline and not before: a caller that comes and goes must not cost a thread
-      // each time.
-      this.#abort(item, 'cancelled', Number.POSITIVE_INFINITY);
-    }
-  }
-
-  /**
-   * Answers the calls whose time is over.
-   *
-   * @param onAnswered called with the group of each
-   * @returns the call for which the thread must be killed: its synchronous code runs past its deadline, or its signal
-   *   was aborted and the thread does not even answer that
-   */
-  expire(now: number, onAnswered: (group: CallGroup) => void): QueuedCall | undefined {
-    const { ledger } = this.#thread;
-    let stuck: QueuedCall | undefined;
-    for (const item of this.#calls.all) {
-      if (item === undefined) continue;
-      item.startedAt = ledger.startedAt(item.ticket);
-      if (item.startedAt === undefined) this.#expireUnstarted(item, now);
-      else if (this.#expireStarted(item, item.startedAt, now, onAnswered)) stuck = item;
-    }
-    for (const item of this.#orphans) {
-      if (this.#expireStarted(item, item.startedAt ?? now, now, onAnswered)) stuck = item;
-    }
-    return stuck;
-  }
-
-  /** The worker has received an abort. A call that has not ended by now waits, and nobody waits for it. */
-  aborted(ticket: number): void {
-    const item = this.#calls.of(ticket);
-    const aborted = item ?? this.#orphans.of(ticket);
-    if (aborted?.abortedAt === undefined) return;
-    this.#heardAt = clockMs();
-    aborted.abortedAt = Number.POSITIVE_INFINITY;
-    if (item === undefined) return;
-    item.startedAt = this.#thread.ledger.startedAt(ticket);
-    this.#calls.release(item);
-    item.forgetParams();
-    this.#orphans.add(item);
-  }
-
-  /** Whether the thread must be killed for a call that has started. */
-  #expireStarted(
-    item: QueuedCall,
-    startedAt: number,
-    now: number,
-    onAnswered: (group: CallGroup) => void,
-  ): boolean {
-    const timeoutMs = this.#calls.timeoutOf(item);
-    const { scope } = item.call;
-    if (now < startedAt + timeoutMs && now < scope.expiresAt) return false;
-    const isOrphan = this.#orphans.of(item.ticket) === item;
-    const isRunning = !isOrphan && this.#thread.ledger.isRunning(item.ticket);
-    const isStuck = isRunning || this.#isSilent(item, now);
-    if (item.isAnswered) return isStuck;
-    const own = startedAt + timeoutMs <= scope.expiresAt || scope.timeoutMs === undefined;
-    const refusal = deadlineExceeded(own ? timeoutMs : scope.timeoutMs);
-    if (isOrphan) this.#orphans.expire(item);
-    item.refuse(refusal, (now - startedAt) * 1000);
-    if (!isRunning) this.#abort(item, 'deadline', now);
-    onAnswered(item.group);
-    return isStuck;
-  }
-
-  #expireUnstarted(item: QueuedCall, now: number): void {
-    const { scope } = item.call;
-    if (scope.timeoutMs === undefined || now < scope.expiresAt) return;
-    if (!this.#thread.ledger.revoke(item.ticket)) return;
-    this.#calls.release(item);
-    item.refuse(deadlineExceeded(scope.timeoutMs), neverRan);
-  }
-
-  #isSilent({ abortedAt }: QueuedCall, now: number): boolean {
-    if (abortedAt === undefined) return false;
-    if (now - Math.max(abortedAt, this.#heardAt) <= unresponsiveAfterMs) return false;
-    return !this.#thread.ledger.isBusy();
-  }
-
-  #abort(item: QueuedCall, reason: 'cancelled' | 'deadline', at: number): void {
-    item.abortedAt = at;
-    this.#thread.ledger.cancel(item.ticket);
-    this.#thread.post({ type: 'abort', ticket: item.ticket, reason });
   }
 }
 

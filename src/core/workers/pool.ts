@@ -113,7 +113,7 @@ export class Pool extends QueuedExecutor implements Sender {
     if (group.state !== 'queued') {
       for (const worker of this.workers.all) {
         worker.calls.takeBack((sent) => sent === group);
-        worker.deadlines.cancel(group);
+        worker.calls.cancel(group);
       }
     }
     this.waiting.refuse(group, cancelled);
@@ -232,7 +232,7 @@ export class Pool extends QueuedExecutor implements Sender {
 
   #lookAt(worker: PoolWorker, now: number): void {
     // The calls behind an overdue call of a batch must not wait for that call to end.
-    const stuck = worker.deadlines.expire(now, (group) =>
+    const stuck = worker.calls.expire(now, (group) =>
       this.waiting.addBack(worker.calls.takeBack((sent) => sent === group)),
     );
     if (stuck !== undefined) {
@@ -391,7 +391,7 @@ function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]):
 export function refusalOfCrowded(workers: readonly PoolWorker[], now: number): Refusal {
   const ms = Math.min(...workers.map((worker) => worker.crowdedForMs(now)));
   // Else the workers are crowded by their generators.
-  const hasOrphans = workers.some(({ orphans }) => orphans.left > 0);
+  const hasOrphans = workers.some(({ calls }) => calls.orphans.left > 0);
   return overloaded(hasOrphans ? 'orphans' : 'generators', wholeMs(ms));
 }
 

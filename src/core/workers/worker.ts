@@ -12,7 +12,7 @@ import {
 } from '../dispatch/queue/call-group.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
 import type { LossReason } from '../protocol/errors.ts';
-import { CallDeadlines, Orphans, Watchdog, WorkerCalls } from './calls.ts';
+import { Watchdog, WorkerCalls } from './calls.ts';
 import type { Expected, PoolOptions, RunningCall, WorkerEvents, WorkerStats } from './options.ts';
 import type { ThreadExit, ThreadListener, WorkerThread } from './threads.ts';
 import { slotCount } from './wire/ledger.ts';
@@ -63,9 +63,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
   /** undefined: it has loaded, or has failed to. */
   loading: Loading | undefined;
   readonly calls: WorkerCalls;
-  readonly orphans: Orphans;
   readonly watchdog: Watchdog;
-  readonly deadlines: CallDeadlines;
   readonly streams: WorkerStreams;
   readonly #owner: WorkerOwner;
   readonly #options: PoolOptions;
@@ -90,9 +88,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     this.#options = options;
     this.#events = events;
     this.calls = new WorkerCalls(thread, options, (fault) => events.onFault(fault));
-    this.orphans = new Orphans(options.maxOrphansPerWorker);
     this.watchdog = new Watchdog(thread, this.calls, options.timeoutMs);
-    this.deadlines = new CallDeadlines(thread, this.calls, this.orphans);
     this.streams = new WorkerStreams(thread, options, (detail) => this.#noteGarbled(detail));
     loading?.watch(
       options.startTimeoutMs,
@@ -108,19 +104,19 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
 
   /** Whether all calls here have their answers, and no stream is open. A call that still runs was given up at its deadline. */
   get isAnswered(): boolean {
-    if (this.orphans.left > 0 || this.streams.open > 0) return false;
+    if (this.calls.orphans.left > 0 || this.streams.open > 0) return false;
     return this.calls.all.every((item) => item === undefined || item.isAnswered);
   }
 
   /** Whether a call here has started and has no answer. */
   get hasStarted(): boolean {
-    return this.orphans.left > 0 || this.#started.some((item) => !item.isAnswered);
+    return this.calls.orphans.left > 0 || this.#started.some((item) => !item.isAnswered);
   }
 
   /** Whether nothing here could be ended by a deadline or by the thread's silence. */
   get isQuiet(): boolean {
-    if (this.calls.count > 0 || this.orphans.left > 0 || this.watchdog.isHeldUp) return false;
-    for (const { abortedAt } of this.orphans) {
+    if (this.calls.count > 0 || this.calls.orphans.left > 0 || this.watchdog.isHeldUp) return false;
+    for (const { abortedAt } of this.calls.orphans) {
       if (abortedAt !== Number.POSITIVE_INFINITY) return false;
     }
     return true;
@@ -160,8 +156,9 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
   }
 
   statsAt(now: number): WorkerStats {
-    const { threadId, inFlight, completed, streams, orphans } = this;
+    const { threadId, inFlight, completed, streams } = this;
     const { open, generators } = streams;
+    const { orphans } = this.calls;
     return {
       threadId,
       inFlight,
@@ -177,7 +174,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
   get isOld(): boolean {
     const { maxCallsPerWorker, maxWorkerMemory, maxOrphansPerWorker } = this.#options;
     return (
-      this.orphans.isSpent ||
+      this.calls.orphans.isSpent ||
       this.streams.isSpent(clockMs(), maxOrphansPerWorker) ||
       (maxCallsPerWorker > 0 && this.completed >= maxCallsPerWorker) ||
       (maxWorkerMemory > 0 && this.memory > maxWorkerMemory)
@@ -189,7 +186,8 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     const running = this.runningAt(clockMs());
     if (running !== undefined) return { names: [running.procedure], isCertain: true };
     const names = new Set(this.streams.names);
-    for (const { call } of [...this.orphans, ...this.#started]) names.add(call.procedure.name);
+    for (const { call } of [...this.calls.orphans, ...this.#started])
+      names.add(call.procedure.name);
     return { names: [...names].slice(0, mostSuspects), isCertain: false };
   }
 
@@ -209,13 +207,13 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
   /** See {@link Orphans.isFullOf}. A worker with as many generators as it may have is crowded, too. */
   isCrowdedBy(group: CallGroup): boolean {
     if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
-    if (this.orphans.left === 0) return false;
-    return group.calls.some(({ call }) => this.orphans.isFullOf(call.procedure.name));
+    if (this.calls.orphans.left === 0) return false;
+    return group.calls.some(({ call }) => this.calls.orphans.isFullOf(call.procedure.name));
   }
 
   /** How long until the call whose caller left first is given up, milliseconds. */
   crowdedForMs(now: number): number {
-    const { oldest } = this.orphans;
+    const { oldest } = this.calls.orphans;
     if (oldest === undefined) return this.streams.isFull ? usualRetryMs : 0;
     const ownMs = (oldest.startedAt ?? now) - now + this.calls.timeoutOf(oldest);
     return Math.min(ownMs, oldest.call.scope.expiresAt - now);
@@ -240,9 +238,9 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     if (this.isSpare) this.#options.counters.laneCalls++;
     this.watchdog.beat();
     const item = this.calls.of(ticket);
-    const ended = item ?? this.orphans.of(ticket);
+    const ended = item ?? this.calls.orphans.of(ticket);
     if (item !== undefined) this.calls.release(item);
-    else if (ended !== undefined) this.orphans.remove(ended);
+    else if (ended !== undefined) this.calls.orphans.remove(ended);
     if (ended !== undefined) this.#answer(ended, code, micros, elapsed, reply);
     this.#owner.onCapacity();
   };
@@ -255,7 +253,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
         this.#owner.onCapacity();
         break;
       case 'aborted':
-        this.deadlines.aborted(notice.ticket);
+        this.calls.aborted(notice.ticket);
         this.#owner.onCapacity();
         break;
       case 'memory':
@@ -401,8 +399,8 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
       this.calls.release(item);
       refuse(item);
     }
-    for (const item of this.orphans) {
-      this.orphans.remove(item);
+    for (const item of this.calls.orphans) {
+      this.calls.orphans.remove(item);
       refuse(item);
     }
   }

@@ -3,7 +3,7 @@ import type { Call, CallObserver } from '../../../src/core/dispatch/call.ts';
 import { DeadlineSweep, OrphanCounts } from '../../../src/core/dispatch/deadline.ts';
 import type { Executor } from '../../../src/core/dispatch/executor.ts';
 import { InlineExecutor, InlineHost } from '../../../src/core/dispatch/inline.ts';
-import { ClosedExecutor } from '../../../src/core/dispatch/kernel.ts';
+import { closedExecutor } from '../../../src/core/dispatch/kernel.ts';
 import type { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
@@ -158,6 +158,6 @@ export const closed: Subject = {
   cases: { mixes: 60, closes: 30 },
   open: async ({ observer }) => {
     const streams = createStreams(new DeadlineSweep(), observer);
-    return { executor: new ClosedExecutor(observer), streams, close: async () => {} };
+    return { executor: closedExecutor(observer), streams, close: async () => {} };
   },
 };

@@ -149,10 +149,10 @@ describe('the buffer of a large body that a worker was sent', () => {
   test('is not free when the call is answered at its deadline, but when its worker has heard of it', () => {
     const bench = new Bench(new RequestScope({ timeoutMs: 1 }, 0)).start();
     bench.ledger.leave();
-    bench.worker.deadlines.expire(1e9, () => {});
+    bench.worker.calls.expire(1e9, () => {});
     assert.ok(bench.item.isAnswered);
     assert.equal(bench.isFree, false);
-    bench.worker.deadlines.aborted(bench.item.ticket);
+    bench.worker.calls.aborted(bench.item.ticket);
     assert.equal(bench.isFree, true);
   });
 });

@@ -5,7 +5,6 @@ import { BodyLease } from './body-lease.ts';
 import type { RequestScope } from './scope.ts';
 import { type Account, type Callers, type Denial, type Holder, oneCaller, Share } from './share.ts';
 
-/** Why there is no room for a body. */
 export type BodyOverload = Extract<Overload, 'bodyMemory' | 'bodyShare'>;
 
 /**
@@ -19,14 +18,12 @@ const keptMs = 10_000;
 /** The share of the budget that only small bodies may use, however many large ones are announced: one eighth. */
 const smallShare = 1 / 8;
 
-/** The figures of the budget. */
 export interface BodyMemoryStats {
   /** Bytes of bodies that arrive, wait, or are with workers. */
   readonly inUse: number;
   /** Bytes of buffers that wait for the next large body. */
   readonly kept: number;
   readonly limit: number;
-  /** Bodies that were refused. */
   readonly refused: number;
 }
 
@@ -97,7 +94,6 @@ export class BodyMemory {
     this.#share.give(body);
   }
 
-  /** Notes that a body is refused. */
   refuse(denial: Denial): BodyOverload {
     this.refused++;
     if (denial === 'full') return 'bodyMemory';
@@ -117,7 +113,6 @@ export class BodyMemory {
     return true;
   }
 
-  /** Stops counting a small body. */
   give(bytes: number): void {
     this.#small -= bytes;
   }
@@ -144,7 +139,6 @@ export class BodyMemory {
     return lease;
   }
 
-  /** Drops all kept buffers. */
   close(): void {
     clearInterval(this.#trimming);
     this.#trimming = undefined;
@@ -295,7 +289,6 @@ class LeftBuffers {
  */
 export class RequestBody implements Holder<RequestScope> {
   readonly lease: BodyLease | undefined;
-  /** See {@link Holder}. */
   readonly scope: RequestScope;
   readonly amount: number;
   readonly #length: number;
@@ -392,14 +385,12 @@ const nothing = new Uint8Array(0);
  * places count. A small body lies on the heap; a large one in shared memory, in which it goes to a worker.
  */
 export class GrowingBody implements Holder<RequestScope> {
-  /** See {@link Holder}. */
   readonly scope: RequestScope;
   amount = 0;
   slot: number | undefined = undefined;
   account: Account | undefined = undefined;
   readonly #memory: BodyMemory;
   readonly #most: number;
-  /** Bytes that have come. */
   length = 0;
   /** Bytes of `#bytes` that count as a small body. */
   #small = 0;
@@ -453,28 +444,21 @@ export class GrowingBody implements Holder<RequestScope> {
   }
 
   #grow(length: number): boolean {
+    const most = length > largeBody ? this.#most : Math.min(largeBody, this.#most);
     const roomy = Math.max(length, 2 * this.#bytes.byteLength, firstBytes);
-    if (length > largeBody) return this.#lend(Math.min(roomy, this.#most)) || this.#lend(length);
-    return this.#take(Math.min(roomy, largeBody, this.#most)) || this.#take(length);
+    return this.#moveTo(Math.min(roomy, most)) || this.#moveTo(length);
   }
 
-  #take(room: number): boolean {
-    if (!this.#memory.take(room)) return false;
-    const bytes = Buffer.allocUnsafeSlow(room);
+  #moveTo(room: number): boolean {
+    const isLarge = room > largeBody;
+    const lease = isLarge ? this.#memory.lend(room, this.scope) : undefined;
+    if (isLarge ? lease === undefined : !this.#memory.take(room)) return false;
+    const bytes = lease?.bytes ?? Buffer.allocUnsafeSlow(room);
     bytes.set(this.#bytes.subarray(0, this.length));
     this.#giveBack();
     this.#bytes = bytes;
-    this.#small = room;
-    return true;
-  }
-
-  #lend(room: number): boolean {
-    const lease = this.#memory.lend(room, this.scope);
-    if (lease === undefined) return false;
-    lease.bytes.set(this.#bytes.subarray(0, this.length));
-    this.#giveBack();
-    this.#bytes = lease.bytes;
     this.#lease = lease;
+    this.#small = isLarge ? 0 : room;
     return true;
   }
 

@@ -39,7 +39,6 @@ export interface Call {
   readonly scope: RequestScope;
   /** Its span, where the request is traced. */
   readonly trace?: CallTrace | undefined;
-  /** Who reads the values, where the procedure streams. */
   readonly sink?: StreamSink | undefined;
 }
 
@@ -148,7 +147,6 @@ export function overloaded(overload: Overload, retryAfterMs = usualRetryMs) {
   return { code: ErrorCode.Overloaded, data, overload } as const;
 }
 
-/** The same of a whole request. */
 export function overloadedOutcome(overload: Overload, retryAfterMs?: number): Outcome {
   return errorOutcome(ErrorCode.Overloaded, overloaded(overload, retryAfterMs).data);
 }

@@ -44,7 +44,6 @@ export class DeadlineSweep {
     this.#entries.delete(entry);
   }
 
-  /** Ends everything that has not ended. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timerAt = Number.POSITIVE_INFINITY;
@@ -95,7 +94,6 @@ export class Sweep {
     this.#look = look;
   }
 
-  /** Starts the looks: there is something to look at. */
   wake(): void {
     if (this.#timer !== undefined) return;
     this.#lookedAt = clockMs();

@@ -137,7 +137,6 @@ const followedCalls = 20;
 export class InlineExecutor implements Executor, Suspect {
   readonly place = inlinePlace;
   readonly takesUnparsed = false;
-  /** See {@link Suspect}. */
   readonly slot: number;
   readonly #host: InlineHost;
   readonly #ending: CallEnding;
@@ -148,7 +147,6 @@ export class InlineExecutor implements Executor, Suspect {
   #sinceTimed = timedOneIn;
   readonly #watch: FrontEndWatch | undefined;
   readonly #onBlocked: ((ms: number) => void) | undefined;
-  /** See {@link Suspect}. */
   waiting = 0;
   leftAt = 0;
   /** Calls to come that leave a trail. */
@@ -213,18 +211,15 @@ export class InlineExecutor implements Executor, Suspect {
     return this.#host.orphans;
   }
 
-  /** See {@link Suspect}. */
   onBlocked(ms: number): void {
     this.#toFollow = followedCalls;
     this.#onBlocked?.(ms);
   }
 
-  /** See {@link Suspect}. */
   follow(): void {
     this.#toFollow = followedCalls;
   }
 
-  /** No call will come. */
   close(): void {
     this.#watch?.delete(this);
   }
@@ -276,7 +271,6 @@ export class InlineExecutor implements Executor, Suspect {
     });
   }
 
-  /** Called when a waiting call has ended. */
   finish(waiting: WaitingCall, outcome: Outcome): Reply {
     const { call, context } = waiting;
     const runUs = this.#leave(waiting);
@@ -284,7 +278,6 @@ export class InlineExecutor implements Executor, Suspect {
     return this.#finish(call, context, outcome, runUs, waitUs);
   }
 
-  /** Called when a waiting call must be answered before it has ended. */
   giveUp(waiting: WaitingCall, refusal: Refusal): Reply {
     const timedUs = this.#leave(waiting);
     // A call that is given up was not short: it is counted by itself, and stands for no other.
@@ -307,7 +300,6 @@ export class InlineExecutor implements Executor, Suspect {
     return this.#ending.finish(call, outcome, runUs, waitUs);
   }
 
-  /** The handler of a call that streams has given an iterator, or failed. */
   #open(
     call: Call,
     sink: StreamSink,

@@ -58,7 +58,6 @@ export interface Routing {
   readonly isIncomplete: boolean;
   /** The streams that calls of this routing have opened. */
   readonly streams: OpenStreams;
-  /** Where calls of the procedure run now. */
   executorFor(procedure: Procedure): Executor;
 }
 
@@ -80,7 +79,6 @@ interface Request {
   readonly source: string | Uint8Array | undefined;
   readonly scope: RequestScope;
   readonly routing: Routing;
-  /** Whether the request is no batch. */
   readonly isAlone: boolean;
   /** Characters that may still be compared to suggest a method. */
   readonly suggestions: { left: number };
@@ -261,7 +259,6 @@ export class Kernel {
     return this.#toStreamStep(step, procedure.stream, request);
   }
 
-  /** The reply to a method that no procedure has. */
   #toUnknown({ method, id }: Envelope, { scope, routing, suggestions }: Request): Step {
     const { observer } = this.#unplaced;
     if (routing.isIncomplete) {

@@ -19,7 +19,6 @@ export interface ScopeFacts {
   /** W3C Trace Context as the caller sent it; ignored where it is invalid. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
-  /** See {@link RequestScope.showsFaults}. */
   readonly showsFaults?: boolean | undefined;
 }
 
@@ -43,7 +42,6 @@ export interface CallWatcher {
   onCallEnd(code: number, runUs: number): void;
 }
 
-/** The value of `headers` where none were sent. */
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
 const noFacts: ScopeFacts = Object.freeze({});
@@ -83,7 +81,6 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   account: Account | undefined;
   /** Set by a transport whose requests are single calls. */
   watcher: CallWatcher | undefined;
-  /** Most requests have one call, so most have one listener. */
   #listener: CancelListener | undefined;
   #others: Set<CancelListener> | undefined;
 

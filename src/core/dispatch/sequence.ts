@@ -88,7 +88,6 @@ class Sequence {
     return calls;
   }
 
-  /** The neighbours from `start` on that change nothing. */
   #readsFrom(start: number): readonly Step[] {
     let end = start;
     while (this.#steps[end]?.call?.procedure.effects?.readOnly === true) end++;
@@ -234,13 +233,11 @@ const bytesPerCall = 256;
 class Pace {
   #left = callsPerTurn;
 
-  /** Whether the turn is over, once a call has run here. */
   isOver({ start, end }: Call): boolean {
     this.#left -= 1 + Math.floor((end - start) / bytesPerCall);
     return this.#left <= 0;
   }
 
-  /** Resolves when others have had their turn. */
   async turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#left = callsPerTurn;

@@ -1,6 +1,5 @@
 /** Something that takes a part of a limit until it gives the part back. */
 export interface Holder<Scope> {
-  /** Says who holds it. */
   readonly scope: Scope;
   /** How much of the limit it takes. Must not change meanwhile. */
   readonly amount: number;
@@ -59,7 +58,6 @@ export const networkCallers = 8;
  */
 export class Share<Scope> {
   readonly limit: number;
-  /** How much is taken. */
   used = 0;
   readonly #callers: Callers<Scope>;
   /** Below so much of its own a caller counts as small. */

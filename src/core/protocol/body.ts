@@ -40,12 +40,10 @@ export interface EndedBody {
   readonly reply: string;
 }
 
-/** The body is not JSON. */
 export function unreadableBody(): EndedBody {
   return endedBody(ErrorCode.ParseError);
 }
 
-/** The body is `[]`. */
 export function emptyBatch(): EndedBody {
   return endedBody(ErrorCode.InvalidRequest);
 }

@@ -304,7 +304,6 @@ export class Orphans {
     return this.overdue >= this.#limit;
   }
 
-  /** See {@link OrphanCounts.isFullOf}. */
   isFullOf(method: string): boolean {
     return this.#left.isFullOf(method);
   }

@@ -44,7 +44,6 @@ export class WorkerSet implements WorkerOwner {
   /** What workers must load. undefined: the next one reports it. */
   #expected: Expected | undefined;
   readonly #restartDelay = new RestartDelay(restartPolicy);
-  /** Restarts that are delayed. */
   readonly #restarts = new Set<NodeJS.Timeout>();
   /** The worker that retires, one at a time. `#teardown`: the limit of its teardown, which has begun. */
   #retiring: PoolWorker | undefined;
@@ -83,7 +82,6 @@ export class WorkerSet implements WorkerOwner {
     return this.#spares.filter((worker) => !worker.isRetiring).length;
   }
 
-  /** Workers that load the modules. */
   get loading(): PoolWorker[] {
     return [...this.#living].filter(({ loading }) => loading !== undefined);
   }
@@ -299,7 +297,6 @@ export class WorkerSet implements WorkerOwner {
     return worker;
   }
 
-  /** A worker could not start. */
   #failToStart(error: Error): void {
     if (this.#isClosing) return;
     if (!this.startup.isOver) {
@@ -391,12 +388,10 @@ export class Startup {
     return this.isReady && !this.isTrial;
   }
 
-  /** A worker has loaded. */
   noteLoaded(loaded: LoadedReplica): void {
     this.#resolveLoaded(loaded);
   }
 
-  /** Every worker is ready. */
   noteReady(): void {
     this.isReady = true;
     this.#resolveReady();

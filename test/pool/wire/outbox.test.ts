@@ -133,7 +133,7 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
   const frontEnd = new Outbox();
   const worker = new Worker(new URL('./outbox-writer.mjs', import.meta.url), {
     workerData: {
-      module: moduleUrl('src/core/workers/wire/outbox.ts'),
+      module: moduleUrl('src/core/workers/wire/messages.ts'),
       buffer: frontEnd.buffer,
       count,
     },

@@ -20,7 +20,6 @@ export class QueuedCall {
   loadUs = 0;
   /** Whether the call was sent with a long group. */
   isOfLong = false;
-  /** Shared bytes that its worker may still read. */
   lease: BodyLease | undefined = undefined;
   /** When its signal was aborted, by `clockMs`; Infinity: the worker has told that it received the abort. */
   abortedAt: number | undefined = undefined;
@@ -50,18 +49,25 @@ export class QueuedCall {
    * @param runUs microseconds since the handler was entered; `neverRan`
    */
   answer(reply: Reply, code: number, runUs: number): void {
-    if (!this.#claimAnswer()) return;
+    if (this.isAnswered) return;
+    this.isAnswered = true;
     const { ending } = this.group;
-    this.reply = ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs));
-    this.group.noteAnswer(this);
+    this.#end(ending.pass(this.call, reply, code, runUs, this.group.waitUs(runUs)));
   }
 
   /** Answers with an outcome of the main thread. The call has not run. */
   finish(outcome: Outcome): void {
-    if (!this.#claimAnswer()) return;
+    if (this.isAnswered) return;
+    this.isAnswered = true;
     const { ending } = this.group;
-    this.reply = ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan));
-    this.group.noteAnswer(this);
+    this.#end(ending.finish(this.call, outcome, neverRan, this.group.waitUs(neverRan)));
+  }
+
+  refuse(refusal: Refusal, runUs: number): void {
+    if (this.isAnswered) return;
+    this.isAnswered = true;
+    const { ending } = this.group;
+    this.#end(ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs)));
   }
 
   /** Frees the memory of the params. Only for a call that has started: it will not be sent again. */
@@ -69,18 +75,9 @@ export class QueuedCall {
     this.call = { ...this.call, params: undefined, source: undefined };
   }
 
-  /** Answers with a standard error. */
-  refuse(refusal: Refusal, runUs: number): void {
-    if (!this.#claimAnswer()) return;
-    const { ending } = this.group;
-    this.reply = ending.refuse(this.call, refusal, runUs, this.group.waitUs(runUs));
+  #end(reply: Reply): void {
+    this.reply = reply;
     this.group.noteAnswer(this);
-  }
-
-  #claimAnswer(): boolean {
-    if (this.isAnswered) return false;
-    this.isAnswered = true;
-    return true;
   }
 }
 
@@ -90,7 +87,6 @@ export class QueuedCall {
  */
 export type CallGroupState = 'queued' | 'sent' | 'held';
 
-/** Where a group waits for a worker. */
 export interface WaitingPlace {
   /** Takes the group out: it is about to be answered, or it goes elsewhere. */
   drop(group: CallGroup): void;
@@ -107,6 +103,9 @@ export function fitsBehind(item: QueuedCall, sumUs: number): boolean {
   return sumUs === 0 || sumUs + item.expectedUs <= portionUs;
 }
 
+/** Gets a group once every call has an answer; a sink gets the reply of a group of one call. */
+export type GroupReceiver = ReplySink | ((group: CallGroup) => void);
+
 /** Whom a group tells of what happens to it. */
 export interface CallGroupOwner {
   /** Ends the calls. Its `maxReplyBytes` also bounds all replies of one request together. */
@@ -119,7 +118,6 @@ export interface CallGroupOwner {
    * The replies of the group are together larger than one request may get: calls that have not started must not start.
    */
   onTooLarge(group: CallGroup): void;
-  /** The caller has gone. */
   onCancelled(group: CallGroup): void;
 }
 
@@ -145,19 +143,16 @@ export class CallGroup implements CancelListener {
   /** By `clockMs`. */
   readonly arrivedAt: number;
   readonly #owner: CallGroupOwner;
-  readonly #receiver: ReplySink | ((group: CallGroup) => void);
+  readonly #receiver: GroupReceiver;
   #answered = 0;
   #replyLength = 0;
 
-  /**
-   * @param arrivedAt by `clockMs`
-   * @param receiver gets the group once every call has an answer; a sink gets the reply of a group of one call
-   */
+  /** @param arrivedAt by `clockMs` */
   constructor(
     calls: readonly QueuedCall[],
     arrivedAt: number,
     owner: CallGroupOwner,
-    receiver: ReplySink | ((group: CallGroup) => void),
+    receiver: GroupReceiver,
   ) {
     this.calls = calls;
     for (let index = 0; index < calls.length; index++) {

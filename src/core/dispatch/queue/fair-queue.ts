@@ -1,4 +1,5 @@
 import type { RequestScope } from '../scope.ts';
+import type { Callers } from '../share.ts';
 import type { CallGroup, WaitingPlace } from './call-group.ts';
 
 /** The quantum: what a caller of weight 1 is given at each turn, expected microseconds. */
@@ -14,7 +15,7 @@ const mostForStreamsUs = 50_000;
  * A group in the line of its caller. The nodes of a line are linked both ways, so that a group that is answered meanwhile
  * leaves at once. The group knows its node (`CallGroup.queue`), so that nobody has to search for it.
  */
-class LineNode implements WaitingPlace, QueuedWork {
+class LineNode implements WaitingPlace {
   readonly group: CallGroup;
   readonly line: Line;
   before: LineNode | undefined;
@@ -48,7 +49,7 @@ class LineNode implements WaitingPlace, QueuedWork {
 }
 
 /** The groups of one caller, oldest first. A new line is its own neighbour: a round of one. */
-class Line implements CallerLine {
+class Line {
   readonly queue: FairQueue;
   readonly caller: QueuedCaller;
   first: LineNode | undefined = undefined;
@@ -66,6 +67,7 @@ class Line implements CallerLine {
     this.caller = caller;
   }
 
+  /** The group that came last, apart from groups that a worker gave back. */
   get newest(): CallGroup | undefined {
     let node = this.last;
     while (node?.isReturned) node = node.before;
@@ -140,7 +142,16 @@ export class FairQueue {
         behind = behind.behind;
       }
     }
-    this.#enter(group, line, behind);
+    const before = behind === undefined ? line.last : behind.before;
+    const node = new LineNode(group, line, before, behind);
+    if (before === undefined) line.first = node;
+    else before.behind = node;
+    if (behind === undefined) line.last = node;
+    else behind.before = node;
+    group.queue = node;
+    this.size += node.calls;
+    this.workUs += node.workUs;
+    this.#callers.enter(caller, node);
   }
 
   /** The group that goes next; it stays here until `shift`. */
@@ -156,7 +167,6 @@ export class FairQueue {
     return node.group;
   }
 
-  /** Takes a group out. */
   leave(node: LineNode): void {
     const { group, line, before, behind } = node;
     group.queue = undefined;
@@ -206,20 +216,6 @@ export class FairQueue {
     return line.first;
   }
 
-  /** @param behind the node that comes after it; undefined: it is the last */
-  #enter(group: CallGroup, line: Line, behind: LineNode | undefined): void {
-    const before = behind === undefined ? line.last : behind.before;
-    const node = new LineNode(group, line, before, behind);
-    if (before === undefined) line.first = node;
-    else before.behind = node;
-    if (behind === undefined) line.last = node;
-    else behind.before = node;
-    group.queue = node;
-    this.size += node.calls;
-    this.workUs += node.workUs;
-    this.#callers.enter(line.caller, node);
-  }
-
   /** Puts a new caller behind all others. It gets its first quantum at its first turn. */
   #open(caller: QueuedCaller): Line {
     const line = new Line(this, caller);
@@ -252,13 +248,8 @@ export class FairQueue {
   }
 }
 
-/** Tells callers apart, and their shares. Asked only about calls that have to wait. */
-export interface CallerShares {
-  /** Names the caller of a request. */
-  keyOf(scope: RequestScope): string;
-  /** The caller's share, where 1 is everybody else's. Asked when the caller comes to wait. */
-  weightOf(scope: RequestScope): number;
-}
+/** Tells callers apart, and their weights. Asked only about calls that have to wait. */
+export type CallerShares = Callers<RequestScope>;
 
 /**
  * Bounds of weights: with a smaller weight a caller would need many rounds for one call, with a larger one it would
@@ -272,30 +263,14 @@ export function boundedWeight(weight: number): number {
   return Number.isNaN(weight) ? 1 : Math.min(mostWeight, Math.max(leastWeight, weight));
 }
 
-/** What one group counts for in the accounts. */
-export interface QueuedWork {
-  readonly calls: number;
-  /** Work that the group is expected to cost a worker, microseconds. */
-  readonly workUs: number;
-  /** See {@link CallGroup.isReturned}. */
-  readonly isReturned: boolean;
-}
-
-/** The groups of one caller in one queue. */
-export interface CallerLine {
-  /** The group that came last, apart from groups that a worker gave back. */
-  readonly newest: CallGroup | undefined;
-  /** See {@link QueuedCallers.charge}. */
-  charge(us: number): void;
-}
-
 /** A caller who has calls waiting, in any queue. `calls` does not count calls that workers gave back. */
-export interface QueuedCaller extends Length {
+interface QueuedCaller {
   readonly key: string;
   readonly weight: number;
+  calls: number;
   groups: number;
   workUs: number;
-  readonly lines: Set<CallerLine>;
+  readonly lines: Set<Line>;
 }
 
 /**
@@ -307,7 +282,7 @@ export class QueuedCallers {
   readonly #shares: CallerShares;
   readonly #callers = new Map<string, QueuedCaller>();
   /** Made when somebody must be refused for the first time, and dropped when nothing waits: nobody else asks for it. */
-  #longest: Longest<QueuedCaller> | undefined;
+  #longest: Longest | undefined;
   #weights = 0;
 
   /** Calls that wait, and those of them that a worker gave back. */
@@ -320,7 +295,6 @@ export class QueuedCallers {
     this.#shares = shares;
   }
 
-  /** Callers that have something queued. */
   get size(): number {
     return this.#callers.size;
   }
@@ -336,7 +310,7 @@ export class QueuedCallers {
       calls: 0,
       groups: 0,
       workUs: 0,
-      lines: new Set<CallerLine>(),
+      lines: new Set<Line>(),
     };
     this.#callers.set(key, caller);
     this.#weights += caller.weight;
@@ -349,8 +323,7 @@ export class QueuedCallers {
     for (const line of this.#callers.get(this.#shares.keyOf(scope))?.lines ?? []) line.charge(us);
   }
 
-  /** A caller has one more group queued. */
-  enter(caller: QueuedCaller, { calls, workUs, isReturned }: QueuedWork): void {
+  enter(caller: QueuedCaller, { calls, workUs, isReturned }: LineNode): void {
     caller.groups++;
     caller.workUs += workUs;
     this.calls += calls;
@@ -360,7 +333,7 @@ export class QueuedCallers {
   }
 
   /** A caller has one group less queued. Its account ends with its last group. */
-  leave(caller: QueuedCaller, { calls, workUs, isReturned }: QueuedWork): void {
+  leave(caller: QueuedCaller, { calls, workUs, isReturned }: LineNode): void {
     caller.groups--;
     caller.workUs -= workUs;
     this.calls -= calls;
@@ -407,46 +380,37 @@ export class QueuedCallers {
   }
 }
 
-/** A line with a number of calls. */
-export interface Length {
-  calls: number;
-}
-
 /**
- * Finds the longest of many lines that grow and shrink, without a search: lines of equal length stand together, and the
- * greatest length changes by no more than a line does.
+ * Finds the caller with the most calls without a search: callers with equally many stand together, and the greatest number
+ * changes by no more than a caller's does.
  */
-export class Longest<Line extends Length> {
-  readonly #byLength = new Map<number, Set<Line>>();
+class Longest {
+  readonly #byCalls = new Map<number, Set<QueuedCaller>>();
   #most = 0;
 
-  constructor(lines: Iterable<Line>) {
-    for (const line of lines) this.#add(line, line.calls);
+  constructor(callers: Iterable<QueuedCaller>) {
+    for (const caller of callers) this.#add(caller, caller.calls);
   }
 
-  /**
-   * The line changes its length. `line.calls` is still the old one.
-   *
-   * @param calls the new length; 0: the line is gone
-   */
-  change(line: Line, calls: number): void {
-    const before = this.#byLength.get(line.calls);
-    before?.delete(line);
-    if (before?.size === 0) this.#byLength.delete(line.calls);
-    this.#add(line, calls);
-    while (this.#most > 0 && !this.#byLength.has(this.#most)) this.#most--;
+  /** A caller has so many calls from now on; 0: it is gone. `caller.calls` is still the old number. */
+  change(caller: QueuedCaller, calls: number): void {
+    const before = this.#byCalls.get(caller.calls);
+    before?.delete(caller);
+    if (before?.size === 0) this.#byCalls.delete(caller.calls);
+    this.#add(caller, calls);
+    while (this.#most > 0 && !this.#byCalls.has(this.#most)) this.#most--;
   }
 
-  /** The longest line; of several the one that has had its length for the longest time. undefined: there is no line. */
-  longest(): Line | undefined {
-    return this.#byLength.get(this.#most)?.values().next().value;
+  /** Of several callers the one that has had so many calls for the longest time; undefined: there is none. */
+  longest(): QueuedCaller | undefined {
+    return this.#byCalls.get(this.#most)?.values().next().value;
   }
 
-  #add(line: Line, calls: number): void {
+  #add(caller: QueuedCaller, calls: number): void {
     if (calls === 0) return;
-    const lines = this.#byLength.get(calls);
-    if (lines === undefined) this.#byLength.set(calls, new Set([line]));
-    else lines.add(line);
-    if (calls > this.#most) this.#most = calls;
+    const equals = this.#byCalls.get(calls);
+    if (equals === undefined) this.#byCalls.set(calls, new Set([caller]));
+    else equals.add(caller);
+    this.#most = Math.max(this.#most, calls);
   }
 }

@@ -13,7 +13,13 @@ import {
 } from '../call.ts';
 import type { Executor, ExecutorFigures } from '../executor.ts';
 import type { RequestScope } from '../scope.ts';
-import { CallGroup, type CallGroupOwner, CostEstimate, QueuedCall } from './call-group.ts';
+import {
+  CallGroup,
+  type CallGroupOwner,
+  CostEstimate,
+  type GroupReceiver,
+  QueuedCall,
+} from './call-group.ts';
 import type { WaitingGroups } from './waiting-groups.ts';
 
 /**
@@ -46,10 +52,8 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const now = clockMs();
     const refusal = this.#refusal(call.scope, now);
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.waiting.expect(1);
     return new Promise((resolve) => {
-      const receiver = (group: CallGroup): void => resolve(group.calls[0]?.reply);
-      this.waiting.add(new CallGroup([this.#itemOf(call)], now, this, receiver));
+      this.#add([this.#itemOf(call)], now, { onReply: resolve });
     });
   }
 
@@ -57,8 +61,7 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const now = clockMs();
     const refusal = this.#refusal(call.scope, now);
     if (refusal !== undefined) return this.ending.refuse(call, refusal);
-    this.waiting.expect(1);
-    this.waiting.add(new CallGroup([this.#itemOf(call)], now, this, sink));
+    this.#add([this.#itemOf(call)], now, sink);
     return goesToSink;
   }
 
@@ -68,11 +71,9 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
     const now = clockMs();
     const refusal = this.#refusal(first.scope, now);
     if (refusal !== undefined) return calls.map((call) => this.ending.refuse(call, refusal));
-    this.waiting.expect(calls.length);
     return new Promise((resolve) => {
       const items = calls.map((call) => this.#itemOf(call));
-      const receiver = (group: CallGroup): void => resolve(group.calls.map(({ reply }) => reply));
-      this.waiting.add(new CallGroup(items, now, this, receiver));
+      this.#add(items, now, (group) => resolve(group.calls.map(({ reply }) => reply)));
     });
   }
 
@@ -98,6 +99,11 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
   /** Why the calls of a request are refused before they wait; undefined: they are not. */
   #refusal(scope: RequestScope, now: number): Refusal | undefined {
     return this.#closing ? cancelled : refusalBeforeStart(scope, now);
+  }
+
+  #add(items: readonly QueuedCall[], now: number, receiver: GroupReceiver): void {
+    this.waiting.expect(items.length);
+    this.waiting.add(new CallGroup(items, now, this, receiver));
   }
 
   #itemOf(call: Call): QueuedCall {

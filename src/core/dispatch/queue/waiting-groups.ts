@@ -99,7 +99,6 @@ export class WaitingGroups {
     if (this.#newcomers + calls > this.#limits.maxQueue + turnAllowance) this.#refuseExcess();
   }
 
-  /** See {@link QueuedCallers.charge}. */
   charge(scope: RequestScope, us: number): void {
     this.#callers.charge(scope, us);
   }
@@ -177,7 +176,6 @@ export class WaitingGroups {
     else this.#sender.defer(this.#send);
   }
 
-  /** Calls that wait in the line of a group. */
   sizeBeside(group: CallGroup): number {
     return this.#lineOf(group).size;
   }
@@ -368,7 +366,6 @@ class WaitingLine {
     return this.#shared.shift() ?? this.#arrivals.shift();
   }
 
-  /** Moves the arrivals to the lines of their callers. */
   share(): void {
     for (let group = this.#arrivals.shift(); group !== undefined; group = this.#arrivals.shift()) {
       this.#shared.push(group);
@@ -399,7 +396,6 @@ class ConcurrencyLimits {
     this.#callers = callers;
   }
 
-  /** Whether a group may go to a worker now. */
   mayPass(group: CallGroup): boolean {
     const { limited } = group;
     if (limited === undefined || group.isInside) return true;
@@ -464,7 +460,6 @@ export class GroupQueue implements WaitingPlace {
     this.#items.push(group);
   }
 
-  /** The oldest. */
   peek(): CallGroup | undefined {
     while (this.#head < this.#items.length) {
       const group = this.#items[this.#head];
@@ -488,7 +483,6 @@ export class GroupQueue implements WaitingPlace {
     group.queue = undefined;
   }
 
-  /** Oldest first. */
   get all(): CallGroup[] {
     const groups: CallGroup[] = [];
     for (let i = this.#head; i < this.#items.length; i++) {

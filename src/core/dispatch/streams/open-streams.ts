@@ -26,7 +26,6 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
   readonly place: Place;
   /** When it must have ended, by `clockMs`; Infinity: it has no limit. */
   readonly at: number;
-  /** See {@link Holder}. */
   readonly amount = 1;
   slot: number | undefined = undefined;
   account: Account | undefined = undefined;
@@ -56,7 +55,6 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
     this.#keeper = keeper;
   }
 
-  /** See {@link Holder}. */
   get scope(): RequestScope {
     return this.call.scope;
   }
@@ -70,7 +68,6 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
     this.#producer = producer;
   }
 
-  /** The producer gave a value. */
   value(text: string): void {
     if (this.#isOver) return;
     this.values++;
@@ -90,35 +87,29 @@ export class OpenStream implements StreamFlow, Deadline, CancelListener, Holder<
     this.end(errorOutcome(code, data));
   }
 
-  /** See {@link StreamFlow}. */
   grant(values: number, characters: number): void {
     if (!this.#isOver) this.#producer?.grant(values, characters);
   }
 
-  /** See {@link StreamFlow}. */
   cancel(): void {
     if (!this.#leave(ErrorCode.Cancelled)) return;
     this.#producer?.cancel(standardError(ErrorCode.Cancelled));
   }
 
-  /** The caller of its request has gone. */
   onCancelled(): void {
     this.#stop(standardError(ErrorCode.Cancelled));
   }
 
-  /** See {@link Deadline}. */
   expire(): void {
     this.#stop(
       standardError(ErrorCode.DeadlineExceeded, { timeoutMs: this.#limit?.timeoutMs ?? 0 }),
     );
   }
 
-  /** See {@link Deadline}. */
   shutdown(): void {
     this.#stop(drainError('shutdown'));
   }
 
-  /** See {@link StreamFlow}. */
   drain(reason: DrainReason): void {
     if (!this.#isOver) this.#producer?.drain(drainError(reason));
   }

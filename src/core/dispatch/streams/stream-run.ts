@@ -96,7 +96,6 @@ export class StreamRun implements StreamProducer, Runnable {
     else this.#context.abort(reason);
   }
 
-  /** See {@link Runnable}. */
   resume(): void {
     if (this.#state !== 'queued') return;
     this.#state = 'waiting';

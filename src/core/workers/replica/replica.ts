@@ -394,7 +394,6 @@ class StreamRuns {
     return this.#queue.isWaiting;
   }
 
-  /** See {@link RunQueue.noteCalls}. */
   noteCalls(ms: number): void {
     this.#queue.noteCalls(ms);
   }

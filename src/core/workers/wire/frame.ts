@@ -37,7 +37,6 @@ export interface FrameEntry {
   readonly follows: boolean;
   /** Whether this call is expected to be so short that the replica need not report earlier results before it. */
   readonly isShort: boolean;
-  /** See {@link FaultOptions}. */
   readonly showsFaults: boolean;
   readonly method: string;
   /** JSON text of the id; undefined for a notification. */

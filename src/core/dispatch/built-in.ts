@@ -75,49 +75,38 @@ export function builtIn(
   introspection: boolean,
   { maxReplyBytes, observer }: CallEnding,
 ): BuiltIn | undefined {
+  const ending = new CallEnding(inlinePlace, maxReplyBytes, observer);
   const end = streams?.unsubscribe;
-  const executorOf = (answer: (params: unknown) => string): Executor =>
-    new BuiltInExecutor(answer, new CallEnding(inlinePlace, maxReplyBytes, observer));
   if (end !== undefined && (method === unsubscribe.name || unsubscribeNames(table).has(method))) {
-    const answer = (params: unknown): string => String(end(subscriptionOf(params)));
-    return { procedure: unsubscribe, executor: executorOf(answer) };
+    const executor = answeredBy((params) => String(end(subscriptionOf(params))), ending);
+    return { procedure: unsubscribe, executor };
   }
   if (method !== discoverName || !introspection) return undefined;
   const answer = (params: unknown): string => {
     discover().bindParams(params);
     return openRpcText(table);
   };
-  return { procedure: discover(), executor: executorOf(answer) };
+  return { procedure: discover(), executor: answeredBy(answer, ending) };
 }
 
-class BuiltInExecutor implements Executor {
-  readonly place = inlinePlace;
-  readonly takesUnparsed = false;
-  readonly #answer: (params: unknown) => string;
-  readonly #ending: CallEnding;
-
-  /** @param answer gives the JSON text of the result; throws an RpcError for wrong params */
-  constructor(answer: (params: unknown) => string, ending: CallEnding) {
-    this.#answer = answer;
-    this.#ending = ending;
-  }
-
-  execute(call: Call): Reply {
-    const began = clockMs();
-    const refusal = refusalBeforeStart(call.scope, began);
-    if (refusal !== undefined) return this.#ending.refuse(call, refusal);
-    const outcome = this.#outcome(call);
-    return this.#ending.finish(call, outcome, (clockMs() - began) * 1000);
-  }
-
-  #outcome(call: Call): Outcome {
+/** @param answer gives the JSON text of the result; throws an RpcError for wrong params */
+function answeredBy(answer: (params: unknown) => string, ending: CallEnding): Executor {
+  const outcomeOf = (call: Call): Outcome => {
     try {
-      return resultOutcome(this.#answer(parsedParams(call)));
+      return resultOutcome(answer(parsedParams(call)));
     } catch (error) {
       if (RpcError.is(error)) return errorOutcome(ErrorCode.InvalidParams, error.data);
       throw error;
     }
-  }
+  };
+  const execute = (call: Call): Reply => {
+    const began = clockMs();
+    const refusal = refusalBeforeStart(call.scope, began);
+    if (refusal !== undefined) return ending.refuse(call, refusal);
+    const outcome = outcomeOf(call);
+    return ending.finish(call, outcome, (clockMs() - began) * 1000);
+  };
+  return { place: inlinePlace, takesUnparsed: false, execute };
 }
 
 /**

@@ -4,7 +4,7 @@ import { ErrorCode } from '../protocol/errors.ts';
 import { errorOutcome, type Outcome } from '../protocol/reply.ts';
 import type { Verdict } from './authenticate.ts';
 import { cancelledOutcome } from './call.ts';
-import type { CancelListener, RequestScope } from './scope.ts';
+import type { RequestScope } from './scope.ts';
 
 /** Something that must end by a certain time. */
 export interface Deadline {
@@ -216,36 +216,30 @@ export function refusalWithin(
   deadlines: DeadlineSweep,
 ): Promise<Outcome | undefined> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
+    const settle = (found: Outcome | undefined): void => {
       deadlines.delete(deadline);
       scope.removeListener(cancel);
-    };
-    const settle = (found: Outcome | undefined): void => {
-      leave();
       resolve(found);
     };
-    const deadline: Deadline = {
+    const cancel = { onCancelled: () => settle(cancelledOutcome) };
+    const { timeoutMs } = scope;
+    const deadline = {
       at: scope.expiresAt,
-      expire: () => {
-        settle(errorOutcome(ErrorCode.DeadlineExceeded, { timeoutMs: scope.timeoutMs }));
-      },
-      shutdown: () => settle(cancelledOutcome),
-    };
-    const cancel: CancelListener = {
-      onCancelled: () => settle(cancelledOutcome),
+      expire: () => settle(errorOutcome(ErrorCode.DeadlineExceeded, { timeoutMs })),
+      shutdown: cancel.onCancelled,
     };
     deadlines.add(deadline);
     scope.addListener(cancel);
     if (scope.cancelled) cancel.onCancelled();
     refusal.then(settle, (error: unknown) => {
-      leave();
       reject(error);
+      settle(undefined);
     });
   });
 }
 
 function read(scope: RequestScope, verdict: Verdict): Outcome | undefined {
   if (verdict.refusal !== undefined) return verdict.refusal;
-  scope.admit(verdict.authText);
+  scope.authText = verdict.authText;
   return undefined;
 }

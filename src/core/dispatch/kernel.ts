@@ -49,7 +49,7 @@ import type { Executor } from './executor.ts';
 import type { RequestScope } from './scope.ts';
 import { joinReplies, runConcurrently, runInOrder, type Step } from './sequence.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
-import { CollectingExecutor } from './streams/readers.ts';
+import { collecting } from './streams/readers.ts';
 
 /** The procedures and executors one request uses from its first call to its last. */
 export interface Routing {
@@ -314,7 +314,7 @@ export class Kernel {
     const accepted = scope.streams?.accept(call, isAlone);
     if (accepted === undefined) {
       if (collect) {
-        return { call, executor: new CollectingExecutor(executor, this.#limits.maxReplyBytes) };
+        return { call, executor: collecting(executor, this.#limits.maxReplyBytes) };
       }
       const data = { method: call.procedure.name, reason: notRead };
       return refuse({ code: ErrorCode.MethodNotFound, data });

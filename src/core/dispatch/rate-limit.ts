@@ -236,7 +236,7 @@ export class CallerLimiter {
 
   #behind(verdict: Verdict, scope: RequestScope): Verdict | Promise<Verdict> {
     if (verdict.refusal !== undefined) return verdict;
-    scope.admit(verdict.authText);
+    scope.authText = verdict.authText;
     return this.#ask(scope);
   }
 

@@ -59,7 +59,8 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
   readonly #facts: ScopeFacts;
   #timeoutMs: number | undefined;
   #cancelled = false;
-  #authText: string | undefined;
+  /** What is known of the caller, JSON text; undefined: `authenticate` said nothing. */
+  authText: string | undefined;
   #headersText: string | undefined;
   /** What `authenticate` says of the caller, or the promise of it; undefined: nobody was asked. */
   verdict: Verdict | Promise<Verdict> | undefined;
@@ -111,19 +112,6 @@ export class RequestScope implements RequestFacts, Holder<RequestScope> {
 
   get callerHeader(): string | undefined {
     return this.#facts.callerHeader;
-  }
-
-  get authText(): string | undefined {
-    return this.#authText;
-  }
-
-  /**
-   * Sets what is known of the caller.
-   *
-   * @param authText JSON text; undefined: `authenticate` said nothing of the caller
-   */
-  admit(authText: string | undefined): void {
-    this.#authText = authText;
   }
 
   /** Whether the caller is a developer on this machine, who sees the messages of internal errors. */
@@ -242,7 +230,7 @@ export function createCallerScope(facts: CallerFacts): RequestScope {
     tracestate: toText(facts.tracestate, 'option tracestate'),
     timeoutMs,
   });
-  if (auth !== undefined) scope.admit(jsonTextOf(auth, 'option auth'));
+  if (auth !== undefined) scope.authText = jsonTextOf(auth, 'option auth');
   return scope;
 }
 

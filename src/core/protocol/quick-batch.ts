@@ -44,7 +44,7 @@ export function scanBatch(text: string, limits: ReadLimits): Envelope[] | undefi
   let i = skipTextBlanks(text, 0);
   if (text.charCodeAt(i) !== OPEN_BRACKET) return undefined;
   const units = buffer.write(text);
-  const found = new Found();
+  let found = new Found();
   const entries: Envelope[] = [];
   let shape: Shape | undefined;
   let params = '';
@@ -53,7 +53,8 @@ export function scanBatch(text: string, limits: ReadLimits): Envelope[] | undefi
     const start = skip(units, i + 1);
     i = shape === undefined ? -1 : matchShape(text, units, start, shape, found, maxDepth);
     if (i === -1) {
-      i = scanRequest(text, units, start, found.reset(), maxDepth, limits.strict);
+      found = new Found();
+      i = scanRequest(text, units, start, found, maxDepth, limits.strict);
       if (i === -1) return undefined;
       shape = shapeOf(start, i, found);
     }
@@ -156,7 +157,7 @@ function matchShape(
   return secondEnd + tailLength;
 }
 
-/** Where the parts of a request stand in a text. One object is filled again for each request. */
+/** Where the parts of a request stand in a text. One object is filled again for each request of the same shape. */
 class Found {
   method = '';
   /** -1: none. */
@@ -165,15 +166,6 @@ class Found {
   /** -1: none. The brackets of the params are balanced; whether they are JSON is not known yet. */
   paramsStart = -1;
   paramsEnd = -1;
-
-  reset(): this {
-    this.method = '';
-    this.idStart = -1;
-    this.idEnd = -1;
-    this.paramsStart = -1;
-    this.paramsEnd = -1;
-    return this;
-  }
 }
 
 /**

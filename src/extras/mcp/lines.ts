@@ -123,7 +123,7 @@ export class LineService {
   #answer(line: Uint8Array): void {
     const { service, server, authText } = this.#options;
     const scope = new RequestScope();
-    scope.admit(authText);
+    scope.authText = authText;
     const body = RequestBody.reserve(service.bodyMemory, line.byteLength, scope);
     if (typeof body === 'string') {
       const { code, data } = overloaded(body);

@@ -65,7 +65,7 @@ test('facts of the caller are looked up for procedures that can see them, and fo
     traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   };
   const scope = new RequestScope(facts);
-  scope.admit('{"sub":"a"}');
+  scope.authText = '{"sub":"a"}';
   const frame = new FrameBuilder(memory());
   frame.add({ ...call('blind'), scope }, 1, false, false, 1);
   assert.equal(asked.length, 0);

@@ -164,7 +164,7 @@ export interface StreamLimits {
   readonly maxStreamMs: number;
 }
 
-/** Streams that are told to end at a reload are told so within this time. */
+/** Streams that are told to end at a reload are told so within this time, milliseconds. */
 const drainWithinMs = 1000;
 
 /** The open streams of one loading of the modules. */

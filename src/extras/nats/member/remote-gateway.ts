@@ -217,7 +217,7 @@ export class RemoteGateway {
     // Who calls is as the gateway says, or as this member's own hook does.
     if (trustsAuth) {
       scope.callerKey = facts?.key;
-      scope.admit(facts?.auth);
+      scope.authText = facts?.auth;
     } else if (authenticate !== undefined) {
       const { headers } = scope;
       const path = this.#owner.subjects.toMember(id);

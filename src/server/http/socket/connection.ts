@@ -270,7 +270,7 @@ export class SocketConnection implements Subscriber {
 
   #scope(): RequestScope {
     const scope = new RequestScope(this.#facts);
-    scope.admit(this.#facts.authText);
+    scope.authText = this.#facts.authText;
     scope.callerKey = this.#callerKey;
     return scope;
   }

@@ -28,7 +28,6 @@ import type { Deadline, DeadlineSweep, OrphanCounts } from './deadline.ts';
 import type { Executor, ExecutorFigures } from './executor.ts';
 import { blockedMs, type FrontEndWatch, type Suspect } from './front-end-watch.ts';
 import type { CancelListener } from './scope.ts';
-import type { StreamSink } from './streams/contract.ts';
 import { Generators } from './streams/generators.ts';
 import type { OpenStreams } from './streams/open-streams.ts';
 
@@ -293,28 +292,17 @@ export class InlineExecutor implements Executor, Suspect {
     runUs: number,
     waitUs: number,
   ): Reply {
-    if (call.sink !== undefined) {
-      return this.#open(call, call.sink, context, outcome, runUs, waitUs);
+    const { sink } = call;
+    const source = sink === undefined ? undefined : sourceOf(outcome);
+    if (sink !== undefined && source !== undefined) {
+      const { generators, isClosed } = this.#host;
+      const opening = generators.open(call, sink, context, source, this, isClosed);
+      return 'refusal' in opening
+        ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
+        : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
     }
-    this.#hasLargeReplies = outcome.text.length > largeReply;
+    if (sink === undefined) this.#hasLargeReplies = outcome.text.length > largeReply;
     return this.#ending.finish(call, outcome, runUs, waitUs);
-  }
-
-  #open(
-    call: Call,
-    sink: StreamSink,
-    context: LazyContext,
-    outcome: Outcome,
-    runUs: number,
-    waitUs: number,
-  ): Reply {
-    const source = sourceOf(outcome);
-    if (source === undefined) return this.#ending.finish(call, outcome, runUs, waitUs);
-    const { generators, isClosed } = this.#host;
-    const opening = generators.open(call, sink, context, source, this, isClosed);
-    return 'refusal' in opening
-      ? this.#ending.refuse(call, opening.refusal, runUs, waitUs)
-      : this.#ending.pass(call, opening.reply, 0, runUs, waitUs);
   }
 
   /** How long it ran, microseconds. */

@@ -280,32 +280,23 @@ export class WorkerCalls {
 export class Orphans {
   readonly #limit: number;
   readonly #items = new Map<number, QueuedCall>();
-  /** Those that have been left by their callers and may still end in time. */
-  readonly #left: OrphanCounts;
+  /** Those whose callers have left and whose deadline has not come. */
+  readonly left: OrphanCounts;
 
   /** @param limit with so many calls of either kind the worker is full of them */
   constructor(limit: number) {
     this.#limit = limit;
-    this.#left = new OrphanCounts(limit);
-  }
-
-  /** Calls whose callers have left and whose deadline has not come. */
-  get left(): number {
-    return this.#left.total;
+    this.left = new OrphanCounts(limit);
   }
 
   /** Calls that go on beyond their deadline. */
   get overdue(): number {
-    return this.#items.size - this.left;
+    return this.#items.size - this.left.total;
   }
 
   /** Whether so many handlers do not end that the worker must be replaced. */
   get isSpent(): boolean {
     return this.overdue >= this.#limit;
-  }
-
-  isFullOf(method: string): boolean {
-    return this.#left.isFullOf(method);
   }
 
   /** The call whose caller left first; about the next one to end. undefined: there is none. */
@@ -320,7 +311,7 @@ export class Orphans {
 
   add(item: QueuedCall): void {
     this.#items.set(item.ticket, item);
-    if (!item.isAnswered) this.#left.add(item.call.procedure.name);
+    if (!item.isAnswered) this.left.add(item.call.procedure.name);
   }
 
   of(ticket: number): QueuedCall | undefined {
@@ -329,7 +320,7 @@ export class Orphans {
 
   /** A call is about to be answered at its deadline, and goes on in the worker. */
   expire(item: QueuedCall): void {
-    this.#left.remove(item.call.procedure.name);
+    this.left.remove(item.call.procedure.name);
   }
 
   /** A call has ended, or its thread has. */

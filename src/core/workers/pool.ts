@@ -93,8 +93,11 @@ export class Pool extends QueuedExecutor implements Sender {
     this.#sweep.wake();
   }
 
+  /** Judged by earlier runs. */
   busyForMs(queuedUs: number): number {
-    return busyForMs(this.workers.active, queuedUs, this.#options.workers);
+    let workUs = queuedUs;
+    for (const { calls } of this.workers.active) workUs += calls.loadUs;
+    return wholeMs(workUs / 1000 / this.#options.workers);
   }
 
   override executeInOrder(calls: readonly Call[]): Reply[] | Promise<Reply[]> {
@@ -304,15 +307,10 @@ export class Pool extends QueuedExecutor implements Sender {
 }
 
 /** What the choice of a worker depends on in a group. */
-export interface WaitingGroup {
-  /** Expected work of the calls that the group sends next, microseconds. */
-  readonly nextUs: number;
-  /** Calls of the group that are at no worker. */
-  readonly waiting: number;
-}
+type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'>;
 
 /** What the choice of a worker depends on in a worker. */
-export interface Candidate<Group> extends WorkerLoad {
+interface Candidate<Group> extends WorkerLoad {
   /** Whether a long call, or one that has run for long, is in the way of a call that comes now. */
   readonly isHeldByLong: boolean;
   /** Whether callers have left so many calls of the group's procedures on the worker that it takes no more of them. */
@@ -320,7 +318,7 @@ export interface Candidate<Group> extends WorkerLoad {
 }
 
 /** `crowded`: the group is refused, since every worker that has room is crowded by calls of its procedures. */
-export interface Assignment<Group, Worker> {
+interface Assignment<Group, Worker> {
   readonly group: Group;
   readonly worker: Worker | 'crowded';
 }
@@ -358,7 +356,7 @@ function placeShort<Group extends WaitingGroup, Worker extends Candidate<Group>>
   if (chooseWorker([express], group.nextUs, group.waiting) === undefined) return undefined;
   return express.isHeldByLong || express.isCrowdedBy(group)
     ? undefined
-    : { group: group, worker: express };
+    : { group, worker: express };
 }
 
 /**
@@ -373,9 +371,9 @@ function place<Group extends WaitingGroup, Worker extends Candidate<Group>>(
   const { nextUs, waiting } = group;
   const worker = chooseWorker(workers, nextUs, waiting);
   if (worker === undefined) return undefined;
-  if (!worker.isCrowdedBy(group)) return { group: group, worker };
+  if (!worker.isCrowdedBy(group)) return { group, worker };
   const others = workers.filter((other) => !other.isCrowdedBy(group));
-  return { group: group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
+  return { group, worker: chooseWorker(others, nextUs, waiting) ?? 'crowded' };
 }
 
 function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]): Worker[] {
@@ -388,22 +386,11 @@ function withoutNextIdle<Worker extends WorkerLoad>(workers: readonly Worker[]):
 }
 
 /** The refusal says after what time the first of the calls that nobody waits for is given up. */
-export function refusalOfCrowded(workers: readonly PoolWorker[], now: number): Refusal {
+function refusalOfCrowded(workers: readonly PoolWorker[], now: number): Refusal {
   const ms = Math.min(...workers.map((worker) => worker.crowdedForMs(now)));
   // Else the workers are crowded by their generators.
-  const hasOrphans = workers.some(({ calls }) => calls.orphans.left > 0);
+  const hasOrphans = workers.some(({ calls }) => calls.orphans.left.total > 0);
   return overloaded(hasOrphans ? 'orphans' : 'generators', wholeMs(ms));
-}
-
-/**
- * How long the workers will take for the work that is here, judged by earlier runs, milliseconds.
- *
- * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
- */
-export function busyForMs(workers: readonly PoolWorker[], queuedUs: number, count: number): number {
-  let workUs = queuedUs;
-  for (const worker of workers) workUs += worker.workUs;
-  return wholeMs(workUs / 1000 / count);
 }
 
 function wholeMs(ms: number): number {

@@ -104,27 +104,23 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
 
   /** Whether all calls here have their answers, and no stream is open. A call that still runs was given up at its deadline. */
   get isAnswered(): boolean {
-    if (this.calls.orphans.left > 0 || this.streams.open > 0) return false;
+    if (this.calls.orphans.left.total > 0 || this.streams.open > 0) return false;
     return this.calls.all.every((item) => item === undefined || item.isAnswered);
   }
 
   /** Whether a call here has started and has no answer. */
   get hasStarted(): boolean {
-    return this.calls.orphans.left > 0 || this.#started.some((item) => !item.isAnswered);
+    return this.calls.orphans.left.total > 0 || this.#started.some((item) => !item.isAnswered);
   }
 
   /** Whether nothing here could be ended by a deadline or by the thread's silence. */
   get isQuiet(): boolean {
-    if (this.calls.count > 0 || this.calls.orphans.left > 0 || this.watchdog.isHeldUp) return false;
+    if (this.calls.count > 0 || this.calls.orphans.left.total > 0 || this.watchdog.isHeldUp)
+      return false;
     for (const { abortedAt } of this.calls.orphans) {
       if (abortedAt !== Number.POSITIVE_INFINITY) return false;
     }
     return true;
-  }
-
-  /** Expected work of all calls here, microseconds. */
-  get workUs(): number {
-    return this.calls.loadUs;
   }
 
   get loadUs(): number {
@@ -164,7 +160,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
       inFlight,
       completed,
       streams: open,
-      left: orphans.left + generators - open,
+      left: orphans.left.total + generators - open,
       overdue: orphans.overdue,
       running: this.runningAt(now),
     };
@@ -204,11 +200,11 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     return this.streams.generators;
   }
 
-  /** See {@link Orphans.isFullOf}. A worker with as many generators as it may have is crowded, too. */
+  /** See {@link OrphanCounts.isFullOf}. A worker with as many generators as it may have is crowded, too. */
   isCrowdedBy(group: CallGroup): boolean {
     if (this.streams.isFull && group.calls.some(({ call }) => call.sink !== undefined)) return true;
-    if (this.calls.orphans.left === 0) return false;
-    return group.calls.some(({ call }) => this.calls.orphans.isFullOf(call.procedure.name));
+    const { left } = this.calls.orphans;
+    return left.isFull && group.calls.some(({ call }) => left.isFullOf(call.procedure.name));
   }
 
   /** How long until the call whose caller left first is given up, milliseconds. */

@@ -95,7 +95,9 @@ export class Replica {
       onFault: (fault) => {
         if (fault.isSent === true || faults.admits(fault.method, fault.method, mostFaults))
           sender.notify({ type: 'fault', fault });
-        this.#checkBuiltins();
+        // If a handler has replaced what all calls need, they would fail for as long as the thread lives.
+        const { replaced } = this.#builtins;
+        if (replaced !== undefined) this.#breaks(`a procedure has replaced ${replaced}`);
       },
     };
     this.#openOptions = { ...this.#invokeOptions, showsFaults: true };
@@ -135,19 +137,15 @@ export class Replica {
       // not taken back yet.
       if (!this.#ledger.start(entry.ticket, began + this.#behindMs)) return undefined;
       const pending = this.#runCall(entry, began);
-      if (pending !== undefined) return pending.then(() => this.#resumeChain(entries, at + 1, end));
+      if (pending !== undefined) {
+        return pending.then(() => {
+          const next = this.#runChain(entries, at + 1, end);
+          this.#sender.flush();
+          return next;
+        });
+      }
     }
     return undefined;
-  }
-
-  #resumeChain(
-    entries: readonly FrameEntry[],
-    start: number,
-    end: number,
-  ): Promise<void> | undefined {
-    const pending = this.#runChain(entries, start, end);
-    this.#sender.flush();
-    return pending;
   }
 
   #runCall(entry: FrameEntry, began: number): Promise<void> | undefined {
@@ -221,20 +219,13 @@ export class Replica {
     if (source === undefined) return this.#finish(procedure, id, outcome);
     // A notification has nobody who could read.
     if (id === undefined) void source.close();
-    else this.streams.open(ticket, this.#traced(source, facts), context);
+    else {
+      const run = this.#runTraced;
+      // The generator runs in the span of its call, too.
+      const traced = run === undefined ? source : ranBy(source, (part) => run(facts, part));
+      this.streams.open(ticket, traced, context);
+    }
     return { code: 0, reply: '' };
-  }
-
-  /** The generator runs in the span of its call, too. */
-  #traced(source: RunSource, facts: RequestFacts | undefined): RunSource {
-    const runTraced = this.#runTraced;
-    return runTraced === undefined ? source : ranBy(source, (part) => runTraced(facts, part));
-  }
-
-  /** After a fault: if a handler has replaced what all calls need, they would fail for as long as the thread lives. */
-  #checkBuiltins(): void {
-    const { replaced } = this.#builtins;
-    if (replaced !== undefined) this.#breaks(`a procedure has replaced ${replaced}`);
   }
 
   #breaks(detail: string): void {

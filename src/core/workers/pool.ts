@@ -16,8 +16,12 @@ import {
   shortBoundUs,
   type WorkerLoad,
 } from '../dispatch/queue/call-group.ts';
-import { QueuedExecutor } from '../dispatch/queue/queued-executor.ts';
-import { type Heads, type Sender, WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
+import {
+  type Heads,
+  QueuedExecutor,
+  type Sender,
+  WaitingGroups,
+} from '../dispatch/queue/queued-executor.ts';
 import type { Reply } from '../protocol/reply.ts';
 import type { Overrun } from './calls.ts';
 import type { PoolOptions, PoolStats, WorkerEvents } from './options.ts';

@@ -2,7 +2,7 @@ import { getPriority } from 'node:os';
 import { clockMs } from '../base/clock.ts';
 import { type DelayPolicy, RestartDelay } from '../base/restart-delay.ts';
 import { startTimer, Vacancy } from '../base/timer.ts';
-import type { WaitingGroups } from '../dispatch/queue/waiting-groups.ts';
+import type { WaitingGroups } from '../dispatch/queue/queued-executor.ts';
 import { hangHint } from '../modules/load-error.ts';
 import { SourceFiles } from '../modules/module-files.ts';
 import type { Expected, PoolOptions, WorkerEvents } from './options.ts';

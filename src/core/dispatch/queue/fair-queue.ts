@@ -414,3 +414,134 @@ class Longest {
     this.#most = Math.max(this.#most, calls);
   }
 }
+
+/**
+ * Up to so much work waits in the order in which it came, microseconds. It is as much as one short call, which nobody
+ * notices.
+ */
+const plainUs = 8000;
+
+/**
+ * Groups that wait for a worker. Those that arrive stand in the order in which they came, and nobody asks whose they are, as long as all
+ * that waits is little work. Beyond it the groups are shared out among their callers. So calls that find a worker soon cost
+ * nothing more than in a plain queue.
+ *
+ *     add -> arrivals -> worker            while little work waits
+ *               |
+ *               +-> shared -> worker       once more than 8 ms of it do
+ */
+export class WaitingLine {
+  readonly #arrivals = new GroupQueue();
+  readonly #shared: FairQueue;
+
+  constructor(callers: QueuedCallers) {
+    this.#shared = new FairQueue(callers);
+  }
+
+  /** Calls that wait. */
+  get size(): number {
+    return this.#arrivals.size + this.#shared.size;
+  }
+
+  /** Calls that have arrived and are on no caller's account yet. */
+  get unsharedCalls(): number {
+    return this.#arrivals.size;
+  }
+
+  /** Work that those calls are expected to cost, microseconds. */
+  get unsharedUs(): number {
+    return this.#arrivals.workUs;
+  }
+
+  add(group: CallGroup): void {
+    this.#arrivals.push(group);
+  }
+
+  /** Adds a group that has waited before. It is put among its caller's groups by its age. */
+  addBack(group: CallGroup): void {
+    this.#shared.push(group);
+  }
+
+  /** The group that goes next. It stays here until `shift`. */
+  peek(): CallGroup | undefined {
+    if (this.#arrivals.workUs + this.#shared.workUs > plainUs) this.share();
+    return this.#shared.peek() ?? this.#arrivals.peek();
+  }
+
+  shift(): CallGroup | undefined {
+    return this.#shared.shift() ?? this.#arrivals.shift();
+  }
+
+  share(): void {
+    for (let group = this.#arrivals.shift(); group !== undefined; group = this.#arrivals.shift()) {
+      this.#shared.push(group);
+    }
+  }
+
+  get all(): CallGroup[] {
+    return [...this.#shared.all, ...this.#arrivals.all];
+  }
+}
+
+/** Groups in the order in which they came. Taking the oldest group copies nothing. */
+export class GroupQueue implements WaitingPlace {
+  #items: (CallGroup | undefined)[] = [];
+  #head = 0;
+
+  /** Calls that wait. */
+  size = 0;
+  /** What they are expected to cost a worker, microseconds. */
+  workUs = 0;
+
+  push(group: CallGroup): void {
+    this.#count(group, 1);
+    group.queue = this;
+    this.#items.push(group);
+  }
+
+  peek(): CallGroup | undefined {
+    while (this.#head < this.#items.length) {
+      const group = this.#items[this.#head];
+      // A group that was dropped is not here any more: its entry is skipped.
+      if (group?.queue === this) return group;
+      this.#advance();
+    }
+    return undefined;
+  }
+
+  shift(): CallGroup | undefined {
+    const group = this.peek();
+    if (group === undefined) return undefined;
+    this.drop(group);
+    this.#advance();
+    return group;
+  }
+
+  drop(group: CallGroup): void {
+    this.#count(group, -1);
+    group.queue = undefined;
+  }
+
+  get all(): CallGroup[] {
+    const groups: CallGroup[] = [];
+    for (let i = this.#head; i < this.#items.length; i++) {
+      const group = this.#items[i];
+      if (group?.queue === this) groups.push(group);
+    }
+    return groups;
+  }
+
+  #count(group: CallGroup, sign: 1 | -1): void {
+    this.size += sign * group.waiting;
+    // Sums of floats drift: an empty queue's work is exactly nothing.
+    this.workUs = this.size === 0 ? 0 : this.workUs + sign * group.expectedUs;
+  }
+
+  #advance(): void {
+    this.#items[this.#head++] = undefined;
+    if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import { clockMs } from '../../base/clock.ts';
+import type { Overload } from '../../base/overloads.ts';
 import type { Place } from '../../base/place.ts';
 import { Vacancy } from '../../base/timer.ts';
 import { type GoesToSink, goesToSink, type Reply, type ReplySink } from '../../protocol/reply.ts';
@@ -7,6 +8,8 @@ import {
   CallEnding,
   type CallObserver,
   cancelled,
+  neverRan,
+  overloaded,
   paramsLength,
   type Refusal,
   refusalBeforeStart,
@@ -18,9 +21,11 @@ import {
   type CallGroupOwner,
   CostEstimate,
   type GroupReceiver,
+  isDue,
   QueuedCall,
+  shortBoundUs,
 } from './call-group.ts';
-import type { WaitingGroups } from './waiting-groups.ts';
+import { type CallerShares, FairQueue, QueuedCallers, WaitingLine } from './fair-queue.ts';
 
 /**
  * An executor whose calls run elsewhere: in worker threads, or on other machines. The calls of a request make a group. The
@@ -114,5 +119,370 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
       this.#costs.set(name, cost);
     }
     return new QueuedCall(call, cost, paramsLength(call));
+  }
+}
+
+/** Where the groups of one executor go. */
+export interface Sender {
+  /** Whether nothing is under way there: a group that comes then is sent at once. */
+  readonly isIdle: boolean;
+  /**
+   * Sends away what may go now.
+   *
+   * @param refuse answers a group that may neither go nor wait
+   */
+  send(waiting: WaitingGroups, refuse: (group: CallGroup, refusal: Refusal) => void): void;
+  /** Has `act` called when the groups that come at the same time have come: at the end of a turn of the event loop. */
+  defer(act: () => void): void;
+  /** Groups have left, or were looked at and stay. */
+  onSent(): void;
+  /**
+   * How long until a caller who is refused should come back, whole milliseconds.
+   *
+   * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
+   */
+  busyForMs(queuedUs: number): number;
+}
+
+export interface WaitingLimits {
+  /** Calls that may wait for a worker. */
+  readonly maxQueue: number;
+  /** Milliseconds a call may wait for a worker. */
+  readonly maxQueueMs: number;
+  /** How the workers are shared out among callers whose calls wait. */
+  readonly shares: CallerShares;
+}
+
+/** How many calls one turn of the event loop may bring beyond `maxQueue`: frames leave only at the end of the turn. */
+const turnAllowance = 4096;
+
+/** The next group of each line. */
+export interface Heads<Group> {
+  readonly short: Group | undefined;
+  readonly long: Group | undefined;
+  /** Whether the long group goes before any short one. */
+  readonly isLongDue: boolean;
+}
+
+/**
+ * The groups that are at no worker: in the line of short groups, in the line of all others, or at the limit of a
+ * procedure with `maxConcurrency`. Each of the three is shared out fairly among callers, and each caller has one
+ * account for all three. The groups leave for the workers together at the end of a turn of the event loop. Those that
+ * may not wait, or have waited too long, are refused here.
+ */
+export class WaitingGroups {
+  readonly #limits: WaitingLimits;
+  readonly #sender: Sender;
+  readonly #callers: QueuedCallers;
+  readonly #short: WaitingLine;
+  readonly #long: WaitingLine;
+  readonly #concurrency: ConcurrencyLimits;
+  /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
+  readonly #parked = new Map<string, FairQueue>();
+  /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
+  #passedUs = 0;
+  #flushPlanned = false;
+
+  constructor(limits: WaitingLimits, sender: Sender) {
+    this.#limits = limits;
+    this.#sender = sender;
+    this.#callers = new QueuedCallers(limits.shares);
+    this.#short = new WaitingLine(this.#callers);
+    this.#long = new WaitingLine(this.#callers);
+    this.#concurrency = new ConcurrencyLimits(this.#callers);
+  }
+
+  /** Calls that wait. */
+  get size(): number {
+    return this.#callers.calls + this.#short.unsharedCalls + this.#long.unsharedCalls;
+  }
+
+  /** Whether any group could go to a worker. */
+  get hasNext(): boolean {
+    return this.#short.size > 0 || this.#long.size > 0;
+  }
+
+  /**
+   * Makes room for so many calls that are about to come: where one turn of the event loop brings far too many, groups
+   * of the caller that has the most are refused at once.
+   */
+  expect(calls: number): void {
+    if (this.#newcomers + calls > this.#limits.maxQueue + turnAllowance) this.#refuseExcess();
+  }
+
+  charge(scope: RequestScope, us: number): void {
+    this.#callers.charge(scope, us);
+  }
+
+  add(group: CallGroup): void {
+    this.#classify(group).add(group);
+    this.plan();
+  }
+
+  /**
+   * Puts groups back to where they stood, by their age: they wait anew. A batch whose running call has not ended is put
+   * back when that call ends.
+   */
+  addBack(groups: readonly CallGroup[]): void {
+    const now = clockMs();
+    for (const group of groups.toReversed()) if (this.#putBack(group)) group.waitingSince = now;
+  }
+
+  /** Puts groups back that came to no worker: the time for which they have waited goes on. */
+  takeBack(groups: readonly CallGroup[]): void {
+    for (const group of groups.toReversed()) this.#putBack(group);
+  }
+
+  #putBack(group: CallGroup): boolean {
+    // The answers of a lost worker's calls may have put the group back already.
+    if (group.state !== 'held' || group.isDone || !group.mayGoOn) return false;
+    group.state = 'queued';
+    this.#classify(group).addBack(group);
+    this.plan();
+    return true;
+  }
+
+  /** A group has its answers: another group of its procedure may go in its place. */
+  leave(group: CallGroup): void {
+    const next = this.#concurrency.leave(group);
+    if (next === undefined) return;
+    this.#classify(next).addBack(next);
+    this.plan();
+  }
+
+  /** Refuses the calls of a group that are at no worker. */
+  refuse(group: CallGroup, refusal: Refusal): void {
+    group.queue?.drop(group);
+    // Not `held`: the answers below must not put the group back.
+    group.state = 'sent';
+    for (let i = group.next; i < group.calls.length; i++) {
+      (group.calls[i] as QueuedCall).refuse(refusal, neverRan);
+    }
+  }
+
+  refuseAll(refusal: Refusal): void {
+    for (const group of this.#all) this.refuse(group, refusal);
+  }
+
+  /** Answers groups whose request has no time left, and those that have waited too long. */
+  expire(now: number): void {
+    for (const group of this.#all) {
+      if (group.queue === undefined) continue;
+      const expired = refusalBeforeStart(group.scope, now);
+      if (expired !== undefined) this.refuse(group, expired);
+      else if (now - group.waitingSince > this.#limits.maxQueueMs) {
+        this.refuse(group, this.#overload(group, 'queueTime'));
+      }
+    }
+  }
+
+  /**
+   * Sends groups at the end of this turn of the event loop, when all its calls have arrived. But a group that finds all
+   * workers at rest goes at once, and the calls behind it share the next frame.
+   */
+  plan(): void {
+    if (this.#flushPlanned) return;
+    this.#flushPlanned = true;
+    if (this.#sender.isIdle) queueMicrotask(this.#send);
+    else this.#sender.defer(this.#send);
+  }
+
+  sizeBeside(group: CallGroup): number {
+    return this.#lineOf(group).size;
+  }
+
+  /** The next group of each line that may go to a worker now. The groups stay here until `take`. */
+  heads(): Heads<CallGroup> {
+    const short = this.#peek(this.#short);
+    const long = this.#peek(this.#long);
+    if (long === undefined) this.#passedUs = 0;
+    const isLongDue = long !== undefined && isDue(long.nextUs, this.#passedUs);
+    return { short, long, isLongDue };
+  }
+
+  /**
+   * One of the groups that `heads` gave goes to a worker.
+   *
+   * @param passedUs see `passUs`; 0: to the express worker, where it takes no long group's place
+   */
+  take(group: CallGroup, passedUs: number): void {
+    if (group.isShort) this.#passedUs += passedUs;
+    else this.#passedUs = 0;
+    this.#lineOf(group).shift();
+    this.#concurrency.enter(group);
+  }
+
+  /**
+   * Parks a group that `heads` gave and that needs something the others do not, so that it cannot block them.
+   *
+   * @param key names what it waits for; the groups of one key stay in line
+   */
+  park(group: CallGroup, key: string): void {
+    let queue = this.#parked.get(key);
+    if (queue === undefined) {
+      queue = new FairQueue(this.#callers);
+      this.#parked.set(key, queue);
+    }
+    group.queue?.drop(group);
+    queue.push(group);
+  }
+
+  /** The first of each line of parked groups. */
+  parked(): CallGroup[] {
+    const heads: CallGroup[] = [];
+    for (const [key, queue] of this.#parked) {
+      const head = queue.peek();
+      if (head === undefined) this.#parked.delete(key);
+      else heads.push(head);
+    }
+    return heads;
+  }
+
+  /** One of the groups that `parked` gave goes on. */
+  takeParked(group: CallGroup, key: string): void {
+    this.#parked.get(key)?.shift();
+    this.#concurrency.enter(group);
+  }
+
+  readonly #send = (): void => {
+    this.#flushPlanned = false;
+    this.#sender.send(this, this.#refuse);
+    this.#refuseExcess();
+    this.#sender.onSent();
+  };
+
+  readonly #refuse = (group: CallGroup, refusal: Refusal): void => this.refuse(group, refusal);
+
+  /**
+   * Refuses groups that no worker could take and that are too many to wait: the newest ones of the caller that has the
+   * most calls.
+   */
+  #refuseExcess(): void {
+    for (;;) {
+      const group = this.#excess();
+      if (group === undefined) return;
+      this.refuse(group, this.#overload(group, 'queue'));
+    }
+  }
+
+  #overload(group: CallGroup, overload: Overload): Refusal {
+    return overloaded(overload, this.#sender.busyForMs(this.#waitUsOf(group)));
+  }
+
+  /** How much work leaves before all groups of this group's caller have left, microseconds of one worker. */
+  #waitUsOf(group: CallGroup): number {
+    return this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
+  }
+
+  /**
+   * Where more calls wait than may: the newest group of the caller that has the most calls. undefined: no group is too
+   * much.
+   */
+  #excess(): CallGroup | undefined {
+    if (this.#newcomers <= this.#limits.maxQueue) return undefined;
+    this.#short.share();
+    this.#long.share();
+    return this.#callers.newestOfLongest();
+  }
+
+  /** A copy: answering one group may answer others with it. */
+  get #all(): CallGroup[] {
+    const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
+    return [...this.#short.all, ...this.#long.all, ...this.#concurrency.all, ...parked];
+  }
+
+  /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
+  get #newcomers(): number {
+    return this.size - this.#callers.returned;
+  }
+
+  /**
+   * Decides anew whether a group is short, by what is known of its procedures now: a group that comes back may have
+   * become short or long.
+   */
+  #classify(group: CallGroup): WaitingLine {
+    group.isShort = group.leastUs <= shortBoundUs;
+    return this.#lineOf(group);
+  }
+
+  #lineOf({ isShort }: CallGroup): WaitingLine {
+    return isShort ? this.#short : this.#long;
+  }
+
+  /** The next group that may go. Groups in front of it that may not go are moved to their limits. */
+  #peek(line: WaitingLine): CallGroup | undefined {
+    for (;;) {
+      const group = line.peek();
+      if (group === undefined || this.#concurrency.mayPass(group)) return group;
+      group.queue?.drop(group);
+      this.#concurrency.keep(group);
+    }
+  }
+}
+
+/** One procedure: its groups that are at workers, and those that wait for it. */
+interface Limit {
+  running: number;
+  readonly waiting: FairQueue;
+}
+
+/**
+ * Bounds how many calls of one procedure the workers hold at a time (`maxConcurrency`), so that a heavy procedure can't
+ * take all workers. Groups above the bound wait here, shared out among their callers, and groups of other procedures
+ * pass them.
+ */
+class ConcurrencyLimits {
+  readonly #limits = new Map<string, Limit>();
+  readonly #callers: QueuedCallers;
+
+  constructor(callers: QueuedCallers) {
+    this.#callers = callers;
+  }
+
+  mayPass(group: CallGroup): boolean {
+    const { limited } = group;
+    if (limited === undefined || group.isInside) return true;
+    return this.#limitOf(limited.name).running < limited.maxConcurrency;
+  }
+
+  /** Keeps a group that may not pass until another group of its procedure has its answers. */
+  keep(group: CallGroup): void {
+    if (group.limited !== undefined) this.#limitOf(group.limited.name).waiting.push(group);
+  }
+
+  /** Counts a group that goes to a worker, or that is the next to do so. */
+  enter(group: CallGroup): void {
+    if (group.limited === undefined || group.isInside) return;
+    group.isInside = true;
+    this.#limitOf(group.limited.name).running++;
+  }
+
+  /**
+   * A group has its answers.
+   *
+   * @returns the group that may go in its place. That place is counted for it at once, so that no group that comes
+   *   later takes it
+   */
+  leave(group: CallGroup): CallGroup | undefined {
+    if (!group.isInside || group.limited === undefined) return undefined;
+    group.isInside = false;
+    const limit = this.#limitOf(group.limited.name);
+    limit.running--;
+    const next = limit.waiting.shift();
+    if (next !== undefined) this.enter(next);
+    return next;
+  }
+
+  get all(): CallGroup[] {
+    return [...this.#limits.values()].flatMap(({ waiting }) => waiting.all);
+  }
+
+  #limitOf(name: string): Limit {
+    let limit = this.#limits.get(name);
+    if (limit === undefined) {
+      limit = { running: 0, waiting: new FairQueue(this.#callers) };
+      this.#limits.set(name, limit);
+    }
+    return limit;
   }
 }

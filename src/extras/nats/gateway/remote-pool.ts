@@ -7,12 +7,12 @@ import {
   passUs,
   type QueuedCall,
 } from '../../../core/dispatch/queue/call-group.ts';
-import { QueuedExecutor } from '../../../core/dispatch/queue/queued-executor.ts';
 import {
+  QueuedExecutor,
   type Sender,
   WaitingGroups,
   type WaitingLimits,
-} from '../../../core/dispatch/queue/waiting-groups.ts';
+} from '../../../core/dispatch/queue/queued-executor.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';

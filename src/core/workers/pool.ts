@@ -19,8 +19,7 @@ import {
 import {
   type Heads,
   QueuedExecutor,
-  type Sender,
-  WaitingGroups,
+  type WaitingGroups,
 } from '../dispatch/queue/queued-executor.ts';
 import type { Reply } from '../protocol/reply.ts';
 import type { Overrun } from './calls.ts';
@@ -38,11 +37,10 @@ const shortestEndMs = 1000;
  * The executor over worker threads. Calls that arrive in one turn of the event loop leave together, in one message for
  * each worker. Calls that find no worker wait in a bounded queue.
  */
-export class Pool extends QueuedExecutor implements Sender {
+export class Pool extends QueuedExecutor {
   readonly workers: WorkerSet;
   readonly #options: PoolOptions;
   readonly #events: WorkerEvents;
-  protected readonly waiting: WaitingGroups;
   readonly #sweep = new Sweep(callsEveryMs, (now) => this.#look(now));
   readonly #streamSweep = new Sweep(streamsEveryMs, (now) => this.#lookAtStreams(now));
 
@@ -51,10 +49,9 @@ export class Pool extends QueuedExecutor implements Sender {
 
   /** @param events called for what happens to the workers */
   constructor(options: PoolOptions, observer: CallObserver | undefined, events: WorkerEvents) {
-    super(placeOfGroup(options.group), options.replica.maxReplyBytes, observer);
+    super(placeOfGroup(options.group), options, options.replica.maxReplyBytes, observer);
     this.#options = options;
     this.#events = events;
-    this.waiting = new WaitingGroups(options, this);
     this.workers = new WorkerSet(options, this.waiting, events, () => this.#onCapacity());
   }
 
@@ -69,14 +66,14 @@ export class Pool extends QueuedExecutor implements Sender {
   }
 
   /** Sends one frame to each worker. */
-  send(waiting: WaitingGroups, refuse: (group: CallGroup, refusal: Refusal) => void): void {
+  send(waiting: WaitingGroups): void {
     const { active, express } = this.workers;
     for (;;) {
       const next = assign(waiting.heads(), active, express);
       if (next === undefined) break;
       const { group, worker } = next;
       if (worker === 'crowded') {
-        refuse(group, refusalOfCrowded(active, clockMs()));
+        waiting.refuse(group, refusalOfCrowded(active, clockMs()));
         continue;
       }
       // A worker that holds back shows that no worker is idle: a long group would find none either.

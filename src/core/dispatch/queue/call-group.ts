@@ -1,4 +1,5 @@
 import { clockMs } from '../../base/clock.ts';
+import type { Procedure } from '../../procedures/types.ts';
 import type { Outcome, Reply, ReplySink } from '../../protocol/reply.ts';
 import type { BodyLease } from '../body-lease.ts';
 import { type Call, type CallEnding, neverRan, type Refusal } from '../call.ts';
@@ -172,10 +173,9 @@ export class CallGroup implements CancelListener {
     return (this.calls[0] as QueuedCall).call.scope;
   }
 
-  /** The name and the bound of its procedure, where that has one. A call of such a procedure is a group by itself. */
-  get limited(): { readonly name: string; readonly maxConcurrency: number } | undefined {
-    const { name, maxConcurrency } = (this.calls[0] as QueuedCall).call.procedure;
-    return maxConcurrency === undefined ? undefined : { name, maxConcurrency };
+  /** Of its first call. A call of a procedure with `maxConcurrency` is a group by itself. */
+  get procedure(): Procedure {
+    return (this.calls[0] as QueuedCall).call.procedure;
   }
 
   /** Expected microseconds of what has still to be sent. */

@@ -35,18 +35,38 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
   readonly place: Place;
   readonly takesUnparsed = true;
   readonly ending: CallEnding;
-  protected abstract readonly waiting: WaitingGroups;
+  protected readonly waiting: WaitingGroups;
   readonly #costs = new Map<string, CostEstimate>();
   #closing = false;
   /** Told only while the executor closes. */
   readonly #vacancy = new Vacancy();
 
-  constructor(place: Place, maxReplyBytes: number, observer: CallObserver | undefined) {
+  constructor(
+    place: Place,
+    limits: WaitingLimits,
+    maxReplyBytes: number,
+    observer: CallObserver | undefined,
+  ) {
     this.place = place;
     this.ending = new CallEnding(place, maxReplyBytes, observer);
+    this.waiting = new WaitingGroups(limits, this);
   }
 
   abstract get inFlight(): number;
+  /** Whether nothing is under way: a group that comes then is sent at once. */
+  abstract get isIdle(): boolean;
+  /** Sends away what may go now. */
+  abstract send(waiting: WaitingGroups): void;
+  /** Calls `act` when the groups that come at the same time have come: at the end of a turn of the event loop. */
+  abstract defer(act: () => void): void;
+  /** Groups have left, or were looked at and stay. */
+  abstract onSent(): void;
+  /**
+   * How long until a caller who is refused should come back, whole milliseconds.
+   *
+   * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
+   */
+  abstract busyForMs(queuedUs: number): number;
   abstract onTooLarge(group: CallGroup): void;
   abstract onCancelled(group: CallGroup): void;
 
@@ -122,28 +142,6 @@ export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallG
   }
 }
 
-/** Where the groups of one executor go. */
-export interface Sender {
-  /** Whether nothing is under way there: a group that comes then is sent at once. */
-  readonly isIdle: boolean;
-  /**
-   * Sends away what may go now.
-   *
-   * @param refuse answers a group that may neither go nor wait
-   */
-  send(waiting: WaitingGroups, refuse: (group: CallGroup, refusal: Refusal) => void): void;
-  /** Has `act` called when the groups that come at the same time have come: at the end of a turn of the event loop. */
-  defer(act: () => void): void;
-  /** Groups have left, or were looked at and stay. */
-  onSent(): void;
-  /**
-   * How long until a caller who is refused should come back, whole milliseconds.
-   *
-   * @param queuedUs expected work that waits and comes before a call of this caller, microseconds
-   */
-  busyForMs(queuedUs: number): number;
-}
-
 export interface WaitingLimits {
   /** Calls that may wait for a worker. */
   readonly maxQueue: number;
@@ -172,24 +170,28 @@ export interface Heads<Group> {
  */
 export class WaitingGroups {
   readonly #limits: WaitingLimits;
-  readonly #sender: Sender;
+  readonly #owner: QueuedExecutor;
   readonly #callers: QueuedCallers;
   readonly #short: WaitingLine;
   readonly #long: WaitingLine;
-  readonly #concurrency: ConcurrencyLimits;
+  /**
+   * Procedures with `maxConcurrency`: their groups that are at workers, and those above the bound. Groups of other procedures
+   * pass these, so a heavy procedure can't take all workers.
+   */
+  readonly #limited = new Map<string, Limit>();
   /** Groups that wait beside their lines (see `park`), by the key of what they wait for. */
   readonly #parked = new Map<string, FairQueue>();
   /** What the short groups that went before the first long one count for, microseconds: see `passUs`. */
   #passedUs = 0;
   #flushPlanned = false;
 
-  constructor(limits: WaitingLimits, sender: Sender) {
+  /** @param owner sends the groups away */
+  constructor(limits: WaitingLimits, owner: QueuedExecutor) {
     this.#limits = limits;
-    this.#sender = sender;
+    this.#owner = owner;
     this.#callers = new QueuedCallers(limits.shares);
     this.#short = new WaitingLine(this.#callers);
     this.#long = new WaitingLine(this.#callers);
-    this.#concurrency = new ConcurrencyLimits(this.#callers);
   }
 
   /** Calls that wait. */
@@ -242,10 +244,16 @@ export class WaitingGroups {
     return true;
   }
 
-  /** A group has its answers: another group of its procedure may go in its place. */
+  /** A group has its answers: another group of its procedure may go instead. */
   leave(group: CallGroup): void {
-    const next = this.#concurrency.leave(group);
+    const limit = this.#limitOf(group);
+    if (!group.isInside || limit === undefined) return;
+    group.isInside = false;
+    limit.running--;
+    const next = limit.waiting.shift();
     if (next === undefined) return;
+    // At once, so that no group that comes later takes the place.
+    this.#enter(next);
     this.#classify(next).addBack(next);
     this.plan();
   }
@@ -283,8 +291,8 @@ export class WaitingGroups {
   plan(): void {
     if (this.#flushPlanned) return;
     this.#flushPlanned = true;
-    if (this.#sender.isIdle) queueMicrotask(this.#send);
-    else this.#sender.defer(this.#send);
+    if (this.#owner.isIdle) queueMicrotask(this.#send);
+    else this.#owner.defer(this.#send);
   }
 
   sizeBeside(group: CallGroup): number {
@@ -309,7 +317,7 @@ export class WaitingGroups {
     if (group.isShort) this.#passedUs += passedUs;
     else this.#passedUs = 0;
     this.#lineOf(group).shift();
-    this.#concurrency.enter(group);
+    this.#enter(group);
   }
 
   /**
@@ -341,17 +349,15 @@ export class WaitingGroups {
   /** One of the groups that `parked` gave goes on. */
   takeParked(group: CallGroup, key: string): void {
     this.#parked.get(key)?.shift();
-    this.#concurrency.enter(group);
+    this.#enter(group);
   }
 
   readonly #send = (): void => {
     this.#flushPlanned = false;
-    this.#sender.send(this, this.#refuse);
+    this.#owner.send(this);
     this.#refuseExcess();
-    this.#sender.onSent();
+    this.#owner.onSent();
   };
-
-  readonly #refuse = (group: CallGroup, refusal: Refusal): void => this.refuse(group, refusal);
 
   /**
    * Refuses groups that no worker could take and that are too many to wait: the newest ones of the caller that has the
@@ -366,7 +372,7 @@ export class WaitingGroups {
   }
 
   #overload(group: CallGroup, overload: Overload): Refusal {
-    return overloaded(overload, this.#sender.busyForMs(this.#waitUsOf(group)));
+    return overloaded(overload, this.#owner.busyForMs(this.#waitUsOf(group)));
   }
 
   /** How much work leaves before all groups of this group's caller have left, microseconds of one worker. */
@@ -388,7 +394,8 @@ export class WaitingGroups {
   /** A copy: answering one group may answer others with it. */
   get #all(): CallGroup[] {
     const parked = [...this.#parked.values()].flatMap((queue) => queue.all);
-    return [...this.#short.all, ...this.#long.all, ...this.#concurrency.all, ...parked];
+    const limited = [...this.#limited.values()].flatMap(({ waiting }) => waiting.all);
+    return [...this.#short.all, ...this.#long.all, ...limited, ...parked];
   }
 
   /** Calls that `maxQueue` bounds. Calls that a worker gave back do not count: they were let in before. */
@@ -413,76 +420,36 @@ export class WaitingGroups {
   #peek(line: WaitingLine): CallGroup | undefined {
     for (;;) {
       const group = line.peek();
-      if (group === undefined || this.#concurrency.mayPass(group)) return group;
+      const limit = group && this.#limitOf(group);
+      if (group === undefined || limit === undefined || group.isInside) return group;
+      if (limit.running < limit.most) return group;
       group.queue?.drop(group);
-      this.#concurrency.keep(group);
+      limit.waiting.push(group);
     }
-  }
-}
-
-/** One procedure: its groups that are at workers, and those that wait for it. */
-interface Limit {
-  running: number;
-  readonly waiting: FairQueue;
-}
-
-/**
- * Bounds how many calls of one procedure the workers hold at a time (`maxConcurrency`), so that a heavy procedure can't
- * take all workers. Groups above the bound wait here, shared out among their callers, and groups of other procedures
- * pass them.
- */
-class ConcurrencyLimits {
-  readonly #limits = new Map<string, Limit>();
-  readonly #callers: QueuedCallers;
-
-  constructor(callers: QueuedCallers) {
-    this.#callers = callers;
-  }
-
-  mayPass(group: CallGroup): boolean {
-    const { limited } = group;
-    if (limited === undefined || group.isInside) return true;
-    return this.#limitOf(limited.name).running < limited.maxConcurrency;
-  }
-
-  /** Keeps a group that may not pass until another group of its procedure has its answers. */
-  keep(group: CallGroup): void {
-    if (group.limited !== undefined) this.#limitOf(group.limited.name).waiting.push(group);
   }
 
   /** Counts a group that goes to a worker, or that is the next to do so. */
-  enter(group: CallGroup): void {
-    if (group.limited === undefined || group.isInside) return;
+  #enter(group: CallGroup): void {
+    const limit = this.#limitOf(group);
+    if (limit === undefined || group.isInside) return;
     group.isInside = true;
-    this.#limitOf(group.limited.name).running++;
+    limit.running++;
   }
 
-  /**
-   * A group has its answers.
-   *
-   * @returns the group that may go in its place. That place is counted for it at once, so that no group that comes
-   *   later takes it
-   */
-  leave(group: CallGroup): CallGroup | undefined {
-    if (!group.isInside || group.limited === undefined) return undefined;
-    group.isInside = false;
-    const limit = this.#limitOf(group.limited.name);
-    limit.running--;
-    const next = limit.waiting.shift();
-    if (next !== undefined) this.enter(next);
-    return next;
-  }
-
-  get all(): CallGroup[] {
-    return [...this.#limits.values()].flatMap(({ waiting }) => waiting.all);
-  }
-
-  #limitOf(name: string): Limit {
-    let limit = this.#limits.get(name);
+  /** undefined: its procedure has no `maxConcurrency`. */
+  #limitOf({ procedure: { name, maxConcurrency: most } }: CallGroup): Limit | undefined {
+    if (most === undefined) return undefined;
+    let limit = this.#limited.get(name);
     if (limit === undefined) {
-      limit = { running: 0, waiting: new FairQueue(this.#callers) };
-      this.#limits.set(name, limit);
+      limit = { most, running: 0, waiting: new FairQueue(this.#callers) };
+      this.#limited.set(name, limit);
     }
     return limit;
   }
+}
+
+interface Limit {
+  readonly most: number;
+  running: number;
+  readonly waiting: FairQueue;
 }

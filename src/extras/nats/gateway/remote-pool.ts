@@ -9,8 +9,7 @@ import {
 } from '../../../core/dispatch/queue/call-group.ts';
 import {
   QueuedExecutor,
-  type Sender,
-  WaitingGroups,
+  type WaitingGroups,
   type WaitingLimits,
 } from '../../../core/dispatch/queue/queued-executor.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
@@ -45,12 +44,11 @@ const [usualRetryMs, longestRetryMs] = [1000, 30_000];
  * The executor over the members of a service on other machines. What finds no member waits here, as calls wait for workers: bounded,
  * and shared out among callers. What may go leaves in one frame for each member, as far as all calls of a turn fit in.
  */
-export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
+export class RemotePool extends QueuedExecutor implements MemberOwner {
   /** Since the start: calls that were sent again, since they had not come to a member or not run; calls of which nobody knows what became. */
   readonly counters = { requeued: 0, lost: 0 };
   readonly keyOf: (scope: RequestScope) => string;
   readonly streams: OpenStreams;
-  protected readonly waiting: WaitingGroups;
   readonly #options: RemotePoolOptions;
   readonly #members: () => Iterable<RemoteMember>;
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
@@ -63,12 +61,11 @@ export class RemotePool extends QueuedExecutor implements MemberOwner, Sender {
     members: () => Iterable<RemoteMember>,
     observer: CallObserver | undefined,
   ) {
-    super(remotePlace, options.maxReplyBytes, observer);
+    super(remotePlace, options, options.maxReplyBytes, observer);
     this.#options = options;
     this.#members = members;
     this.keyOf = (scope) => options.shares.keyOf(scope);
     this.streams = options.streams;
-    this.waiting = new WaitingGroups(options, this);
   }
 
   /** Calls that wait for a member. */

@@ -7,9 +7,7 @@ import { type Account, type Callers, type Denial, type Holder, oneCaller, Share 
 
 export type BodyOverload = Extract<Overload, 'bodyMemory' | 'bodyShare'>;
 
-/**
- * Sizes of buffers in one doubling. With four, a buffer is at most a quarter larger than the body it was made for.
- */
+/** Sizes of buffers in one doubling. With four, a buffer is at most a quarter larger than the body it was made for. */
 const stepsPerDoubling = 4;
 
 /** A kept buffer that no body has used for this long is left to the garbage collector. */
@@ -153,18 +151,13 @@ export class BodyMemory {
     });
   }
 
-  /**
-   * The length rounded up to the next step, but not above the largest body, which must fit into the smallest budget.
-   */
+  /** The length rounded up to the next step, but not above the largest body, which must fit into every budget. */
   #sizeFor(length: number): number {
     const step = 2 ** Math.floor(Math.log2(Math.max(length, largeBody))) / stepsPerDoubling;
     return Math.max(length, Math.min(Math.ceil(length / step) * step, this.#largest));
   }
 
-  /**
-   * A kept buffer that is at most twice as large as needed; or any that is large enough, where there is no room for a
-   * fresh one.
-   */
+  /** A kept buffer of at most twice the length; if there is no room for a fresh one, any that is large enough. */
   #keptFor(length: number): SharedArrayBuffer | undefined {
     const first = this.#kept.findIndex(({ buffer }) => buffer.byteLength >= length);
     if (first === -1) return undefined;
@@ -398,10 +391,7 @@ export class GrowingBody implements Holder<RequestScope> {
   #bytes: Uint8Array = nothing;
   #isGone = false;
 
-  /**
-   * @param most length of the longest body
-   * @param scope of its request
-   */
+  /** @param most length of the longest body */
   constructor(memory: BodyMemory, most: number, scope: RequestScope) {
     this.#memory = memory;
     this.scope = scope;

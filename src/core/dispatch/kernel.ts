@@ -327,8 +327,7 @@ export class Kernel {
 
 /**
  * Whether the quick reading knows for certain that the call has an id or has none. What looks like a notification may
- * have an id behind its params, which the quick reader could not read. A worker would read it; but this side answers
- * where there is no worker.
+ * have an id after its params, which the quick reader could not read.
  */
 function idIsKnown(quick: ScannedEnvelope, text: string): boolean {
   if (quick.id !== undefined || quick.start === -1) return true;
@@ -423,10 +422,7 @@ function replyTo(id: string, outcome: Outcome, { maxReplyBytes }: KernelLimits):
   return cappedReply(id, outcome, maxReplyBytes);
 }
 
-/**
- * JSON text of the params; undefined where JSON can't hold them, or where a toJSON makes them neither object nor
- * array.
- */
+/** undefined: JSON can't hold the params, or a toJSON makes them neither object nor array. */
 function jsonOf(params: unknown): string | undefined {
   try {
     const text: string | undefined = JSON.stringify(params);

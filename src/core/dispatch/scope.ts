@@ -249,10 +249,7 @@ function toText(value: string | undefined, place: string): string | undefined {
   throw new TypeError(`${place} must be a string, not ${value === null ? 'null' : typeof value}`);
 }
 
-/**
- * Largest number of milliseconds that is kept. A caller may ask for any number. Above this value a double can't hold
- * every integer.
- */
+/** A caller may ask for any number of milliseconds. Above this one a double can't hold every integer. */
 const maxTimeout = Number.MAX_SAFE_INTEGER;
 
 /** What is said to whoever sends another value. */

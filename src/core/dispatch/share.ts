@@ -15,10 +15,7 @@ export interface Callers<Scope> {
   weightOf(scope: Scope): number;
 }
 
-/**
- * A caller that holds less than this is small: a hundredth of the limit. Of a limit below 1000 it is ten, or the last tenth if
- * that is less.
- */
+/** A caller that holds less is small: a hundredth of the limit; of a limit below 1000 ten, or the last tenth if that is less. */
 export function smallHolding(limit: number): number {
   return Math.max(1, limit / 100, Math.min(10, Math.floor(limit / 10)));
 }

@@ -29,7 +29,7 @@ import {
 } from './syntax.ts';
 
 const version = '2.0';
-/** Of one character, in units. */
+/** `\uXXXX` is the longest way to write a character, in units. */
 const longestEscape = '\\u0000'.length;
 
 /** A text to read: its units, and the text of any of them. */
@@ -203,13 +203,9 @@ class ExactReader {
   }
 
   /** The string at that place; undefined: the value is no string, or longer than `longest` characters. */
-  #stringAt({ start, end }: FoundMember, longest: number): string | undefined {
-    if (this.#units[start] !== QUOTE) return undefined;
-    // `\uXXXX` is the longest way to write a character.
-    if (end - start > 2 + longest * longestEscape) return undefined;
-    const written = this.#body.textOf(start, end);
-    const text = written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
-    return text.length <= longest ? text : undefined;
+  #stringAt(member: FoundMember, longest: number): string | undefined {
+    const text = stringAt(this.#body, member, 2 + longest * longestEscape);
+    return text !== undefined && text.length <= longest ? text : undefined;
   }
 
   #opens({ start }: FoundMember): boolean {

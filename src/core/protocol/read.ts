@@ -3,10 +3,8 @@ import {
   type Body,
   type Envelope,
   emptyBatch,
-  hasValidMembers,
   type InvalidEnvelope,
   invalidEnvelope,
-  isId,
   isObject,
   largeBatch,
   maxNameLength,
@@ -78,49 +76,44 @@ export function readBytes(bytes: Uint8Array, limits: ReadLimits): Body {
  */
 export function readPayload(payload: unknown, limits: ReadLimits): Body {
   try {
-    return readValue(payload, limits);
+    if (!Array.isArray(payload)) {
+      return { kind: 'single', entry: readEntry(payload, limits.strict) };
+    }
+    if (payload.length === 0) return emptyBatch();
+    if (payload.length > limits.maxBatch) return tooLongBatch(limits.maxBatch);
+    // Array.from visits the holes of a sparse array too, so each hole is answered as an invalid request.
+    const entries = Array.from(payload, (value) => readEntry(value, limits.strict));
+    return { kind: 'batch', entries };
   } catch {
     return { kind: 'single', entry: invalidEnvelope('null') };
   }
 }
 
-function readValue(payload: unknown, limits: ReadLimits): Body {
-  if (!Array.isArray(payload)) {
-    return { kind: 'single', entry: readSafely(payload, limits.strict) };
-  }
-  if (payload.length === 0) return emptyBatch();
-  if (payload.length > limits.maxBatch) return tooLongBatch(limits.maxBatch);
-  // Array.from visits the holes of a sparse array too, so each hole is answered as an invalid request.
-  return {
-    kind: 'batch',
-    entries: Array.from(payload, (value) => readSafely(value, limits.strict)),
-  };
-}
-
-function readSafely(value: unknown, strict: boolean): Envelope | InvalidEnvelope {
+function readEntry(value: unknown, strict: boolean): Envelope | InvalidEnvelope {
   try {
-    return readEntryValue(value, strict);
+    if (!isObject(value)) return invalidEnvelope('null');
+    // Each member is read once: a getter could return another value the second time.
+    const { jsonrpc, id, method, params } = value;
+    const idText = isId(id) ? JSON.stringify(id) : undefined;
+    const isValid =
+      (id === undefined || idText !== undefined) &&
+      (jsonrpc === '2.0' || (jsonrpc === undefined && !strict)) &&
+      (params === undefined || (typeof params === 'object' && params !== null));
+    return isValid && isName(method)
+      ? { method, id: idText, params, paramsStart: -1, paramsEnd: -1 }
+      : invalidEnvelope(idText ?? 'null');
   } catch {
     return invalidEnvelope('null');
   }
 }
 
-function readEntryValue(value: unknown, strict: boolean): Envelope | InvalidEnvelope {
-  if (!isObject(value)) return invalidEnvelope('null');
-  // Each member is read once: a getter could return another value the second time.
-  const { jsonrpc, id, method, params } = value;
-  const idIsValid =
-    id === undefined || (isId(id) && (typeof id !== 'number' || Number.isFinite(id)));
-  const idText = id === undefined || !idIsValid ? undefined : JSON.stringify(id);
-  if (!idIsValid || !hasValidMembers({ jsonrpc, method, params }, strict))
-    return invalidEnvelope(idText ?? 'null');
-  return {
-    method: method as string,
-    id: idText,
-    params,
-    paramsStart: -1,
-    paramsEnd: -1,
-  };
+function isId(id: unknown): boolean {
+  if (typeof id === 'string') return id.length <= maxNameLength;
+  return id === null || Number.isFinite(id);
+}
+
+function isName(method: unknown): method is string {
+  return typeof method === 'string' && method !== '' && method.length <= maxNameLength;
 }
 
 /**

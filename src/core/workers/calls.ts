@@ -431,10 +431,7 @@ export class Watchdog {
     if (now - this.#askedAt > probeEveryMs) this.probe(now);
   }
 
-  /**
-   * Whether the thread has given no sign of life for longer than a call may run, and was in no call and no stretch
-   * meanwhile.
-   */
+  /** Whether the thread gave no sign of life for longer than a call may run, while it was in no call and no stretch. */
   isHung(now: number): boolean {
     if (this.#probedAt === undefined) return false;
     if (this.#thread.ledger.isBusy()) this.#probedAt = now;

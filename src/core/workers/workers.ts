@@ -92,9 +92,28 @@ export class WorkerSet implements WorkerOwner {
     this.#start(this.#options.workers - 1);
   }
 
-  /** See {@link Startup.settle}: asks all workers that are ready by now. */
-  settle(settleMs: number): Promise<void> {
-    return this.startup.settle(this.active, settleMs, this.#options.startTimeoutMs);
+  /**
+   * Resolves when `settleMs` have passed and then each worker that is ready by now has answered.
+   *
+   * @throws the first fault
+   */
+  async settle(settleMs: number): Promise<void> {
+    const { failure } = this.startup;
+    const { startTimeoutMs } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const passed = new Promise((resolve) => {
+        timer = setTimeout(resolve, settleMs);
+      });
+      await Promise.race([passed, failure]);
+      timer = setTimeout(() => {
+        const message = `it had loaded, and then its thread did not answer for ${startTimeoutMs} ms: look for a loop in what it left to run`;
+        this.startup.fail(new Error(message));
+      }, startTimeoutMs);
+      await Promise.race([Promise.all(this.active.map((worker) => worker.answer())), failure]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Ends the trial: the pool serves. */
@@ -399,35 +418,5 @@ export class Startup {
 
   fail(error: Error): void {
     if (!this.isOver) this.#reject(error);
-  }
-
-  /**
-   * Resolves when `settleMs` have passed and then each of `workers` has answered.
-   *
-   * @param limitMs how long they may take to answer
-   * @throws the first fault
-   */
-  async settle(
-    workers: readonly { answer(): Promise<void> }[],
-    settleMs: number,
-    limitMs: number,
-  ): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      const passed = new Promise((resolve) => {
-        timer = setTimeout(resolve, settleMs);
-      });
-      await Promise.race([passed, this.failure]);
-      timer = setTimeout(() => {
-        this.fail(
-          new Error(
-            `it had loaded, and then its thread did not answer for ${limitMs} ms: look for a loop in what it left to run`,
-          ),
-        );
-      }, limitMs);
-      await Promise.race([Promise.all(workers.map((worker) => worker.answer())), this.failure]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }

@@ -93,10 +93,7 @@ export interface WaitingPlace {
   drop(group: CallGroup): void;
 }
 
-/**
- * The portion that a group sends at a time, expected microseconds; at least one call. So a batch of many calls does not
- * hold a worker until all of them have run while other callers wait.
- */
+/** What a group sends at a time, expected microseconds; at least one call. So a long batch does not hold a worker. */
 const portionUs = 8000;
 
 /** Whether a call is sent together with those before it, which are expected to take `sumUs`. */
@@ -115,9 +112,7 @@ export interface CallGroupOwner {
   onDone(group: CallGroup): void;
   /** A held group may go on: every call before `next` has an answer. */
   onResume(group: CallGroup): void;
-  /**
-   * The replies of the group are together larger than one request may get: calls that have not started must not start.
-   */
+  /** The replies are together larger than one request may get: calls that have not started must not start. */
   onTooLarge(group: CallGroup): void;
   onCancelled(group: CallGroup): void;
 }
@@ -234,10 +229,7 @@ export class CallGroup implements CancelListener {
     return this.#owner.ending;
   }
 
-  /**
-   * How long a call that ends now has waited: microseconds since the group's arrival, without `runUs`. 0 where nobody
-   * asks.
-   */
+  /** Microseconds since the group's arrival that a call which ends now did not run; 0 if nobody asks. */
   waitUs(runUs: number): number {
     if (this.ending.timing === 'none') return 0;
     const waitUs = (clockMs() - this.arrivedAt) * 1000 - Math.max(runUs, 0);
@@ -285,9 +277,7 @@ export class CallGroup implements CancelListener {
 
 /** What the choice of a worker is made from. */
 export interface WorkerLoad {
-  /**
-   * Expected work that was sent to the worker, microseconds. Calls that have ended, or that only wait, do not count.
-   */
+  /** Expected work that was sent to the worker, microseconds. Calls that have ended or only wait do not count. */
   readonly loadUs: number;
   /** Free slots of the worker's ledger: so many more calls can be sent. */
   readonly freeSlots: number;
@@ -301,9 +291,8 @@ export interface WorkerLoad {
 }
 
 /**
- * Work that may wait at one worker, microseconds. It is enough to share the price of a message among many small calls,
- * and to keep the worker busy while the next frame is on its way. It is so little that a call behind it does not notice
- * the wait.
+ * Work that may wait at one worker, microseconds: enough to share the price of a message among many small calls, and so
+ * little that a call behind it does not notice the wait.
  */
 export const frameBudgetUs = 1000;
 
@@ -338,9 +327,7 @@ const overheadUs = 4;
 /** Copying a byte to another thread, microseconds. */
 const usPerByte = 0.001;
 
-/**
- * The estimate rises fast and falls slowly: a call that was wrongly believed to be cheap delays the calls behind it.
- */
+/** The estimate rises fast and falls slowly: a call that was wrongly believed to be cheap delays those behind it. */
 const rise = 0.5;
 const fall = 0.1;
 
@@ -380,17 +367,14 @@ function approach(from: number | undefined, to: number, up: number, down: number
   return from === undefined ? to : from + (to - from) * (to > from ? up : down);
 }
 
-export function transferCostUs(bytes: number): number {
+function transferCostUs(bytes: number): number {
   return bytes * usPerByte;
 }
 
 /** Short groups may go before a long one until their work adds up to this many times the work of the long one. */
 const patience = 4;
 
-/**
- * Most work of short groups that may go before a long one, microseconds. Without this bound a group that takes seconds
- * would wait for many times as long.
- */
+/** Most work of short groups that may go before a long one, microseconds: a group that takes seconds waits no longer. */
 const mostPassedUs = 1_000_000;
 
 /**

@@ -11,10 +11,7 @@ export const quantumUs = 1000;
  */
 const mostForStreamsUs = 50_000;
 
-/**
- * A group in the line of its caller. The nodes of a line are linked both ways, so that a group that is answered meanwhile
- * leaves at once. The group knows its node (`CallGroup.queue`), so that nobody has to search for it.
- */
+/** A group in the line of its caller, linked both ways: a group that is answered meanwhile leaves without a search. */
 class LineNode implements WaitingPlace {
   readonly group: CallGroup;
   readonly line: Line;
@@ -251,10 +248,7 @@ export class FairQueue {
 /** Tells callers apart, and their weights. Asked only about calls that have to wait. */
 export type CallerShares = Callers<RequestScope>;
 
-/**
- * Bounds of weights: with a smaller weight a caller would need many rounds for one call, with a larger one it would
- * have the workers to itself.
- */
+/** A smaller weight would need many rounds for one call; with a larger one a caller would have the workers to itself. */
 const leastWeight = 1 / 64;
 const mostWeight = 64;
 
@@ -350,10 +344,7 @@ export class QueuedCallers {
     this.#longest = undefined;
   }
 
-  /**
-   * The newest group of the caller that has the most calls queued. Groups that workers gave back do not count.
-   * undefined: there is none.
-   */
+  /** Of the caller with the most calls. Groups that workers gave back do not count. undefined: there is none. */
   newestOfLongest(): CallGroup | undefined {
     this.#longest ??= new Longest(this.#callers.values());
     let newest: CallGroup | undefined;
@@ -415,16 +406,12 @@ class Longest {
   }
 }
 
-/**
- * Up to so much work waits in the order in which it came, microseconds. It is as much as one short call, which nobody
- * notices.
- */
+/** Up to so much work waits in the order in which it came, microseconds: as much as one short call. */
 const plainUs = 8000;
 
 /**
- * Groups that wait for a worker. Those that arrive stand in the order in which they came, and nobody asks whose they are, as long as all
- * that waits is little work. Beyond it the groups are shared out among their callers. So calls that find a worker soon cost
- * nothing more than in a plain queue.
+ * Groups that wait for a worker. While little work waits, they stand in the order in which they came, at the cost of a plain
+ * queue. Beyond that they are shared out among their callers.
  *
  *     add -> arrivals -> worker            while little work waits
  *               |

@@ -27,10 +27,7 @@ import {
 } from './call-group.ts';
 import { type CallerShares, FairQueue, QueuedCallers, WaitingLine } from './fair-queue.ts';
 
-/**
- * An executor whose calls run elsewhere: in worker threads, or on other machines. The calls of a request make a group. The
- * group waits in a bounded queue, and goes where there is room.
- */
+/** An executor whose calls run elsewhere: in worker threads, or on other machines. They wait in groups, in a bounded queue. */
 export abstract class QueuedExecutor implements Executor, ExecutorFigures, CallGroupOwner {
   readonly place: Place;
   readonly takesUnparsed = true;
@@ -204,10 +201,7 @@ export class WaitingGroups {
     return this.#short.size > 0 || this.#long.size > 0;
   }
 
-  /**
-   * Makes room for so many calls that are about to come: where one turn of the event loop brings far too many, groups
-   * of the caller that has the most are refused at once.
-   */
+  /** Before so many calls come: if one turn of the event loop brings far too many, it refuses groups at once. */
   expect(calls: number): void {
     if (this.#newcomers + calls > this.#limits.maxQueue + turnAllowance) this.#refuseExcess();
   }
@@ -221,10 +215,7 @@ export class WaitingGroups {
     this.plan();
   }
 
-  /**
-   * Puts groups back to where they stood, by their age: they wait anew. A batch whose running call has not ended is put
-   * back when that call ends.
-   */
+  /** Puts groups back by their age: they wait anew. A batch with a running call is put back when that call ends. */
   addBack(groups: readonly CallGroup[]): void {
     const now = clockMs();
     for (const group of groups.toReversed()) if (this.#putBack(group)) group.waitingSince = now;
@@ -359,36 +350,21 @@ export class WaitingGroups {
     this.#owner.onSent();
   };
 
-  /**
-   * Refuses groups that no worker could take and that are too many to wait: the newest ones of the caller that has the
-   * most calls.
-   */
+  /** Refuses what is too much to wait: the newest groups of the caller that has the most calls. */
   #refuseExcess(): void {
-    for (;;) {
-      const group = this.#excess();
+    while (this.#newcomers > this.#limits.maxQueue) {
+      this.#short.share();
+      this.#long.share();
+      const group = this.#callers.newestOfLongest();
       if (group === undefined) return;
       this.refuse(group, this.#overload(group, 'queue'));
     }
   }
 
   #overload(group: CallGroup, overload: Overload): Refusal {
-    return overloaded(overload, this.#owner.busyForMs(this.#waitUsOf(group)));
-  }
-
-  /** How much work leaves before all groups of this group's caller have left, microseconds of one worker. */
-  #waitUsOf(group: CallGroup): number {
-    return this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
-  }
-
-  /**
-   * Where more calls wait than may: the newest group of the caller that has the most calls. undefined: no group is too
-   * much.
-   */
-  #excess(): CallGroup | undefined {
-    if (this.#newcomers <= this.#limits.maxQueue) return undefined;
-    this.#short.share();
-    this.#long.share();
-    return this.#callers.newestOfLongest();
+    // What leaves before all groups of this group's caller have left.
+    const queuedUs = this.#callers.waitUsOf(group) + this.#short.unsharedUs + this.#long.unsharedUs;
+    return overloaded(overload, this.#owner.busyForMs(queuedUs));
   }
 
   /** A copy: answering one group may answer others with it. */
@@ -403,10 +379,7 @@ export class WaitingGroups {
     return this.size - this.#callers.returned;
   }
 
-  /**
-   * Decides anew whether a group is short, by what is known of its procedures now: a group that comes back may have
-   * become short or long.
-   */
+  /** Decides anew: a group that comes back may have become short or long, by what is known of its procedures now. */
   #classify(group: CallGroup): WaitingLine {
     group.isShort = group.leastUs <= shortBoundUs;
     return this.#lineOf(group);

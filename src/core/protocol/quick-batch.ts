@@ -1,4 +1,4 @@
-import { type Envelope, maxNameLength, type ReadLimits } from './body.ts';
+import type { Envelope, ReadLimits } from './body.ts';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -6,19 +6,16 @@ import {
   COLON,
   COMMA,
   closingQuote,
-  isDigit,
-  MINUS,
+  endOfPlainId,
+  endOfPlainString,
   matches,
-  nullWord,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-  SMALL_N,
   skipBlanks,
   skipTextBlanks,
   UnitBuffer,
   wordOf,
-  ZERO,
 } from './syntax.ts';
 
 /** The array of the batch and the object of the request. */
@@ -141,13 +138,13 @@ function matchShape(
   if (!isSame(units, start, shape.head, headLength)) return -1;
   const first = start + headLength;
   const firstEnd = idFirst
-    ? endOfPlainId(units, first)
+    ? endOfPlainId(text, first)
     : endOfBrackets(text, units, first, maxDepth);
   if (firstEnd === -1 || !isSame(units, firstEnd, shape.middle, middleLength)) return -1;
   const second = firstEnd + middleLength;
   const secondEnd = idFirst
     ? endOfBrackets(text, units, second, maxDepth)
-    : endOfPlainId(units, second);
+    : endOfPlainId(text, second);
   if (secondEnd === -1 || !isSame(units, secondEnd, shape.tail, tailLength)) return -1;
   found.method = shape.method;
   found.idStart = idFirst ? first : second;
@@ -196,12 +193,12 @@ function scanRequest(
       end = value + version.length;
     } else if (matches(units, name, idName)) {
       const value = valueAfter(units, name + idName.length);
-      end = value === -1 || found.idStart !== -1 ? -1 : endOfPlainId(units, value);
+      end = value === -1 || found.idStart !== -1 ? -1 : endOfPlainId(text, value);
       found.idStart = value;
       found.idEnd = end;
     } else if (matches(units, name, methodName)) {
       const value = valueAfter(units, name + methodName.length);
-      end = value === -1 || found.method !== '' ? -1 : endOfPlainString(units, value);
+      end = value === -1 || found.method !== '' ? -1 : endOfPlainString(text, value);
       if (end === -1) return -1;
       found.method = text.slice(value + 1, end - 1);
       // An empty method is invalid, and `found.method === ''` means that no method was seen yet.
@@ -259,33 +256,6 @@ const idName = wordOf('"id"');
 const methodName = wordOf('"method"');
 const paramsName = wordOf('"params"');
 const version = wordOf('"2.0"');
-
-/** Index after a plain string: ASCII without escapes and control characters; -1: there is none. */
-function endOfPlainString(units: Uint16Array, start: number): number {
-  if (units[start] !== QUOTE) return -1;
-  const limit = start + 2 + maxNameLength;
-  for (let i = start + 1; i < limit; i++) {
-    const c = units[i] as number;
-    if (c === QUOTE) return i + 1;
-    if (c < 0x20 || c === BACKSLASH || c >= 0x7f) return -1;
-  }
-  return -1;
-}
-
-/** Index after an id that is a plain string, null, or an integer without exponent; -1: there is none. */
-function endOfPlainId(units: Uint16Array, start: number): number {
-  const first = units[start];
-  if (first === QUOTE) return endOfPlainString(units, start);
-  if (first === SMALL_N) return matches(units, start, nullWord) ? start + nullWord.length : -1;
-  const digits = first === MINUS ? start + 1 : start;
-  let i = digits;
-  while (isDigit(units[i] as number)) i++;
-  const count = i - digits;
-  // No leading zero. A fraction or an exponent is left to the exact reader: the caller expects `,` or `}` here.
-  if (count === 0 || count > maxNameLength - 1) return -1;
-  if (count > 1 && units[digits] === ZERO) return -1;
-  return i;
-}
 
 /** Index of the value of the member whose name ends at `end`; -1: no colon follows the name. */
 function valueAfter(units: Uint16Array, end: number): number {

@@ -15,18 +15,17 @@ import {
 import { readableBytes, readableText, readExactly } from './exact.ts';
 import { scanBatch } from './quick-batch.ts';
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   COLON,
   COMMA,
+  endOfPlainId,
+  endOfPlainString,
   isBlank,
   isDigit,
   MINUS,
   OPEN_BRACE,
   QUOTE,
-  SMALL_N,
   skipTextBlanks,
-  ZERO,
 } from './syntax.ts';
 
 /**
@@ -290,31 +289,4 @@ export function scanLargeEnvelope(
   const head = buffer.toString('latin1', 0, windowLength);
   const quick = scanEnvelope(head, buffer.toString('latin1', offset), offset, strict);
   return quick !== undefined && isUtf8(buffer) ? quick : undefined;
-}
-
-/** Index after a plain string: ASCII without escapes and control characters; -1: there is none. */
-function endOfPlainString(text: string, start: number): number {
-  if (text.charCodeAt(start) !== QUOTE) return -1;
-  const limit = Math.min(text.length, start + 2 + maxNameLength);
-  for (let i = start + 1; i < limit; i++) {
-    const c = text.charCodeAt(i);
-    if (c === QUOTE) return i + 1;
-    if (c < 0x20 || c === BACKSLASH || c >= 0x7f) return -1;
-  }
-  return -1;
-}
-
-/** Index after an id that is a plain string, null, or an integer without exponent; -1: there is none. */
-function endOfPlainId(text: string, start: number): number {
-  const first = text.charCodeAt(start);
-  if (first === QUOTE) return endOfPlainString(text, start);
-  if (first === SMALL_N) return text.startsWith('null', start) ? start + 4 : -1;
-  let i = first === MINUS ? start + 1 : start;
-  const digits = i;
-  while (isDigit(text.charCodeAt(i))) i++;
-  const count = i - digits;
-  // No leading zero. A fraction or an exponent is left to the exact reader: the caller expects `,` or `}` here.
-  if (count === 0 || count > maxNameLength - 1) return -1;
-  if (count > 1 && text.charCodeAt(digits) === ZERO) return -1;
-  return i;
 }

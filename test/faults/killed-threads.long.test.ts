@@ -1,4 +1,4 @@
-/** What a killed thread leaves behind in the front end: counted by object, since resident memory goes up and down by itself. */
+/** What a killed thread leaves behind in the main thread: counted by object, since resident memory goes up and down by itself. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -64,7 +64,7 @@ async function leavesNothing(t: TestContext, module: string): Promise<void> {
   assert.deepEqual(outcomes(await service.sendAll(plans(3))), ['ok', 'ok', 'ok']);
 }
 
-describe('a killed thread leaves no object behind in the front end', () => {
+describe('a killed thread leaves no object behind in the main thread', () => {
   test('where it ran a module of this package', (t) => leavesNothing(t, fixture('procedures.ts')));
 
   // Node loads these by hooks, for which each thread has a thread of its own on Node 20.

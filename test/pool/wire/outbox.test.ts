@@ -145,9 +145,9 @@ test('two threads: nothing is lost, doubled or torn, and the reader is always wo
       frontEnd.drain((ticket, code, micros, elapsedUs, reply) => {
         const expected = `${next}${next % 3 === 0 ? 'é' : ''}${'x'.repeat(next % 97)}`;
         if (ticket !== next || code !== next % 7 || micros !== next / 2 || elapsedUs !== next) {
-          reject(new Error(`${ticket} came in place of ${next}`));
+          reject(new Error(`${ticket} came instead of ${next}`));
         } else if (reply !== expected) {
-          reject(new Error(`${reply} came in place of ${expected}`));
+          reject(new Error(`${reply} came instead of ${expected}`));
         }
         next++;
       });

@@ -243,12 +243,18 @@ export class CallerLimiter {
   #ask(scope: RequestScope): Verdict | Promise<Verdict> {
     const { keys, maxInFlight, store } = this.#options;
     const key = keys.keyOf(scope);
-    if (maxInFlight > 0 && !this.#hasRoom(key, maxInFlight)) {
-      this.#options.onRefused('inFlightPerCaller', scope);
-      return { refusal: overloadedOutcome('inFlightPerCaller') };
+    if (maxInFlight > 0) {
+      if (!this.#hasRoom(key, maxInFlight)) {
+        this.#options.onRefused('inFlightPerCaller', scope);
+        return { refusal: overloadedOutcome('inFlightPerCaller') };
+      }
+      // Before the store is asked, which may take a while: many at once must not all find room.
+      // A request that was answered at its deadline meanwhile is in flight no more.
+      if (scope.limiterState !== 'left') {
+        scope.limiterState = 'inside';
+        this.#count(key, 1);
+      }
     }
-    // Before the store is asked, which may take a while: many at once must not all find room.
-    this.#enter(scope, key);
     if (store === undefined) return { refusal: undefined, authText: scope.authText };
     try {
       const state = store.admit(key);
@@ -288,13 +294,6 @@ export class CallerLimiter {
     } catch (error) {
       onFault(error);
     }
-  }
-
-  #enter(scope: RequestScope, key: string): void {
-    // A request that was answered at its deadline meanwhile is in flight no more: it is not counted.
-    if (this.#options.maxInFlight === 0 || scope.limiterState === 'left') return;
-    scope.limiterState = 'inside';
-    this.#count(key, 1);
   }
 
   #leave(scope: RequestScope): void {

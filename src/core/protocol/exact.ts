@@ -139,7 +139,11 @@ class ExactReader {
     this.#skip();
     if (this.#take(CLOSE_BRACE)) return invalidEnvelope('null');
     for (let count = 1; ; count++) {
-      if (count > maxMembers) return this.#tooManyMembers(opening, maxDepth + 1);
+      if (count > maxMembers) {
+        // It is invalid in any case, but must be JSON.
+        this.#at = endOfValue(this.#units, opening, this.#length, maxDepth + 1);
+        return this.#at === -1 ? undefined : invalidEnvelope('null');
+      }
       this.#skip();
       const name = this.#at;
       const start = endOfMemberName(this.#units, name, this.#length);
@@ -159,12 +163,6 @@ class ExactReader {
     }
     if (!this.#take(CLOSE_BRACE)) return undefined;
     return this.#envelope(places);
-  }
-
-  /** Checks that the request from `start` is JSON. */
-  #tooManyMembers(start: number, maxDepth: number): InvalidEnvelope | undefined {
-    this.#at = endOfValue(this.#units, start, this.#length, maxDepth);
-    return this.#at === -1 ? undefined : invalidEnvelope('null');
   }
 
   #envelope({ jsonrpc, id, method, params }: FoundMembers): Envelope | InvalidEnvelope {

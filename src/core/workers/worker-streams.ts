@@ -233,7 +233,13 @@ export class WorkerStreams {
   }
 
   grant(ticket: number, values: number, characters: number): void {
-    if (this.#grants.length === 0) process.nextTick(() => this.#postGrants());
+    if (this.#grants.length === 0) {
+      process.nextTick(() => {
+        const grants = this.#grants;
+        this.#grants = [];
+        this.#thread.post({ type: 'grant', grants });
+      });
+    }
     this.#grants.push(ticket, values, characters);
   }
 
@@ -255,12 +261,6 @@ export class WorkerStreams {
     this.onOver(pooled);
     if (this.#streams.delete(pooled.ticket)) this.#over--;
     if (!pooled.stream.isOver) pooled.stream.lose('error');
-  }
-
-  #postGrants(): void {
-    const grants = this.#grants;
-    this.#grants = [];
-    this.#thread.post({ type: 'grant', grants });
   }
 
   #openStreams(): OpenStream[] {

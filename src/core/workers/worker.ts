@@ -245,7 +245,11 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     switch (notice.type) {
       case 'idle':
         this.#onAnswer?.();
-        this.#noteWaiting(notice.lastTicket);
+        this.watchdog.beat();
+        // The worker has started all its calls up to this one: those that have not ended only wait.
+        for (const item of this.calls.all) {
+          if (item !== undefined && item.ticket <= notice.lastTicket) this.calls.rest(item);
+        }
         this.#owner.onCapacity();
         break;
       case 'aborted':
@@ -354,14 +358,6 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     if (this.#isGarbled) return;
     this.#isGarbled = true;
     this.#events.onGarbled(detail);
-  }
-
-  /** The worker has started all its calls up to `lastTicket`: those that have not ended only wait. */
-  #noteWaiting(lastTicket: number): void {
-    this.watchdog.beat();
-    for (const item of this.calls.all) {
-      if (item !== undefined && item.ticket <= lastTicket) this.calls.rest(item);
-    }
   }
 
   /** The thread is gone: answers the calls that had started. Call `takeBack` first, for those that had not. */

@@ -180,7 +180,13 @@ export class CallGroup implements CancelListener {
 
   /** Expected microseconds of the portion that it sends next. */
   get nextUs(): number {
-    return this.calls.length === 1 ? this.expectedUs : this.#costUs(this.#portionEnd());
+    let sum = 0;
+    for (let i = this.next; i < this.calls.length; i++) {
+      const item = this.calls[i] as QueuedCall;
+      if (!fitsBehind(item, sum)) break;
+      sum += item.expectedUs;
+    }
+    return sum;
   }
 
   /** Expected microseconds of what was sent and came back. */
@@ -239,17 +245,6 @@ export class CallGroup implements CancelListener {
 
   onCancelled(): void {
     this.#owner.onCancelled(this);
-  }
-
-  #portionEnd(): number {
-    let sum = 0;
-    let end = this.next;
-    for (; end < this.calls.length; end++) {
-      const item = this.calls[end] as QueuedCall;
-      if (!fitsBehind(item, sum)) break;
-      sum += item.expectedUs;
-    }
-    return end;
   }
 
   #costUs(end: number): number {
@@ -311,14 +306,13 @@ export function chooseWorker<Worker extends WorkerLoad>(
     if (worker.freeSlots < slots) continue;
     const { loadUs } = worker;
     if (loadUs > 0 && loadUs + costUs > frameBudgetUs + (worker.gapUs ?? 0)) continue;
-    if (best === undefined || isLess(worker, best)) best = worker;
+    const isLess =
+      best === undefined ||
+      loadUs < best.loadUs ||
+      (loadUs === best.loadUs && worker.streamCount < best.streamCount);
+    if (isLess) best = worker;
   }
   return best;
-}
-
-function isLess(worker: WorkerLoad, best: WorkerLoad): boolean {
-  if (worker.loadUs !== best.loadUs) return worker.loadUs < best.loadUs;
-  return worker.streamCount < best.streamCount;
 }
 
 /** What handing a call over and taking its result costs beside the procedure's own time, microseconds. */

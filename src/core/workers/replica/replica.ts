@@ -151,7 +151,13 @@ export class Replica {
   #runCall(entry: FrameEntry, began: number): Promise<void> | undefined {
     const { ticket, isShort } = entry;
     this.#sender.flushBefore(isShort, began);
-    const finished = this.#callSafely(entry, began);
+    let finished: Finished | Promise<Finished>;
+    try {
+      finished = this.#call(entry, began);
+    } catch (error) {
+      // An error of that call alone: the calls after it go on.
+      finished = this.#failed(entry, error);
+    }
     this.#ledger.leave();
     const ended = clockMs();
     const micros = (ended - began) * 1000;
@@ -169,15 +175,6 @@ export class Replica {
       this.#sender.flush();
     };
     return finished.then(settle, (error: unknown) => settle(this.#failed(entry, error)));
-  }
-
-  /** Turns an error around a handler into an error of that call. The calls behind it go on. */
-  #callSafely(entry: FrameEntry, began: number): Finished | Promise<Finished> {
-    try {
-      return this.#call(entry, began);
-    } catch (error) {
-      return this.#failed(entry, error);
-    }
   }
 
   /** What a handler throws is an outcome: this is the fault of the code around it. */

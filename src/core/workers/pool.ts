@@ -11,10 +11,9 @@ import {
 import { Sweep } from '../dispatch/deadline.ts';
 import {
   type CallGroup,
-  chooseWorker,
+  frameBudgetUs,
   passUs,
   shortBoundUs,
-  type WorkerLoad,
 } from '../dispatch/queue/call-group.ts';
 import {
   type Heads,
@@ -309,6 +308,45 @@ export class Pool extends QueuedExecutor {
 
 /** What the choice of a worker depends on in a group. */
 type WaitingGroup = Pick<CallGroup, 'nextUs' | 'waiting'>;
+
+/** How busy a worker is. */
+interface WorkerLoad {
+  /** Expected work that was sent to the worker, microseconds. Calls that have ended or only wait do not count. */
+  readonly loadUs: number;
+  /** Free slots of the worker's ledger: so many more calls can be sent. */
+  readonly freeSlots: number;
+  /** Generators of streams on the worker: each may want the thread at any time. */
+  readonly streamCount: number;
+  /**
+   * Work that may wait at the worker beyond `frameBudgetUs`, microseconds: code that is no call holds its thread. What waits
+   * there when that code ends runs before it goes on. undefined: none.
+   */
+  readonly gapUs?: number;
+}
+
+/**
+ * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
+ * budget, an idle worker takes any. Of several workers the least loaded one takes the calls, and of equally loaded
+ * workers the one with the fewest streams.
+ */
+export function chooseWorker<Worker extends WorkerLoad>(
+  workers: readonly Worker[],
+  costUs: number,
+  slots: number,
+): Worker | undefined {
+  let best: Worker | undefined;
+  for (const worker of workers) {
+    if (worker.freeSlots < slots) continue;
+    const { loadUs } = worker;
+    if (loadUs > 0 && loadUs + costUs > frameBudgetUs + (worker.gapUs ?? 0)) continue;
+    const isLess =
+      best === undefined ||
+      loadUs < best.loadUs ||
+      (loadUs === best.loadUs && worker.streamCount < best.streamCount);
+    if (isLess) best = worker;
+  }
+  return best;
+}
 
 /** What the choice of a worker depends on in a worker. */
 interface Candidate<Group> extends WorkerLoad {

@@ -8,7 +8,6 @@ import {
   frameBudgetUs,
   type QueuedCall,
   shortBoundUs,
-  type WorkerLoad,
 } from '../dispatch/queue/call-group.ts';
 import { describeStage, type LoadStage } from '../modules/load-error.ts';
 import type { LossReason } from '../protocol/errors.ts';
@@ -22,7 +21,7 @@ import { WorkerStreams } from './worker-streams.ts';
 /** A call is ended about at its limit: a time that lies further beyond it can't be true, microseconds. */
 const latenessUs = 60_000_000;
 
-/** See {@link WorkerLoad.gapUs}. What waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
+/** Most of `gapUs`: what waits at a worker is not in the queue, whose bounds and shares do not hold for it. */
 const longestGapUs = 50_000;
 
 export type ReadyNotice = Extract<Notice, { readonly type: 'ready' }>;
@@ -49,7 +48,7 @@ export interface WorkerOwner {
 }
 
 /** The main thread's side of one worker: its thread, its calls and their expected cost, from its start to its end. */
-export class PoolWorker implements WorkerLoad, ThreadListener {
+export class PoolWorker implements ThreadListener {
   readonly thread: WorkerThread;
   threadId = 0;
   /** Calls it has ended. */
@@ -127,7 +126,7 @@ export class PoolWorker implements WorkerLoad, ThreadListener {
     return this.watchdog.isHeldUp ? Number.POSITIVE_INFINITY : this.calls.loadUs;
   }
 
-  /** See {@link WorkerLoad}. Between two slices calls have as much time as the last slice took. */
+  /** Work that may wait here in addition. Between two slices calls have as much time as the last slice took. */
   get gapUs(): number {
     return Math.min(this.watchdog.heldForMs * 1000, longestGapUs);
   }

@@ -270,50 +270,11 @@ export class CallGroup implements CancelListener {
   }
 }
 
-/** What the choice of a worker is made from. */
-export interface WorkerLoad {
-  /** Expected work that was sent to the worker, microseconds. Calls that have ended or only wait do not count. */
-  readonly loadUs: number;
-  /** Free slots of the worker's ledger: so many more calls can be sent. */
-  readonly freeSlots: number;
-  /** Generators of streams on the worker: each may want the thread at any time. */
-  readonly streamCount: number;
-  /**
-   * Work that may wait at the worker beyond `frameBudgetUs`, microseconds: code that is no call holds its thread. What waits
-   * there when that code ends runs before it goes on. undefined: none.
-   */
-  readonly gapUs?: number;
-}
-
 /**
  * Work that may wait at one worker, microseconds: enough to share the price of a message among many small calls, and so
  * little that a call behind it does not notice the wait.
  */
 export const frameBudgetUs = 1000;
-
-/**
- * The worker that takes calls of an expected cost; undefined: no worker does now. A worker takes calls that fit its
- * budget, an idle worker takes any. Of several workers the least loaded one takes the calls, and of equally loaded
- * workers the one with the fewest streams.
- */
-export function chooseWorker<Worker extends WorkerLoad>(
-  workers: readonly Worker[],
-  costUs: number,
-  slots: number,
-): Worker | undefined {
-  let best: Worker | undefined;
-  for (const worker of workers) {
-    if (worker.freeSlots < slots) continue;
-    const { loadUs } = worker;
-    if (loadUs > 0 && loadUs + costUs > frameBudgetUs + (worker.gapUs ?? 0)) continue;
-    const isLess =
-      best === undefined ||
-      loadUs < best.loadUs ||
-      (loadUs === best.loadUs && worker.streamCount < best.streamCount);
-    if (isLess) best = worker;
-  }
-  return best;
-}
 
 /** What handing a call over and taking its result costs beside the procedure's own time, microseconds. */
 const overheadUs = 4;

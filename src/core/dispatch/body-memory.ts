@@ -16,12 +16,14 @@ const keptMs = 10_000;
 /** The share of the budget that only small bodies may use, however many large ones are announced: one eighth. */
 const smallShare = 1 / 8;
 
+/** The figures of the budget. */
 export interface BodyMemoryStats {
   /** Bytes of bodies that arrive, wait, or are with workers. */
   readonly inUse: number;
   /** Bytes of buffers that wait for the next large body. */
   readonly kept: number;
   readonly limit: number;
+  /** Bodies that were refused. */
   readonly refused: number;
 }
 

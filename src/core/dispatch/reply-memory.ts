@@ -12,6 +12,7 @@ export interface WaitingReply {
   cut(): void;
 }
 
+/** The figures of the budget. */
 export interface ReplyMemoryStats {
   /** Bytes of replies that their clients have not taken yet. */
   readonly waiting: number;

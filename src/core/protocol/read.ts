@@ -31,12 +31,12 @@ import {
 /**
  * Who reads a body, and why:
  *
- *     file           reads                        called by              why it exists
- *     quick          one call, params untouched   the kernel             the usual body: no parse at all,
+ *     reader         reads                        called by              why it exists
+ *     scanEnvelope   one call, params untouched   the kernel             the usual body: no parse at all,
  *                                                                        a large one through two windows
- *     quick-batch    a batch of plain requests    readBody               one JSON.parse for all params: half of the
+ *     scanBatch      a batch of plain requests    readBody               one JSON.parse for all params: half of the
  *                                                                        CPU time of the exact reader
- *     exact          any body, text or bytes      readBody, readBytes    decides everything that the quick
+ *     readExactly    any body, text or bytes      readBody, readBytes    decides everything that the quick
  *                                                                        readers leave, and every refusal
  *     readPayload    a parsed payload             the kernel             a caller within the program
  *

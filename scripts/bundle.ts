@@ -16,7 +16,6 @@ const entries = {
   'src/required': 'bundled/required.ts',
   'src/cli/main': 'src/cli/main.ts',
   'src/cli/child-main': 'src/cli/child-main.ts',
-  'src/core/modules/hooks-thread': 'src/core/modules/hooks-thread.ts',
   'src/core/modules/import-hooks': 'src/core/modules/import-hooks.ts',
   'workers/replica': 'workers/replica.ts',
 };

@@ -20,17 +20,6 @@ const meta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-function serverOf(dispatcher: Dispatcher): McpServer {
-  return new McpServer(dispatcher, {
-    name: 'bench',
-    version: '1',
-    tools: [],
-    ttlMs: 0,
-    limits: { maxDepth: 64, maxBatch: 1000 },
-    maxReplyBytes: 25 * 1024 ** 2,
-  });
-}
-
 function bodies(method: string, params: (n: number) => object): string[] {
   return Array.from({ length: variety }, (_, n) =>
     JSON.stringify({ jsonrpc: '2.0', id: firstId + n, method, params: params(n) }),
@@ -47,7 +36,7 @@ async function share({
 }): Promise<number> {
   const dispatcher = new Dispatcher({ router, logLevel: 'error' });
   await dispatcher.ready();
-  const server = serverOf(dispatcher);
+  const server = new McpServer(dispatcher);
   const plain = bodies('add', operands);
   const asTool = bodies('tools/call', (n) => ({
     name: 'add',
@@ -81,7 +70,7 @@ async function catalogue(): Promise<{ allMs: number; turnMs: number }> {
   }
   const dispatcher = new Dispatcher({ router: many, logLevel: 'error' });
   await dispatcher.ready();
-  const server = serverOf(dispatcher);
+  const server = new McpServer(dispatcher);
   let turnMs = 0;
   let isOver = false;
   let last = threadCpuMs();

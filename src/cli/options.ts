@@ -7,11 +7,11 @@ import {
   removedOption,
   removedOptions,
 } from '../core/config/config.ts';
-import { flagText } from '../core/config/docs.ts';
 import {
   type Option as ConfigOption,
   defaultText,
   flagOf,
+  flagText,
   variablesOf,
 } from '../core/config/option.ts';
 import { table } from '../core/config/table.ts';

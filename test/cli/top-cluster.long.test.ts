@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { clusterView } from '../../src/cli/tools/top/cluster.ts';
 import { Members } from '../../src/cli/tools/top/members.ts';
-import { type Heartbeat, heartbeatText } from '../../src/extras/nats/liveness.ts';
+import type { Heartbeat } from '../../src/extras/nats/liveness.ts';
 import { connected } from '../nats/connected.ts';
 import { describeNats, NatsServer } from '../nats/server.ts';
 import { CommandLine } from './command-line.ts';
@@ -28,7 +28,7 @@ function beat(id: string, more: Partial<Heartbeat> = {}): Heartbeat {
 async function member(t: TestContext, url: string, heartbeat: Heartbeat): Promise<void> {
   const { connection } = await connected(t, url);
   connection.subscribe('shop.hi', () => {
-    connection.publish('shop.hb', heartbeatText(heartbeat));
+    connection.publish('shop.hb', JSON.stringify(heartbeat));
   });
   await connection.confirm();
 }

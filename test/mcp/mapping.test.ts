@@ -1,11 +1,8 @@
 /** docs/mcp.md, "What a model sees": names, schemas, pages. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { withPauses } from '../../src/core/base/timer.ts';
-import { tableOf } from '../../src/core/procedures/router.ts';
-import { model } from '../../src/core/procedures/schema/type.ts';
-import { Catalogue, toolNames as naming, pageLength } from '../../src/extras/mcp/catalogue.ts';
-import { Router, Type } from '../../src/index.ts';
+import { describe, type TestContext, test } from 'node:test';
+import { model, Router, Type } from '../../src/index.ts';
+import { type Replied, replied, Stage } from './stage.ts';
 
 interface Listed {
   readonly name: string;
@@ -15,21 +12,32 @@ interface Listed {
   readonly annotations?: object;
 }
 
-/** Names of few procedures, which are there at once. */
-function toolNames(procedures: readonly string[]): string[] {
-  const names = withPauses(naming(procedures));
-  return names instanceof Promise ? assert.fail() : names;
+async function serving(t: TestContext, router: Router, mcpTools: readonly string[] = []) {
+  const stage = await Stage.start({ router, mcpTools: [...mcpTools] });
+  t.after(() => stage.close());
+  return stage;
 }
 
-async function listed(router: Router, patterns: readonly string[] = []): Promise<Listed[]> {
-  const catalogue = await Catalogue.of(tableOf(router), patterns);
-  const page = await catalogue.page(undefined, 'modern');
-  return JSON.parse(`[${page?.text}]`) as Listed[];
+function toolsIn({ result }: Replied): readonly Listed[] {
+  return (result?.tools ?? []) as unknown as readonly Listed[];
+}
+
+/** The first page of tools. */
+async function listed(t: TestContext, router: Router, mcpTools: readonly string[] = []) {
+  const stage = await serving(t, router, mcpTools);
+  return toolsIn(replied(await stage.ask('tools/list')));
+}
+
+/** The names of the tools that procedures become. */
+async function toolNames(t: TestContext, procedures: readonly string[]): Promise<string[]> {
+  const router = new Router();
+  for (const name of procedures) router.rpc({ name }, () => 1);
+  return (await listed(t, router)).map(({ name }) => name);
 }
 
 describe('names of tools', () => {
-  test('have the characters that every host takes', () => {
-    assert.deepEqual(toolNames(['add', 'math.add', 'a/b:c-d', 'x_1']), [
+  test('have the characters that every host takes', async (t) => {
+    assert.deepEqual(await toolNames(t, ['add', 'math.add', 'a/b:c-d', 'x_1']), [
       'add',
       'math_add',
       'a_b_c-d',
@@ -37,55 +45,59 @@ describe('names of tools', () => {
     ]);
   });
 
-  test('are told apart by a mark where they would be the same, whatever the order', () => {
-    const [one, other, exact] = toolNames(['a.b', 'a/b', 'a_b']);
+  test('are told apart by a mark if they would be the same, whatever the order', async (t) => {
+    const [one, other, exact] = await toolNames(t, ['a.b', 'a/b', 'a_b']);
     assert.match(one ?? '', /^a_b_[\da-f]{8}$/);
     assert.match(other ?? '', /^a_b_[\da-f]{8}$/);
     assert.notEqual(one, other);
     assert.equal(exact, 'a_b');
-    assert.deepEqual(toolNames(['a_b', 'a/b', 'a.b']), ['a_b', other, one]);
+    assert.deepEqual(await toolNames(t, ['a_b', 'a/b', 'a.b']), ['a_b', other, one]);
     // A procedure may be called what the mark of another one would make.
-    const clash = toolNames(['a.b', 'a/b', one ?? '']);
+    const clash = await toolNames(t, ['a.b', 'a/b', one ?? '']);
     assert.equal(clash[2], one);
     assert.equal(new Set(clash).size, 3);
   });
 
-  test('are 64 characters at most', () => {
+  test('are 64 characters at most', async (t) => {
     const long = `${'x'.repeat(70)}.a`;
-    const [name] = toolNames([long]);
+    const [name] = await toolNames(t, [long]);
     assert.match(name ?? '', /^x{55}_[\da-f]{8}$/);
-    assert.deepEqual(toolNames(['y', long]), ['y', name]);
-    assert.deepEqual(toolNames(['z'.repeat(64)]), ['z'.repeat(64)]);
+    assert.deepEqual(await toolNames(t, ['y', long]), ['y', name]);
+    assert.deepEqual(await toolNames(t, ['z'.repeat(64)]), ['z'.repeat(64)]);
   });
 });
 
 describe('tools', () => {
-  test('are those that the patterns name, without those that are kept from models', async () => {
+  test('are those that the patterns name, without those that are kept from models', async (t) => {
     const router = new Router();
     for (const name of ['math.add', 'math.sub', 'user.get', 'other']) router.rpc({ name }, () => 1);
     router.rpc({ name: 'math.secret', tool: false }, () => 1);
     const names = async (...patterns: string[]): Promise<string[]> =>
-      (await listed(router, patterns)).map(({ title }) => title);
+      (await listed(t, router, patterns)).map(({ title }) => title);
     assert.deepEqual(await names(), ['math.add', 'math.sub', 'user.get', 'other']);
     assert.deepEqual(await names('math.*', 'other'), ['math.add', 'math.sub', 'other']);
     assert.deepEqual(await names('*.get'), ['user.get']);
     assert.deepEqual(await names('math'), []);
-    const some = await Catalogue.of(tableOf(router), ['math.*', 'meth.*']);
-    assert.deepEqual(some.unmatched, ['meth.*']);
-    const all = await Catalogue.of(tableOf(router), []);
-    assert.equal(all.find('math.secret'), undefined);
+    const stage = await serving(t, router, ['math.*', 'meth.*']);
+    const warnings = stage.lines.filter(({ fields }) => fields.event === 'mcp-tools');
+    assert.deepEqual(
+      warnings.map(({ message }) => message),
+      ['mcpTools: no procedure is called meth.*'],
+    );
+    const { error } = replied(await stage.ask('tools/call', { name: 'math.secret' }));
+    assert.match(error?.message ?? '', /^Unknown tool: math\.secret/);
   });
 
-  test('say of their effects what is declared, and nothing else', async () => {
+  test('say of their effects what is declared, and nothing else', async (t) => {
     const router = new Router();
     router.rpc({ name: 'a', effects: { destructive: true, idempotent: false } }, () => 1);
     router.rpc({ name: 'b' }, () => 1);
-    const [a, b] = await listed(router);
+    const [a, b] = await listed(t, router);
     assert.deepEqual(a?.annotations, { destructiveHint: true, idempotentHint: false });
     assert.equal('annotations' in (b ?? {}), false);
   });
 
-  test('have schemas in one piece: definitions in place of ids', async () => {
+  test('have schemas in one piece: definitions in place of ids', async (t) => {
     const router = new Router();
     const Node = Type.Recursive((This) =>
       Type.Object({ value: Type.Number(), children: Type.Array(This) }),
@@ -99,7 +111,7 @@ describe('tools', () => {
       },
       ({ root }) => root,
     );
-    const [tool = assert.fail()] = await listed(router);
+    const [tool = assert.fail()] = await listed(t, router);
     const node = {
       type: 'object',
       properties: {
@@ -122,11 +134,11 @@ describe('tools', () => {
     assert.deepEqual(tool.outputSchema, { ...node, $defs: { T0: node } });
   });
 
-  test('have tuples that both dialects read', async () => {
+  test('have tuples that both dialects read', async (t) => {
     const router = new Router();
     const pair = Type.Tuple([Type.Number(), Type.String()]);
     router.rpc({ name: 'a', params: { pair, none: Type.Tuple([]) } }, () => 1);
-    const [tool = assert.fail()] = await listed(router);
+    const [tool = assert.fail()] = await listed(t, router);
     const { properties } = tool.inputSchema as { properties: object };
     assert.deepEqual(properties, {
       pair: {
@@ -139,7 +151,7 @@ describe('tools', () => {
     });
   });
 
-  test('say nothing of what may not be, where one of the dialects would take more for it', async () => {
+  test('say nothing of what may not be, where one of the dialects would take more for it', async (t) => {
     const router = new Router();
     const flags = Type.Tuple([Type.Literal('+'), Type.Literal('+')], { $id: 'Flags' });
     const params = {
@@ -148,7 +160,7 @@ describe('tools', () => {
       exact: Type.Not(Type.Number()),
     };
     router.rpc({ name: 'a', params, placement: 'inline' }, () => 1);
-    const [tool = assert.fail()] = await listed(router);
+    const [tool = assert.fail()] = await listed(t, router);
     const { properties } = tool.inputSchema as {
       properties: Record<string, { properties?: object }>;
     };
@@ -160,14 +172,14 @@ describe('tools', () => {
     assert.deepEqual(properties.exact, { not: { type: 'number' } });
   });
 
-  test('take no other members, unless the schema says so', async () => {
+  test('take no other members, unless the schema says so', async (t) => {
     const router = new Router();
     const open = Type.Object({ a: Type.Number() }, { additionalProperties: true });
     router.rpc({ name: 'open', params: open }, () => 1);
     router.rpc({ name: 'strict', params: model({ a: Type.Number() }) }, () => 1);
     router.rpc({ name: 'any' }, () => 1);
     router.rpc({ name: 'none', params: {} }, () => 1);
-    const schemas = (await listed(router)).map(({ inputSchema }) => inputSchema);
+    const schemas = (await listed(t, router)).map(({ inputSchema }) => inputSchema);
     const a = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] };
     assert.deepEqual(schemas, [
       { ...a, additionalProperties: true },
@@ -177,7 +189,7 @@ describe('tools', () => {
     ]);
   });
 
-  test('leave out what clients would read otherwise', async () => {
+  test('leave out what clients would read otherwise', async (t) => {
     const router = new Router();
     const params = {
       // Valid without the flag u alone.
@@ -185,7 +197,7 @@ describe('tools', () => {
       region: Type.String({ 'x-mcp-header': 'Region' }),
     };
     router.rpc({ name: 'a', params, returns: Type.String({ minLength: 3 }) }, () => '👍x');
-    const [tool = assert.fail()] = await listed(router);
+    const [tool = assert.fail()] = await listed(t, router);
     const { properties } = tool.inputSchema as { properties: object };
     assert.deepEqual(properties, {
       code: { type: 'string', maxLength: 10 },
@@ -196,6 +208,9 @@ describe('tools', () => {
   });
 });
 
+/** docs/mcp.md: tools of one page. */
+const pageLength = 500;
+
 describe('pages of tools', () => {
   const router = new Router();
   const count = 2 * pageLength + 1;
@@ -203,17 +218,16 @@ describe('pages of tools', () => {
     router.rpc({ name: `p${n}`, params: { a: Type.Number(), b: Type.String() } }, () => n);
   }
 
-  test('hold all tools once, in order; a page names the next', async () => {
-    const catalogue = await Catalogue.of(tableOf(router), []);
+  test('hold all tools once, in order; a page names the next', async (t) => {
+    const stage = await serving(t, router);
     const names: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await catalogue.page(cursor, 'modern');
-      assert.ok(page !== undefined);
-      const tools = JSON.parse(`[${page.text}]`) as Listed[];
-      assert.ok(tools.length <= pageLength);
+      const page = replied(await stage.ask('tools/list', { cursor }));
+      const tools = toolsIn(page);
+      assert.ok(tools.length > 0 && tools.length <= pageLength);
       names.push(...tools.map(({ name }) => name));
-      cursor = page.nextCursor;
+      cursor = page.result?.nextCursor as string | undefined;
     } while (cursor !== undefined);
     assert.deepEqual(
       names,
@@ -221,16 +235,8 @@ describe('pages of tools', () => {
     );
   });
 
-  test('are made once, whoever asks', async () => {
-    const catalogue = await Catalogue.of(tableOf(router), []);
-    const [one, other] = [catalogue.page(undefined, 'modern'), catalogue.page(undefined, 'modern')];
-    assert.equal(one, other);
-    await one;
-    assert.equal(catalogue.page(undefined, 'modern'), one);
-  });
-
-  test('refuse a cursor that none of them has named', async () => {
-    const catalogue = await Catalogue.of(tableOf(router), []);
+  test('refuse a cursor that none of them has named', async (t) => {
+    const stage = await serving(t, router);
     for (const cursor of [
       '',
       '0',
@@ -244,33 +250,8 @@ describe('pages of tools', () => {
       'x',
       '9'.repeat(400),
     ]) {
-      assert.equal(catalogue.page(cursor, 'modern'), undefined, cursor);
+      const { error } = replied(await stage.ask('tools/list', { cursor }));
+      assert.equal(error?.code, -32602, cursor);
     }
-  });
-});
-
-describe('a catalogue', () => {
-  test('of few tools is there at once; of thousands it takes many turns of the event loop', async () => {
-    const few = new Router();
-    for (let n = 0; n < 200; n++) few.rpc({ name: `p${n}` }, () => n);
-    assert.ok(Catalogue.of(tableOf(few), []) instanceof Catalogue);
-    const router = new Router();
-    const count = 5000;
-    // All names are marked with a hash.
-    for (let n = 0; n < count; n++) router.rpc({ name: `${'x'.repeat(60)}.p${n}` }, () => n);
-    let turns = 0;
-    let isOver = false;
-    const tick = (): void => {
-      turns++;
-      if (!isOver) setImmediate(tick);
-    };
-    setImmediate(tick);
-    const catalogue = await Catalogue.of(tableOf(router), ['x*']);
-    isOver = true;
-    assert.equal(catalogue.size, count);
-    // They are chosen, named in two passes, and put together: 250 of them a turn.
-    assert.ok(turns >= 4 * (count / 250) - 5, `${turns} turns`);
-    const last = `${'x'.repeat(60)}.p${count - 1}`;
-    assert.equal(catalogue.find(last)?.procedure.name, last);
   });
 });

@@ -66,7 +66,7 @@ export class Stage {
   static async start(options: Partial<AppOptions> = {}): Promise<Stage> {
     const { log, lines } = recorder();
     const app = new RpcApp({
-      modules: [tools],
+      ...(options.router === undefined && { modules: [tools] }),
       mcp: true,
       workers: 1,
       spareWorkers: 0,

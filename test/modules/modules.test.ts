@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
-import { StartupError } from '../../src/core/base/startup-error.ts';
 import { loadModules } from '../../src/core/modules/modules.ts';
-import { Router } from '../../src/core/procedures/router.ts';
+import { Router, StartupError } from '../../src/index.ts';
 import { call, ModuleFolder, packageUrl, routerModule } from './module-folder.ts';
 
 const first = { generation: 0 };
@@ -62,20 +61,13 @@ test('else defaultRouter, of several modules to each what it added', async (t) =
   ]);
 });
 
-test('paths are relative to cwd, absolute, or file: URLs', async (t) => {
+test('paths are relative to the working directory, absolute, or file: URLs', async (t) => {
   const folder = new ModuleFolder(t);
   const path = folder.write('deep/a b#c.mjs', routerModule('p', '1'));
   const url = folder.url('deep/a b#c.mjs');
   const fromCwd = relative(process.cwd(), path);
-  for (const [given, options] of [
-    ['./deep/a b#c.mjs', { generation: 0, cwd: folder.path }],
-    ['deep/a b#c.mjs', { generation: 0, cwd: folder.path }],
-    [fromCwd, first],
-    [path, first],
-    [url, first],
-    [`${url}?gen=7`, first],
-  ] as const) {
-    const loaded = await loadModules([given], options);
+  for (const given of [fromCwd, `./${fromCwd}`, path, url, `${url}?gen=7`]) {
+    const loaded = await loadModules([given], first);
     assert.deepEqual(loaded.router.list(), ['p'], given);
     assert.deepEqual(
       loaded.modules.map((module) => module.url),

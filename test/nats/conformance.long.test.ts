@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createLog } from '../../src/core/observe/log.ts';
 import { Dispatcher } from '../../src/core/service/dispatcher.ts';
 import { connectNats } from '../../src/extras/nats/connection/connect.ts';
 import { Gateway } from '../../src/extras/nats/gateway/gateway.ts';
@@ -11,7 +12,6 @@ import router from '../fixtures/executors/procedures.ts';
 import { patience } from '../patience.ts';
 import { natsOptions, RecordedEvents } from './connected.ts';
 import { documentOf, gatewayOptions, longMs, memberOf, streamsOf } from './parts.ts';
-import { quietEvents } from './quiet-events.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 /** A gateway's executor, with one member in the same process, over a real server. */
@@ -44,9 +44,9 @@ function natsSubject(server: () => NatsServer): Subject {
       const name = `s${toGateways.nuid()}`;
       const member = memberOf(toGateways, service, toGateways.nuid(), documentOf(router), {
         name,
-        heartbeatMs: 500,
+        natsHeartbeatMs: 500,
         maxBodyBytes: 2 ** 20,
-        trustsAuth: false,
+        natsTrustAuth: false,
       });
       const { deadlines, streams } = streamsOf(observer);
       const gateway = new Gateway(
@@ -62,7 +62,7 @@ function natsSubject(server: () => NatsServer): Subject {
           streams,
         },
         observer,
-        quietEvents,
+        createLog({ level: 'silent' }),
       );
       await new Promise<void>((resolve) => {
         gateway.onProcedures = resolve;

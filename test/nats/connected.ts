@@ -32,16 +32,21 @@ export class RecordedEvents implements NatsEvents {
 
 export function natsOptions(servers: string, more: Partial<LoginOptions> = {}): LoginOptions {
   return {
-    servers: [servers],
-    creds: '',
-    nkey: '',
-    ca: '',
-    cert: '',
-    key: '',
+    nats: [servers],
+    natsCreds: '',
+    natsNkey: '',
+    natsCa: '',
+    natsCert: '',
+    natsKey: '',
     startTimeoutMs: 30_000,
     name: 'a test',
     ...more,
   };
+}
+
+export interface Connected {
+  readonly connection: NatsConnection;
+  readonly events: RecordedEvents;
 }
 
 /** A connection that ends with the test. */
@@ -49,7 +54,7 @@ export async function connected(
   t: TestContext,
   servers: string,
   more: Partial<LoginOptions> = {},
-): Promise<{ readonly connection: NatsConnection; readonly events: RecordedEvents }> {
+): Promise<Connected> {
   const events = new RecordedEvents();
   const connection = await connectNats(natsOptions(servers, more), events);
   t.after(() => connection.close());

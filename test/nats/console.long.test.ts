@@ -4,14 +4,26 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { MemberFigures, MetricsSnapshot } from '../../src/core/observe/snapshot.ts';
 import { fixture, startCli } from '../cli/process.ts';
 import { call, gateway, member, serve, until, untilReady } from './apps.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 interface Figures {
-  readonly snapshots: readonly Pick<MetricsSnapshot, 'counters' | 'gauges'>[];
-  readonly members: readonly (MemberFigures & { readonly process: string })[];
+  readonly snapshots: readonly {
+    readonly counters: Readonly<Record<string, number>>;
+    readonly gauges: Readonly<Record<string, number>>;
+  }[];
+  readonly members: readonly {
+    readonly process: string;
+    readonly service: string;
+    readonly id: string;
+    readonly version: string;
+    readonly state: string;
+    readonly procedures: number;
+    readonly inFlight: number;
+    readonly streams: number;
+    readonly lost: number;
+  }[];
   readonly events: readonly { readonly event: string; readonly text: string }[];
 }
 

@@ -1,6 +1,10 @@
 import { connect, type NatsConnection } from 'nats';
-import { type Heartbeat, heartbeatText, parseHeartbeat } from '../../src/extras/nats/liveness.ts';
-import { acknowledgementText, syncText } from '../../src/extras/nats/wire.ts';
+
+/** The members of a heartbeat that are read here: docs/protocol.md, "Frames over NATS". */
+interface Heartbeat {
+  readonly id: string;
+  readonly contract: string;
+}
 
 /** Messages of each kind. */
 export interface FloodSize {
@@ -44,7 +48,7 @@ async function floodBy(
       callback: (_, { data }) => {
         if (data.length === 0 || Buffer.from(data).includes(mark)) return;
         beats++;
-        resolve(parseHeartbeat(data));
+        resolve(JSON.parse(Buffer.from(data).toString()) as Heartbeat);
       },
     });
   });
@@ -59,13 +63,11 @@ async function floodBy(
   };
   const toMember = `${service}.m.${member.id}`;
   await send(size.heartbeats, (id) =>
-    stranger.publish(`${service}.hb`, heartbeatText({ ...member, id })),
+    stranger.publish(`${service}.hb`, JSON.stringify({ ...member, id })),
   );
   await send(size.gateways, (id) => {
-    const sync = { epoch: 1, session: 0, have: 0, next: 1 };
-    stranger.publish(toMember, syncText(id, sync));
-    const told = { ack: { session: 2, ack: 0 }, cancelled: [], granted: [], drained: [] };
-    stranger.publish(toMember, acknowledgementText(id, told));
+    stranger.publish(toMember, `{"g":"${id}","sync":1,"s":0,"have":0,"next":1}`);
+    stranger.publish(toMember, `{"g":"${id}","s":2,"a":0}`);
   });
   await send(size.hellos, () => stranger.publish(`${service}.hi`));
   const subjects = [`${service}.hb`, toMember, `${service}.doc.${member.contract}`];

@@ -60,7 +60,7 @@ class Parted {
     await service.ready();
     const member = memberOf(connection, service, connection.nuid(), documentOf(router), {
       name: 'tandem',
-      heartbeatMs: 50,
+      natsHeartbeatMs: 50,
       retention,
     });
     t.after(() => member.close());

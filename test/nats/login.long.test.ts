@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { StartupError } from '../../src/core/base/startup-error.ts';
+import { StartupError } from '../../src/index.ts';
 import { makeCertificate } from '../http/certificate.ts';
 import { connected, refusal } from './connected.ts';
 import { makeNkey, makeOperator } from './credentials.ts';
@@ -54,31 +54,34 @@ describeNats('logging in to NATS', () => {
     const key = makeNkey();
     const server = await serverOf(t, `authorization { users: [{ nkey: ${key.name} }] }`);
     for (const text of [key.seed, `${key.seed}\n`]) {
-      const { connection } = await connected(t, server.url, { nkey: fileOf(t, text) });
+      const { connection } = await connected(t, server.url, { natsNkey: fileOf(t, text) });
       await connection.flush();
     }
     const other = fileOf(t, makeNkey().seed);
-    assert.match(await refusal(server.url, { nkey: other }), /does not let this client in/);
+    assert.match(await refusal(server.url, { natsNkey: other }), /does not let this client in/);
     const none = fileOf(t, 'hello');
     assert.match(
-      await refusal(server.url, { nkey: none }),
+      await refusal(server.url, { natsNkey: none }),
       /^option natsNkey: .* no credentials of NATS/,
     );
     assert.match(
-      await refusal(server.url, { nkey: `${none}-gone` }),
+      await refusal(server.url, { natsNkey: `${none}-gone` }),
       /^option natsNkey: ENOENT.*gone/,
     );
-    assert.match(await refusal(as(server, 'a:b'), { nkey: other }), /^option natsNkey: the URL/);
+    assert.match(
+      await refusal(as(server, 'a:b'), { natsNkey: other }),
+      /^option natsNkey: the URL/,
+    );
   });
 
   test('by a credentials file', async (t) => {
     const { config, creds } = makeOperator();
     const server = await serverOf(t, config);
-    const { connection } = await connected(t, server.url, { creds: fileOf(t, creds) });
+    const { connection } = await connected(t, server.url, { natsCreds: fileOf(t, creds) });
     await connection.flush();
     assert.match(await refusal(server.url), /does not let this client in/);
     assert.match(
-      await refusal(server.url, { creds: fileOf(t, 'nothing') }),
+      await refusal(server.url, { natsCreds: fileOf(t, 'nothing') }),
       /^option natsCreds: .* no credentials of NATS/,
     );
   });
@@ -91,7 +94,7 @@ describeNats('logging in to NATS', () => {
     const server = await serverOf(t, tls);
     const url = server.url.replace('nats:', 'tls:');
     for (const given of [url, server.url]) {
-      const { connection } = await connected(t, given, { ca: certPath });
+      const { connection } = await connected(t, given, { natsCa: certPath });
       await connection.flush();
     }
     assert.match(await refusal(url), /^nats: no TLS with 127.* check natsCa/);
@@ -100,8 +103,8 @@ describeNats('logging in to NATS', () => {
       await refusal(plain.url.replace('nats:', 'tls:')),
       /speaks no TLS: write nats:\/\//,
     );
-    assert.match(await refusal(plain.url, { ca: certPath }), /speaks no TLS/);
-    assert.match(await refusal(url, { ca: '/none/ca.pem' }), /^option natsCa: ENOENT/);
+    assert.match(await refusal(plain.url, { natsCa: certPath }), /speaks no TLS/);
+    assert.match(await refusal(url, { natsCa: '/none/ca.pem' }), /^option natsCa: ENOENT/);
   });
 
   test('with a certificate of its own, where the server asks for one', async (t) => {
@@ -113,12 +116,12 @@ describeNats('logging in to NATS', () => {
       `tls { cert_file: "${certPath}", key_file: "${keyPath}", ca_file: "${certPath}", verify: true }`,
     );
     const { connection } = await connected(t, server.url, {
-      ca: certPath,
-      cert: certPath,
-      key: keyPath,
+      natsCa: certPath,
+      natsCert: certPath,
+      natsKey: keyPath,
     });
     await connection.flush();
-    const without = await refusal(server.url, { ca: certPath, startTimeoutMs: 300 });
+    const without = await refusal(server.url, { natsCa: certPath, startTimeoutMs: 300 });
     assert.match(without, /^nats: /);
   });
 
@@ -191,11 +194,11 @@ describeNats('logging in to NATS', () => {
     const down = await serverOf(t);
     await down.kill();
     const { connection } = await connected(t, '', {
-      servers: [as(down, 'a:b'), as(server, 'a:b')],
+      nats: [as(down, 'a:b'), as(server, 'a:b')],
     });
     await connection.flush();
     assert.match(
-      await refusal('', { servers: [as(down, 'a:c'), as(server, 'a:b')] }),
+      await refusal('', { nats: [as(down, 'a:c'), as(server, 'a:b')] }),
       /share their users/,
     );
   });

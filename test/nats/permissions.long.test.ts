@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { StartupError } from '../../src/core/base/startup-error.ts';
-import type { NatsConnection } from '../../src/extras/nats/connection/connection.ts';
+import { StartupError } from '../../src/index.ts';
 import { root } from '../files.ts';
-import { connected, refusal } from './connected.ts';
+import { type Connected, connected, refusal } from './connected.ts';
 import { describeNats, NatsServer } from './server.ts';
 
 const roles = ['gateway', 'member', 'client'] as const;
@@ -63,12 +62,15 @@ const subscribes: Readonly<Record<string, readonly Role[]>> = {
 };
 
 /** The server has judged what was published, and the client has told of it: it tells one thing after another, in microtasks. */
-async function toldOf(connection: NatsConnection): Promise<void> {
+async function toldOf(connection: Connected['connection']): Promise<void> {
   await connection.flush();
   await setImmediate();
 }
 
-async function maySubscribe(connection: NatsConnection, subject: string): Promise<boolean> {
+async function maySubscribe(
+  connection: Connected['connection'],
+  subject: string,
+): Promise<boolean> {
   const subscription = connection.subscribe(subject, () => {});
   try {
     await connection.confirm();
@@ -120,7 +122,7 @@ describeNats('the sample configuration of the server', () => {
     const { as } = await sample(t);
     const { connection: member, events } = await as('member');
     const { connection: client } = await as('client');
-    member.subscribe('tandem.call.echo', ({ data, reply }) => {
+    member.subscribe('tandem.call.echo', ({ data, reply = '' }) => {
       member.publish(reply, data);
       member.publish(reply, 'again');
     });

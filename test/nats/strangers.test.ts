@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  Candidates,
-  type Heartbeat,
-  heartbeatText,
-  parseHeartbeat,
-} from '../../src/extras/nats/liveness.ts';
+import { createLog } from '../../src/core/observe/log.ts';
+import { Candidates, type Heartbeat, parseHeartbeat } from '../../src/extras/nats/liveness.ts';
 import { acknowledgementText, syncedText, syncText } from '../../src/extras/nats/wire.ts';
 import { saidBy } from './bus/rig.ts';
 import { World } from './bus/world.ts';
 import { longMs } from './parts.ts';
-import { quietEvents } from './quiet-events.ts';
 
 /** As many as a gateway takes. */
 const mostMembers = 1000;
 
 function beat(id: string, more: Partial<Heartbeat> = {}): string {
-  return heartbeatText({
+  return JSON.stringify({
     id,
     state: 'ready',
     contract: 'made0up',
@@ -27,7 +22,7 @@ function beat(id: string, more: Partial<Heartbeat> = {}): string {
     calls: 0,
     returns: 0,
     ...more,
-  });
+  } satisfies Heartbeat);
 }
 
 /** Counts the messages to subjects that begin so. */
@@ -38,6 +33,16 @@ function counted(world: World, prefix: string): () => number {
     return true;
   };
   return () => count;
+}
+
+/** A log, and the members of its lines about an event. */
+function recordedLog() {
+  const lines: { readonly event: string; readonly member: string }[] = [];
+  const write = (line: string): void => void lines.push(JSON.parse(line));
+  const log = createLog({ level: 'info', pretty: false, write });
+  const membersOf = (name: string) =>
+    lines.filter(({ event }) => event === name).map(({ member }) => member);
+  return { log, membersOf };
 }
 
 describe('candidates', () => {
@@ -63,9 +68,8 @@ describe('candidates', () => {
 
 describe('heartbeats of made-up members', () => {
   test('20,000 of them add no member and fetch no contract, and calls are answered', async (t) => {
-    const joined: string[] = [];
-    const memberJoined = (id: string) => joined.push(id);
-    const world = new World(t, longMs, { ...quietEvents, memberJoined });
+    const { log, membersOf } = recordedLog();
+    const world = new World(t, longMs, log);
     await world.join('m1', ['one']);
     const stranger = world.bus.connect();
     const asked = counted(world, 's.m.x');
@@ -79,7 +83,7 @@ describe('heartbeats of made-up members', () => {
     assert.deepEqual([...new Set(said.map(saidBy))], ['m1']);
     assert.ok(asked() > 0);
     assert.equal(fetched, false);
-    assert.deepEqual(joined, ['m1']);
+    assert.deepEqual(membersOf('member-joined'), ['m1']);
     assert.deepEqual(
       world.gateway.figures().map(({ id }) => id),
       ['m1'],
@@ -98,14 +102,11 @@ describe('heartbeats of made-up members', () => {
   });
 
   test('1000 members that answer are taken, and no more', async (t) => {
-    let refused = 0;
-    const memberRefused = () => {
-      refused++;
-    };
-    const world = new World(t, longMs, { ...quietEvents, memberRefused });
+    const { log, membersOf } = recordedLog();
+    const world = new World(t, longMs, log);
     await world.join('m1', ['one']);
     const stranger = world.bus.connect();
-    world.bus.listen('s.m.>', ({ reply }) => {
+    world.bus.listen('s.m.>', ({ reply = '' }) => {
       const [, , gateway, id] = reply.split('.');
       if (id === 'm1') return;
       const answer = syncedText({ epoch: 1, session: 1, got: 0, from: 1 });
@@ -116,7 +117,7 @@ describe('heartbeats of made-up members', () => {
       for (let turn = 0; turn < 4; turn++) await stranger.flush();
     }
     assert.equal(world.gateway.figures().length, mostMembers);
-    assert.ok(refused > 0);
+    assert.ok(membersOf('member-refused').length > 0);
     assert.equal(saidBy(await world.call('one')), 'm1');
   });
 });

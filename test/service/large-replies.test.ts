@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { Router } from '../../src/core/procedures/router.ts';
-import { Dispatcher } from '../../src/core/service/dispatcher.ts';
+import { Dispatcher, Router } from '../../src/index.ts';
 import { patience } from '../patience.ts';
 import { ok, recorder } from './harness.ts';
 

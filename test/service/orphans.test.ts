@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Router } from '../../src/core/procedures/router.ts';
-import { Dispatcher } from '../../src/core/service/dispatcher.ts';
+import { Dispatcher, Router } from '../../src/index.ts';
 import { patience } from '../patience.ts';
 import { recorder } from './harness.ts';
 import { until } from './journal.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Type } from '@sinclair/typebox';
-import { Router } from '../../src/core/procedures/router.ts';
-import { Dispatcher } from '../../src/core/service/dispatcher.ts';
+import { Dispatcher, Router } from '../../src/index.ts';
 import { recorder } from './harness.ts';
 
 /** A service of streams on this thread. `ended` tells of the `finally` blocks that ran. */

@@ -10,8 +10,8 @@ import { Kernel } from '../../../src/core/dispatch/kernel.ts';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
 import { oneCaller, Share } from '../../../src/core/dispatch/share.ts';
 import { OpenStreams } from '../../../src/core/dispatch/streams/open-streams.ts';
+import { createLog } from '../../../src/core/observe/log.ts';
 import { Gateway } from '../../../src/extras/nats/gateway/gateway.ts';
-import { quietEvents } from '../../../test/nats/quiet-events.ts';
 import { expose } from '../../process/expose.ts';
 import { connectTo } from './connect.ts';
 import { type RouteName, routeOf } from './routes.ts';
@@ -68,7 +68,7 @@ async function byGateway(route: RouteName): Promise<Ask> {
       streams,
     },
     undefined,
-    quietEvents,
+    createLog({ level: 'silent' }),
   );
   await new Promise<void>((resolve) => {
     gateway.onProcedures = resolve;

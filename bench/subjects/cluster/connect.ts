@@ -7,12 +7,12 @@ const nothing = (): void => {};
 export function connectTo(server: string): Promise<NatsConnection> {
   return connectNats(
     {
-      servers: [server],
-      creds: '',
-      nkey: '',
-      ca: '',
-      cert: '',
-      key: '',
+      nats: [server],
+      natsCreds: '',
+      natsNkey: '',
+      natsCa: '',
+      natsCert: '',
+      natsKey: '',
       startTimeoutMs: 30_000,
       name: 'bench',
     },

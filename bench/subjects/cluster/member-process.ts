@@ -32,10 +32,10 @@ const endpoints = new Endpoints({
 const member = new Member({
   ...common,
   started: Date.now(),
-  heartbeatMs: 500,
-  silentMs: 2000,
+  natsHeartbeatMs: 500,
+  memberSilentMs: 2000,
   maxBodyBytes: 2 ** 20,
-  trustsAuth: false,
+  natsTrustAuth: false,
   retention: defaultRetention,
   contract: () => ({ id: contract.id, document: () => Buffer.from(contract.document) }),
 });

@@ -5,8 +5,8 @@ import { type FlagValues, optionsFromFlags, resolveConfig } from '../../core/con
 import { createLog, type Log } from '../../core/observe/log.ts';
 import { Dispatcher } from '../../core/service/dispatcher.ts';
 import { watchModules } from '../../core/service/watch.ts';
-import { createMcpServer, warnOfNoTools } from '../../extras/mcp/create-server.ts';
 import { LineService } from '../../extras/mcp/lines.ts';
+import { McpServer } from '../../extras/mcp/server.ts';
 import { makeOutputLossy } from '../lossy-output.ts';
 import { stopOnSignals } from '../signals.ts';
 import { surviveFaults } from '../survive-faults.ts';
@@ -33,7 +33,7 @@ export async function serveMcp(
   log.open();
   surviveFaults(log, async () => {});
   const dispatcher = new Dispatcher({ modules, log, ...config });
-  const server = createMcpServer(dispatcher);
+  const server = new McpServer(dispatcher);
   // Before the workers are ready: a host gives the handshake less time than they may take.
   const lines = new LineService({
     input: process.stdin,
@@ -63,7 +63,7 @@ export async function serveMcp(
     if (stopping.aborted) return;
     throw error;
   }
-  await warnOfNoTools(server, log);
+  await server.warnOfNoTools(log);
   if (config.watch) await watchModules(dispatcher, log);
   tellReady(log, (await server.catalogue())?.size ?? 0);
   await lines.ended;

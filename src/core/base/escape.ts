@@ -10,12 +10,9 @@ const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** `text` with every character that could forge or hide a line on a terminal written as \uXXXX. */
 export function escapeControls(text: string): string {
-  return text.replace(hidden, (character) =>
+  return text.replace(hidden, (character) => {
     // A character beyond U+FFFF becomes two escapes, as in JSON.
-    Array.from({ length: character.length }, (_, i) => codeUnit(character.charCodeAt(i))).join(''),
-  );
-}
-
-function codeUnit(code: number): string {
-  return `\\u${code.toString(16).padStart(4, '0')}`;
+    const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16));
+    return units.map((unit) => `\\u${unit.padStart(4, '0')}`).join('');
+  });
 }

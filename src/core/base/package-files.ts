@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /**
  * Where the files of this package lie. It runs in three forms, whose trees look alike: from its sources (tsx), compiled
@@ -24,6 +26,16 @@ export const packageFolder: URL = tree.pathname.endsWith('/dist/') ? new URL('..
 
 /** The version of this package. */
 export function ownVersion(): string {
-  const text = readFileSync(new URL('package.json', packageFolder), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
+  return String(nearestManifest(fileURLToPath(packageFolder)).version);
+}
+
+/** What the package.json in `folder`, or the nearest one above it, says; nothing if there is none that can be read. */
+export function nearestManifest(folder: string): { version?: unknown; type?: unknown } {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) ?? {};
+  } catch (error) {
+    const above = dirname(folder);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return isMissing && above !== folder ? nearestManifest(above) : {};
+  }
 }

@@ -56,7 +56,7 @@ export function assertMainSide(what: string): void {
   );
 }
 
-/** Thrown in place of `process.exit()` where it must not end the thread: while a module loads, and in a worker. */
+/** Thrown instead of `process.exit()` where it must not end the thread: while a module loads, and in a worker. */
 export class ProcessExit extends Error {
   override readonly name = 'ProcessExit';
   readonly #isOne = true;

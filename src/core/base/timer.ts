@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** The longest delay that setTimeout takes. With a longer one, Infinity too, it fires at once. */
 export const longestDelayMs = 2 ** 31 - 1;
 
@@ -63,25 +65,4 @@ export async function inTurns<T>(
     seen++;
     look(item);
   }
-}
-
-/**
- * Runs work to its end that yields wherever it may pause: what lies between two pauses runs in a turn of the event loop of its
- * own. Work that never pauses gives its result at once.
- */
-export function withPauses<T>(work: Iterator<void, T>): T | Promise<T> {
-  const first = work.next();
-  return first.done === true ? first.value : restOf(work);
-}
-
-async function restOf<T>(work: Iterator<void, T>): Promise<T> {
-  for (;;) {
-    await nextTurn();
-    const { done, value } = work.next();
-    if (done === true) return value;
-  }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

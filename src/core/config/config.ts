@@ -83,20 +83,15 @@ export function optionsFromFlags(flags: FlagValues): ConfigOptions {
   return options;
 }
 
-function fromEnvironment(name: OptionName, env: NodeJS.ProcessEnv): unknown {
+function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.ProcessEnv): unknown {
   const option: Option<unknown> = table[name];
+  const given: unknown = options[name];
+  if (given !== undefined) return settle(option, `option ${name}`, given, given);
   // An empty variable counts as not set: compose files and CI leave a variable out by setting it to nothing.
   const variable = variablesOf(name, option).find((key) => (env[key] ?? '').trim() !== '');
   if (variable === undefined) return undefined;
   const text = env[variable] ?? '';
   return settle(option, variable, readText(option, text), text);
-}
-
-function settleOption(name: OptionName, options: ConfigOptions, env: NodeJS.ProcessEnv): unknown {
-  const option: Option<unknown> = table[name];
-  const given: unknown = options[name];
-  if (given !== undefined) return settle(option, `option ${name}`, given, given);
-  return fromEnvironment(name, env);
 }
 
 const noLearning =
@@ -128,6 +123,10 @@ function assertKnown(options: object, otherNames: readonly string[]): void {
   }
 }
 
+function refuseIf(isWrong: boolean, message: string): void {
+  if (isWrong) throw new StartupError(message);
+}
+
 function assertBoth(config: Config, one: OptionName, other: OptionName): void {
   if ((config[one] === '') === (config[other] === '')) return;
   const [given, missing] = config[one] === '' ? [other, one] : [one, other];
@@ -136,97 +135,83 @@ function assertBoth(config: Config, one: OptionName, other: OptionName): void {
 
 function assertNats(config: Config): void {
   assertBoth(config, 'natsKey', 'natsCert');
-  if (config.natsCreds !== '' && config.natsNkey !== '') {
-    throw new StartupError(
-      'options natsCreds and natsNkey: a client logs in by one of them; give the one that the server wants',
-    );
-  }
-  if (config.memberSilentMs < 2 * config.natsHeartbeatMs) {
-    throw new StartupError(
-      `option memberSilentMs (${config.memberSilentMs}) must be at least twice natsHeartbeatMs (${config.natsHeartbeatMs}): a single late heartbeat would make a member silent`,
-    );
-  }
-  if (config.memberHungMs < config.memberSilentMs) {
-    throw new StartupError(
-      `option memberHungMs (${config.memberHungMs}) must not be below memberSilentMs (${config.memberSilentMs}): calls would be given up before the member counts as silent`,
-    );
-  }
-  if (!config.http && (config.nats.length === 0 || config.natsRole === 'gateway')) {
-    throw new StartupError(
-      'option http: without HTTP nobody could call; turn it off only for members, and give nats beside it',
-    );
-  }
+  refuseIf(
+    config.natsCreds !== '' && config.natsNkey !== '',
+    'options natsCreds and natsNkey: a client logs in by one of them; give the one that the server wants',
+  );
+  refuseIf(
+    config.memberSilentMs < 2 * config.natsHeartbeatMs,
+    `option memberSilentMs (${config.memberSilentMs}) must be at least twice natsHeartbeatMs (${config.natsHeartbeatMs}): a single late heartbeat would make a member silent`,
+  );
+  refuseIf(
+    config.memberHungMs < config.memberSilentMs,
+    `option memberHungMs (${config.memberHungMs}) must not be below memberSilentMs (${config.memberSilentMs}): calls would be given up before the member counts as silent`,
+  );
+  refuseIf(
+    !config.http && (config.nats.length === 0 || config.natsRole === 'gateway'),
+    'option http: without HTTP nobody could call; turn it off only for members, and give nats beside it',
+  );
 }
 
 function assertTogether(config: Config): void {
   assertBoth(config, 'tlsKey', 'tlsCert');
-  if (config.corsCredentials && config.corsOrigin === '*') {
-    throw new StartupError(
-      'option corsCredentials needs a list in corsOrigin: with * any page could act for whoever has logged in',
-    );
-  }
+  refuseIf(
+    config.corsCredentials && config.corsOrigin === '*',
+    'option corsCredentials needs a list in corsOrigin: with * any page could act for whoever has logged in',
+  );
   for (const [memory, largest] of [
     ['maxBodyMemory', 'maxBodyBytes'],
     ['maxReplyMemory', 'maxReplyBytes'],
   ] as const) {
-    if (config[memory] >= config[largest]) continue;
-    throw new StartupError(
+    refuseIf(
+      config[memory] < config[largest],
       `option ${memory} (${config[memory]}) must not be below ${largest} (${config[largest]}): nothing of that size could come through`,
     );
   }
   const { streamPingMs, socketIdleMs } = config;
-  if (socketIdleMs > 0 && streamPingMs > socketIdleMs / 2) {
-    throw new StartupError(
-      `option streamPingMs (${streamPingMs}) must be at most half of socketIdleMs (${socketIdleMs}): a client would be closed before it could answer a ping`,
-    );
-  }
-  if (config.processes > 1 && !config.supervisor) {
-    throw new StartupError(
-      `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
-    );
-  }
-  if (config.socket !== '' && config.processes > 1) {
-    throw new StartupError(
-      `option socket: a Unix socket is of one process, so ${config.processes} can't be had; set processes to 1`,
-    );
-  }
-  if (config.fairBy.startsWith('header:') && config.trustedProxies.length === 0) {
-    throw new StartupError(
-      `option fairBy (${config.fairBy}) needs trustedProxies: anybody else may send any such header, and be another caller each time`,
-    );
-  }
+  refuseIf(
+    socketIdleMs > 0 && streamPingMs > socketIdleMs / 2,
+    `option streamPingMs (${streamPingMs}) must be at most half of socketIdleMs (${socketIdleMs}): a client would be closed before it could answer a ping`,
+  );
+  refuseIf(
+    config.processes > 1 && !config.supervisor,
+    `option processes (${config.processes}) needs the supervisor: leave it on, or serve in one process`,
+  );
+  refuseIf(
+    config.socket !== '' && config.processes > 1,
+    `option socket: a Unix socket is of one process, so ${config.processes} can't be had; set processes to 1`,
+  );
+  refuseIf(
+    config.fairBy.startsWith('header:') && config.trustedProxies.length === 0,
+    `option fairBy (${config.fairBy}) needs trustedProxies: anybody else may send any such header, and be another caller each time`,
+  );
   assertNats(config);
-  if (config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug') {
-    throw new StartupError(
-      `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
-    );
-  }
+  refuseIf(
+    config.accessLog && config.logLevel !== 'info' && config.logLevel !== 'debug',
+    `option accessLog: its lines have the level info, and logLevel is ${config.logLevel}: set that to info, or leave accessLog off`,
+  );
   assertPath('path', config.path, config);
   if (!config.mcp) return;
   assertPath('mcpPath', config.mcpPath, config);
-  if (config.mcpPath === config.path) {
-    throw new StartupError(
-      `option mcpPath: ${config.path} is the path of the calls; choose another one`,
-    );
-  }
+  refuseIf(
+    config.mcpPath === config.path,
+    `option mcpPath: ${config.path} is the path of the calls; choose another one`,
+  );
 }
 
 function assertPath(option: string, path: string, { metrics, health, ...rest }: Config): void {
-  if (rest.console && isConsolePath(path)) {
-    throw new StartupError(
-      `option ${option}: ${path} is where the console is; choose another path or turn console off`,
-    );
-  }
-  if (metrics && path === '/metrics') {
-    throw new StartupError(
-      `option ${option}: /metrics shows the metrics; choose another path or turn metrics off`,
-    );
-  }
-  if (health && (path === '/healthz' || path === '/readyz')) {
-    throw new StartupError(
-      `option ${option}: ${path} answers health checks; choose another path or turn health off`,
-    );
-  }
+  refuseIf(
+    rest.console && isConsolePath(path),
+    `option ${option}: ${path} is where the console is; choose another path or turn console off`,
+  );
+  refuseIf(
+    metrics && path === '/metrics',
+    `option ${option}: /metrics shows the metrics; choose another path or turn metrics off`,
+  );
+  refuseIf(
+    health && (path === '/healthz' || path === '/readyz'),
+    `option ${option}: ${path} answers health checks; choose another path or turn health off`,
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** What a file holds; undefined where it can't be read. */
+/** What a file holds; undefined if it can't be read. */
 type ReadFile = (path: string) => string | undefined;
 
 /** The least CPU time that a control group, or one above it, gives to this process. */
@@ -21,7 +21,7 @@ interface Mount {
 }
 
 /**
- * The CPU quota of this process, undefined where there is none. Node's `availableParallelism` knows the cores that a
+ * The CPU quota of this process, undefined if there is none. Node's `availableParallelism` knows the cores that a
  * process may run on, and not for how long.
  *
  * Both versions of control groups are read, since a hybrid system has them side by side: `cpu.max` of version 2,
@@ -37,7 +37,7 @@ export function readCpuQuota(read: ReadFile): CpuQuota | undefined {
     const group = groups[mount.version];
     if (group === undefined) continue;
     for (const folder of foldersUpwards(mount, group)) {
-      const quota = mount.version === 2 ? quotaOfV2(read, folder) : quotaOfV1(read, folder);
+      const quota = quotaOf(read, folder, mount.version);
       if (quota !== undefined && (least === undefined || quota.cores < least.cores)) least = quota;
     }
   }
@@ -85,20 +85,12 @@ function foldersUpwards({ root, point }: Mount, group: string): string[] {
   return folders.reverse();
 }
 
-function quotaOfV2(read: ReadFile, folder: string): CpuQuota | undefined {
-  const file = `${folder}/cpu.max`;
-  const [quota = '', period = ''] = (read(file) ?? '').trim().split(' ');
-  return toQuota(quota, period, file);
-}
-
-function quotaOfV1(read: ReadFile, folder: string): CpuQuota | undefined {
-  const file = `${folder}/cpu.cfs_quota_us`;
-  return toQuota(read(file) ?? '', read(`${folder}/cpu.cfs_period_us`) ?? '', file);
-}
-
 /** undefined for `max`, for -1, and for what is no pair of positive numbers. */
-function toQuota(quotaUs: string, periodUs: string, file: string): CpuQuota | undefined {
-  if (!/^[1-9]\d*\s*$/.test(quotaUs) || !/^[1-9]\d*\s*$/.test(periodUs)) return undefined;
+function quotaOf(read: ReadFile, folder: string, version: 1 | 2): CpuQuota | undefined {
+  const file = `${folder}/${version === 2 ? 'cpu.max' : 'cpu.cfs_quota_us'}`;
+  const period = version === 2 ? '' : ` ${read(`${folder}/cpu.cfs_period_us`)}`;
+  const [, quotaUs, periodUs] = /^([1-9]\d*)\s+([1-9]\d*)\s*$/.exec(`${read(file)}${period}`) ?? [];
+  if (quotaUs === undefined) return undefined;
   return { cores: Number(quotaUs) / Number(periodUs), file };
 }
 
@@ -111,7 +103,7 @@ export interface Cores {
 }
 
 /**
- * Rounded down: the kernel stops all threads of a process that has used its quota up, the front end too, until the
+ * Rounded down: the kernel stops all threads of a process that has used its quota up, the main thread too, until the
  * next period begins. Half a core left over costs less than that.
  *
  * @param available what the machine, or the affinity of the process, allows
@@ -130,7 +122,7 @@ export function coresHere(): Cores {
   return known;
 }
 
-/** `on 2 cores`, and where a quota says so, its file. */
+/** `on 2 cores`, and if a quota says so, its file. */
 export function coresText({ count, quota }: Cores): string {
   const cores = count === 1 ? '1 core' : `${count} cores`;
   if (quota === undefined) return cores;

@@ -26,7 +26,7 @@ export type GivenGroups = Readonly<Record<string, Partial<Crew>>>;
 
 const memberNames = Object.keys(crewKinds) as readonly CrewOption[];
 
-/** A group that does not say so has one worker. Those of the service leave a core to the front end as it is. */
+/** A group that does not say so has one worker. Those of the service leave a core to the main thread as it is. */
 const workersOfGroup = 1;
 
 /** `gpu:workers=1,workerMemoryMb=4096`, in code an object of these by name; the word `none` is no group. */
@@ -109,8 +109,12 @@ function faultOf(groups: object): Fault | undefined {
     if (!isObject(group))
       return { where, allowed: `an object of ${memberNames.join(', ')}`, given: group };
     for (const [member, given] of Object.entries(group)) {
-      if (!isMember(member))
-        return { where: `the members of ${where}`, allowed: membersAllowed(member), given: member };
+      if (!isMember(member)) {
+        const guess = suggest(member, memberNames);
+        const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
+        const known = `${memberNames.join(', ')}${hint}`;
+        return { where: `the members of ${where}`, allowed: known, given: member };
+      }
       const { check, allowed } = crewKinds[member];
       if (given !== undefined && check(given) === undefined) {
         return { where: `${member} of ${where}`, allowed, given };
@@ -126,12 +130,6 @@ function settled(groups: object): GivenGroups {
     return [name, Object.freeze(Object.fromEntries(given))];
   });
   return Object.freeze(Object.fromEntries(all));
-}
-
-function membersAllowed(member: string): string {
-  const guess = suggest(member, memberNames);
-  const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
-  return `${memberNames.join(', ')}${hint}`;
 }
 
 function isMember(name: string): name is CrewOption {

@@ -27,14 +27,19 @@ export interface Fault {
   readonly given: unknown;
 }
 
+/** A kind of one value, whose text is the value itself. */
+const plainText = {
+  repeatable: false,
+  fromText: (text: string): string => text.trim(),
+  toText: String,
+};
+
 export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {
   return {
+    ...plainText,
     placeholder: values.join('|'),
     allowed: values.join(', '),
-    repeatable: false,
-    fromText: (text) => text.trim(),
     check: (value) => values.find((allowed) => allowed === value),
-    toText: String,
   };
 }
 
@@ -51,15 +56,14 @@ const switchWords: Readonly<Record<string, boolean>> = {
 
 export function onOff(): Kind<boolean> {
   return {
+    ...plainText,
     placeholder: undefined,
     allowed: 'true or false',
-    repeatable: false,
     fromText: (text) => {
       const word = text.trim().toLowerCase();
       return Object.hasOwn(switchWords, word) ? switchWords[word] : text;
     },
     check: (value) => (typeof value === 'boolean' ? value : undefined),
-    toText: String,
   };
 }
 
@@ -86,12 +90,10 @@ export function switchOrOneOf<const T extends string>(
 
 export function text(placeholder: string, allowed: string, shape: RegExp): Kind<string> {
   return {
+    ...plainText,
     placeholder,
     allowed,
-    repeatable: false,
-    fromText: (value) => value.trim(),
     check: (value) => (typeof value === 'string' && shape.test(value) ? value : undefined),
-    toText: String,
   };
 }
 
@@ -213,24 +215,8 @@ export function splitList(list: string): string[] {
     .filter((entry) => entry !== '');
 }
 
-function checkList(value: unknown, shape: RegExp): readonly string[] | undefined {
-  const list: unknown = typeof value === 'string' ? [value] : value;
-  if (!Array.isArray(list)) return undefined;
-  const entries = list.filter((entry): entry is string => typeof entry === 'string');
-  if (entries.length !== list.length || !entries.every((entry) => shape.test(entry))) {
-    return undefined;
-  }
-  return Object.freeze([...new Set(entries)]);
-}
-
 function isWord(value: unknown, word: string): boolean {
   return value === word || (Array.isArray(value) && value.length === 1 && value[0] === word);
-}
-
-/** The texts of a list, or one text, in lower case. What is no text stays, and is refused by the check. */
-function toLowerCase(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toLowerCase);
-  return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
 /**
@@ -238,14 +224,14 @@ function toLowerCase(value: unknown): unknown {
  *
  * @param empty the word that is the empty list; undefined: a list has at least one entry
  * @param shape of an entry
- * @param normalise gives the list in the form that the configuration holds
+ * @param normalise gives an entry in the form that the configuration holds
  */
 function list(
   placeholder: string,
   allowed: string,
   empty: string | undefined,
   shape: RegExp,
-  normalise: (value: unknown) => unknown = (value) => value,
+  normalise: (entry: string) => string = String,
 ): Kind<readonly string[]> {
   return {
     placeholder,
@@ -254,19 +240,25 @@ function list(
     fromText: splitList,
     check: (value) => {
       if (empty !== undefined && isWord(value, empty)) return Object.freeze([]);
-      const entries = checkList(normalise(value), shape);
-      return empty === undefined && entries?.length === 0 ? undefined : entries;
+      const given: unknown = typeof value === 'string' ? [value] : value;
+      if (!Array.isArray(given) || (given.length === 0 && empty === undefined)) return undefined;
+      const texts = given.filter((entry): entry is string => typeof entry === 'string');
+      const entries = texts.map(normalise);
+      const isRight = entries.length === given.length && entries.every((one) => shape.test(one));
+      return isRight ? Object.freeze([...new Set(entries)]) : undefined;
     },
     toText: (value: readonly string[]) => value.join(',') || (empty ?? ''),
   };
 }
+
+const lowerCase = (entry: string): string => entry.toLowerCase();
 
 /** Header names. The configuration holds them in lower case. */
 export function headerNames(): Kind<readonly string[]> {
   // The grammar of HTTP allows a header named *, but whoever writes that means all headers.
   const token = /^(?!\*$)[!#$%&'*+.^_`|~0-9a-z-]+$/i;
   const allowed = 'none, or header names, separated by commas, without *';
-  return list('names', allowed, 'none', token, toLowerCase);
+  return list('names', allowed, 'none', token, lowerCase);
 }
 
 /** Hosts as in a Host header. The configuration holds them in lower case. */
@@ -274,7 +266,7 @@ export function hosts(): Kind<readonly string[]> {
   // What URL parsers leave unchanged: a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port.
   const host = /^(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9_](?:[a-z0-9_.-]{0,253}[a-z0-9_])?)(?::\d{1,5})?$/;
   const allowed = 'none, or hosts like example.com, 127.0.0.1:8000, [::1], separated by commas';
-  return list('hosts', allowed, 'none', host, toLowerCase);
+  return list('hosts', allowed, 'none', host, lowerCase);
 }
 
 /** Names of procedures, in which a star stands for any characters. */

@@ -33,7 +33,7 @@ export interface Option<T> {
   readonly env: readonly string[];
 }
 
-interface Row<T> extends Omit<Option<T>, 'fallback' | 'flag' | 'env'> {
+interface Row<T> extends Omit<Option<T>, 'group' | 'fallback' | 'flag' | 'env'> {
   readonly fallback: NoInfer<T> | Derived<NoInfer<T>>;
   readonly flag?: string;
   readonly env?: readonly string[];
@@ -43,9 +43,12 @@ function isDerived<T>(fallback: T | Derived<T>): fallback is Derived<T> {
   return typeof fallback === 'object' && fallback !== null && 'from' in fallback;
 }
 
-export function option<T>(row: Row<T>): Option<T> {
-  const fallback = isDerived(row.fallback) ? row.fallback : { value: row.fallback };
-  return { ...row, fallback, flag: row.flag, env: row.env ?? [] };
+/** Makes the options below one heading. */
+export function optionsIn(group: Group) {
+  return <T>(row: Row<T>): Option<T> => {
+    const fallback = isDerived(row.fallback) ? row.fallback : { value: row.fallback };
+    return { ...row, group, fallback, flag: row.flag, env: row.env ?? [] };
+  };
 }
 
 function toKebab(name: string): string {
@@ -74,4 +77,14 @@ export function variablesOf(
 export function defaultText<T>({ fallback, kind }: Option<T>): string {
   // Safe: the default is a value of the option's own kind.
   return 'text' in fallback ? fallback.text : kind.toText(fallback.value as never);
+}
+
+/** The flag as the help and the table show it: `--port <number>`; for a switch, the form that changes its default. */
+export function flagText(name: string, option: Option<unknown>): string {
+  const flag = flagOf(name, option);
+  const { placeholder } = option.kind;
+  if (placeholder !== undefined) return `--${flag} <${placeholder}>`;
+  return 'value' in option.fallback && option.fallback.value === true
+    ? `--no-${flag}`
+    : `--${flag}`;
 }

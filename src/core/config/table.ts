@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { isLoopback } from '../base/loopback.ts';
+import { nearestManifest } from '../base/package-files.ts';
 import { coresHere } from './cores.ts';
 import { crewKinds, workerGroups } from './groups.ts';
 import {
@@ -24,24 +23,16 @@ import {
   switchOrOneOf,
   text,
 } from './kinds.ts';
-import { option } from './option.ts';
+import { optionsIn } from './option.ts';
 
 /** A version as semver has it. */
 const semver =
   /^(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})(?:-[\w.-]{1,64})?(?:\+[\w.-]{1,64})?$/;
 
-/** The version in the nearest package.json at `folder` or above it; 0.0.0 where there is none, or no usable one. */
+/** The version in the nearest package.json at `folder` or above it; 0.0.0 if there is none, or no usable one. */
 export function packageVersion(folder: string): string {
-  try {
-    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-      version?: unknown;
-    };
-    return typeof version === 'string' && semver.test(version) ? version : '0.0.0';
-  } catch (error) {
-    const above = dirname(folder);
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return isMissing && above !== folder ? packageVersion(above) : '0.0.0';
-  }
+  const { version } = nearestManifest(folder);
+  return typeof version === 'string' && semver.test(version) ? version : '0.0.0';
 }
 
 /** A body becomes a string when it is parsed, and the longest string of V8 has 2^29 - 24 UTF-16 units. */
@@ -67,64 +58,65 @@ export function isConsolePath(path: string): boolean {
   return path === '/console' || path.startsWith('/console/');
 }
 
+const networkOption = optionsIn('Network');
+const processOption = optionsIn('Processes');
+const workerOption = optionsIn('Workers');
+const timeOption = optionsIn('Time');
+const limitOption = optionsIn('Limits');
+const protocolOption = optionsIn('Protocol');
+const natsOption = optionsIn('NATS');
+const logOption = optionsIn('Log');
+
 /** All options. The flags, the environment variables, the help and the table in docs/reference follow from this table. */
 export const table = {
-  host: option({
-    group: 'Network',
+  host: networkOption({
     kind: text('address', 'a host name or an IP address', /^[A-Za-z0-9_.:%-]{1,255}$/),
     fallback: '127.0.0.1',
     about: 'Address to listen on; 0.0.0.0 means every IPv4 address, :: every address',
     reason: 'being reachable from other machines must be a decision, not a default',
   }),
-  port: option({
-    group: 'Network',
+  port: networkOption({
     kind: integer({ min: 0, max: 65535 }),
     fallback: 8000,
     env: ['PORT'],
     about: 'TCP port; 0 takes any free one',
     reason: 'above 1023, so it needs no privilege; PORT is what hosting platforms set',
   }),
-  socket: option({
-    group: 'Network',
+  socket: networkOption({
     kind: file(),
     fallback: '',
     about:
       'Unix socket to listen on in place of host and port (not those of metricsPort): its path, of at most 93 bytes; the file of a server that has died is replaced',
     reason: 'beside a proxy on the same machine no port is needed, and the file says who may call',
   }),
-  socketMode: option({
-    group: 'Network',
+  socketMode: networkOption({
     kind: fileMode(),
     fallback: 0o600,
     about: 'Permissions of the file of the Unix socket; who may write to it may call',
     reason:
       'only this user: a proxy of another one must be let in by a decision, 660 with its group say',
   }),
-  path: option({
-    group: 'Network',
+  path: networkOption({
     // No `:` and no `*`: the router of uWebSockets.js reads them as patterns.
     kind: text('path', 'a path like /rpc', /^\/[A-Za-z0-9._~!$&'()+,;=@%/-]{0,255}$/),
     fallback: '/rpc',
     about: 'The one path that calls are posted to',
     reason: 'leaves the other paths to health checks and to other services of the host',
   }),
-  transport: option({
-    group: 'Network',
+  transport: networkOption({
     kind: oneOf('auto', 'uws', 'node'),
     fallback: 'auto',
     about: 'HTTP server: uWebSockets.js, node:http, or the first of them that loads',
     reason: 'the native one is faster, but has no binary for every platform',
   }),
-  corsOrigin: option({
-    group: 'Network',
+  corsOrigin: networkOption({
     kind: origins(),
     fallback: '*',
     about: 'Origins whose pages may call; * is any, none is none; repeatable',
     reason:
       'an open service is as open to pages as to curl; list origins where only the network guards it',
   }),
-  corsHeaders: option({
-    group: 'Network',
+  corsHeaders: networkOption({
     kind: headerNames(),
     fallback: Object.freeze([]),
     about:
@@ -132,8 +124,7 @@ export const table = {
     reason:
       'a browser asks before it sends any other header, and only the operator knows which are read',
   }),
-  corsCredentials: option({
-    group: 'Network',
+  corsCredentials: networkOption({
     kind: onOff(),
     fallback: false,
     about:
@@ -141,24 +132,21 @@ export const table = {
     reason:
       'such a call acts for whoever has logged in at that browser, so the origin must be named',
   }),
-  allowedHosts: option({
-    group: 'Network',
+  allowedHosts: networkOption({
     kind: hosts(),
     fallback: Object.freeze([]),
     about: 'Hosts that a request may name, with any port or the one given; none: any; repeatable',
     reason:
       'only the operator knows its names; without the list a page can reach a local server through a name of its own (DNS rebinding)',
   }),
-  trustedProxies: option({
-    group: 'Network',
+  trustedProxies: networkOption({
     kind: addresses(),
     fallback: Object.freeze([]),
     about:
       'Addresses and networks of proxies whose Forwarded and X-Forwarded-For tell the address of the caller; unix: whoever connects to the Unix socket; none: those headers are not read; repeatable',
     reason: 'anybody can send such a header; only the operator knows which proxies write it',
   }),
-  fairBy: option({
-    group: 'Network',
+  fairBy: networkOption({
     kind: text(
       'key',
       'auto, address, auth.<member>, or header:<name>',
@@ -170,44 +158,38 @@ export const table = {
     reason:
       'who has logged in is one caller wherever they call from; behind one address are many who have not',
   }),
-  tlsKey: option({
-    group: 'Network',
+  tlsKey: networkOption({
     kind: file(),
     fallback: '',
     about: 'Private key in PEM form, not encrypted; with tlsCert the server speaks https',
     reason: 'most servers stand behind a proxy that ends TLS',
   }),
-  tlsCert: option({
-    group: 'Network',
+  tlsCert: networkOption({
     kind: file(),
     fallback: '',
     about: 'Certificate in PEM form, its chain behind it; read at start',
     reason: 'see tlsKey',
   }),
-  hooks: option({
-    group: 'Network',
+  hooks: networkOption({
     kind: file(),
     fallback: '',
     about:
       'Module that exports authenticate or onCall; tandem serve only, in code they are options',
     reason: 'only the operator knows who may call',
   }),
-  forwardHeaders: option({
-    group: 'Network',
+  forwardHeaders: networkOption({
     kind: headerNames(),
     fallback: Object.freeze([]),
     about: 'Request headers that procedures find in context.headers; repeatable',
     reason: 'each one is copied to a worker with every call, and may hold secrets',
   }),
-  webSocket: option({
-    group: 'Network',
+  webSocket: networkOption({
     kind: onOff(),
     fallback: true,
     about: 'Take WebSockets on the path of the calls; each message is a request',
     reason: 'as open as POST is: a page of another origin gets no cookies along',
   }),
-  console: option({
-    group: 'Network',
+  console: networkOption({
     kind: onOff(),
     fallback: {
       text: 'true where host is a loopback address and NODE_ENV is not production; false behind a mount and on a Unix socket',
@@ -221,44 +203,38 @@ export const table = {
     reason:
       'whoever develops a service wants it, and only this machine sees it; for others the operator decides',
   }),
-  health: option({
-    group: 'Network',
+  health: networkOption({
     kind: onOff(),
     fallback: true,
     about: 'Answer GET /healthz and /readyz',
     reason: 'load balancers need them, and they reveal nothing',
   }),
 
-  processes: option({
-    group: 'Processes',
+  processes: processOption({
     kind: integer({ min: 1, max: 1024 }),
     fallback: 1,
     about: 'Server processes on the one port, each with workers of its own; tandem serve only',
     reason: 'one front end keeps several workers busy; more are for many small calls',
   }),
-  supervisor: option({
-    group: 'Processes',
+  supervisor: processOption({
     kind: onOff(),
     fallback: true,
     about: 'Restart a server process that ends; tandem serve only',
     reason: 'some faults end a whole process; turn it off where the container is restarted',
   }),
-  maxZombies: option({
-    group: 'Processes',
+  maxZombies: processOption({
     kind: integer({ min: 1, max: 1_000_000, orZero: true }),
     fallback: 8,
     about: 'Threads stuck in native code for which a process is replaced; 0: never',
     reason: 'only the end of the process ends such threads; a few may come back by themselves',
   }),
-  maxProcessMb: option({
-    group: 'Processes',
+  maxProcessMb: processOption({
     kind: integer({ min: 64, max: 1_048_576, orZero: true }, 'mb'),
     fallback: 0,
     about: 'Resident memory in MB above which a process is replaced; 0: never',
     reason: 'only the operator knows what the modules need; a new one is ready before the old ends',
   }),
-  watchdogTimeoutMs: option({
-    group: 'Processes',
+  watchdogTimeoutMs: processOption({
     kind: duration(2000, { orZero: true }),
     fallback: 30_000,
     flag: 'watchdog-timeout',
@@ -267,8 +243,7 @@ export const table = {
     reason: 'a stuck main thread serves nobody; a machine that swaps is late, but not by so much',
   }),
 
-  workers: option({
-    group: 'Workers',
+  workers: workerOption({
     kind: crewKinds.workers,
     fallback: {
       text: 'cores / processes - 1, at least 1',
@@ -278,16 +253,14 @@ export const table = {
       'Worker threads of a process, for CPU-bound procedures; cores: those of the machine, or as many as the CPU quota of its container allows, rounded down',
     reason: 'one core stays with the front end, which every call passes',
   }),
-  spareWorkers: option({
-    group: 'Workers',
+  spareWorkers: workerOption({
     kind: crewKinds.spareWorkers,
     fallback: 1,
     about:
       'Loaded threads that wait to replace one that dies; meanwhile short calls run on one of them where long ones hold every worker',
     reason: 'loading modules takes 100 ms and more, taking a spare takes none',
   }),
-  groups: option({
-    group: 'Workers',
+  groups: workerOption({
     kind: workerGroups(),
     fallback: Object.freeze({}),
     flag: 'group',
@@ -296,8 +269,7 @@ export const table = {
     reason:
       'only the operator knows which procedures must not meet the rest, and what memory they need',
   }),
-  maxOrphansPerWorker: option({
-    group: 'Workers',
+  maxOrphansPerWorker: workerOption({
     kind: crewKinds.maxOrphansPerWorker,
     fallback: 4096,
     about:
@@ -305,54 +277,47 @@ export const table = {
     reason:
       'callers that call and leave must not fill the memory of a thread; calls take some KB each, and a worker has as many places for calls that somebody waits for',
   }),
-  maxCallsPerWorker: option({
-    group: 'Workers',
+  maxCallsPerWorker: workerOption({
     kind: crewKinds.maxCallsPerWorker,
     fallback: 0,
     about: 'Calls after which a worker is replaced by a fresh one, one at a time; 0: never',
     reason: 'for modules that leak and cannot be mended; a fresh worker loads the modules again',
   }),
-  maxWorkerMemory: option({
-    group: 'Workers',
+  maxWorkerMemory: workerOption({
     kind: crewKinds.maxWorkerMemory,
     fallback: 0,
     about: 'Memory, garbage included, above which a worker is replaced, one at a time; 0: never',
     reason:
       'as maxCallsPerWorker, for modules that leak memory; unlike workerMemoryMb it lets the calls in flight finish',
   }),
-  workerMemoryMb: option({
-    group: 'Workers',
+  workerMemoryMb: workerOption({
     kind: crewKinds.workerMemoryMb,
     fallback: 0,
     about: "Heap limit (old generation) of each worker in MB; 0 is V8's own",
     reason: 'V8 sizes it by the memory of the machine',
   }),
-  niceIncrement: option({
-    group: 'Workers',
+  niceIncrement: workerOption({
     kind: integer({ min: 0, max: 19 }),
     fallback: 10,
     flag: 'nice',
     about: 'How much lower the priority of the workers is; 0 is the same',
     reason: 'the front end keeps answering where workers use every core, for 1% of their speed',
   }),
-  watch: option({
-    group: 'Workers',
+  watch: workerOption({
     kind: onOff(),
     fallback: false,
     about: 'Reload the modules when they, or files that they import, change',
     reason: 'for development; in production reload on purpose, with SIGHUP or app.reload()',
   }),
 
-  timeoutMs: option({
-    group: 'Time',
+  timeoutMs: timeOption({
     kind: duration(1),
     fallback: 30_000,
     flag: 'timeout',
     about: 'How long a call may run before it is stopped; a procedure may set its own',
     reason: 'most clients and proxies give up at 30 to 60 s',
   }),
-  maxRequestMs: option({
-    group: 'Time',
+  maxRequestMs: timeOption({
     kind: duration(1),
     fallback: {
       text: '60000, or timeoutMs if longer',
@@ -362,47 +327,41 @@ export const table = {
     about: 'How long a whole request, batch and waiting included, may take',
     reason: 'a batch runs one call after another: without it 1000 calls may take 1000 timeouts',
   }),
-  maxQueueMs: option({
-    group: 'Time',
+  maxQueueMs: timeOption({
     kind: crewKinds.maxQueueMs,
     fallback: 5000,
     about: 'How long a call may wait for a worker before it is refused',
     reason: 'a caller can retry elsewhere after a refusal, not after silence',
   }),
-  startTimeoutMs: option({
-    group: 'Time',
+  startTimeoutMs: timeOption({
     kind: duration(1),
     fallback: 30_000,
     flag: 'start-timeout',
     about: 'How long the workers may take to load their modules',
     reason: 'a module that never ends loading must be an error, not a hang',
   }),
-  bodyTimeoutMs: option({
-    group: 'Time',
+  bodyTimeoutMs: timeOption({
     kind: duration(1),
     fallback: 10_000,
     flag: 'body-timeout',
     about: 'How long a request body may take to arrive, beyond 1 s for each 64 KiB of it',
     reason: 'its memory is reserved until then; a stall of a good connection is shorter',
   }),
-  writeTimeoutMs: option({
-    group: 'Time',
+  writeTimeoutMs: timeOption({
     kind: duration(1),
     fallback: 10_000,
     flag: 'write-timeout',
     about: 'How long a client may take to read a large reply, beyond 1 s for each 64 KiB of it',
     reason: 'the reply stays in memory until then; a stall of a good connection is shorter',
   }),
-  streamPingMs: option({
-    group: 'Time',
+  streamPingMs: timeOption({
     kind: duration(100, { orZero: true }),
     fallback: 15_000,
     flag: 'stream-ping',
     about: 'How long a WebSocket or an event stream may be quiet before it is pinged; 0: never',
     reason: 'proxies cut quiet connections after 30 to 60 s',
   }),
-  socketIdleMs: option({
-    group: 'Time',
+  socketIdleMs: timeOption({
     // uWebSockets.js takes 8 to 960 s, in steps of 4 s.
     kind: duration(8000, { orZero: true, max: 960_000 }),
     fallback: 60_000,
@@ -411,8 +370,7 @@ export const table = {
       'How long a WebSocket may send nothing, no answer to a ping either, before it is closed, to about 4 s; 0: for ever',
     reason: 'a client that is alive answers several pings in that time',
   }),
-  shutdownGraceMs: option({
-    group: 'Time',
+  shutdownGraceMs: timeOption({
     kind: duration(0),
     fallback: 10_000,
     flag: 'shutdown-grace',
@@ -421,39 +379,34 @@ export const table = {
     reason: 'container platforms kill after 10 to 30 s',
   }),
 
-  maxBodyBytes: option({
-    group: 'Limits',
+  maxBodyBytes: limitOption({
     kind: bytes({ min: 1, max: maxTextBytes }),
     fallback: 10 * 1024 ** 2,
     flag: 'max-body',
     about: 'Size of a request body',
     reason: 'a body is held in memory whole before it is read',
   }),
-  maxReplyBytes: option({
-    group: 'Limits',
+  maxReplyBytes: limitOption({
     kind: bytes({ min: 256, max: maxTextBytes }),
     fallback: 25 * 1024 ** 2,
     flag: 'max-reply',
     about: 'Size of a reply, a batch counted together',
     reason: 'a slow reader holds a whole reply in memory',
   }),
-  maxBodyMemory: option({
-    group: 'Limits',
+  maxBodyMemory: limitOption({
     kind: bytes({ min: 1, max: 1024 ** 4 }),
     fallback: atLeast('maxBodyBytes'),
     about:
       'Bodies in memory together: arriving, waiting, with workers; above half of it each caller has its share, and the next one is refused',
     reason: 'maxInFlight counts requests, whose bodies may be ten bytes or ten megabytes each',
   }),
-  maxReplyMemory: option({
-    group: 'Limits',
+  maxReplyMemory: limitOption({
     kind: bytes({ min: 1, max: 1024 ** 4 }),
     fallback: atLeast('maxReplyBytes'),
     about: 'Replies that wait for their clients together; beyond it the slowest client is cut',
     reason: 'a client that does not read its replies must not hold the memory of clients that do',
   }),
-  maxInlineParamsBytes: option({
-    group: 'Limits',
+  maxInlineParamsBytes: limitOption({
     kind: bytes({ min: 1, max: maxTextBytes }),
     fallback: 256 * 1024,
     flag: 'max-inline-params',
@@ -461,90 +414,78 @@ export const table = {
     reason:
       'parsing the worst of this size holds up every other call for 30 ms; larger params belong to a procedure with placement worker, where maxBodyBytes alone bounds them',
   }),
-  maxBatch: option({
-    group: 'Limits',
+  maxBatch: limitOption({
     kind: integer({ min: 1, max: 1_000_000 }),
     fallback: 1000,
     about: 'Calls in one batch',
     reason: 'few bytes of input must not buy unbounded work',
   }),
-  batchConcurrency: option({
-    group: 'Limits',
+  batchConcurrency: limitOption({
     kind: integer({ min: 1, max: 1000 }),
     fallback: 1,
     about: 'Calls of one batch that run at the same time',
     reason: 'one after another is what clients can rely on',
   }),
-  overlapReads: option({
-    group: 'Protocol',
+  overlapReads: protocolOption({
     kind: onOff(),
     fallback: false,
     about: 'Neighbours in a batch whose procedures declare readOnly run at the same time',
     reason:
       'one after another is what clients can rely on, and what is readOnly is the word of its author',
   }),
-  maxDepth: option({
-    group: 'Limits',
+  maxDepth: limitOption({
     // JSON.stringify recurses. It runs out of stack only well above this depth.
     kind: integer({ min: 2, max: 1000 }),
     fallback: 64,
     about: 'Nesting of arrays and objects in a body',
     reason: 'real data is shallow; deep data is built to exhaust the stack',
   }),
-  maxHeaderBytes: option({
-    group: 'Limits',
+  maxHeaderBytes: limitOption({
     kind: bytes({ min: 512, max: 16 * 1024 }),
     fallback: 16 * 1024,
     about: 'Size of the headers of a request: names, values and 4 bytes for each',
     reason: "Node's own limit; headers stay in memory as long as their request",
   }),
-  maxHeaders: option({
-    group: 'Limits',
+  maxHeaders: limitOption({
     kind: integer({ min: 4, max: 96 }),
     fallback: 96,
     about: 'Headers of a request',
     reason: 'uWebSockets.js holds 98, and answers nothing above',
   }),
-  maxInFlight: option({
-    group: 'Limits',
+  maxInFlight: limitOption({
     kind: integer({ min: 1, max: 10_000_000 }),
     fallback: 20_000,
     about:
       'Requests that wait for their reply; above half of it each caller has its share, and the next one is refused',
     reason: 'bounds the memory of those that wait for other services, as maxQueue does for workers',
   }),
-  maxStreams: option({
-    group: 'Limits',
+  maxStreams: limitOption({
     kind: integer({ min: 1, max: 10_000_000 }),
     fallback: 10_000,
     about:
       'Streams that are open at the same time; above half of it each caller has its share, and the next one is refused',
     reason: 'bounds the memory of those that wait for their readers; one for each connection',
   }),
-  maxStreamMs: option({
-    group: 'Limits',
+  maxStreamMs: limitOption({
     kind: duration(1, { orZero: true }),
     fallback: 0,
     about: 'Time that a stream may be open, milliseconds; 0: no limit',
     reason: 'subscriptions are long',
   }),
-  maxQueue: option({
-    group: 'Limits',
+  maxQueue: limitOption({
     kind: crewKinds.maxQueue,
     fallback: 10_000,
     about: 'Calls that wait for a worker, of each group by itself; the next one is refused',
     reason: 'bounds the memory that overload takes; maxQueueMs bounds the wait',
   }),
-  rateLimit: option({
-    group: 'Limits',
+  rateLimit: limitOption({
     kind: rate(),
     fallback: Object.freeze({ calls: 0, costMs: 0, burstSeconds: 1 }),
     about:
       'What one caller (fairBy) may take: calls a second, costMs (milliseconds a second in handlers), burstSeconds (1: how many seconds of it at once); beyond it requests are refused',
     reason: 'what is too much for one caller depends on the procedures, and on who calls',
   }),
-  maxInFlightPerCaller: option({
-    group: 'Limits',
+  maxInFlightPerCaller: limitOption({
     kind: integer({ min: 1, max: 10_000_000, orZero: true }),
     fallback: 0,
     about:
@@ -552,8 +493,7 @@ export const table = {
     reason:
       'a gateway is one caller, and carries those of many; set it where each calls for itself',
   }),
-  maxConnections: option({
-    group: 'Limits',
+  maxConnections: limitOption({
     kind: integer({ min: 1, max: 1_000_000 }),
     fallback: 10_000,
     about:
@@ -562,15 +502,13 @@ export const table = {
       'enough for most; where the limit of open files has room for fewer, that holds, and the start says so',
   }),
 
-  maxCallsPerConnection: option({
-    group: 'Limits',
+  maxCallsPerConnection: limitOption({
     kind: integer({ min: 1, max: 10_000_000 }),
     fallback: 1000,
     about: 'Messages of one WebSocket that wait for their answers; the next one is refused',
     reason: 'one client must not take all of maxInFlight',
   }),
-  maxStreamsPerConnection: option({
-    group: 'Limits',
+  maxStreamsPerConnection: limitOption({
     kind: integer({ min: 1, max: 1_000_000 }),
     fallback: 100,
     about: 'Subscriptions of one WebSocket; the next one is refused',
@@ -578,36 +516,31 @@ export const table = {
       'each may fill its window of 64 KiB, which bounds a client that does not read to 6.4 MB',
   }),
 
-  strict: option({
-    group: 'Protocol',
+  strict: protocolOption({
     kind: onOff(),
     fallback: false,
     about: 'Refuse requests without "jsonrpc": "2.0"',
     reason: 'leaving it out is common, and harms nobody',
   }),
-  mcp: option({
-    group: 'Protocol',
+  mcp: protocolOption({
     kind: onOff(),
     fallback: false,
     about: 'Offer the procedures as tools to agents, by the Model Context Protocol',
     reason: 'offering procedures to models is a decision, not a default',
   }),
-  mcpPath: option({
-    group: 'Protocol',
+  mcpPath: protocolOption({
     kind: text('path', 'a path like /mcp', /^\/[A-Za-z0-9._~!$&'()+,;=@%/-]{0,255}$/),
     fallback: '/mcp',
     about: 'The path that agents post to',
     reason: 'what hosts of agents propose',
   }),
-  mcpTools: option({
-    group: 'Protocol',
+  mcpTools: protocolOption({
     kind: procedurePatterns(),
     fallback: Object.freeze([]),
     about: 'Procedures that are offered to agents: names, or math.*; none: all; repeatable',
     reason: 'a model reads every tool before each of its turns: long lists cost context',
   }),
-  mcpName: option({
-    group: 'Protocol',
+  mcpName: protocolOption({
     kind: text(
       'name',
       'a name of up to 64 letters, digits, - _ . and blanks',
@@ -617,15 +550,13 @@ export const table = {
     about: 'What agents are told that this server is called',
     reason: 'people see it in their host, beside other servers',
   }),
-  introspection: option({
-    group: 'Protocol',
+  introspection: protocolOption({
     kind: onOff(),
     fallback: true,
     about: 'Answer GET on the path with the schema of every procedure',
     reason: 'clients are generated from it',
   }),
-  checkResults: option({
-    group: 'Protocol',
+  checkResults: protocolOption({
     kind: switchOrOneOf('refuse', 'off', 'log'),
     fallback: {
       text: 'refuse; log where NODE_ENV is production, without mcp',
@@ -637,8 +568,7 @@ export const table = {
       'a wrong result is a mistake to find while developing; in production callers may live with it',
   }),
 
-  nats: option({
-    group: 'NATS',
+  nats: natsOption({
     kind: natsServers(),
     fallback: Object.freeze([]),
     about:
@@ -646,66 +576,57 @@ export const table = {
     reason:
       'one machine needs none; the servers of one cluster are listed so that one of them is enough to start',
   }),
-  natsRole: option({
-    group: 'NATS',
+  natsRole: natsOption({
     kind: oneOf('member', 'gateway', 'both'),
     fallback: 'member',
     about:
       'member: gateways call what this process serves; gateway: it sends calls to members; both: it does both. tandem gateway sets it',
     reason: 'modules are served where they are given; a gateway is a command of its own',
   }),
-  natsCreds: option({
-    group: 'NATS',
+  natsCreds: natsOption({
     kind: file(),
     fallback: '',
     about: 'Credentials file (a JWT and its key) to log in with; read again at each reconnect',
     reason: 'only the operator knows how the server lets clients in',
   }),
-  natsNkey: option({
-    group: 'NATS',
+  natsNkey: natsOption({
     kind: file(),
     fallback: '',
     about: 'File with the seed of an nkey to log in with; read again at each reconnect',
     reason: 'see natsCreds',
   }),
-  natsCa: option({
-    group: 'NATS',
+  natsCa: natsOption({
     kind: file(),
     fallback: '',
     about: 'Certificates, in PEM form, of who signed the certificate of the server; turns TLS on',
     reason: 'without it the authorities that Node knows count',
   }),
-  natsCert: option({
-    group: 'NATS',
+  natsCert: natsOption({
     kind: file(),
     fallback: '',
     about: 'Certificate of this client in PEM form, for servers that ask for one; turns TLS on',
     reason: 'most servers ask for none',
   }),
-  natsKey: option({
-    group: 'NATS',
+  natsKey: natsOption({
     kind: file(),
     fallback: '',
     about: 'Private key of natsCert',
     reason: 'see natsCert',
   }),
-  http: option({
-    group: 'NATS',
+  http: natsOption({
     kind: onOff(),
     fallback: true,
     about: 'Serve HTTP; a member without it is reached over NATS only',
     reason: 'health checks and metrics come over HTTP',
   }),
-  service: option({
-    group: 'NATS',
+  service: natsOption({
     kind: serviceNames(),
     fallback: Object.freeze(['tandem']),
     about:
       'First token of the subjects, and the name that other clients of NATS see; a gateway may serve several; repeatable',
     reason: 'contracts that do not fit together need names of their own',
   }),
-  serviceVersion: option({
-    group: 'NATS',
+  serviceVersion: natsOption({
     kind: text('version', 'a version like 1.2.3', semver),
     fallback: {
       text: 'that of package.json, else 0.0.0',
@@ -716,24 +637,21 @@ export const table = {
       'Version of the modules; where members describe a procedure differently, the newest counts',
     reason: 'services of NATS have a semantic version',
   }),
-  natsHeartbeatMs: option({
-    group: 'NATS',
+  natsHeartbeatMs: natsOption({
     kind: duration(50),
     fallback: 500,
     flag: 'nats-heartbeat',
     about: 'How often a member tells gateways that it lives, and how loaded it is',
     reason: 'a fourth of memberSilentMs: one that is lost makes nobody silent',
   }),
-  memberSilentMs: option({
-    group: 'NATS',
+  memberSilentMs: natsOption({
     kind: duration(100),
     fallback: 2000,
     flag: 'member-silent',
     about: 'How long a member may be silent before a gateway sends it no new calls',
     reason: 'pauses of a busy machine are shorter; calls that it has may still end',
   }),
-  memberHungMs: option({
-    group: 'NATS',
+  memberHungMs: natsOption({
     kind: duration(100),
     fallback: 10_000,
     flag: 'member-hung',
@@ -741,8 +659,7 @@ export const table = {
       'How long a member that is connected may be silent before the calls that it has are answered with -32002',
     reason: 'a loop on its front end may end; its calls may have run, and run nowhere else',
   }),
-  memberGoneMs: option({
-    group: 'NATS',
+  memberGoneMs: natsOption({
     kind: duration(100),
     fallback: 3000,
     flag: 'member-gone',
@@ -750,15 +667,13 @@ export const table = {
       'How long nobody may listen at the subject of a member before the calls that it has are answered with -32002',
     reason: 'a member that has lost its connection is back sooner',
   }),
-  memberInFlight: option({
-    group: 'NATS',
+  memberInFlight: natsOption({
     kind: integer({ min: 1, max: 1_000_000 }),
     fallback: 1024,
     about: 'Calls that one gateway has with one member; further ones wait at the gateway',
     reason: 'bounds what a member that stops can hold up, and the memory for it',
   }),
-  memberBytes: option({
-    group: 'NATS',
+  memberBytes: natsOption({
     kind: bytes({ min: 1024, max: 1024 ** 4 }),
     fallback: 8 * 1024 ** 2,
     about:
@@ -766,8 +681,7 @@ export const table = {
     reason:
       'a member that stops makes the server hold what is sent to it, and past a bound the server cuts others off',
   }),
-  natsTrustAuth: option({
-    group: 'NATS',
+  natsTrustAuth: natsOption({
     kind: onOff(),
     fallback: false,
     about:
@@ -775,15 +689,13 @@ export const table = {
     reason:
       'NATS names no sender: turn it on where the permissions of the server let only gateways publish to members',
   }),
-  natsEndpoints: option({
-    group: 'NATS',
+  natsEndpoints: natsOption({
     kind: onOff(),
     fallback: true,
     about: 'Answer other clients of NATS, as a micro service with one endpoint a procedure',
     reason: 'who may publish there is for the permissions of the server to say',
   }),
-  natsReplyPrefixes: option({
-    group: 'NATS',
+  natsReplyPrefixes: natsOption({
     kind: subjectPrefixes(),
     fallback: Object.freeze([]),
     flag: 'nats-reply-prefix',
@@ -793,43 +705,37 @@ export const table = {
       'a caller names the subject of its answer, and the member publishes there with its own permissions',
   }),
 
-  logLevel: option({
-    group: 'Log',
+  logLevel: logOption({
     kind: oneOf('silent', 'error', 'warn', 'info', 'debug'),
     fallback: 'info',
     about: 'What is logged, on stderr: JSON lines, or readable ones on a terminal',
     reason: 'one line per event that matters, none per call',
   }),
-  maxLogBytesPerSecond: option({
-    group: 'Log',
+  maxLogBytesPerSecond: logOption({
     kind: bytes({ min: 1024, max: 1024 ** 4 }),
     fallback: 1024 ** 2,
     about: 'Log lines of all processes together, but for the access log; more are only counted',
     reason: 'nobody may fill the disk by making calls fail; a stack takes 1 to 10 KB',
   }),
-  accessLog: option({
-    group: 'Log',
+  accessLog: logOption({
     kind: onOff(),
     fallback: false,
     about: 'Log one line for each call, at the level info; never its params or its result',
     reason: 'a line costs more than a small call; metrics count calls for less',
   }),
-  metrics: option({
-    group: 'Log',
+  metrics: logOption({
     kind: onOff(),
     fallback: true,
     about: 'Count calls for GET /metrics, in the text format of Prometheus',
     reason: 'costs 4% of the smallest call; it names procedures, as introspection does',
   }),
-  metricsPort: option({
-    group: 'Log',
+  metricsPort: logOption({
     kind: portOr('same'),
     fallback: 'same',
     about: 'TCP port of /metrics, /healthz and /readyz; same: that of the calls; 0: any free one',
     reason: 'one port is simple; another one keeps them from callers',
   }),
-  tracing: option({
-    group: 'Log',
+  tracing: logOption({
     kind: onOff(),
     fallback: false,
     about: 'Make OpenTelemetry spans of requests and calls; needs @opentelemetry/api',

@@ -12,16 +12,8 @@ import {
 
 const { cache } = createRequire(import.meta.url);
 
-interface RequiredFiles {
-  isCached(path: string): boolean;
-  /** Whether the file is an ES module that was loaded by require(). */
-  isModule(path: string): boolean;
-  /** User files that the file at `path` has required (an ES module: through createRequire). */
-  of(path: string): readonly string[];
-}
-
 /** The graph of required files, read from the require cache: on Node 20 no hook sees a require. */
-export function requiredFiles(): RequiredFiles {
+export function requiredFiles() {
   const children = new Map<string, Set<string>>();
   const cached = new Map<string, NodeJS.Module>();
   const add = (parent: string | undefined, child: string | undefined): void => {
@@ -38,9 +30,11 @@ export function requiredFiles(): RequiredFiles {
     for (const child of module.children ?? []) add(module.filename, child.filename);
   }
   return {
-    isCached: (path) => cached.has(path),
-    isModule: (path) => types.isModuleNamespaceObject(cached.get(path)?.exports),
-    of: (path) => [...(children.get(path) ?? [])],
+    isCached: (path: string): boolean => cached.has(path),
+    /** Whether the file is an ES module that was loaded by require(). */
+    isModule: (path: string): boolean => types.isModuleNamespaceObject(cached.get(path)?.exports),
+    /** User files that the file at `path` has required (an ES module: through createRequire). */
+    of: (path: string): readonly string[] => [...(children.get(path) ?? [])],
   };
 }
 
@@ -48,7 +42,7 @@ export function requiredFiles(): RequiredFiles {
  * Removes files from the require cache, so that the next generation loads its CommonJS and JSON files anew: all files
  * that `files` reach. Compiled addons stay, since they can't load twice.
  *
- * @param files undefined where the graph is not known: then all files that ES modules have imported, and what they reach
+ * @param files undefined if the graph is not known: then all files that ES modules have imported, and what they reach
  * @returns the removed files that ES modules import, for {@link requireAnew}
  */
 export function purgeRequired(files: Iterable<string> | undefined): string[] {

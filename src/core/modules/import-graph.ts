@@ -3,18 +3,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { ownFile } from '../base/package-files.ts';
 import { requiredFiles } from './common-js.ts';
-import { startHooksThread } from './hooks-thread.ts';
 import { GenerationHooks, hashFile, isRequire, type Report } from './import-hooks.ts';
 import { generationOf, packageIsModule, withoutGeneration, withoutMarks } from './module-url.ts';
-
-export { hashFile } from './import-hooks.ts';
 
 /** Absolute path -> hash of the content that was loaded. */
 export type Files = ReadonlyMap<string, string>;
 
 export interface Graph {
   readonly files: Files;
-  /** False where a file was loaded before the hooks were installed: what that file imports is not known. */
+  /** False if a file was loaded before the hooks were installed: what that file imports is not known. */
   readonly complete: boolean;
   /** ES modules that were read, the newest last. A syntax error without a place is searched in them. */
   readonly modules: readonly string[];
@@ -61,12 +58,10 @@ export function installHooks(again: boolean): void {
 function installInHooksThread(): () => void {
   const { port1, port2 } = new MessageChannel();
   const active = new Int32Array(new SharedArrayBuffer(4)).fill(1);
-  startHooksThread(() =>
-    module.register(ownFile('src/core/modules/import-hooks.ts').href, {
-      data: { port: port2, active, packageIsModule },
-      transferList: [port2],
-    }),
-  );
+  module.register(ownFile('src/core/modules/import-hooks.ts').href, {
+    data: { port: port2, active, packageIsModule },
+    transferList: [port2],
+  });
   reports = port1;
   return () => {
     Atomics.store(active, 0, 0);

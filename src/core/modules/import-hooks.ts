@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { LoadHookContext, ResolveHookContext } from 'node:module';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { MessagePort } from 'node:worker_threads';
+import { nearestManifest } from '../base/package-files.ts';
 import {
   facadeUrl,
   generationOf,
@@ -10,7 +12,6 @@ import {
   isUserFile,
   packageEntry,
   packageName,
-  packageType,
   requiredEntry,
   withGeneration,
   withoutGeneration,
@@ -56,7 +57,7 @@ export class GenerationHooks {
   readonly #packageIsModule: boolean;
 
   /**
-   * @param packageIsModule false where tsx runs this package as CommonJS (the package.json of its user has no
+   * @param packageIsModule false if tsx runs this package as CommonJS (the package.json of its user has no
    *   `"type": "module"`). An ES module that was steered to the package would then import a second copy, so none is
    */
   constructor(report: (report: Report) => void, packageIsModule: boolean) {
@@ -106,7 +107,7 @@ export class GenerationHooks {
 
   /**
    * Node without registerHooks gives CommonJS text that came from a hook a special `require`, which can't load ES modules
-   * and does not use the require cache. Where the text requires this package, the text is taken away: Node then reads
+   * and does not use the require cache. If the text requires this package, the text is taken away: Node then reads
    * the file itself, in the usual way.
    */
   afterAsyncLoad<L extends Loaded>(loaded: L, url: string): L {
@@ -114,7 +115,9 @@ export class GenerationHooks {
     if (result.format !== 'commonjs' || result.source == null || !this.#isTracked(url)) {
       return result;
     }
-    return textOf(result.source).includes(packageName) ? { ...result, source: null } : result;
+    const { source } = result;
+    const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
+    return text.includes(packageName) ? { ...result, source: null } : result;
   }
 
   #isTracked(url: string): boolean {
@@ -129,12 +132,9 @@ export class GenerationHooks {
     if (!this.#packageIsModule || format !== 'commonjs') return false;
     const file = new URL(withoutMarks(url));
     if (!/\.tsx?$/.test(file.pathname)) return false;
-    return packageType(file) === undefined && isWrittenAsModule(file);
+    const { type } = nearestManifest(dirname(fileURLToPath(file)));
+    return type === undefined && isWrittenAsModule(file);
   }
-}
-
-function textOf(source: string | ArrayBuffer | NodeJS.TypedArray): string {
-  return typeof source === 'string' ? source : new TextDecoder().decode(source);
 }
 
 function isWrittenAsModule(file: URL): boolean {
@@ -143,7 +143,7 @@ function isWrittenAsModule(file: URL): boolean {
   return /^\s*(?:import\b\s*[\w$*{'"]|export\b\s*[\w*{])/m.test(text);
 }
 
-/** The hash of a file's content; undefined where the file can't be read. */
+/** The hash of a file's content; undefined if the file can't be read. */
 export function hashFile(file: string | URL): string | undefined {
   try {
     const path = typeof file === 'string' && file.startsWith('file:') ? new URL(file) : file;

@@ -121,12 +121,16 @@ const packageNames = /^(?:@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(?:\/|$)/i;
 function explainName(name: string, file: string): Explanation {
   const place = { file, line: lineWith(file, name) };
   const tsconfig = tsconfigWithPath(file, name);
-  if (tsconfig !== undefined) return { text: explainPath(name, tsconfig), place };
+  if (tsconfig !== undefined) {
+    // One tsconfig.json holds for all modules of a process: see `ensureTypeScript`.
+    const text =
+      `it imports ${name}, one of the paths of ${display(tsconfig)}, which leads to no file: correct it there, ` +
+      `or start with TSX_TSCONFIG_PATH=${display(tsconfig)} where another tsconfig.json is the first module's`;
+    return { text, place };
+  }
   if (packageNames.test(name)) {
-    return {
-      text: `it imports the package ${name}, which is not installed; npm install it`,
-      place,
-    };
+    const text = `it imports the package ${name}, which is not installed; npm install it`;
+    return { text, place };
   }
   const mend = isTypeScript(file)
     ? 'add it to the paths of the nearest tsconfig.json'
@@ -135,14 +139,6 @@ function explainName(name: string, file: string): Explanation {
     text: `it imports ${name}, a path alias that leads nowhere; ${mend}, or import a relative path`,
     place,
   };
-}
-
-/** One tsconfig.json holds for all modules of a process: see `ensureTypeScript`. */
-function explainPath(name: string, tsconfig: string): string {
-  return (
-    `it imports ${name}, one of the paths of ${display(tsconfig)}, which leads to no file: correct it there, ` +
-    `or start with TSX_TSCONFIG_PATH=${display(tsconfig)} where another tsconfig.json is the first module's`
-  );
 }
 
 /** A file in the same folder that was probably meant: one with another extension, else one with a near name. */
@@ -184,44 +180,29 @@ function frameOf(error: unknown): Place | undefined {
   return frame && { file: fileURLToPath(frame.url), line: frame.line };
 }
 
-/** Checks each module in a separate process, the newest first: it is the likeliest to have the error. */
+/**
+ * Looks for a syntax error in each module, the newest first: it is the likeliest to have the error. Node names neither file
+ * nor line when an import fails by a syntax error in JavaScript, which is what most reloads fail by; `node --check` does.
+ */
 async function findSyntaxError(modules: readonly string[]): Promise<Place | undefined> {
-  for (const url of [...modules].reverse()) {
+  // Not loaded by each thread that loads modules.
+  const { execFile } = await import('node:child_process');
+  const { NODE_OPTIONS: _loaders, ...env } = process.env;
+  const flags = ['--input-type=module', '--check', '-'];
+  for (const url of modules.toReversed()) {
     const file = toPath(url);
-    if (!/\.m?js$/.test(file)) continue;
-    const line = await checkSyntax(file);
+    if (!/\.m?js$/.test(file) || !existsSync(file)) continue;
+    const output = await new Promise<string>((resolve) => {
+      const child = execFile(process.execPath, flags, { env }, (_error, _out, text) =>
+        resolve(text),
+      );
+      // Writing fails when the child has ended early; only its output counts.
+      child.stdin?.on('error', () => {}).end(readFileSync(file));
+    });
+    const line = /^\[stdin\]:(\d+)$/m.exec(output)?.[1];
     if (line !== undefined) return { file, line };
   }
   return undefined;
-}
-
-async function checkSyntax(file: string): Promise<string | undefined> {
-  // Not loaded by each thread that loads modules.
-  const { spawn } = await import('node:child_process');
-  return new Promise((resolve) => {
-    const { NODE_OPTIONS: _loaders, ...env } = process.env;
-    const child = spawn(process.execPath, ['--input-type=module', '--check', '-'], {
-      env,
-      stdio: ['pipe', 'ignore', 'pipe'],
-    });
-    let output = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    child.on('error', () => resolve(undefined));
-    child.on('close', () => resolve(/^\[stdin\]:(\d+)$/m.exec(output)?.[1]));
-    // Writing fails when the child has ended early; only its exit counts.
-    child.stdin.on('error', () => {});
-    child.stdin.end(readText(file));
-  });
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** The file that exists: tsx tells esbuild x.ts where the file is x.cts or x.mts. */

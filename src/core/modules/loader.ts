@@ -23,8 +23,6 @@ import { ensureTypeScript, isTypeScript } from './typescript.ts';
 interface LoadOptions extends LoadControl {
   /** 0: the modules that a plain import returns. Any other number: new copies of all user files. */
   readonly generation: number;
-  /** The folder of relative paths. Default: process.cwd(). */
-  readonly cwd?: string | undefined;
   /** Record `files` in a worker thread too. */
   readonly tracksFiles?: boolean | undefined;
 }
@@ -49,7 +47,7 @@ export class LoadedModules {
     return this.#files;
   }
 
-  /** False where other code had imported a module before, so that its imports are not known. */
+  /** False if other code had imported a module before, so that its imports are not known. */
   get complete(): boolean {
     return this.#complete;
   }
@@ -124,18 +122,21 @@ export class LoadedModules {
 /**
  * Imports procedure modules and merges their routers.
  *
- * @param paths relative to `cwd`, absolute, or file: URLs
+ * @param paths relative to the working directory, absolute, or file: URLs
  * @throws StartupError one line: what is wrong with which module, where; or the reason of `options.signal`
  */
 export async function loadModules(
   paths: readonly string[],
   options: LoadOptions,
 ): Promise<LoadedModules> {
-  const cwd = options.cwd ?? process.cwd();
-  const files = paths.map((path) => locateModule(path, cwd));
+  const files = paths.map(locateModule);
   if (options.generation === 0) return load(files, 0, options);
   // One load at a time: one may purge from the require cache what another is filling in.
-  const result = newest.then(() => load(files, nextGeneration(), options));
+  const result = newest.then(() => {
+    // The number of a generation that failed, or of another loader, is not used again.
+    generations += 1;
+    return load(files, generations, options);
+  });
   newest = result.catch(() => {});
   return result;
 }
@@ -148,7 +149,7 @@ export async function loadModules(
  * @throws StartupError one line: what is wrong with it, where
  */
 export async function loadExports(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const file = locateModule(path, process.cwd());
+  const file = locateModule(path);
   installHooks(await ensureTypeScript([file.url]));
   await offerPackage(0);
   return importModule(file, 0);
@@ -156,12 +157,6 @@ export async function loadExports(path: string): Promise<Readonly<Record<string,
 
 let newest: Promise<unknown> = Promise.resolve();
 let generations = 0;
-
-/** One counter for the whole thread: the number of a generation that failed, or of another loader, is not used again. */
-function nextGeneration(): number {
-  generations += 1;
-  return generations;
-}
 
 async function load(
   files: readonly ModuleFile[],
@@ -197,23 +192,24 @@ async function load(
  * only for TypeScript, and where `tandem-rpc` does not lead to this copy of the package.
  */
 function needsHooks(files: readonly ModuleFile[]): boolean {
-  if (isMainThread) return true;
-  return files.some(({ url }) => isTypeScript(url) || !leadsHere(url));
+  return (
+    isMainThread ||
+    files.some(({ url }) => {
+      if (isTypeScript(url)) return true;
+      try {
+        return createRequire(url).resolve(packageName) !== fileURLToPath(requiredEntry);
+      } catch {
+        return true;
+      }
+    })
+  );
 }
 
-function leadsHere(url: string): boolean {
-  try {
-    return createRequire(url).resolve(packageName) === fileURLToPath(requiredEntry);
-  } catch {
-    return false;
-  }
-}
-
-/** All files that the modules import; undefined where they are not known. */
+/** All files that the modules import; undefined if they are not known. */
 function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
   const paths: string[] = [];
   for (const { url } of files) {
-    const entry = newestEntry(url);
+    const entry = newestEntries.get(url);
     const graph = entry === undefined ? undefined : graphOf(entry);
     if (graph?.complete !== true) return undefined;
     paths.push(...graph.files.keys());
@@ -223,12 +219,8 @@ function knownFiles(files: readonly ModuleFile[]): string[] | undefined {
 
 type Exports = Readonly<Record<string, unknown>>;
 
+/** The URLs, with their generation, by which modules were last imported. That import may have failed. */
 const newestEntries = new Map<string, string>();
-
-/** The URL, with its generation, by which a module was last imported. That import may have failed. */
-function newestEntry(url: string): string | undefined {
-  return newestEntries.get(url);
-}
 
 /**
  * @param signal aborting it gives the import up: the promise rejects with the signal's reason
@@ -281,17 +273,15 @@ function holdBackRejections(known: readonly unknown[]): () => void {
   };
 }
 
-type Setup = () => unknown;
-type Teardown = (state: unknown) => unknown;
+type Hook = (state?: unknown) => unknown;
 
 /** The `setup()` and the `teardown(state)` of one module. */
 class ModuleLifecycle {
   /** The module as its user named it. */
   readonly given: string;
   readonly url: string;
-  readonly teardown: Teardown | undefined;
-  readonly #setup: Setup | undefined;
-  readonly #file: ModuleFile;
+  readonly teardown: Hook | undefined;
+  readonly #setup: Hook | undefined;
   readonly #state: ModuleState;
   readonly #generation: number;
   #starting: Promise<void> | undefined;
@@ -301,20 +291,18 @@ class ModuleLifecycle {
   constructor(file: ModuleFile, namespace: Exports, state: ModuleState, generation: number) {
     this.given = file.given;
     this.url = file.url;
-    this.#setup = functionOf<Setup>(namespace, 'setup', file);
-    this.teardown = functionOf<Teardown>(namespace, 'teardown', file);
-    this.#file = file;
+    this.#setup = this.#hookOf(namespace, 'setup');
+    this.teardown = this.#hookOf(namespace, 'teardown');
     this.#state = state;
     this.#generation = generation;
   }
 
   /** Runs setup() once and keeps its value as the module's state. @throws StartupError */
   start(): Promise<void> {
-    const setup = this.#setup;
-    this.#starting ??= run(this.#file, 'setup', async () => {
+    this.#starting ??= this.#run('setup', async () => {
       const release = guardExit(this.#generation);
       try {
-        this.#state.value = await setup?.();
+        this.#state.value = await this.#setup?.();
       } finally {
         release();
       }
@@ -324,32 +312,27 @@ class ModuleLifecycle {
 
   /** Runs teardown(state) once, if setup has run. @throws StartupError */
   stop(): Promise<void> {
-    const { teardown } = this;
     this.#stopping ??= this.#starting?.then(
-      () => run(this.#file, 'teardown', async () => void (await teardown?.(this.#state.value))),
+      () => this.#run('teardown', async () => void (await this.teardown?.(this.#state.value))),
       () => {},
     );
     return this.#stopping ?? Promise.resolve();
   }
-}
 
-async function run(file: ModuleFile, name: string, call: () => Promise<void>): Promise<void> {
-  try {
-    await call();
-  } catch (error) {
-    const text = `${name}() of ${file.given} failed: ${summaryWithPlace(error)}`;
-    throw new StartupError(text, { cause: error });
+  async #run(name: string, call: () => Promise<void>): Promise<void> {
+    try {
+      await call();
+    } catch (error) {
+      const text = `${name}() of ${this.given} failed: ${summaryWithPlace(error)}`;
+      throw new StartupError(text, { cause: error });
+    }
   }
-}
 
-function functionOf<F>(
-  namespace: Readonly<Record<string, unknown>>,
-  name: string,
-  file: ModuleFile,
-): F | undefined {
-  const value = exportOf(namespace, name);
-  if (value === undefined || typeof value === 'function') return value as F | undefined;
-  throw new StartupError(
-    `cannot use ${file.given}: its export "${name}" must be a function, it is ${value === null ? 'null' : `of type ${typeof value}`}`,
-  );
+  #hookOf(namespace: Exports, name: string): Hook | undefined {
+    const value = exportOf(namespace, name);
+    if (value === undefined || typeof value === 'function') return value as Hook | undefined;
+    throw new StartupError(
+      `cannot use ${this.given}: its export "${name}" must be a function, it is ${value === null ? 'null' : `of type ${typeof value}`}`,
+    );
+  }
 }

@@ -2,7 +2,8 @@ import { realpathSync, type Stats, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { StartupError } from '../base/startup-error.ts';
-import { type Files, hashFile } from './import-graph.ts';
+import type { Files } from './import-graph.ts';
+import { hashFile } from './import-hooks.ts';
 import { suggestFile } from './load-error.ts';
 
 const extensions = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.tsx'];
@@ -18,11 +19,11 @@ export interface ModuleFile {
 }
 
 /**
- * @param given a path, relative to `cwd` or absolute, or a file: URL
+ * @param given a path, relative to the working directory or absolute, or a file: URL
  * @throws StartupError when there is no such module, or it can't be one
  */
-export function locateModule(given: string, cwd: string): ModuleFile {
-  const path = given.startsWith('file:') ? pathOf(given) : resolve(cwd, given);
+export function locateModule(given: string): ModuleFile {
+  const path = given.startsWith('file:') ? pathOf(given) : resolve(given);
   let stats: Stats;
   try {
     stats = statSync(path);
@@ -58,7 +59,7 @@ function pathOf(given: string): string {
 
 /**
  * The files that a generation was loaded from. Tells whether they have changed since. A check costs a stat of each file;
- * the content is read again only where the stat differs.
+ * the content is read again only if the stat differs.
  */
 export class SourceFiles {
   readonly #files: Files;

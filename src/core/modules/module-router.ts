@@ -62,8 +62,18 @@ export class DefaultRouterWatch {
       return { table: tableOf(exported), router: exported };
     }
     const { table, added } = this.#filledBy(url);
-    if (table.size === 0 && exported === undefined) throw noRouter(namespace, given);
-    this.#markSources(table, url, added);
+    if (table.size === 0 && exported === undefined) {
+      const { default: whole } = namespace;
+      const found = whole === undefined ? '' : ` (its default export is ${kindOf(whole)})`;
+      throw new StartupError(
+        `no Router in ${given}${found}: export one as default, or as "router", or register on defaultRouter with rpc`,
+      );
+    }
+    const sources = new Map(sourcesOf(this.#router));
+    for (const name of table.keys()) {
+      if (sources.get(name)?.url !== url) sources.set(name, { url, name, added });
+    }
+    replaceTable(this.#router, tableOf(this.#router), sources);
     return { table, router: this.#router };
   }
 
@@ -93,22 +103,6 @@ export class DefaultRouterWatch {
     // Nobody knows which of the links are the module's. A reload keeps too many of them rather than too few.
     return { table, added: linksOfRouter(this.#router) };
   }
-
-  #markSources(table: Table, url: string, added: readonly Link[]): void {
-    const sources = new Map(sourcesOf(this.#router));
-    for (const name of table.keys()) {
-      if (sources.get(name)?.url !== url) sources.set(name, { url, name, added });
-    }
-    replaceTable(this.#router, tableOf(this.#router), sources);
-  }
-}
-
-function noRouter(namespace: Exports, given: string): StartupError {
-  const { default: whole } = namespace;
-  const found = whole === undefined ? '' : ` (its default export is ${kindOf(whole)})`;
-  return new StartupError(
-    `no Router in ${given}${found}: export one as default, or as "router", or register on defaultRouter with rpc`,
-  );
 }
 
 function kindOf(value: unknown): string {

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { isBundled, ownFile, packageFolder } from '../base/package-files.ts';
 
 /** In procedure modules this name must lead to this copy of the package. */
 export const packageName = 'tandem-rpc';
 
-/** False where tsx runs this package as CommonJS. (A bundler gives `require` to ES modules too.) */
+/** False if tsx runs this package as CommonJS. (A bundler gives `require` to ES modules too.) */
 export const packageIsModule: boolean = typeof __filename === 'undefined';
 
 const mark = /([?&])gen=(\d+)(&|$)/;
@@ -15,15 +14,13 @@ const entry = ownFile('src/index.ts').href;
 export const requiredEntry: string = isBundled ? ownFile('src/required.ts').href : entry;
 export const packageEntry: string = packageIsModule ? entry : requiredEntry;
 
-const ownFolders = [packageFolder.href, sourceRoot()].flatMap((of) =>
+/** The folder of this package in stack traces. With source maps they name its sources, which may lie elsewhere. */
+const [ownFrame] = framesOf(new Error('for its stack').stack ?? '');
+const sourceRoot =
+  ownFrame === undefined ? packageFolder.href : new URL('../../../', ownFrame.url).href;
+const ownFolders = [packageFolder.href, sourceRoot].flatMap((of) =>
   ['src/', 'workers/', 'dist/'].map((folder) => of + folder),
 );
-
-/** The folder of this package in stack traces. With source maps they name its sources, which may lie elsewhere. */
-function sourceRoot(): string {
-  const [own] = framesOf(new Error('for its stack').stack ?? '');
-  return own === undefined ? packageFolder.href : new URL('../../../', own.url).href;
-}
 
 /** The places in a stack trace, the innermost first. The URLs have no generation. */
 export function framesOf(stack: string): { readonly url: string; readonly line: string }[] {
@@ -79,17 +76,4 @@ export const defaultRouter = new Router();
 export const rpc = defaultRouter.rpc;
 // generation ${generation}`;
   return `data:text/javascript,${encodeURIComponent(source)}`;
-}
-
-/** The `type` of the nearest package.json; undefined where there is no package.json or it has no type. */
-export function packageType(file: string | URL): string | undefined {
-  for (let folder = new URL('./', file); ; folder = new URL('../', folder)) {
-    try {
-      const text = readFileSync(new URL('package.json', folder), 'utf8');
-      return (JSON.parse(text) as { type?: string }).type;
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'ENOENT') return undefined;
-    }
-    if (folder.pathname === new URL('../', folder).pathname) return undefined;
-  }
 }

@@ -23,10 +23,10 @@ export { type LoadedModules, loadModules } from './loader.ts';
 const running = new WeakMap<AnyRouter, Promise<unknown>>();
 
 /**
- * Replaces the procedures that `router` has from a module by those that the module has now, in one step. Where the
+ * Replaces the procedures that `router` has from a module by those that the module has now, in one step. If the
  * router doesn't know which procedures came from the module, all are replaced. One reload of a router runs at a time.
  *
- * Where the old copy of the module had a state, the `setup()` of the new copy runs before the step. The `teardown` of
+ * If the old copy of the module had a state, the `setup()` of the new copy runs before the step. The `teardown` of
  * the old copy does not run: calls may still use its state, and only the owner of the router knows when they have ended.
  *
  * ES modules can't be unloaded: each generation stays in the memory of this thread, with its module-level data (about
@@ -46,90 +46,50 @@ export function reloadInto(router: AnyRouter, path: string): Promise<boolean> {
 }
 
 async function reload(router: AnyRouter, path: string): Promise<boolean> {
-  const file = locateModule(path, process.cwd());
+  const file = locateModule(path);
   const last = lastLoad(router, file.url);
   const known = last === undefined ? undefined : graphOf(last.entry);
   if (known?.complete === true && new SourceFiles(known.files).changed() === undefined)
     return false;
   const fresh = await loadModules([path], { generation: 1 });
   const load = lastLoad(fresh.router, file.url);
-  if (known?.complete !== true) {
-    const since = Math.min(createdAt(router), createdAt(last?.own ?? router));
-    if (isUntouched(fresh.files, since, router, fresh.router, file)) {
-      if (load !== undefined) noteLoad(router, file.url, load);
-      return false;
-    }
+  // A module that was imported before its files were recorded is judged by their times. A router that has nothing yet
+  // has nothing of the module, however old the files are.
+  const since = Math.min(createdAt(router), createdAt(last?.own ?? router)) - clockTickMs;
+  if (known?.complete !== true && router.size > 0 && modifiedAt(fresh.files) < since) {
+    if (load !== undefined) noteLoad(router, file.url, load);
+    return false;
   }
-  if (ownNames(router, file).some((name) => tableOf(router).get(name)?.moduleState !== undefined)) {
-    await fresh.setup();
+  const procedures = ownNames(router, file).map((name) => tableOf(router).get(name));
+  if (procedures.some((one) => one?.moduleState !== undefined)) await fresh.setup();
+  let own = last?.own;
+  if (own === undefined && procedures.some((one) => one?.links.length !== 0)) {
+    // The router that the plain import of the module has, as a program that merged it has imported it.
+    const first = await loadModules([path], { generation: 0 });
+    own = lastLoad(first.router, file.url)?.own;
   }
-  const own =
-    last?.own ?? (haveLinks(router, file) ? await firstRouter(path, file.url) : undefined);
   // Composed after the last `await`, so that procedures that were registered meanwhile are kept.
   const { table, sources } = renew(router, fresh.router, file, own);
-  replaceTable(
-    router,
-    table,
-    sources,
-    isOwn(router, own) ? load && linksOfRouter(load.own) : undefined,
-  );
+  // Whether the links of `router` are those of the module: it is the module's router, or took them at an earlier reload.
+  const isOwn =
+    own !== undefined && router.size > 0 && linksOfRouter(router) === linksOfRouter(own);
+  replaceTable(router, table, sources, isOwn ? load && linksOfRouter(load.own) : undefined);
   if (load !== undefined) noteLoad(router, file.url, load);
   return true;
-}
-
-/** Whether the links of `router` are those of the module: it is the module's router, or took them at an earlier reload. */
-function isOwn(router: AnyRouter, own: AnyRouter | undefined): boolean {
-  if (own === undefined || router.size === 0) return false;
-  return linksOfRouter(router) === linksOfRouter(own);
-}
-
-/** The router that the plain import of a module has, as a program that merged it has imported it. */
-async function firstRouter(path: string, url: string): Promise<AnyRouter | undefined> {
-  const { router } = await loadModules([path], { generation: 0 });
-  return lastLoad(router, url)?.own;
 }
 
 /** File times lag behind the clock by up to one tick of the kernel. */
 const clockTickMs = 5;
 
-/**
- * Whether a module is unchanged that was imported before its files were recorded: none of the files was written after
- * the router was created. Within one tick of the clock that can't be told; then the procedures are compared.
- */
-function isUntouched(
-  files: Files,
-  since: number,
-  router: AnyRouter,
-  fresh: AnyRouter,
-  file: ModuleFile,
-): boolean {
-  const newest = Math.max(...[...files.keys()].map(modifiedAt));
-  // A router that has nothing yet has nothing of the module, however old the files are.
-  if (newest < since - clockTickMs && router.size > 0) return true;
-  if (newest > since) return false;
-  const now = ownNames(router, file).map((name) => textOf(tableOf(router).get(name)));
-  const next = [...tableOf(fresh).values()].map(textOf);
-  return now.length === next.length && now.every((text, index) => text === next[index]);
+/** When the newest of the files was written, Unix milliseconds; Infinity if one has gone. */
+function modifiedAt(files: Files): number {
+  const times = Array.from(files.keys(), (path) => {
+    return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+  });
+  return Math.max(...times);
 }
 
-function textOf(procedure: Procedure | undefined): string {
-  if (procedure === undefined) return '';
-  const { handler, links, name: _name, moduleState: _state, ...rest } = procedure;
-  const functions = [handler, ...links.map(({ run }) => run)].map(String);
-  return JSON.stringify([functions, rest]);
-}
-
-/** When a file was written, Unix milliseconds; Infinity for a file that has gone. */
-function modifiedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
-}
-
-interface Renewed {
-  readonly table: ReadonlyMap<string, Procedure>;
-  readonly sources: ReadonlyMap<string, ProcedureSource>;
-}
-
-/** The names of the procedures that `router` has from the module; all names, where it doesn't know. */
+/** The names of the procedures that `router` has from the module; all names, if it doesn't know. */
 function ownNames(router: AnyRouter, file: ModuleFile): string[] {
   const sources = sourcesOf(router);
   const recorded = router.list().filter((name) => sources.get(name)?.url === file.url);
@@ -141,15 +101,10 @@ function ownNames(router: AnyRouter, file: ModuleFile): string[] {
  * merges and outer routers have put in front of the old ones. A renewed procedure keeps its position, a new one comes
  * last.
  *
- * @param own the router that the old copy of the module made; undefined where no procedure has links
- * @throws StartupError where a procedure that is not the module's has a new name already
+ * @param own the router that the old copy of the module made; undefined if no procedure has links
+ * @throws StartupError if a procedure that is not the module's has a new name already
  */
-function renew(
-  router: AnyRouter,
-  fresh: AnyRouter,
-  file: ModuleFile,
-  own: AnyRouter | undefined,
-): Renewed {
+function renew(router: AnyRouter, fresh: AnyRouter, file: ModuleFile, own: AnyRouter | undefined) {
   const renewed = new Map<string, { procedure: Procedure; source: ProcedureSource }>();
   for (const prefix of prefixesOf(router, file)) {
     const addedTo = linksAdded(router, file, prefix, own);
@@ -166,24 +121,25 @@ function renew(
   const sources = new Map(sourcesOf(router));
   for (const [name, procedure] of tableOf(router)) {
     const next = renewed.get(name);
-    if (!old.has(name)) {
-      if (next !== undefined) throw collision(name, sources.get(name), file);
-      table.set(name, procedure);
-    } else {
+    if (old.has(name)) {
       sources.delete(name);
       if (next !== undefined) table.set(name, next.procedure);
+      continue;
     }
+    if (next !== undefined) {
+      const url = sources.get(name)?.url;
+      const from = url === undefined ? 'registered elsewhere' : `from ${url}`;
+      throw new StartupError(
+        `cannot reload ${file.given}: the router has another procedure ${JSON.stringify(name)} (${from}); rename one`,
+      );
+    }
+    table.set(name, procedure);
   }
   for (const [name, { procedure, source }] of renewed) {
     table.set(name, procedure);
     sources.set(name, source);
   }
   return { table, sources };
-}
-
-/** Whether a procedure of the module has links in `router`, so that {@link renew} needs the module's own router. */
-function haveLinks(router: AnyRouter, file: ModuleFile): boolean {
-  return ownNames(router, file).some((name) => tableOf(router).get(name)?.links.length !== 0);
 }
 
 /**
@@ -201,18 +157,15 @@ function linksAdded(
   for (const name of ownNames(router, file)) {
     const recorded = sources.get(name)?.url === file.url ? sources.get(name)?.added : undefined;
     if (!name.startsWith(prefix)) continue;
-    known.set(name, recorded ?? linksBeyond(own, router, name));
+    // Else those that the procedure has in `router` and not in the module's own router.
+    const inner = (own && tableOf(own).get(name)?.links) ?? [];
+    const links = tableOf(router).get(name)?.links ?? [];
+    const beyond = links.filter(({ run }) => !inner.some((link) => link.run === run));
+    known.set(name, recorded ?? beyond);
   }
   // A router without procedures of the module says by its own links what comes in front of them.
   const all = known.size === 0 ? linksOfRouter(router) : distinct([...known.values()].flat());
   return (name) => known.get(name) ?? all;
-}
-
-/** The links that a procedure has in `router` and not in the module's own router. */
-function linksBeyond(own: AnyRouter | undefined, router: AnyRouter, name: string): readonly Link[] {
-  const inner = (own && tableOf(own).get(name)?.links) ?? [];
-  const links = tableOf(router).get(name)?.links ?? [];
-  return links.filter(({ run }) => !inner.some((link) => link.run === run));
 }
 
 /** The prefixes that the module was merged under: `math.` where its `add` is `math.add` here. */
@@ -222,15 +175,4 @@ function prefixesOf(router: AnyRouter, file: ModuleFile): Set<string> {
     if (source.url === file.url) prefixes.add(name.slice(0, name.length - source.name.length));
   }
   return prefixes.size > 0 ? prefixes : new Set(['']);
-}
-
-function collision(
-  name: string,
-  source: ProcedureSource | undefined,
-  file: ModuleFile,
-): StartupError {
-  const from = source === undefined ? 'registered elsewhere' : `from ${source.url}`;
-  return new StartupError(
-    `cannot reload ${file.given}: the router has another procedure ${JSON.stringify(name)} (${from}); rename one`,
-  );
 }

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ownExtension, ownFile } from '../base/package-files.ts';
-import { startHooksThread } from './hooks-thread.ts';
+import { ownExtension } from '../base/package-files.ts';
 
 export function isTypeScript(path: string | URL): boolean {
   return /\.(?:[cm]?ts|tsx)$/.test(typeof path === 'string' ? path : path.pathname);
@@ -32,7 +31,7 @@ export async function ensureTypeScript(paths: readonly (string | URL)[]): Promis
   if (tsconfig !== undefined) process.env[variable] = tsconfig;
   try {
     commonJs.register();
-    startHooksThread(() => modules.register(tsconfig === undefined ? {} : { tsconfig }));
+    modules.register(tsconfig === undefined ? {} : { tsconfig });
   } finally {
     if (before === undefined) delete process.env[variable];
     else process.env[variable] = before;
@@ -61,7 +60,7 @@ const inherited =
 
 /**
  * The `execArgv` of a worker thread that is to load `paths`; undefined: this process's own, as Node
- * passes it on. A thread needs tsx where a module is TypeScript, where this package itself runs from
+ * passes it on. A thread needs tsx if a module is TypeScript, where this package itself runs from
  * source, and where tsx is active here: a JavaScript module may import TypeScript then.
  */
 export function workerExecArgv(paths: readonly string[]): string[] | undefined {
@@ -71,22 +70,12 @@ export function workerExecArgv(paths: readonly string[]): string[] | undefined {
   );
   // `--import tsx` would do, but on Node 20 it registers its hooks for ES modules on the main thread only.
   const tsconfig = registered ?? (isActive() ? undefined : projectOf(paths));
-  const imports = [
-    `import { register as a } from ${commonJs};`,
-    `import { register as b } from ${modules};`,
-  ];
-  let both = 'a(); b();';
-  // Before tsx is there, a thread can't import what runs from source.
-  if (ownExtension !== '.ts') {
-    const file = JSON.stringify(ownFile('src/core/modules/hooks-thread.ts').href);
-    imports.push(`import { startHooksThread } from ${file};`);
-    both = 'a(); startHooksThread(b);';
-  }
+  const imports = `import { register as a } from ${commonJs}; import { register as b } from ${modules};`;
   const register =
     tsconfig === undefined
-      ? both
-      : `process.env.${variable} = ${JSON.stringify(tsconfig)}; ${both} delete process.env.${variable};`;
-  const script = [...imports, register].join(' ');
+      ? 'a(); b();'
+      : `process.env.${variable} = ${JSON.stringify(tsconfig)}; a(); b(); delete process.env.${variable};`;
+  const script = `${imports} ${register}`;
   return [...inheritedFlags(), '--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 

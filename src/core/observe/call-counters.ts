@@ -1,5 +1,5 @@
 import { inlinePlace, noPlace, type Place } from '../base/place.ts';
-import { addHistograms, atZero, type CallTotals, countOf, LatencyHistogram } from './snapshot.ts';
+import { type CallTotals, LatencyHistogram } from './snapshot.ts';
 
 /** Most error codes that are counted apart for one procedure, which may throw any code. All others count as one. */
 const maxCodes = 32;
@@ -20,8 +20,13 @@ class CodeCounter {
   readonly #errors = new Map<number | string, number>();
 
   record(code: number): void {
-    if (code === 0) this.#results++;
-    else this.#recordError(code);
+    if (code === 0) {
+      this.#results++;
+      return;
+    }
+    const isKnown = this.#errors.has(code) || this.#errors.size < maxCodes;
+    const key = isKnown ? code : otherCodes;
+    this.#errors.set(key, (this.#errors.get(key) ?? 0) + 1);
   }
 
   totals(): Record<string, number> {
@@ -29,102 +34,71 @@ class CodeCounter {
     if (this.#results > 0) codes['0'] = this.#results;
     return codes;
   }
-
-  #recordError(code: number): void {
-    const isKnown = this.#errors.has(code) || this.#errors.size < maxCodes;
-    const key = isKnown ? code : otherCodes;
-    this.#errors.set(key, (this.#errors.get(key) ?? 0) + 1);
-  }
 }
 
-/** In place of a time. The call never ran. */
+/** Instead of the time that a call ran: see dispatch/observer.ts. */
 const neverRan = -1;
-/** In place of a time. The call ran, but was not timed. */
 const notTimed = -2;
 
-/** The times of inline calls. Of one that did not wait the run is all the time that it takes. */
-class InlineTimes implements TimesRecorder {
+type Times = Pick<CallTotals, 'wait' | 'run' | 'duration'>;
+
+/** The times of the calls of one procedure in one place. */
+class CallTimes {
+  readonly #wait = new LatencyHistogram();
   readonly #run = new LatencyHistogram();
-  #neverRan = 0;
-  /** Calls since the last timed call. */
+  readonly #duration = new LatencyHistogram();
+  /** Inline calls since the last timed call. */
   #untimed = 0;
   /** What the last timed call took, microseconds. */
   #lastUs = 0;
-  /** The times of calls that waited; undefined: none has. Each of them is timed. */
-  #waited: AwayTimes | undefined;
 
+  /** @param runUs microseconds; -1: it never ran; -2: it ran inline without a wait, and was not timed */
   record(waitUs: number, runUs: number): void {
-    if (waitUs > 0) {
-      this.#waited ??= new AwayTimes();
-      this.#waited.record(waitUs, runUs);
-    } else if (runUs === notTimed) this.#untimed++;
-    else if (runUs === neverRan) this.#neverRan++;
-    else {
+    if (runUs === notTimed) {
+      this.#untimed++;
+    } else if (runUs === neverRan) {
+      this.#wait.record(waitUs);
+      this.#duration.record(waitUs);
+    } else if (waitUs > 0) {
+      // Each call that waits is timed.
+      this.#add(waitUs, runUs, 1);
+    } else {
       // A timed call also counts for the untimed calls before it. Which calls are timed does not depend on what they take.
-      this.#run.record(runUs, this.#untimed + 1);
+      this.#add(0, runUs, this.#untimed + 1);
       this.#untimed = 0;
       this.#lastUs = runUs;
     }
   }
 
   totals(): Times {
-    if (this.#untimed > 0) this.#run.record(this.#lastUs, this.#untimed);
+    if (this.#untimed > 0) this.#add(0, this.#lastUs, this.#untimed);
     this.#untimed = 0;
-    const run = this.#run.totals();
-    const refused = atZero(this.#neverRan);
-    const wait = atZero(this.#neverRan + countOf(run));
-    const duration = addHistograms(run, refused);
-    if (this.#waited === undefined) return { wait, run, duration };
-    const waited = this.#waited.totals();
-    return {
-      wait: addHistograms(wait, waited.wait),
-      run: addHistograms(run, waited.run),
-      duration: addHistograms(duration, waited.duration),
-    };
-  }
-}
-
-/** The times of calls that were sent away, to whatever place. Each of them is timed. */
-class AwayTimes implements TimesRecorder {
-  readonly #wait = new LatencyHistogram();
-  readonly #run = new LatencyHistogram();
-  readonly #duration = new LatencyHistogram();
-
-  record(waitUs: number, runUs: number): void {
-    this.#wait.record(waitUs);
-    if (runUs >= 0) this.#run.record(runUs);
-    this.#duration.record(runUs >= 0 ? waitUs + runUs : waitUs);
-  }
-
-  totals(): Times {
     return {
       wait: this.#wait.totals(),
       run: this.#run.totals(),
       duration: this.#duration.totals(),
     };
   }
+
+  #add(waitUs: number, runUs: number, times: number): void {
+    this.#wait.record(waitUs, times);
+    this.#run.record(runUs, times);
+    this.#duration.record(waitUs + runUs, times);
+  }
 }
 
-type Times = Pick<CallTotals, 'wait' | 'run' | 'duration'>;
-
-interface TimesRecorder {
-  /** @param runUs microseconds; -1: it never ran; -2: it ran, and was not timed */
-  record(waitUs: number, runUs: number): void;
-  totals(): Times;
-}
-
-const noTimes: Times = { wait: atZero(0), run: atZero(0), duration: atZero(0) };
+const noTimes: Times = new CallTimes().totals();
 
 interface ProcedureCounter {
   readonly codes: CodeCounter;
   /** The procedure's own times, or the times that all procedures past the limit share. */
-  readonly times: TimesRecorder;
+  readonly times: CallTimes;
 }
 
 class PlaceCounters {
   readonly #place: Place;
   readonly #counters = new Map<string, ProcedureCounter>();
-  #others: TimesRecorder | undefined;
+  #others: CallTimes | undefined;
 
   constructor(place: Place) {
     this.#place = place;
@@ -148,19 +122,14 @@ class PlaceCounters {
   }
 
   #add(procedure: string): ProcedureCounter {
-    const counter = { codes: new CodeCounter(), times: this.#timesForNext() };
+    let times = new CallTimes();
+    if (this.#counters.size >= maxTimed) {
+      this.#others ??= times;
+      times = this.#others;
+    }
+    const counter = { codes: new CodeCounter(), times };
     this.#counters.set(procedure, counter);
     return counter;
-  }
-
-  #timesForNext(): TimesRecorder {
-    if (this.#counters.size < maxTimed) return this.#createTimes();
-    this.#others ??= this.#createTimes();
-    return this.#others;
-  }
-
-  #createTimes(): TimesRecorder {
-    return this.#place === inlinePlace ? new InlineTimes() : new AwayTimes();
   }
 }
 

@@ -5,7 +5,7 @@ import type { Log } from './log.ts';
 
 /** A call that has ended, as an observer gets it. Frozen. */
 export interface CallEvent {
-  /** The method as it was sent; undefined where a body, or an entry of a batch, was not a valid request. */
+  /** The method as it was sent; undefined if a body, or an entry of a batch, was not a valid request. */
   readonly method: string | undefined;
   /** undefined for a notification. A number beyond double precision is rounded. */
   readonly id: string | number | null | undefined;
@@ -19,7 +19,7 @@ export interface CallEvent {
   readonly runMs: number | undefined;
   /** The `ref` of a -32603: the log line with the same ref has the stack. */
   readonly ref: string | undefined;
-  /** The caller's address, undefined where the transport has none, or the caller has gone. */
+  /** The caller's address, undefined if the transport has none, or the caller has gone. */
   readonly remoteAddress: string | undefined;
   /** The traceparent of the call's span where calls are traced, else that of the request. */
   readonly traceparent: string | undefined;
@@ -91,21 +91,7 @@ export function accessLog(log: Log): OnCall {
   };
 }
 
-interface StreamEvent
-  extends Pick<CallEvent, 'method' | 'id' | 'code' | 'place' | 'remoteAddress' | 'traceparent'> {
-  readonly values: number;
-  /** Of the JSON text of its values. */
-  readonly characters: number;
-  readonly ms: number;
-}
-
-/** Logs one line for each stream, when it ends. Its call has a line of its own, from when it opened. */
-export function streamLog(log: Log): (event: StreamEvent) => void {
-  return ({ ms, ...facts }) =>
-    log.info({ event: 'stream' as const, ...facts, ms: rounded(ms) }, 'stream');
-}
-
 /** Milliseconds, rounded to whole microseconds. */
-function rounded(ms: number): number {
+export function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

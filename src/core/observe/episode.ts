@@ -48,15 +48,13 @@ export class Episode {
   }
 
   #wait(ms: number): void {
-    this.#timer = setTimeout(() => this.#look(), ms);
+    this.#timer = setTimeout(() => {
+      const left = this.#lastAt + this.#quietMs - clockMs();
+      if (left > 0) this.#wait(left);
+      else this.#end();
+    }, ms);
     // The timer alone must not keep a process alive.
     this.#timer.unref();
-  }
-
-  #look(): void {
-    const left = this.#lastAt + this.#quietMs - clockMs();
-    if (left > 0) this.#wait(left);
-    else this.#end();
   }
 
   #end(): void {

@@ -37,7 +37,7 @@ export interface LazyLog extends Log {
 export interface LogOptions {
   readonly level: LogLevel;
   readonly base?: LogFields;
-  /** Readable lines in place of JSON. Default: only when stderr is a terminal. */
+  /** Readable lines instead of JSON. Default: only when stderr is a terminal. */
   readonly pretty?: boolean;
   /** Where finished lines go. Default: stderr. */
   readonly write?: (line: string) => void;
@@ -85,7 +85,7 @@ export function createLog(options: LogOptions): LazyLog {
 function openLog({ level, base, pretty, write }: LogOptions): PutLine {
   const { pino } = load('pino') as typeof import('pino');
   const toLine = (pretty ?? process.stderr.isTTY) ? prettyLine() : escapeLine;
-  const sink = new LineSink(2, (count) => {
+  const sink = new LineSink((count) => {
     put(
       'warn',
       { event: 'output-lost', count },
@@ -276,12 +276,10 @@ function stackLines(value: unknown): string {
 }
 
 /** Returns a function that makes a JSON line of pino readable: time, level, message, name=value, then stacks. */
-function prettyLine(colorize = process.env.NO_COLOR === undefined): (json: string) => string {
-  const { prettyFactory } = createRequire(import.meta.url)(
-    'pino-pretty',
-  ) as typeof import('pino-pretty');
+function prettyLine(): (json: string) => string {
+  const { prettyFactory } = load('pino-pretty') as typeof import('pino-pretty');
   return prettyFactory({
-    colorize,
+    colorize: process.env.NO_COLOR === undefined,
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'pid,hostname',
     hideObject: true,
@@ -306,15 +304,17 @@ const tellMs = 1000;
 /** How long the end of the process may wait for the reader. */
 const lastWaitMs = 100;
 
+/** The file descriptor. A pipe must be non-blocking: reading `process.stderr` once makes it so. */
+const stderr = 2;
+
 const nobody = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes lines to a file, each at once, so that the last line before a crash is written. It never throws, and it waits
+ * Writes lines to stderr, each at once, so that the last line before a crash is written. It never throws, and it waits
  * only at the end of the process: if the reader has fallen behind, lines wait in memory. If too many wait, nobody reads
  * any more (a closed pipe) or the file can't grow (a full disk), lines are lost and counted.
  */
 class LineSink {
-  readonly #fd: number;
   readonly #onLost: (lines: number) => void;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
@@ -327,12 +327,8 @@ class LineSink {
   #timer: NodeJS.Timeout | undefined;
   readonly #atExit = (): void => this.#writeLast();
 
-  /**
-   * @param fd file descriptor; 2 is stderr. A pipe must be non-blocking: reading `process.stderr` once makes it so
-   * @param onLost called when lines were lost and the reader takes lines again, once a second at most
-   */
-  constructor(fd: number, onLost: (lines: number) => void) {
-    this.#fd = fd;
+  /** @param onLost called when lines were lost and the reader takes lines again, once a second at most */
+  constructor(onLost: (lines: number) => void) {
     this.#onLost = onLost;
   }
 
@@ -357,7 +353,7 @@ class LineSink {
     let done = 0;
     try {
       for (const bytes of this.#waiting) {
-        const written = writeSync(this.#fd, bytes);
+        const written = writeSync(stderr, bytes);
         this.#waitingBytes -= written;
         this.#isTorn = written < bytes.length;
         if (this.#isTorn) {

@@ -1,10 +1,14 @@
 import { type Overload, overloads } from '../base/overloads.ts';
 
 /** One series whose labels are fixed, as docs/operations.md and /metrics show it. */
-interface Row {
+export interface MetricRow {
   readonly name: string;
   readonly help: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Of a gauge that is shown as a counter. */
+  readonly type?: 'counter';
+  /** A gauge with a value for each value of this label. */
+  readonly by?: string;
 }
 
 /** The metrics of calls, each with labels of its own. */
@@ -25,7 +29,7 @@ export const callMetrics = {
     name: 'tandem_call_duration_seconds',
     help: 'Time of a call from its arrival to its answer.',
   },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, MetricRow>;
 
 /** What holds the main thread, each with the label `procedure`. */
 export const blockedMetrics = {
@@ -37,13 +41,13 @@ export const blockedMetrics = {
     name: 'tandem_front_end_blocked_seconds_total',
     help: 'For how long procedures held the main thread in those times.',
   },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, MetricRow>;
 
 /** Where procedures run: a series for each one that was called, of each process, with the value 1. */
 export const placeMetric = {
   name: 'tandem_procedure_place',
   help: 'Where the calls of a procedure run now, and why: 1 for each procedure that was called, by place and reason.',
-} as const satisfies Row;
+} as const satisfies MetricRow;
 
 const deaths = {
   name: 'tandem_worker_deaths_total',
@@ -56,7 +60,7 @@ const refused = Object.fromEntries(
     const help = 'Calls, requests and connections refused because there was too much, by limit.';
     return [overload, { name: 'tandem_refused_total', help, labels: { limit, reason } }];
   }),
-) as unknown as Record<Overload, Row>;
+) as unknown as Record<Overload, MetricRow>;
 
 /** Counters: summed over all processes of a service, those that have ended included. */
 export const counterTable = {
@@ -144,12 +148,11 @@ export const counterTable = {
     name: 'tandem_nats_reconnects_total',
     help: 'How often the connection to NATS was lost and came back.',
   },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, MetricRow>;
 
 const inFlight = {
   name: 'tandem_calls_in_flight',
   help: 'Calls that have not ended: inline ones that wait, and those that workers hold.',
-  /** A value for each place there is. */
   by: 'place',
 };
 const bodyMemory = {
@@ -248,7 +251,7 @@ export const gaugeTable = {
     name: 'tandem_process_start_time_seconds',
     help: 'When the process started, Unix seconds.',
   },
-} as const satisfies Record<string, Row & { type?: 'counter'; by?: string }>;
+} as const satisfies Record<string, MetricRow>;
 
 export type CounterName = keyof typeof counterTable;
 export type GaugeName = keyof typeof gaugeTable;

@@ -11,7 +11,7 @@ const windowMs = 5000;
 
 /** The gauges of this process as a whole: memory, CPU time, event loop. */
 export class ProcessGauges {
-  /** undefined where nothing is sampled. */
+  /** undefined if nothing is sampled. */
   #delay: IntervalHistogram | undefined;
   /** Computed once: when somebody sets the wall clock, it must not look like a restart. */
   readonly #startTime = Date.now() / 1000 - process.uptime();

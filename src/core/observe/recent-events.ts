@@ -1,5 +1,5 @@
 import { escapeControls } from '../base/escape.ts';
-import type { LogEvent } from './events.ts';
+import { type LogEvent, logEvents } from './events.ts';
 import type { Log, LogFields, WriteLog } from './log.ts';
 
 /** An event of the log, as the console shows it. */
@@ -16,56 +16,6 @@ export const mostEvents = 200;
 
 /** Longest text of an event, in characters. */
 const longestText = 240;
-
-/** The events that are kept: what happens to the service, and none that comes with each call. */
-const kept: ReadonlySet<string> = new Set<LogEvent>([
-  'ready',
-  'one-core',
-  'not-niced',
-  'reloaded',
-  'reload-unchanged',
-  'reload-failed',
-  'reload-needed',
-  'teardown-failed',
-  'watch-failed',
-  'placement',
-  'front-end-blocked',
-  'front-end-freed',
-  'worker-lost',
-  'worker-killed',
-  'worker-restart-failed',
-  'worker-retired',
-  'worker-error',
-  'worker-garbled',
-  'shed-begins',
-  'shed-ends',
-  'connection-limit-begins',
-  'connection-limit-ends',
-  'drain-begins',
-  'process-exit',
-  'process-lost',
-  'process-stuck',
-  'process-start-retried',
-  'process-replacing',
-  'process-replaced',
-  'process-replace-failed',
-  'process-stop-failed',
-  'process-message-ignored',
-  'reload-superseded',
-  'reload-incomplete',
-  'supervisor-fault',
-  'nats-disconnected',
-  'nats-reconnected',
-  'nats-denied',
-  'nats-fault',
-  'member-joined',
-  'member-silent',
-  'member-back',
-  'member-left',
-  'member-gone',
-  'contracts-differ',
-  'procedure-shadowed',
-]);
 
 /** The fields that are shown. Others may hold a stack, a path or what a handler said. */
 const shown = [
@@ -112,7 +62,7 @@ export class RecentEvents {
 
   #note(fields: LogFields & { readonly event: LogEvent }, message: string): void {
     const { event } = fields;
-    if (!kept.has(event)) return;
+    if (logEvents[event] !== 'console') return;
     this.#events.push({ at: Date.now(), event, text: textOf(fields, message) });
     if (this.#events.length > mostEvents) this.#events.shift();
   }

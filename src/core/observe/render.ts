@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   blockedMetrics,
   type CounterName,
@@ -5,6 +6,7 @@ import {
   counterTable,
   type GaugeName,
   gaugeTable,
+  type MetricRow,
   placeMetric,
 } from './metric-table.ts';
 import {
@@ -21,7 +23,7 @@ import {
 type Labels = Readonly<Record<string, string | number>>;
 
 interface Value {
-  /** Where it differs from the name of the metric: `..._bucket`, `..._sum`, `..._count`. */
+  /** If it differs from the name of the metric: `..._bucket`, `..._sum`, `..._count`. */
   readonly metricName?: string;
   readonly value: number;
   readonly labels: Labels;
@@ -59,10 +61,6 @@ export async function renderMetrics(snapshots: readonly MetricsSnapshot[]): Prom
   return Buffer.concat(parts);
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
 function labelsText(labels: Labels): string {
   let text = '';
   for (const name of Object.keys(labels)) {
@@ -78,22 +76,22 @@ function escaped(value: string | number | undefined): string {
 
 function toMetrics(snapshots: readonly MetricsSnapshot[]): Metric[] {
   const { calls, counters, blocked, groups } = addTotals(snapshots);
-  const names = Object.keys(counterTable) as CounterName[];
-  const totals = names.map((name): [(typeof counterTable)[CounterName], Value[]] => {
-    const row = counterTable[name];
-    const values: Value[] = [{ value: counters[name], labels: labelsOf(row) }];
+  const totals = (Object.keys(counterTable) as CounterName[]).map((name): [MetricRow, Value[]] => {
+    const row: MetricRow = counterTable[name];
+    const values: Value[] = [{ value: counters[name], labels: { ...row.labels } }];
     for (const { group, counters: own } of groups) {
       const value = own[name];
-      if (value !== undefined) values.push({ value, labels: { ...labelsOf(row), group } });
+      if (value !== undefined) values.push({ value, labels: { ...row.labels, group } });
     }
     return [row, values];
   });
   return [
     callCounts(calls),
-    histogram(callMetrics.wait, calls, ({ wait }) => wait),
-    histogram(callMetrics.run, calls, ({ run }) => run),
-    histogram(callMetrics.duration, calls, ({ duration }) => duration),
-    ...blockedCounts(blocked),
+    histogram('wait', calls),
+    histogram('run', calls),
+    histogram('duration', calls),
+    ...blockedCounts(blocked, 'times'),
+    ...blockedCounts(blocked, 'seconds'),
     ...places(snapshots),
     ...grouped(totals, 'counter'),
     ...grouped(gaugesOf(snapshots), 'gauge'),
@@ -116,35 +114,18 @@ function callCounts(calls: readonly CallTotals[]): Metric {
   return metric(callMetrics.calls, 'counter', values);
 }
 
-function blockedCounts(blocked: readonly BlockedTotals[]): Metric[] {
-  if (blocked.length === 0) return [];
-  const { times, seconds } = blockedMetrics;
-  const by = (value: (one: BlockedTotals) => number): Value[] =>
-    blocked.map((one) => ({ value: value(one), labels: { procedure: one.procedure } }));
-  return [
-    metric(
-      times,
-      'counter',
-      by((one) => one.times),
-    ),
-    metric(
-      seconds,
-      'counter',
-      by((one) => one.seconds),
-    ),
-  ];
+function blockedCounts(blocked: readonly BlockedTotals[], of: 'times' | 'seconds'): Metric[] {
+  const values = blocked.map((one) => ({ value: one[of], labels: { procedure: one.procedure } }));
+  return values.length === 0 ? [] : [metric(blockedMetrics[of], 'counter', values)];
 }
 
 /** A histogram for each procedure over all places: one for each place too would be too many series. */
-function histogram(
-  row: { readonly name: string; readonly help: string },
-  calls: readonly CallTotals[],
-  timesOf: (totals: CallTotals) => HistogramTotals,
-): Metric {
+function histogram(of: 'wait' | 'run' | 'duration', calls: readonly CallTotals[]): Metric {
+  const row = callMetrics[of];
   const byProcedure = new Map<string, HistogramTotals>();
   for (const one of calls) {
     const before = byProcedure.get(one.procedure);
-    const times = timesOf(one);
+    const times = one[of];
     // Empty: no call ended, or the procedure has no times of its own.
     if (countOf(times) === 0) continue;
     byProcedure.set(one.procedure, before === undefined ? times : addHistograms(before, times));
@@ -166,17 +147,15 @@ function histogram(
   return metric(row, 'histogram', values);
 }
 
-type GaugeRow = (typeof gaugeTable)[GaugeName];
-
 /** By the number of the process: 10 follows 9. */
 function inOrder(snapshots: readonly MetricsSnapshot[]): MetricsSnapshot[] {
   return snapshots.toSorted((a, b) => a.process.localeCompare(b.process, 'en', { numeric: true }));
 }
 
-function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] {
+function gaugesOf(snapshots: readonly MetricsSnapshot[]): [MetricRow, Value[]][] {
   const ordered = inOrder(snapshots);
   return (Object.keys(gaugeTable) as GaugeName[]).map((name) => {
-    const row = gaugeTable[name];
+    const row: MetricRow = gaugeTable[name];
     const values = ordered.flatMap(({ process, gauges, groups }) => [
       ...gaugeValues(row, gauges?.[name], { process }),
       ...groups.flatMap((one) =>
@@ -187,14 +166,14 @@ function gaugesOf(snapshots: readonly MetricsSnapshot[]): [GaugeRow, Value[]][] 
   });
 }
 
-/** The series of a gauge: one, or where it has a value for each value of a label, one for each. */
+/** The series of a gauge: one, or if it has a value for each value of a label, one for each. */
 function gaugeValues(
-  row: Row,
+  row: MetricRow,
   value: number | Readonly<Record<string, number>> | undefined,
   labels: Labels,
 ): Value[] {
   if (value === undefined) return [];
-  if (typeof value === 'number') return [{ value, labels: { ...labelsOf(row), ...labels } }];
+  if (typeof value === 'number') return [{ value, labels: { ...row.labels, ...labels } }];
   const { by } = row;
   if (by === undefined) return [];
   return Object.entries(value).map(([key, one]) => ({
@@ -203,20 +182,8 @@ function gaugeValues(
   }));
 }
 
-interface Row {
-  readonly name: string;
-  readonly help: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly type?: 'counter';
-  readonly by?: string;
-}
-
-function labelsOf(row: Row): Readonly<Record<string, string>> {
-  return row.labels ?? {};
-}
-
 /** Groups rows of one name: they are the series of one metric. */
-function grouped(rows: readonly (readonly [Row, Value[]])[], type: MetricType): Metric[] {
+function grouped(rows: readonly (readonly [MetricRow, Value[]])[], type: MetricType): Metric[] {
   const metrics = new Map<string, Metric>();
   for (const [row, values] of rows) {
     const before = metrics.get(row.name);
@@ -226,6 +193,6 @@ function grouped(rows: readonly (readonly [Row, Value[]])[], type: MetricType): 
   return [...metrics.values()].filter(({ values }) => values.length > 0);
 }
 
-function metric({ name, help }: Row, type: MetricType, values: Value[]): Metric {
+function metric({ name, help }: MetricRow, type: MetricType, values: Value[]): Metric {
   return { name, help, type, values };
 }

@@ -52,11 +52,6 @@ export function addHistograms(a: HistogramTotals, b: HistogramTotals): Histogram
   return { buckets: a.buckets.map((count, i) => count + (b.buckets[i] ?? 0)), sum: a.sum + b.sum };
 }
 
-/** The histogram of `count` calls that took no time. */
-export function atZero(count: number): HistogramTotals {
-  return { buckets: [count, ...bucketBounds.map(() => 0)], sum: 0 };
-}
-
 export function countOf({ buckets }: HistogramTotals): number {
   return buckets.reduce((sum, count) => sum + count, 0);
 }
@@ -73,7 +68,7 @@ export interface CallTotals {
   readonly duration: HistogramTotals;
 }
 
-/** How often, and for how long, one procedure has held the front end for too long. */
+/** How often, and for how long, one procedure has held the main thread for too long. */
 export interface BlockedTotals {
   readonly procedure: string;
   readonly times: number;
@@ -147,17 +142,17 @@ export interface MetricsSnapshot {
   readonly blocked: readonly BlockedTotals[];
   /** undefined: the process has ended, and only its counters are left. */
   readonly gauges: Gauges | undefined;
-  /** Of each procedure that was called; of none where the process has ended. */
+  /** Of each procedure that was called; of none if the process has ended. */
   readonly places: readonly PlacedProcedure[];
   /** What `counters` and `gauges` say of workers is of those that have no group. */
   readonly groups: readonly GroupFigures[];
-  /** None where the process has ended. */
+  /** None if the process has ended. */
   readonly workers: readonly WorkerFigures[];
-  /** The last events of its log, the oldest first; kept where the option `console` is on. */
+  /** The last events of its log, the oldest first; kept if the option `console` is on. */
   readonly events: readonly RecentEvent[];
-  /** Who was refused of late because of too much; kept where the option `console` is on. */
+  /** Who was refused of late because of too much; kept if the option `console` is on. */
   readonly callers: readonly ThrottledCaller[];
-  /** Of a gateway. None where the process has ended. */
+  /** Of a gateway. None if the process has ended. */
   readonly members: readonly MemberFigures[];
 }
 
@@ -208,13 +203,16 @@ export function addTotals(all: readonly Totals[]): Totals {
   };
 }
 
-function addCounters(sums: Record<string, number>, counters: Partial<Counters>): void {
+function addCounters(
+  sums: Record<string, number>,
+  counters: Readonly<Record<string, number>>,
+): void {
   for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
 }
 
 function addCalls(a: CallTotals, b: CallTotals): CallTotals {
   const codes: Record<string, number> = { ...a.codes };
-  for (const [code, count] of Object.entries(b.codes)) codes[code] = (codes[code] ?? 0) + count;
+  addCounters(codes, b.codes);
   return {
     procedure: a.procedure,
     place: a.place,

@@ -1,6 +1,7 @@
 import { overloadedOutcome } from '../dispatch/call.ts';
 import { awaitVerdict } from '../dispatch/deadline.ts';
-import { type Kernel, type KernelLimits, refuseBody, refusePayload } from '../dispatch/kernel.ts';
+import type { Kernel } from '../dispatch/kernel.ts';
+import { refuseBody, refusePayload } from '../dispatch/kernel.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { keepBody } from '../protocol/body.ts';
 import {
@@ -17,70 +18,28 @@ import type { Generations } from './generations.ts';
 /** One JSON-RPC request or batch. It runs, or is refused as a whole. */
 export class ServiceRequest implements ReplySink {
   readonly scope: RequestScope;
-  readonly #kernel: Kernel;
-  readonly #limits: KernelLimits;
-  #body: string | Uint8Array | undefined;
-  readonly #payload: unknown;
-  #sink: ReplySink | undefined;
-  #generation: Generation | undefined;
+  /** Text, or its UTF-8 bytes; undefined: a program in this process sent `payload`, the request parsed already. */
+  body: string | Uint8Array | undefined;
+  readonly payload: unknown;
+  /** Where the reply goes, and the generation that counts the request until then. */
+  sink: ReplySink | undefined;
+  generation: Generation | undefined;
 
-  /**
-   * @param body text, or its UTF-8 bytes; undefined: a program in this process sent `payload`
-   * @param payload the request, parsed already
-   */
-  constructor(
-    kernel: Kernel,
-    limits: KernelLimits,
-    scope: RequestScope,
-    body: string | Uint8Array | undefined,
-    payload?: unknown,
-  ) {
-    this.#kernel = kernel;
-    this.#limits = limits;
+  constructor(scope: RequestScope, body: string | Uint8Array | undefined, payload?: unknown) {
     this.scope = scope;
-    this.#body = body;
-    this.#payload = payload;
-  }
-
-  run(): Reply | Promise<Reply> {
-    const body = this.#body;
-    return body === undefined
-      ? this.#kernel.handlePayload(this.#payload, this.scope)
-      : this.#kernel.handle(body, this.scope);
-  }
-
-  /**
-   * As `run`, but the reply to a body may go to the sink.
-   *
-   * @param generation counts the request while the sink waits for the reply
-   */
-  runInto(sink: ReplySink, generation: Generation): Reply | Promise<Reply> | GoesToSink {
-    const body = this.#body;
-    if (body === undefined) return this.run();
-    this.#sink = sink;
-    this.#generation = generation;
-    const reply = this.#kernel.handle(body, this.scope, this);
-    if (reply === goesToSink) generation.enter();
-    return reply;
+    this.body = body;
+    this.payload = payload;
   }
 
   onReply(reply: Reply): void {
-    this.#generation?.leave();
+    this.generation?.leave();
     this.scope.leaveFlight();
-    this.#sink?.onReply(reply);
-  }
-
-  /** Makes the reply of a request of which nothing runs. */
-  refuse(refusal: Outcome): Reply {
-    const body = this.#body;
-    return body === undefined
-      ? refusePayload(this.#payload, refusal, this.#limits)
-      : refuseBody(body, refusal, this.#limits);
+    this.sink?.onReply(reply);
   }
 
   /** Copies what the caller lent only until `handle` returns, since the request has to wait. */
   keep(): void {
-    if (this.#body !== undefined) this.#body = keepBody(this.#body);
+    if (this.body !== undefined) this.body = keepBody(this.body);
   }
 }
 
@@ -91,10 +50,12 @@ export class ServiceRequest implements ReplySink {
 export class Admission {
   readonly #context: ServiceContext;
   readonly #generations: Generations;
+  readonly #kernel: Kernel;
 
-  constructor(context: ServiceContext, generations: Generations) {
+  constructor(context: ServiceContext, generations: Generations, kernel: Kernel) {
     this.#context = context;
     this.#generations = generations;
+    this.#kernel = kernel;
   }
 
   /** Runs the request, or refuses it: too many are in flight, or the verdict on its caller is a refusal. */
@@ -102,7 +63,7 @@ export class Admission {
     const { gate, observation } = this.#context;
     const { scope } = request;
     const refusal = this.#refusalOf(scope);
-    if (refusal !== undefined) return this.#refuse(request, refusal);
+    if (refusal !== undefined) return this.#countRefused(request, refusal);
     const verdict = gate === undefined ? scope.verdict : gate.verdictOf(scope);
     if (verdict === undefined) return this.#run(request);
     if ('overload' in verdict && verdict.overload !== undefined) {
@@ -112,16 +73,29 @@ export class Admission {
     return gate === undefined ? reply : gate.hold(scope, reply);
   }
 
-  /** As `enter`. The reply may go to the sink where nothing but the calls is waited for. */
+  /** As `enter`. The reply may go to the sink if nothing but the calls is waited for. */
   enterInto(request: ServiceRequest, sink: ReplySink): Reply | Promise<Reply> | GoesToSink {
     const { inFlight, gate } = this.#context;
     const generation = this.#generations.current;
-    const { scope } = request;
-    const isPlain = gate === undefined && scope.verdict === undefined;
+    const { scope, body } = request;
+    const isPlain = gate === undefined && scope.verdict === undefined && body !== undefined;
     if (!isPlain || generation === undefined || inFlight.isScarce) return this.enter(request);
-    const reply = request.runInto(sink, generation);
-    if (reply === goesToSink) scope.enterFlight(inFlight);
+    request.sink = sink;
+    request.generation = generation;
+    const reply = this.#kernel.handle(body, scope, request);
+    if (reply === goesToSink) {
+      generation.enter();
+      scope.enterFlight(inFlight);
+    }
     return reply instanceof Promise ? this.#track(reply, generation, scope) : reply;
+  }
+
+  /** Makes the reply of a request of which nothing runs. */
+  refuse({ body, payload }: ServiceRequest, refusal: Outcome): Reply {
+    const { config } = this.#context;
+    return body === undefined
+      ? refusePayload(payload, refusal, config)
+      : refuseBody(body, refusal, config);
   }
 
   #runAfter(
@@ -132,7 +106,7 @@ export class Admission {
     const { scope } = request;
     const settled = (refusal: Outcome | undefined): Reply | Promise<Reply> => {
       const all = refusal ?? this.#refusalOf(scope);
-      return all === undefined ? this.#run(request) : this.#refuse(request, all);
+      return all === undefined ? this.#run(request) : this.#countRefused(request, all);
     };
     const refusal = awaitVerdict(scope, verdict, deadlines);
     if (!(refusal instanceof Promise)) return settled(refusal);
@@ -151,9 +125,13 @@ export class Admission {
 
   #run(request: ServiceRequest): Reply | Promise<Reply> {
     const generation = this.#generations.current;
-    const reply = request.run();
+    const { scope, body, payload } = request;
+    const reply =
+      body === undefined
+        ? this.#kernel.handlePayload(payload, scope)
+        : this.#kernel.handle(body, scope);
     if (!(reply instanceof Promise) || generation === undefined) return reply;
-    return this.#track(reply, generation, request.scope);
+    return this.#track(reply, generation, scope);
   }
 
   #track(reply: Promise<Reply>, generation: Generation, scope: RequestScope): Promise<Reply> {
@@ -171,8 +149,8 @@ export class Admission {
     return overloadedOutcome(overload);
   }
 
-  #refuse(request: ServiceRequest, refusal: Outcome): Reply {
+  #countRefused(request: ServiceRequest, refusal: Outcome): Reply {
     this.#context.observation.onRefused(refusal.code, undefined, undefined, request.scope);
-    return request.refuse(refusal);
+    return this.refuse(request, refusal);
   }
 }

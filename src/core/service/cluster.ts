@@ -103,7 +103,7 @@ interface Merged {
 }
 
 /**
- * This process among those that share a NATS: its connection, and where it is a gateway the procedures that members serve, for as
+ * This process among those that share a NATS: its connection, and if it is a gateway the procedures that members serve, for as
  * long as the process lives. Reloads of its own modules change nothing of it.
  */
 export class Cluster {
@@ -130,7 +130,7 @@ export class Cluster {
   }
 
   /**
-   * Connects, and where this is a gateway asks who is there; it does not wait for members.
+   * Connects, and if this is a gateway asks who is there; it does not wait for members.
    *
    * @throws StartupError
    */
@@ -216,12 +216,7 @@ export class Cluster {
     const transport = await load();
     const connection = await transport.connect(config, log, this.#leaving.signal);
     this.#connection = connection;
-    if (this.isGateway) await this.#openGateways(transport, connection);
-    return connection;
-  }
-
-  async #openGateways(transport: ClusterTransport, connection: ClusterConnection): Promise<void> {
-    const { config } = this.#options;
+    if (!this.isGateway) return connection;
     const namesKeptMs = Math.max(config.maxQueueMs, leastNamesKeptMs);
     this.#gateways = transport.openServices(connection, { ...this.#options, namesKeptMs });
     for (const gateway of this.#gateways) gateway.onProcedures = () => this.#merge();
@@ -233,6 +228,7 @@ export class Cluster {
       await connection.close();
       throw error;
     }
+    return connection;
   }
 
   /** Of a name that several services have, the first service has it. */

@@ -1,6 +1,5 @@
 import { clockMs } from '../base/clock.ts';
 import { stackOf } from '../base/message-of.ts';
-import type { Overload } from '../base/overloads.ts';
 import { StartupError } from '../base/startup-error.ts';
 import { type Config, type ConfigOptions, resolveConfig } from '../config/config.ts';
 import { BodyMemory, type BodyMemoryStats } from '../dispatch/body-memory.ts';
@@ -29,7 +28,7 @@ import { Share } from '../dispatch/share.ts';
 import { OpenStreams } from '../dispatch/streams/open-streams.ts';
 import { type OnCall, toObservers } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
-import { createLog, isLog, type LazyLog, type Log, limitGivenLog } from '../observe/log.ts';
+import { createLog, isLog, type Log, limitGivenLog } from '../observe/log.ts';
 import { RecentEvents } from '../observe/recent-events.ts';
 import { causeOf, ThrottledCallers } from '../observe/throttled-callers.ts';
 import type { AnyRouter } from '../procedures/router.ts';
@@ -42,7 +41,7 @@ export interface DispatcherOptions extends Omit<ConfigOptions, keyof CallerOptio
   /** Procedure modules: paths or file URLs, loaded here and in every worker. */
   readonly modules?: readonly string[] | undefined;
   /**
-   * In place of modules: a router of this thread. A router given as an object has no replicas, so all its calls run
+   * Instead of modules: a router of this thread. A router given as an object has no replicas, so all its calls run
    * inline.
    */
   readonly router?: AnyRouter | undefined;
@@ -62,7 +61,7 @@ export interface DispatcherStats {
   readonly state: ServiceState;
   /** Requests without an answer yet. */
   readonly inFlight: number;
-  /** The workers that have no group; undefined where a router without modules is served. */
+  /** The workers that have no group; undefined if a router without modules is served. */
   readonly pool: PoolStats | undefined;
   /** The workers of each group that a procedure names. */
   readonly groups: Readonly<Record<string, PoolStats>>;
@@ -74,38 +73,12 @@ export interface DispatcherStats {
   readonly remote: RemoteStats | undefined;
   /** Where each procedure runs, and why. */
   readonly placement: Readonly<Record<string, PlacementDecision>>;
-  /** What has held the front end for too long since the process started, by procedure; `(authenticate)`: the hook. */
+  /** What has held the main thread for too long since the process started, by procedure; `(authenticate)`: the hook. */
   readonly blocked: Readonly<Record<string, BlockedFigures>>;
 }
 
 /** What lives as long as a dispatcher, and what all generations of its modules share. */
-export interface ServiceContext {
-  readonly config: Config;
-  readonly log: Log;
-  /** Opened at the start; undefined: `log` is the caller's. */
-  readonly ownLog: LazyLog | undefined;
-  readonly observation: Observation;
-  readonly recent: RecentEvents;
-  /** undefined: nobody looks at who is refused. */
-  readonly throttled: ThrottledCallers | undefined;
-  readonly deadlines: DeadlineSweep;
-  readonly bodies: BodyMemory;
-  readonly replies: ReplyMemory;
-  readonly watch: FrontEndWatch;
-  readonly blockers: MainThreadBlockers;
-  readonly poolCounters: CountersByGroup;
-  /** Of the main thread. */
-  readonly orphans: OrphanCounts;
-  /** Of the option `maxInFlight`. */
-  readonly inFlight: Share<RequestScope>;
-  readonly streamShare: Share<RequestScope>;
-  /** How the workers are shared out among callers whose calls wait. */
-  readonly shares: CallerShares;
-  /** undefined: no option bounds what one caller may take. */
-  readonly gate: CallerLimiter | undefined;
-  /** The other processes that share a NATS; undefined: there are none. */
-  readonly cluster: Cluster | undefined;
-}
+export type ServiceContext = ReturnType<typeof createContext>;
 
 /** Options that are not in the table. */
 const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
@@ -115,10 +88,17 @@ const otherOptions = ['modules', 'router', 'log', 'onCall', 'weightOf'];
  *
  * @throws StartupError for options that can't be; its one line names the option
  */
-export function createContext(options: DispatcherOptions): ServiceContext {
+export function createContext(options: DispatcherOptions) {
   const { log: given, onCall, fairBy, rateLimit, weightOf, ...rest } = options;
   const { modules: _modules, router: _router, ...settings } = rest;
-  const texts = configOfCallers({ fairBy, rateLimit });
+  // The table of options takes text and numbers alone: functions and stores are for `createCallers`.
+  const texts = {
+    fairBy: typeof fairBy === 'function' ? undefined : fairBy,
+    rateLimit:
+      typeof rateLimit === 'object' && rateLimit !== null
+        ? { ...rateLimit, store: undefined }
+        : rateLimit,
+  };
   const config = resolveConfig({ ...settings, ...texts }, {}, otherOptions);
   if (config.hooks !== '') {
     throw new StartupError(
@@ -143,14 +123,13 @@ export function createContext(options: DispatcherOptions): ServiceContext {
     log,
     (overload, scope) => observation.onOverloaded(overload, scope),
   );
-  const observation = new Observation({
-    ...config,
+  const observation = new Observation(
+    config,
     log,
-    onCall: observers,
-    onRun: config.rateLimit.costMs === 0 ? undefined : (scope, us) => gate?.noteRun(scope, us),
-    onOverloaded: (overload: Overload, scope: RequestScope) =>
-      throttled?.note(shares.keyOf(scope), causeOf(overload)),
-  });
+    observers,
+    config.rateLimit.costMs === 0 ? undefined : (scope, us) => gate?.noteRun(scope, us),
+    (overload, scope) => throttled?.note(shares.keyOf(scope), causeOf(overload)),
+  );
   const deadlines = new DeadlineSweep();
   const streamShare = new Share(config.maxStreams, early);
   const streams = new OpenStreams(config, deadlines, streamShare, observation);
@@ -158,9 +137,11 @@ export function createContext(options: DispatcherOptions): ServiceContext {
   return {
     config,
     log,
+    /** Opened at the start; undefined: `log` is the caller's. */
     ownLog,
     observation,
     recent,
+    /** undefined: nobody looks at who is refused. */
     throttled,
     deadlines,
     bodies: new BodyMemory(config.maxBodyMemory, config.maxBodyBytes, clockMs, early),
@@ -168,11 +149,15 @@ export function createContext(options: DispatcherOptions): ServiceContext {
     watch: new FrontEndWatch(),
     blockers: new MainThreadBlockers(log),
     poolCounters: new CountersByGroup(),
+    /** Of the main thread. */
     orphans: new OrphanCounts(config.maxOrphansPerWorker),
     inFlight: new Share(config.maxInFlight, early),
     streamShare,
+    /** How the workers are shared out among callers whose calls wait. */
     shares,
+    /** undefined: no option bounds what one caller may take. */
     gate,
+    /** The other processes that share a NATS; undefined: there are none. */
     cluster: isAlone
       ? undefined
       : new Cluster({ config, log, observer: observation, shares, streams }),
@@ -195,79 +180,44 @@ interface CallerOptions {
   readonly weightOf?: CallerWeightOf | undefined;
 }
 
-/** The part of these options that the table of options knows: text and numbers, no functions or stores. */
-function configOfCallers({ fairBy, rateLimit }: CallerOptions): ConfigOptions {
-  const own: { fairBy?: string; rateLimit?: Partial<RateLimit> | 'none' } = {};
-  if (fairBy !== undefined && typeof fairBy !== 'function') own.fairBy = fairBy;
-  if (typeof rateLimit === 'object' && rateLimit !== null) {
-    const { store: _, ...limit } = rateLimit;
-    own.rateLimit = limit;
-  } else if (rateLimit !== undefined) {
-    own.rateLimit = rateLimit;
-  }
-  return own;
-}
-
 /** Faults less than this apart are one outage, which is logged once. */
 const quietMs = 5000;
 
-/** What tells callers apart, and what is shared out among them. */
-interface Callers {
-  readonly shares: CallerShares;
-  /** The same for requests whose callers may not have signed in yet. */
-  readonly early: CallerShares;
-  /** undefined where no option bounds what one caller may take. */
-  readonly gate: CallerLimiter | undefined;
-}
+const noFault = (): void => {};
 
 /**
+ * What tells callers apart, and what is shared out among them.
+ *
  * @param onRefused told of each request that a caller's own limit refuses
- * @throws StartupError where `weightOf` is no function
+ * @throws StartupError if `weightOf` is no function
  */
 function createCallers(
   config: Config,
   { fairBy = config.fairBy, rateLimit, weightOf }: CallerOptions,
   log: Log,
   onRefused: CallerLimiterOptions['onRefused'],
-): Callers {
-  const keys = new CallerKeys(fairBy, faultOf('fairBy', log));
-  const gate = createGate(config, keys, rateLimit, log, onRefused);
-  const weights = toWeights(weightOf, log);
-  return {
-    shares: { keyOf: (scope) => keys.keyOf(scope), weightOf: (scope) => weights(scope, false) },
-    early: { keyOf: (scope) => keys.earlyKeyOf(scope), weightOf: (scope) => weights(scope, true) },
-    gate,
-  };
-}
-
-function toWeights(
-  weightOf: CallerWeightOf | undefined,
-  log: Log,
-): (scope: RequestScope, isEarly: boolean) => number {
-  if (weightOf === undefined) return () => 1;
-  if (typeof weightOf !== 'function') {
+) {
+  if (weightOf !== undefined && typeof weightOf !== 'function') {
     throw new StartupError(`option weightOf: expected a function, not ${typeof weightOf}`);
   }
+  const keys = new CallerKeys(fairBy, faultOf('fairBy', log));
   const onFault = faultOf('weightOf', log);
-  // It may expect an `auth`, which is no fault of it before the caller has signed in.
-  const onEarlyFault = (): void => {};
-  return (scope, isEarly) => {
-    const isUnsigned = isEarly && scope.authText === undefined;
-    return boundedWeight(weightBy(weightOf, scope, isUnsigned ? onEarlyFault : onFault));
+  const weigh = (scope: RequestScope, onWrong: (error: unknown) => void): number =>
+    weightOf === undefined ? 1 : boundedWeight(weightBy(weightOf, scope, onWrong));
+  const shares: CallerShares = {
+    keyOf: (scope) => keys.keyOf(scope),
+    weightOf: (scope) => weigh(scope, onFault),
   };
-}
-
-function createGate(
-  config: Config,
-  keys: CallerKeys,
-  rateLimit: CallerOptions['rateLimit'],
-  log: Log,
-  onRefused: CallerLimiterOptions['onRefused'],
-): CallerLimiter | undefined {
+  /** The same for requests whose callers may not have signed in yet. */
+  const early: CallerShares = {
+    keyOf: (scope) => keys.earlyKeyOf(scope),
+    // The function may expect an `auth`: that it fails before the caller has signed in is no fault.
+    weightOf: (scope) => weigh(scope, scope.authText === undefined ? noFault : onFault),
+  };
   const isRated = isLimited(config.rateLimit);
-  if (!isRated && config.maxInFlightPerCaller === 0) return undefined;
+  if (!isRated && config.maxInFlightPerCaller === 0) return { shares, early, gate: undefined };
   const store = typeof rateLimit === 'object' ? rateLimit.store : undefined;
-  return new CallerLimiter({
+  const gate = new CallerLimiter({
     keys,
     maxInFlight: config.maxInFlightPerCaller,
     limit: config.rateLimit,
@@ -275,6 +225,7 @@ function createGate(
     onFault: faultOf('rateLimit.store', log),
     onRefused,
   });
+  return { shares, early, gate };
 }
 
 function faultOf(hook: string, log: Log): (error: unknown) => void {

@@ -69,7 +69,6 @@ export class Dispatcher implements Service {
   readonly #context: ServiceContext;
   readonly #generations: Generations;
   readonly #admission: Admission;
-  readonly #kernel: Kernel;
   readonly #metrics: Metrics | undefined;
   readonly #documents = new Map<DocumentFormat, CachedDocument>();
   /** The start has ended well, once: calls have a routing from then on, after the end too. */
@@ -83,7 +82,7 @@ export class Dispatcher implements Service {
 
   /** @throws StartupError for options that can't be; its one line names the option */
   constructor(options: DispatcherOptions = {}) {
-    const source = toServable(options.modules, options.router);
+    const source = toServable(options);
     const context = createContext(options);
     const { config, gate, observation } = context;
     this.#context = context;
@@ -93,11 +92,11 @@ export class Dispatcher implements Service {
     this.replyMemory = context.replies;
     this.cluster = context.cluster;
     this.#generations = new Generations(source, context);
-    this.#admission = new Admission(context, this.#generations);
     this.#metrics = config.metrics ? new Metrics(context, this.#generations) : undefined;
     this.tracing = config.tracing ? loadTracing() : undefined;
     const onBatch = gate && ((scope: RequestScope, calls: number) => gate.noteBatch(scope, calls));
-    this.#kernel = new Kernel(config, () => this.#routing(), observation, onBatch);
+    const kernel = new Kernel(config, () => this.#routing(), observation, onBatch);
+    this.#admission = new Admission(context, this.#generations, kernel);
     this.fetch = createFetch(
       (body, facts) => this.dispatchText(body, facts),
       config.forwardHeaders,
@@ -112,7 +111,7 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * The procedures that are served, as one object that stays the same through all reloads. Where modules are served,
+   * The procedures that are served, as one object that stays the same through all reloads. If modules are served,
    * `ready()` fills it and its `reloadModule` reloads the service.
    */
   get router(): AnyRouter {
@@ -132,15 +131,13 @@ export class Dispatcher implements Service {
   /**
    * Handles a payload that is parsed already: a request or an array of requests. Ids are echoed by value.
    *
-   * @returns the response object, or an array of them; undefined where there is nothing to answer
+   * @returns the response object, or an array of them; undefined if there is nothing to answer
    * @throws TypeError (rejects) for options that can't be, such as an `auth` that is no JSON value; nothing has run
    *   then
-   * @throws StartupError (rejects) where the call had the service start, and it could not
+   * @throws StartupError (rejects) if the call had the service start, and it could not
    */
   async dispatch(payload: unknown, options: DispatchOptions = {}): Promise<unknown> {
-    const reply = await this.#withScope(options, (scope) =>
-      this.#enter(new ServiceRequest(this.#kernel, this.config, scope, undefined, payload)),
-    );
+    const reply = await this.#withScope(options, (scope) => this.#enter(scope, undefined, payload));
     const text = textOfReply(reply);
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
   }
@@ -148,16 +145,14 @@ export class Dispatcher implements Service {
   /**
    * Handles JSON text, or its UTF-8 bytes.
    *
-   * @returns the reply's text; undefined where there is nothing to answer
+   * @returns the reply's text; undefined if there is nothing to answer
    * @throws TypeError, StartupError as `dispatch` does
    */
   async dispatchText(
     body: string | Uint8Array,
     options: DispatchOptions = {},
   ): Promise<string | undefined> {
-    const reply = await this.#withScope(options, (scope) =>
-      this.#enter(new ServiceRequest(this.#kernel, this.config, scope, body)),
-    );
+    const reply = await this.#withScope(options, (scope) => this.#enter(scope, body));
     return textOfReply(reply);
   }
 
@@ -166,7 +161,7 @@ export class Dispatcher implements Service {
    * loop ends the stream. A procedure that does not stream yields nothing.
    *
    * @param payload a request with an id; values of a notification would have no reader
-   * @throws RpcError (rejects) where the call fails or the stream ends with an error
+   * @throws RpcError (rejects) if the call fails or the stream ends with an error
    * @throws TypeError, StartupError as `dispatch` does
    */
   stream(
@@ -177,9 +172,7 @@ export class Dispatcher implements Service {
       (reader) =>
         this.#withScope(options, (scope) => {
           scope.streams = reader;
-          return this.#enter(
-            new ServiceRequest(this.#kernel, this.config, scope, undefined, payload),
-          );
+          return this.#enter(scope, undefined, payload);
         }),
       options.signal,
     );
@@ -191,7 +184,7 @@ export class Dispatcher implements Service {
     scope: RequestScope,
     sink: ReplySink | undefined,
   ): Reply | Promise<Reply> | GoesToSink;
-  /** For transports: see {@link Service}. Synchronous where all calls of the request were synchronous. */
+  /** For transports: see {@link Service}. Synchronous if all calls of the request were synchronous. */
   handle(
     body: string | Uint8Array,
     scope: RequestScope,
@@ -199,7 +192,7 @@ export class Dispatcher implements Service {
   ): Reply | Promise<Reply> | GoesToSink {
     if (this.tracing !== undefined && scope.trace === undefined) this.tracing.join(scope);
     scope.limitTo(this.config.maxRequestMs);
-    const request = new ServiceRequest(this.#kernel, this.config, scope, body);
+    const request = new ServiceRequest(scope, body);
     if (!this.#isReady) return this.#enterEarly(request, () => cancelledOutcome);
     return sink === undefined
       ? this.#admission.enter(request)
@@ -282,11 +275,12 @@ export class Dispatcher implements Service {
 
   /** The same function: a call of it that holds this thread for too long is told of under `name`. */
   watched<A extends unknown[], R>(name: string, run: (...args: A) => R): (...args: A) => R {
-    return watchRuns(this.#context, name, run);
+    const { watch, blockers } = this.#context;
+    return watchRuns(watch, blockers, name, run);
   }
 
   /**
-   * What /metrics shows of this process and of the other processes of its service; undefined where the option
+   * What /metrics shows of this process and of the other processes of its service; undefined if the option
    * `metrics` is off.
    */
   get metrics(): Metrics | undefined {
@@ -299,7 +293,7 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * Loads the modules anew where they, or anything they import, have changed. Fresh workers load beside the old ones;
+   * Loads the modules anew if they, or anything they import, have changed. Fresh workers load beside the old ones;
    * one step then swaps the two. Calls in flight finish on the old modules.
    *
    * @returns false when nothing has changed
@@ -411,7 +405,12 @@ export class Dispatcher implements Service {
   }
 
   /** A request of a program, which hears why the service could not start. */
-  #enter(request: ServiceRequest): Reply | Promise<Reply> {
+  #enter(
+    scope: RequestScope,
+    body: string | Uint8Array | undefined,
+    payload?: unknown,
+  ): Reply | Promise<Reply> {
+    const request = new ServiceRequest(scope, body, payload);
     if (this.#isReady) return this.#admission.enter(request);
     return this.#enterEarly(request, (error) => {
       if (this.#isBeforeStart) throw error;
@@ -420,20 +419,22 @@ export class Dispatcher implements Service {
   }
 
   /**
-   * A request that comes before the start has ended waits for that. Where the service is closed first, the request is
+   * A request that comes before the start has ended waits for that. If the service is closed first, the request is
    * refused as a whole: nobody knows which procedures there would have been.
    *
-   * @param onFailure says what becomes of the request where the start fails
+   * @param onFailure says what becomes of the request if the start fails
    */
   #enterEarly(
     request: ServiceRequest,
     onFailure: (error: unknown) => Outcome,
   ): Reply | Promise<Reply> {
-    if (!this.#isBeforeStart) return request.refuse(cancelledOutcome);
+    if (!this.#isBeforeStart) return this.#admission.refuse(request, cancelledOutcome);
     request.keep();
     const started = this.ready().then(() => undefined, onFailure);
     return refusalWithin(request.scope, started, this.#context.deadlines).then((refusal) =>
-      refusal === undefined ? this.#admission.enter(request) : request.refuse(refusal),
+      refusal === undefined
+        ? this.#admission.enter(request)
+        : this.#admission.refuse(request, refusal),
     );
   }
 }

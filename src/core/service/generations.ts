@@ -15,10 +15,9 @@ import {
 } from '../procedures/router.ts';
 import type { Pool } from '../workers/pool.ts';
 import { ChangedFileError } from '../workers/worker.ts';
-import type { ServiceContext } from './context.ts';
-import { Generation } from './generation.ts';
-import { GenerationLoad, type OnOutdated } from './load-generation.ts';
-import { assertRunsInline, type Servable, undeclaredResults, usedGroups } from './servable.ts';
+import type { DispatcherOptions, ServiceContext } from './context.ts';
+import { Generation, GenerationLoad } from './generation.ts';
+import { assertRunsInline, undeclaredResults, usedGroups } from './servable.ts';
 
 /**
  * The generations of a service's modules: the one that takes new requests, and older ones that still finish theirs. A
@@ -34,15 +33,13 @@ export class Generations implements RouterOwner {
   readonly #retired = new Set<Generation>();
   #current: Generation | undefined;
   #underWay: Attempt | undefined;
-  /** One reload for all who asked while another reload was in progress. */
-  #following: Promise<boolean> | undefined;
   /** Loads that were given up and have not ended yet. */
   readonly #discarding = new Set<Promise<void>>();
   #closed = false;
   /** What was said last of procedures without `returns`. */
   #undeclared: string | undefined;
 
-  constructor(source: Servable, context: ServiceContext) {
+  constructor(source: Pick<DispatcherOptions, 'modules' | 'router'>, context: ServiceContext) {
     this.#modules = source.modules;
     this.#context = context;
     this.router = source.router ?? new Router();
@@ -83,9 +80,9 @@ export class Generations implements RouterOwner {
   }
 
   /**
-   * Loads the modules anew, on this thread and in fresh workers, where they or anything they import have changed.
+   * Loads the modules anew, on this thread and in fresh workers, if they or anything they import have changed.
    *
-   * A reload that is in progress is waited for. But where files have changed since it began, or where it seems to
+   * A reload that is in progress is waited for. But if files have changed since it began, or if it seems to
    * hang, it is given up: this reload takes its place, and whoever asked for the earlier reload gets the outcome of
    * this one.
    *
@@ -95,11 +92,16 @@ export class Generations implements RouterOwner {
    */
   async reload(path?: string): Promise<boolean> {
     const modules = this.#assertReloadable(path);
-    const underWay = this.#underWay;
-    if (underWay === undefined) return this.#reload(modules);
-    if (underWay.changed() !== undefined) return this.#supersede(underWay, modules);
-    this.#following ??= this.#reloadBehind(underWay, modules);
-    return this.#following;
+    const earlier = this.#underWay;
+    if (earlier !== undefined && earlier.changed() === undefined) {
+      await isDoneWithin(Promise.allSettled([earlier.outcome]), patienceMs);
+      // A reload that took the earlier one's place meanwhile began after this one was asked for: its outcome is right.
+      if (this.#underWay !== undefined && this.#underWay !== earlier) return this.#underWay.outcome;
+    }
+    const isUnderWay = this.#underWay === earlier;
+    const outcome = this.#reload(modules);
+    if (isUnderWay) earlier?.givenUp.abort(new Superseded(outcome));
+    return outcome;
   }
 
   /** Resolves when no generation has a request in flight, or after `graceMs`. */
@@ -135,7 +137,13 @@ export class Generations implements RouterOwner {
         'a router given as an object has no modules to reload: use its reloadModule',
       );
     }
-    if (path !== undefined) assertServed(path, this.#modules);
+    if (path !== undefined) {
+      const { url } = locateModule(path);
+      if (this.#modules.every((module) => locateModule(module).url !== url)) {
+        const served = this.#modules.join(', ');
+        throw new StartupError(`${path} is not among the served modules: ${served}`);
+      }
+    }
     this.#running();
     return this.#modules;
   }
@@ -144,23 +152,6 @@ export class Generations implements RouterOwner {
     if (this.#current !== undefined) return this.#current;
     const why = this.#closed ? 'is closed' : 'has not started: await ready() first';
     throw new StartupError(`nothing to reload: the service ${why}`);
-  }
-
-  /** Waits for a reload that loads the same files. Takes its place where it seems to hang. */
-  async #reloadBehind(earlier: Attempt, modules: readonly string[]): Promise<boolean> {
-    await isDoneWithin(Promise.allSettled([earlier.outcome]), patienceMs);
-    this.#following = undefined;
-    const now = this.#underWay;
-    if (now === undefined) return this.#reload(modules);
-    // A third reload may have taken the earlier one's place meanwhile. It began after this one was asked for, so its
-    // outcome is right for both.
-    return now === earlier ? this.#supersede(earlier, modules) : now.outcome;
-  }
-
-  async #supersede(earlier: Attempt, modules: readonly string[]): Promise<boolean> {
-    const outcome = this.#reload(modules);
-    earlier.givenUp.abort(new Superseded(outcome));
-    return outcome;
   }
 
   async #reload(modules: readonly string[]): Promise<boolean> {
@@ -196,18 +187,12 @@ export class Generations implements RouterOwner {
     const attempt: Attempt = {
       givenUp: new AbortController(),
       changed: watchFiles(known),
-      load: undefined,
       outcome: Promise.resolve(false),
     };
     attempt.outcome = run(attempt).finally(() => {
       if (this.#underWay === attempt) this.#underWay = undefined;
     });
     this.#underWay = attempt;
-    const discarded = attempt.outcome
-      .catch(() => {})
-      .then(() => attempt.load?.discarded)
-      .finally(() => this.#discarding.delete(discarded));
-    this.#discarding.add(discarded);
     return attempt.outcome;
   }
 
@@ -219,10 +204,14 @@ export class Generations implements RouterOwner {
    */
   async #load(attempt: Attempt, modules: readonly string[], isFirst: boolean): Promise<Generation> {
     const { signal } = attempt.givenUp;
-    const onOutdated: OnOutdated = (loaded, pool) => this.#onOutdated(loaded, pool);
     for (let left = tries; ; ) {
-      const load = new GenerationLoad(modules, this.#context, onOutdated, signal);
-      attempt.load = load;
+      const load = new GenerationLoad(
+        modules,
+        this.#context,
+        this.#onOutdated,
+        signal,
+        this.#discarding,
+      );
       try {
         return await (isFirst && left === tries ? load.first() : load.next());
       } catch (error) {
@@ -240,10 +229,10 @@ export class Generations implements RouterOwner {
   }
 
   /**
-   * Lets new code serve where no worker with the old code is left: other code is better than none. The service would
-   * otherwise stand still until somebody asked for the same reload.
+   * Deploys the new code if no worker with the old code is left, so that the service keeps answering. It would otherwise
+   * stand still until somebody asked for a reload.
    */
-  #onOutdated(loaded: Generation | undefined, pool: Pool): void {
+  readonly #onOutdated = (loaded: Generation | undefined, pool: Pool): void => {
     if (loaded !== undefined && this.#retired.has(loaded)) {
       pool.workers.takeOtherCode();
       return;
@@ -261,7 +250,7 @@ export class Generations implements RouterOwner {
         `not reloaded, and no worker is left to serve the modules as they were: ${detail}`,
       );
     });
-  }
+  };
 
   /** Never rejects, since nobody waits for the promise. */
   async #retire(old: Generation): Promise<void> {
@@ -311,8 +300,6 @@ interface Attempt {
   readonly givenUp: AbortController;
   /** Names a file that has changed since the attempt began: it may load older code than the files hold now. */
   readonly changed: () => string | undefined;
-  /** The last of its loads. */
-  load: GenerationLoad | undefined;
   outcome: Promise<boolean>;
 }
 
@@ -335,13 +322,6 @@ const patienceMs = 2000;
 
 /** What hangs in a load that was given up is ended within a second, and has gone soon after. */
 const shortestDiscardMs = 2000;
-
-function assertServed(path: string, modules: readonly string[]): void {
-  const cwd = process.cwd();
-  const { url } = locateModule(path, cwd);
-  if (modules.some((module) => locateModule(module, cwd).url === url)) return;
-  throw new StartupError(`${path} is not among the served modules: ${modules.join(', ')}`);
-}
 
 /** How many times modules are loaded at most, where their files are being written meanwhile. */
 const tries = 3;

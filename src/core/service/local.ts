@@ -17,7 +17,7 @@ const jsonType = { 'content-type': 'application/json' };
 
 /**
  * Makes a `fetch` that hands the body of each POST to a function in this process. The URL must be absolute; nothing else is
- * read from it. The response is that of docs/protocol.md: 200 with the reply, 204 where there is none, 405 for other
+ * read from it. The response is that of docs/protocol.md: 200 with the reply, 204 if there is none, 405 for other
  * methods, 400 for a header that can't be.
  *
  * @param handle JSON text in, JSON text out; undefined: there is nothing to answer
@@ -35,9 +35,16 @@ export function createFetch(
     if (method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'POST' } });
     const limit = headers.get('rpc-timeout-ms');
     const timeoutMs = limit === null ? undefined : parseTimeout(limit);
-    if (Number.isNaN(timeoutMs)) return refusal(badTimeoutReason);
+    if (Number.isNaN(timeoutMs)) {
+      const reason = errorReply('null', ErrorCode.InvalidRequest, { reason: badTimeoutReason });
+      return new Response(reason, { status: 400, headers: jsonType });
+    }
+    const seen = names.flatMap((name): [string, string][] => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    });
     const reply = await handle(await request.text(), {
-      headers: seen(headers, names),
+      headers: Object.fromEntries(seen),
       signal,
       timeoutMs,
       traceparent: headers.get('traceparent') ?? undefined,
@@ -47,20 +54,6 @@ export function createFetch(
     if (reply === undefined) return new Response(null, { status: 204 });
     return new Response(reply, { headers: jsonType });
   };
-}
-
-function seen(headers: Headers, names: readonly string[]): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const name of names) {
-    const value = headers.get(name);
-    if (value !== null) kept[name] = value;
-  }
-  return kept;
-}
-
-function refusal(reason: string): Response {
-  const body = errorReply('null', ErrorCode.InvalidRequest, { reason });
-  return new Response(body, { status: 400, headers: jsonType });
 }
 
 interface Ended {
@@ -74,7 +67,7 @@ interface Ended {
  * @param call runs the request with the reader as its host
  * @param signal ends the stream
  * @returns yields the values, returns what the stream returned; a call that does not stream yields nothing
- * @throws RpcError where the call fails, or the stream ends with an error
+ * @throws RpcError if the call fails, or the stream ends with an error
  */
 export async function* readStream(
   call: (reader: PullReader) => Promise<Reply>,

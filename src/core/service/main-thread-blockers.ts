@@ -82,14 +82,10 @@ export class MainThreadBlockers {
   }
 }
 
-interface Watching {
-  readonly watch: FrontEndWatch;
-  readonly blockers: MainThreadBlockers;
-}
-
 /** `run`, where a call that holds the main thread for too long is told of under `name`. */
 export function watchRuns<A extends unknown[], R>(
-  { watch, blockers }: Watching,
+  watch: FrontEndWatch,
+  blockers: MainThreadBlockers,
   name: string,
   run: (...args: A) => R,
 ): (...args: A) => R {

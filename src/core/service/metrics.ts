@@ -9,10 +9,9 @@ import type {
   Counters,
   Gauges,
   MetricsSnapshot,
-  PlacedProcedure,
   WorkerFigures,
 } from '../observe/snapshot.ts';
-import type { PoolCounters, WorkerStats } from '../workers/options.ts';
+import type { PoolCounters } from '../workers/options.ts';
 import type { ServiceContext } from './context.ts';
 import type { Generations } from './generations.ts';
 
@@ -31,9 +30,9 @@ export class Metrics {
   #forgetting: NodeJS.Timeout | undefined;
   /** The name of this process among the processes of its service. */
   process = '0';
-  /** Gives the figures that only the server knows; undefined where no server listens. */
+  /** Gives the figures that only the server knows; undefined if no server listens. */
   connections: (() => ConnectionFigures) | undefined;
-  /** Gives the figures of all processes of the service; undefined where this process is alone. */
+  /** Gives the figures of all processes of the service; undefined if this process is alone. */
   collect: (() => Promise<readonly MetricsSnapshot[]>) | undefined;
 
   constructor(context: ServiceContext, generations: Generations) {
@@ -47,9 +46,16 @@ export class Metrics {
   }
 
   snapshot(): MetricsSnapshot {
-    const source = this.#source();
-    const calls = source.observation.counters?.totals() ?? [];
-    return snapshotOf(this.process, source, calls, placesOf(calls, source));
+    const calls = this.#context.observation.counters?.totals() ?? [];
+    const called = new Set(calls.map(({ procedure }) => procedure));
+    const { current } = this.#generations;
+    const places = [...called].flatMap((procedure) => {
+      const known = current?.table.get(procedure);
+      if (current === undefined || known === undefined) return [];
+      const { place, cause } = current.placementOf(known);
+      return [{ procedure, place, cause }];
+    });
+    return this.#snapshotOf(calls, places);
   }
 
   /**
@@ -58,11 +64,10 @@ export class Metrics {
    */
   async inTurns(): Promise<readonly MetricsSnapshot[]> {
     if (this.collect !== undefined) return this.collect();
-    const source = this.#source();
     const calls: CallTotals[] = [];
-    const rows = source.observation.counters?.rows() ?? [];
+    const rows = this.#context.observation.counters?.rows() ?? [];
     await inTurns(rows, perTurn, (row) => calls.push(row));
-    return [snapshotOf(this.process, source, calls, [])];
+    return [this.#snapshotOf(calls, [])];
   }
 
   /**
@@ -83,15 +88,6 @@ export class Metrics {
     this.#forget();
   }
 
-  #source(): Source {
-    return {
-      ...this.#context,
-      generations: this.#generations,
-      processGauges: this.#gauges,
-      connections: this.connections?.(),
-    };
-  }
-
   async #render(): Promise<Buffer> {
     try {
       return await renderMetrics((await this.collect?.()) ?? [this.snapshot()]);
@@ -105,6 +101,114 @@ export class Metrics {
     clearTimeout(this.#forgetting);
     this.#bytes = undefined;
   }
+
+  #snapshotOf(calls: readonly CallTotals[], places: MetricsSnapshot['places']): MetricsSnapshot {
+    const { blockers, poolCounters, recent, throttled, cluster } = this.#context;
+    const connections = this.connections?.();
+    return {
+      process: this.process,
+      calls,
+      counters: this.#counters(connections),
+      blocked: blockers.totals(),
+      gauges: this.#gaugesNow(connections),
+      places,
+      workers: this.#workers(),
+      events: recent.list,
+      callers: throttled?.list() ?? [],
+      members: cluster?.members() ?? [],
+      groups: poolCounters.groups.map((group) => ({
+        group,
+        counters: poolCountersOf(poolCounters.of(group)),
+        gauges: this.#poolGauges(group),
+      })),
+    };
+  }
+
+  /** Of all generations: an older one that finishes its calls has workers too. */
+  #workers(): WorkerFigures[] {
+    const pools = this.#generations.all.flatMap((generation) => [...generation.pools]);
+    return pools.flatMap(([name, pool]) => {
+      const { workers, lane } = pool.stats();
+      const all = lane === undefined ? workers : [...workers, lane];
+      return all.map((worker) => {
+        const { threadId, inFlight, completed, streams, running = null } = worker;
+        const isLane = worker === lane;
+        return { group: name ?? null, isLane, threadId, inFlight, completed, streams, running };
+      });
+    });
+  }
+
+  #counters(connections: ConnectionFigures | undefined): Counters {
+    const { observation, poolCounters, bodies, replies, cluster } = this.#context;
+    const { shed, reloads, failedReloads, streams, failedStreams } = observation;
+    const refusedByShare = connections?.refusedByShare ?? 0;
+    return {
+      shed,
+      ...observation.refused,
+      bodyShare: bodies.refusedByShare,
+      bodyMemory: bodies.refused - bodies.refusedByShare,
+      connectionShare: refusedByShare,
+      connections: (connections?.refused ?? 0) - refusedByShare,
+      streams,
+      failedStreams,
+      streamValues: observation.streamValues + sum(this.#openStreams(), ({ values }) => values),
+      ...poolCountersOf(poolCounters.of(undefined)),
+      reloads,
+      failedReloads,
+      refusedConnections: connections?.refused ?? 0,
+      lostOutput: lostOutput(),
+      refusedBodies: bodies.refused,
+      cutReplies: replies.cut,
+      remoteRequeued: cluster?.stats().requeued ?? 0,
+      remoteLost: cluster?.stats().lost ?? 0,
+      natsReconnects: cluster?.reconnects ?? 0,
+    };
+  }
+
+  #openStreams(): readonly { readonly values: number }[] {
+    const here = this.#generations.all.flatMap(({ streams }) => [...streams]);
+    return [...here, ...(this.#context.cluster?.streams ?? [])];
+  }
+
+  #gaugesNow(connections: ConnectionFigures | undefined): Gauges {
+    const { bodies, replies, orphans, cluster } = this.#context;
+    const here = this.#generations.all.flatMap(({ executors }) => executors);
+    const remote = cluster?.isGateway === true ? cluster.stats() : undefined;
+    return {
+      requestsInFlight: this.#generations.inFlight,
+      openStreams: this.#openStreams().length,
+      callsInFlight: inFlightByPlace([...here, ...(cluster?.executors ?? [])]),
+      inlineLeftCalls: orphans.total - orphans.overdue,
+      inlineOverdueCalls: orphans.overdue,
+      ...this.#poolGauges(undefined),
+      remoteMembers: remote?.members,
+      remoteInFlight: remote?.inFlight,
+      remoteQueued: remote?.queued,
+      bodyMemoryInUse: bodies.stats().inUse,
+      bodyMemoryKept: bodies.stats().kept,
+      replyMemory: replies.stats().waiting,
+      connections: connections?.open,
+      sockets: connections?.sockets,
+      ...this.#gauges.read(),
+    };
+  }
+
+  /** The workers of a group in all generations together: an older one that finishes its calls counts too. */
+  #poolGauges(group: string | undefined): Gauges {
+    const pools = this.#generations.all.flatMap((one) => one.pools.get(group)?.stats() ?? []);
+    const lanes = pools.flatMap(({ lane }) => lane ?? []);
+    const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
+    return {
+      leftCalls: sum(workers, ({ left }) => left),
+      overdueCalls: sum(workers, ({ overdue }) => overdue),
+      laneCallsInFlight: sum(lanes, ({ inFlight }) => inFlight),
+      queued: sum(pools, ({ queued }) => queued),
+      activeWorkers: sum(pools, (pool) => pool.workers.length),
+      spareWorkers: sum(pools, ({ spares }) => spares),
+      startingWorkers: sum(pools, ({ starting }) => starting),
+      zombieWorkers: this.#context.poolCounters.of(group).zombiesNow,
+    };
+  }
 }
 
 interface ConnectionFigures {
@@ -116,154 +220,13 @@ interface ConnectionFigures {
   readonly refusedByShare: number;
 }
 
-interface Source extends ServiceContext {
-  readonly generations: Generations;
-  readonly processGauges: ProcessGauges;
-  /** undefined: no server listens. */
-  readonly connections: ConnectionFigures | undefined;
-}
-
-function snapshotOf(
-  process: string,
-  source: Source,
-  calls: readonly CallTotals[],
-  places: readonly PlacedProcedure[],
-): MetricsSnapshot {
-  const { blockers, poolCounters } = source;
+function poolCountersOf({ deaths, zombiesNow: _gauge, ...counters }: PoolCounters) {
   return {
-    process,
-    calls,
-    counters: countersOf(source),
-    blocked: blockers.totals(),
-    gauges: gaugesOf(source),
-    places,
-    workers: workersOf(source),
-    events: source.recent.list,
-    callers: source.throttled?.list() ?? [],
-    members: source.cluster?.members() ?? [],
-    groups: poolCounters.groups.map((group) => ({
-      group,
-      counters: poolCountersOf(poolCounters.of(group)),
-      gauges: poolGaugesOf(source, group),
-    })),
-  };
-}
-
-function placesOf(calls: readonly CallTotals[], { generations }: Source): PlacedProcedure[] {
-  const { current } = generations;
-  const called = new Set(calls.map(({ procedure }) => procedure));
-  return [...called].flatMap((procedure) => {
-    const known = current?.table.get(procedure);
-    if (current === undefined || known === undefined) return [];
-    const { place, cause } = current.placementOf(known);
-    return [{ procedure, place, cause }];
-  });
-}
-
-/** Of all generations: an older one that finishes its calls has workers too. */
-function workersOf({ generations }: Source): WorkerFigures[] {
-  return generations.all.flatMap(({ pools }) =>
-    Array.from(pools).flatMap(([group, pool]) => {
-      const { workers, lane } = pool.stats();
-      const toFigures =
-        (isLane: boolean) =>
-        (worker: WorkerStats): WorkerFigures => {
-          const { threadId, inFlight, completed, streams, running = null } = worker;
-          return { group: group ?? null, isLane, threadId, inFlight, completed, streams, running };
-        };
-      return [...workers.map(toFigures(false)), ...(lane ? [toFigures(true)(lane)] : [])];
-    }),
-  );
-}
-
-function countersOf(source: Source): Counters {
-  const { observation, poolCounters, bodies, replies, connections, cluster } = source;
-  const { shed, reloads, failedReloads, streams, failedStreams } = observation;
-  const open = openStreamsOf(source);
-  const refusedByShare = connections?.refusedByShare ?? 0;
-  return {
-    shed,
-    ...observation.refused,
-    bodyShare: bodies.refusedByShare,
-    bodyMemory: bodies.refused - bodies.refusedByShare,
-    connectionShare: refusedByShare,
-    connections: (connections?.refused ?? 0) - refusedByShare,
-    streams,
-    failedStreams,
-    streamValues: observation.streamValues + sum(open.map(({ values }) => values)),
-    ...poolCountersOf(poolCounters.of(undefined)),
-    reloads,
-    failedReloads,
-    refusedConnections: connections?.refused ?? 0,
-    lostOutput: lostOutput(),
-    refusedBodies: bodies.refused,
-    cutReplies: replies.cut,
-    remoteRequeued: cluster?.stats().requeued ?? 0,
-    remoteLost: cluster?.stats().lost ?? 0,
-    natsReconnects: cluster?.reconnects ?? 0,
-  };
-}
-
-function openStreamsOf({ generations, cluster }: Source): readonly { readonly values: number }[] {
-  const here = generations.all.flatMap(({ streams }) => [...streams]);
-  return [...here, ...(cluster?.streams ?? [])];
-}
-
-function poolCountersOf(counters: PoolCounters) {
-  const { frames, framedCalls, laneCalls, deaths, kills, retirements, restarts, zombies } =
-    counters;
-  return {
-    frames,
-    framedCalls,
-    laneCalls,
+    ...counters,
     deathsByExit: deaths.exit,
     deathsByMemory: deaths.memory,
     deathsByError: deaths.error,
-    kills,
-    retirements,
-    restarts,
-    zombies,
   } satisfies Partial<Counters>;
-}
-
-function gaugesOf(source: Source): Gauges {
-  const { generations, bodies, replies, orphans, processGauges, connections, cluster } = source;
-  const here = generations.all.flatMap(({ executors }) => executors);
-  const remote = cluster?.isGateway === true ? cluster.stats() : undefined;
-  return {
-    requestsInFlight: generations.inFlight,
-    openStreams: openStreamsOf(source).length,
-    callsInFlight: inFlightByPlace([...here, ...(cluster?.executors ?? [])]),
-    inlineLeftCalls: orphans.total - orphans.overdue,
-    inlineOverdueCalls: orphans.overdue,
-    ...poolGaugesOf(source, undefined),
-    remoteMembers: remote?.members,
-    remoteInFlight: remote?.inFlight,
-    remoteQueued: remote?.queued,
-    bodyMemoryInUse: bodies.stats().inUse,
-    bodyMemoryKept: bodies.stats().kept,
-    replyMemory: replies.stats().waiting,
-    connections: connections?.open,
-    sockets: connections?.sockets,
-    ...processGauges.read(),
-  };
-}
-
-/** The workers of a group in all generations together: an older one that finishes its calls counts too. */
-function poolGaugesOf({ generations, poolCounters }: Source, group: string | undefined): Gauges {
-  const pools = generations.all.flatMap((loaded) => loaded.pools.get(group)?.stats() ?? []);
-  const lanes = pools.flatMap(({ lane }) => lane ?? []);
-  const workers = [...pools.flatMap((pool) => pool.workers), ...lanes];
-  return {
-    leftCalls: sum(workers.map(({ left }) => left)),
-    overdueCalls: sum(workers.map(({ overdue }) => overdue)),
-    laneCallsInFlight: sum(lanes.map(({ inFlight }) => inFlight)),
-    queued: sum(pools.map(({ queued }) => queued)),
-    activeWorkers: sum(pools.map((pool) => pool.workers.length)),
-    spareWorkers: sum(pools.map(({ spares }) => spares)),
-    startingWorkers: sum(pools.map(({ starting }) => starting)),
-    zombieWorkers: poolCounters.of(group).zombiesNow,
-  };
 }
 
 /** The places `inline` and `worker` are shown even with no calls; any other place only when an executor names it. */
@@ -275,6 +238,6 @@ function inFlightByPlace(executors: readonly ExecutorFigures[]): Record<Place, n
   return byPlace;
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+function sum<T>(all: readonly T[], of: (one: T) => number): number {
+  return all.reduce((total, one) => total + of(one), 0);
 }

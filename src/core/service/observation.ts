@@ -1,32 +1,14 @@
 import { noOverloads, type Overload } from '../base/overloads.ts';
 import { noPlace, type Place } from '../base/place.ts';
+import type { Config } from '../config/config.ts';
 import { type Call, type CallObserver, neverRan, type Timing } from '../dispatch/call.ts';
 import type { RequestScope } from '../dispatch/scope.ts';
 import { CallCounters } from '../observe/call-counters.ts';
-import {
-  accessLog,
-  type CallEvent,
-  callAll,
-  type OnCall,
-  streamLog,
-} from '../observe/call-event.ts';
+import { accessLog, type CallEvent, callAll, type OnCall, rounded } from '../observe/call-event.ts';
 import { Episode } from '../observe/episode.ts';
 import type { Log } from '../observe/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { Reply } from '../protocol/reply.ts';
-
-export interface ObservationOptions {
-  /** Whether to keep the figures that /metrics shows. */
-  readonly metrics: boolean;
-  readonly accessLog: boolean;
-  readonly tracing: boolean;
-  readonly onCall: readonly OnCall[];
-  readonly log: Log;
-  /** Called with how long each call was in its handler, microseconds. */
-  readonly onRun?: ((scope: RequestScope, us: number) => void) | undefined;
-  /** Told of each call and request that is refused because there is too much. */
-  readonly onOverloaded?: ((overload: Overload, scope: RequestScope) => void) | undefined;
-}
 
 /** Labels of calls that have no procedure. No procedure's name has parentheses. */
 const unknownMethod = '(unknown)';
@@ -49,32 +31,29 @@ export class Observation implements CallObserver {
   streamValues = 0;
   reloads = 0;
   failedReloads = 0;
-  readonly #onOverloaded: ObservationOptions['onOverloaded'];
+  readonly #onOverloaded: (overload: Overload, scope: RequestScope) => void;
   readonly #tell: ((event: CallEvent) => void) | undefined;
   readonly #onRun: ((scope: RequestScope, us: number) => void) | undefined;
   readonly #shedding: Episode;
-  readonly #logStream: CallObserver['onStreamEnd'];
+  /** undefined: streams are not logged. */
+  readonly #streamLog: Log | undefined;
 
-  constructor(options: ObservationOptions) {
-    const { metrics, accessLog: logsCalls, tracing, onCall, log, onRun } = options;
+  /**
+   * @param onRun called with how long each call was in its handler, microseconds
+   * @param onOverloaded told of each call and request that is refused because there is too much
+   */
+  constructor(
+    config: Pick<Config, 'metrics' | 'accessLog' | 'tracing'>,
+    log: Log,
+    onCall: readonly OnCall[],
+    onRun: ((scope: RequestScope, us: number) => void) | undefined,
+    onOverloaded: (overload: Overload, scope: RequestScope) => void,
+  ) {
+    const { metrics, accessLog: logsCalls, tracing } = config;
     this.#onRun = onRun;
-    this.#onOverloaded = options.onOverloaded;
+    this.#onOverloaded = onOverloaded;
     this.counters = metrics ? new CallCounters() : undefined;
-    const logStream = logsCalls ? streamLog(log) : undefined;
-    this.#logStream =
-      logStream &&
-      (({ procedure, id, scope, trace }, code, place, values, characters, ms) =>
-        logStream({
-          method: procedure.name,
-          id: idValue(id),
-          code,
-          place,
-          values,
-          characters,
-          ms,
-          remoteAddress: scope.remoteAddress,
-          traceparent: trace === undefined ? scope.traceparent : trace.traceparent,
-        }));
+    this.#streamLog = logsCalls ? log : undefined;
     const observers = logsCalls ? [...onCall, accessLog(log)] : onCall;
     this.#tell = observers.length === 0 ? undefined : callAll(observers, log);
     const wantsEach = tracing || onRun !== undefined || this.#tell !== undefined;
@@ -121,12 +100,27 @@ export class Observation implements CallObserver {
     if (code !== 0 && code !== ErrorCode.Cancelled) this.failedStreams++;
     this.streamValues += values;
     call.trace?.streamEnded(code, values);
-    this.#logStream?.(call, code, place, values, characters, ms);
+    const { procedure, id, scope, trace } = call;
+    this.#streamLog?.info(
+      {
+        event: 'stream',
+        method: procedure.name,
+        id: idValue(id),
+        code,
+        place,
+        values,
+        characters,
+        remoteAddress: scope.remoteAddress,
+        traceparent: trace === undefined ? scope.traceparent : trace.traceparent,
+        ms: rounded(ms),
+      },
+      'stream',
+    );
   }
 
   onOverloaded(overload: Overload, scope: RequestScope): void {
     this.refused[overload]++;
-    this.#onOverloaded?.(overload, scope);
+    this.#onOverloaded(overload, scope);
   }
 
   onRefused(
@@ -183,7 +177,7 @@ function idValue(id: string | undefined): string | number | null | undefined {
   return id === undefined ? undefined : (JSON.parse(id) as string | number | null);
 }
 
-/** The ref in a -32603; undefined where a procedure threw that code itself with data of its own. */
+/** The ref in a -32603; undefined if a procedure threw that code itself with data of its own. */
 function refIn(reply: Reply): string | undefined {
   // A -32603 with a ref is short. Of bytes only the ref is wanted, which is ASCII.
   const text = typeof reply === 'string' ? reply : reply && Buffer.from(reply).toString('latin1');

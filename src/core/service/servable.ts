@@ -2,15 +2,17 @@ import { StartupError } from '../base/startup-error.ts';
 import { suggest } from '../base/suggest.ts';
 import type { Log } from '../observe/log.ts';
 import { type AnyRouter, Router, tableOf } from '../procedures/router.ts';
+import type { DispatcherOptions } from './context.ts';
 
-/** What a service is made from: modules or a router, never both. */
-export interface Servable {
-  readonly modules?: readonly string[];
-  readonly router?: AnyRouter;
-}
-
-/** @throws StartupError where there is nothing to serve, or an option of the wrong form */
-export function toServable(modules: unknown, router: unknown): Servable {
+/**
+ * What a service is made from: modules or a router, never both.
+ *
+ * @throws StartupError if there is nothing to serve, or an option of the wrong form
+ */
+export function toServable({
+  modules,
+  router,
+}: DispatcherOptions): Pick<DispatcherOptions, 'modules' | 'router'> {
   if (modules !== undefined && router !== undefined) {
     throw new StartupError(
       'options modules and router: give one of them (a module exports its router and is replicated in the workers)',
@@ -23,14 +25,11 @@ export function toServable(modules: unknown, router: unknown): Servable {
     if (!Router.is(router)) throw new StartupError('option router: expected a Router');
     return { router };
   }
-  if (!Array.isArray(modules) || modules.length === 0 || !modules.every(isPath)) {
+  const isList = Array.isArray(modules) && modules.length > 0;
+  if (!isList || !modules.every((path) => typeof path === 'string' && path !== '')) {
     throw new StartupError('option modules: expected a list of one or more paths or file URLs');
   }
   return { modules };
-}
-
-function isPath(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
 }
 
 /**
@@ -49,7 +48,7 @@ export function warnOfNoProcedures(what: string, log: Log): void {
  * such a router. Warns of synchronous procedures, which block this thread.
  *
  * @param mayBeEmpty others serve procedures beside it
- * @throws StartupError where a procedure asks for a worker
+ * @throws StartupError if a procedure asks for a worker
  */
 export function assertRunsInline(router: AnyRouter, log: Log, mayBeEmpty = false): void {
   const procedures = [...tableOf(router).values()];
@@ -79,14 +78,20 @@ export function assertRunsInline(router: AnyRouter, log: Log, mayBeEmpty = false
  * misspelt, and no worker is started for nothing.
  *
  * @param configured the names of the groups there are
- * @throws StartupError where a procedure names a group that is not among them
+ * @throws StartupError if a procedure names a group that is not among them
  */
 export function usedGroups(router: AnyRouter, configured: readonly string[], log: Log): string[] {
   const used = new Set<string>();
   for (const { name, group } of tableOf(router).values()) {
     if (group === undefined) continue;
-    if (!configured.includes(group)) throw new StartupError(unknownGroup(name, group, configured));
     used.add(group);
+    if (configured.includes(group)) continue;
+    const guess = suggest(group, configured);
+    const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
+    const key = group.includes('-') ? `'${group}'` : group;
+    throw new StartupError(
+      `procedure ${name} is declared group: '${group}', which is not configured${hint}: give the option groups: { ${key}: { workers: 1 } }, or --group ${group}:workers=1`,
+    );
   }
   for (const group of configured) {
     if (used.has(group)) continue;
@@ -98,23 +103,12 @@ export function usedGroups(router: AnyRouter, configured: readonly string[], log
   return [...used];
 }
 
-function unknownGroup(name: string, group: string, configured: readonly string[]): string {
-  const guess = suggest(group, configured);
-  const hint = guess === undefined ? '' : ` (did you mean ${guess}?)`;
-  return `procedure ${name} is declared group: '${group}', which is not configured${hint}: give the option groups: { ${keyText(group)}: { workers: 1 } }, or --group ${group}:workers=1`;
-}
-
-/** A name as the key of an object literal. */
-function keyText(name: string): string {
-  return name.includes('-') ? `'${name}'` : name;
-}
-
 /** Most procedures that are named, and most characters of each name: names of a document may be of any length. */
 const mostNames = 5;
 const longestName = 60;
 
 /**
- * One line that names procedures without `returns`; undefined where there is none. What such a procedure returns is sent as
+ * One line that names procedures without `returns`; undefined if there is none. What such a procedure returns is sent as
  * it is: members that nobody meant to send too.
  *
  * @param names those that a service has of its own, `rpc.discover` say, do not count

@@ -9,7 +9,6 @@ import type { RequestScope } from '../dispatch/scope.ts';
 import {
   type CallTrace,
   type RequestSpan,
-  type RequestTrace,
   type RequestTracing,
   type SpanFacts,
   type SpanStart,
@@ -33,7 +32,7 @@ const schemaUrl = 'https://opentelemetry.io/schemas/1.44.0';
  * request's `traceparent` names, and one for each call below the request's. The tracer provider that the program has
  * registered records them; without a provider nothing is recorded.
  *
- * @throws StartupError where @opentelemetry/api is not installed
+ * @throws StartupError if @opentelemetry/api is not installed
  */
 export function loadTracing(): Tracing {
   try {
@@ -64,12 +63,8 @@ class OpenTelemetry implements Tracing {
   }
 
   join(scope: RequestScope): void {
-    const { traceparent, tracestate } = scope;
-    scope.trace = new TracedRequest(
-      this.#api,
-      this.#tracer,
-      this.#parentOf(traceparent, tracestate),
-    );
+    const parent = this.#parentOf(scope.traceparent, scope.tracestate);
+    scope.trace = new TracedRequest(this.#api, this.#tracer, parent, undefined);
   }
 
   begin({ name, receivedAt, traceparent, tracestate, facts }: SpanStart): RequestSpan {
@@ -81,7 +76,7 @@ class OpenTelemetry implements Tracing {
     const startTime = wallTimeOf(receivedAt);
     const options = { kind: SpanKind.SERVER, startTime, attributes: { ...facts } };
     const span = this.#tracer.startSpan(name, options, parent);
-    return new TracedSpan(this.#api, this.#tracer, trace.setSpan(parent, span), span);
+    return new TracedRequest(this.#api, this.#tracer, trace.setSpan(parent, span), span);
   }
 
   /** The span that the caller sent; else the span that is current where the program itself calls. */
@@ -95,15 +90,18 @@ class OpenTelemetry implements Tracing {
   }
 }
 
-class TracedRequest implements RequestTrace {
+class TracedRequest implements RequestSpan {
   readonly #api: Api;
   readonly #tracer: Tracer;
   readonly #parent: Context;
+  readonly #span: Span | undefined;
 
-  constructor(api: Api, tracer: Tracer, parent: Context) {
+  /** @param span undefined: the request has no span of its own, only its calls have */
+  constructor(api: Api, tracer: Tracer, parent: Context, span: Span | undefined) {
     this.#api = api;
     this.#tracer = tracer;
     this.#parent = parent;
+    this.#span = span;
   }
 
   call(method: string, id: string | undefined): CallTrace {
@@ -117,26 +115,14 @@ class TracedRequest implements RequestTrace {
     const span = this.#tracer.startSpan(method, options, this.#parent);
     return new TracedCall(this.#api, span, this.#parent);
   }
-}
-
-class TracedSpan extends TracedRequest implements RequestSpan {
-  readonly #span: Span;
-  readonly #failed: number;
-
-  constructor(api: Api, tracer: Tracer, parent: Context, span: Span) {
-    super(api, tracer, parent);
-    this.#span = span;
-    this.#failed = api.SpanStatusCode.ERROR;
-  }
 
   end(facts: SpanFacts, error: string | undefined): void {
-    const span = this.#span;
-    span.setAttributes({ ...facts });
+    this.#span?.setAttributes({ ...facts });
     if (error !== undefined) {
-      span.setAttribute('error.type', error);
-      span.setStatus({ code: this.#failed });
+      this.#span?.setAttribute('error.type', error);
+      this.#span?.setStatus({ code: this.#api.SpanStatusCode.ERROR });
     }
-    span.end();
+    this.#span?.end();
   }
 }
 

@@ -11,7 +11,7 @@ export interface ModuleWatch {
 const settleMs = 100;
 
 /**
- * Reloads a dispatcher's modules when their files change. Folders are watched in place of files, so that new files,
+ * Reloads a dispatcher's modules when their files change. Folders are watched instead of files, so that new files,
  * and files that were broken when they were first imported, are seen too. An event that changes nothing that was
  * loaded costs only a comparison, since the reload itself compares contents.
  */

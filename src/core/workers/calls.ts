@@ -1,7 +1,7 @@
 import { clockMs } from '../base/clock.ts';
 import { deadlineExceeded, neverRan, ownTimeoutMs } from '../dispatch/call.ts';
 import { OrphanCounts } from '../dispatch/deadline.ts';
-import { type CallGroup, fitsBehind, type QueuedCall } from '../dispatch/queue/call-group.ts';
+import type { CallGroup, CallReceiver, QueuedCall } from '../dispatch/queue/call-group.ts';
 import { type FaultReporter, toErrorOutcome } from '../procedures/fault.ts';
 import type { PoolOptions } from './options.ts';
 import type { WorkerThread } from './threads.ts';
@@ -23,7 +23,7 @@ type CallsOptions = Pick<PoolOptions, 'timeoutMs' | 'counters' | 'bodies' | 'max
  * The calls that one worker was sent, and their expected cost. Sends calls, takes back those that have not started, and ends
  * those that do not end by themselves: their callers leave, or their time is over.
  */
-export class WorkerCalls {
+export class WorkerCalls implements CallReceiver {
   /** By slot of the ledger; free slots are undefined. */
   readonly all: (QueuedCall | undefined)[] = [];
   /** Calls here, and those of them that do not just wait. */
@@ -69,39 +69,22 @@ export class WorkerCalls {
     return ownTimeoutMs(call, this.#options.timeoutMs);
   }
 
-  /**
-   * Puts the calls that a group sends next into the next frame. The rest of the group is held until those have ended. A
-   * call that can't be put into a frame is answered with -32603.
-   */
-  add(group: CallGroup): void {
-    let follows = false;
-    let sumUs = 0;
-    group.state = 'sent';
-    for (; group.next < group.calls.length; group.next++) {
-      const item = group.calls[group.next] as QueuedCall;
-      if (item.isAnswered) continue;
-      if (!fitsBehind(item, sumUs)) {
-        group.state = 'held';
-        break;
-      }
-      this.#take(item);
-      try {
-        const isShort = item.expectedUs <= shortUs;
-        const timeoutMs = this.timeoutOf(item);
-        item.lease = this.#frame.add(item.call, item.ticket, follows, isShort, timeoutMs);
-      } catch (error) {
-        this.release(item);
-        this.#fault(item, error);
-        continue;
-      }
-      this.#thread.ledger.send(item.ticket);
-      follows = true;
-      sumUs += item.expectedUs;
+  /** Puts a call into the next frame. A call that can't be put into a frame is answered with -32603. */
+  send(item: QueuedCall, follows: boolean): 'sent' | 'refused' {
+    this.#take(item);
+    try {
+      const isShort = item.expectedUs <= shortUs;
+      item.lease = this.#frame.add(item.call, item.ticket, follows, isShort, this.timeoutOf(item));
+    } catch (error) {
+      this.release(item);
+      this.#fault(item, error);
+      return 'refused';
     }
-    group.sentUntil = Math.max(group.sentUntil, group.next);
+    this.#thread.ledger.send(item.ticket);
+    return 'sent';
   }
 
-  /** Posts the frame that `add` has filled. If it can't be posted, its calls are answered with -32603. */
+  /** Posts the frame that `send` has filled. If it can't be posted, its calls are answered with -32603. */
   flush(): void {
     const { count } = this.#frame;
     if (count === 0) return;
@@ -137,8 +120,7 @@ export class WorkerCalls {
       if (!(groups.has(group) || isMeant(group, ticket))) continue;
       if (!this.#thread.ledger.revoke(ticket)) continue;
       this.release(item);
-      group.next = Math.min(group.next, item.index);
-      group.state = 'held';
+      group.takeBack(item.index);
       groups.add(group);
     }
     return [...groups];

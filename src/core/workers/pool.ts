@@ -79,7 +79,7 @@ export class Pool extends QueuedExecutor {
       if (worker.holdsBack(waiting.sizeBeside(group))) break;
       const isIdle = worker.loadUs === 0;
       waiting.take(group, worker === express ? 0 : passUs(group.nextUs, isIdle));
-      worker.calls.add(group);
+      group.sendTo(worker.calls);
     }
     for (const worker of active) worker.calls.flush();
     express?.calls.flush();

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { isLocalName } from '../../core/base/loopback.ts';
-import { packageFolder } from '../../core/base/package-files.ts';
+import { ownVersion, packageFolder } from '../../core/base/package-files.ts';
 import { type Answer, bodyless, jsonAnswer, rejection } from '../../server/http/edge/answer.ts';
 import { matchesEtag } from '../../server/http/edge/header-values.ts';
 import type { ConsoleSite, PageRequest } from '../../server/http/edge/http-options.ts';
-import { Assets, isBuilt, notBuilt } from './assets.ts';
 import { Figures, type FiguresSource } from './figures.ts';
-
-export { isBuilt, notBuilt } from './assets.ts';
 
 export interface ConsoleOptions {
   /** The path of the calls. */
@@ -29,7 +28,7 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
   return {
     isServed: (host) => !localOnly || isLocalName(host),
     page(request, serves) {
-      version ??= readVersion();
+      version ??= ownVersion();
       const facts: PageFacts = {
         // The page lies one folder below what the paths of this server begin at.
         calls: serves === 'operations' ? null : `..${path}`,
@@ -46,18 +45,6 @@ export function createConsole(options: ConsoleOptions): ConsoleSite {
         return jsonAnswer(200, await figures.bytes(), headers);
       }),
   };
-}
-
-const privately = [
-  'x-content-type-options',
-  'nosniff',
-  'cross-origin-resource-policy',
-  'same-origin',
-];
-
-function readVersion(): string {
-  const manifest = readFileSync(new URL('package.json', packageFolder), 'utf8');
-  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 /** What a page is told when it is served, and can't ask. */
@@ -84,22 +71,19 @@ const policy = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-const common = [
-  'content-security-policy',
-  policy,
+const privately = [
   'x-content-type-options',
   'nosniff',
   'cross-origin-resource-policy',
   'same-origin',
-  'referrer-policy',
-  'no-referrer',
 ];
+const common = ['content-security-policy', policy, ...privately, 'referrer-policy', 'no-referrer'];
 
 const index = 'index.html';
-/** In the page, where the facts of its server belong. */
+/** The place of the server's facts in the page. */
 const placeholder = '__FACTS__';
 
-/** The files of the page as answers. */
+/** The page and its files as answers. */
 class Pages {
   #assets: Assets | undefined;
   readonly #indexes = new Map<string, Promise<{ readonly bytes: Buffer; readonly etag: string }>>();
@@ -165,4 +149,71 @@ function takesBrotli(acceptEncoding: string | undefined): boolean {
     if (name.trim().toLowerCase() !== 'br') return false;
     return !parameters.some((parameter) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(parameter));
   });
+}
+
+/** One file of the page, as the build has compressed it. */
+interface Asset {
+  readonly type: string;
+  /** By Brotli. */
+  readonly packed: Uint8Array;
+  /** For browsers that can't read Brotli: they read it over https only. Unpacked once. */
+  unpacked(): Promise<Uint8Array>;
+}
+
+/** Where the build puts the page (scripts/console.ts). */
+const folder = new URL('dist/console/', packageFolder);
+const manifestFile = new URL('manifest.json', folder);
+
+/** What to do if the page is not there: only a checkout can lack it. */
+export const notBuilt =
+  'this checkout has no console yet: npm run build:console makes it, in some seconds; then start again';
+
+export function isBuilt(): boolean {
+  return existsSync(manifestFile);
+}
+
+/** The files of the page, each read when it is first asked for. */
+class Assets {
+  readonly #types: Readonly<Record<string, string>>;
+  readonly #read = new Map<string, Promise<Asset>>();
+
+  /** @throws Error if the page is not built */
+  constructor() {
+    this.#types = Object.assign(
+      Object.create(null),
+      JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, string>,
+    );
+  }
+
+  /** @returns undefined for a name that is no file of the page */
+  get(name: string): Promise<Asset> | undefined {
+    const type = this.#types[name];
+    if (type === undefined) return undefined;
+    let asset = this.#read.get(name);
+    if (asset === undefined) {
+      asset = read(name, type);
+      this.#read.set(name, asset);
+      // Too many files may be open now: the next request reads it again.
+      asset.catch(() => this.#read.delete(name));
+    }
+    return asset;
+  }
+}
+
+async function read(name: string, type: string): Promise<Asset> {
+  const packed = await readFile(new URL(`${name}.br`, folder));
+  let unpacked: Promise<Uint8Array> | undefined;
+  const unpack = async (): Promise<Uint8Array> => {
+    // Few browsers ask for it: what can unpack is loaded then.
+    const { brotliDecompress } = await import('node:zlib');
+    return promisify(brotliDecompress)(packed);
+  };
+  return {
+    type,
+    packed,
+    unpacked() {
+      unpacked ??= unpack();
+      return unpacked;
+    },
+  };
 }

@@ -2,9 +2,7 @@ import { inTurns } from '../../core/base/timer.ts';
 import { mostEvents } from '../../core/observe/recent-events.ts';
 import { addTotals, type CallTotals, type MetricsSnapshot } from '../../core/observe/snapshot.ts';
 import { joinThrottled } from '../../core/observe/throttled-callers.ts';
-import { ShownProcedures } from './shown-procedures.ts';
 
-/** Where the figures come from. */
 export interface FiguresSource {
   readonly state: string;
   /** The figures of all processes of the service, read without holding the thread. */
@@ -18,8 +16,11 @@ export interface FiguresSource {
 /** How long one text serves all viewers. */
 const keptMs = 1000;
 
-/** Rows that are written in one turn of the event loop: less than a millisecond. */
+/** Rows that are looked at or written in one turn of the event loop: less than a millisecond. */
 const perTurn = 50;
+
+/** Most procedures whose figures are sent. */
+const mostProcedures = 200;
 
 /** Most members that are listed: their number is among the gauges. */
 const mostMembers = 200;
@@ -99,24 +100,58 @@ async function snapshotText(
   const rows: string[] = [];
   let rest: CallTotals | undefined;
   await inTurns(calls, perTurn, (row) => {
-    if (shown.has(row.procedure)) rows.push(JSON.stringify(row));
-    else rest = rest === undefined ? toRest(row) : sum(rest, row);
+    if (shown.has(row.procedure)) {
+      rows.push(JSON.stringify(row));
+      return;
+    }
+    const unnamed = { ...row, procedure: restProcedures, place: '' };
+    rest = rest === undefined ? unnamed : sum(rest, unnamed);
   });
   if (rest !== undefined) rows.push(JSON.stringify(rest));
   const head = JSON.stringify(others).slice(0, -1);
   return `${head},"calls":[${rows.join()}]}`;
 }
 
-function toRest(row: CallTotals): CallTotals {
-  return { ...row, procedure: restProcedures, place: '' };
-}
-
 function sum(rest: CallTotals, row: CallTotals): CallTotals {
-  const totals = [rest, toRest(row)].map((one) => ({
+  const totals = [rest, row].map((one) => ({
     calls: [one],
     counters: {} as MetricsSnapshot['counters'],
     blocked: [],
     groups: [],
   }));
   return addTotals(totals).calls[0] as CallTotals;
+}
+
+/**
+ * Chooses whose figures are sent: the procedures whose calls changed last. What had changed stays among them while
+ * fewer others change, so a viewer who misses a text sees each change in a later one.
+ */
+class ShownProcedures {
+  /** How many calls of each procedure had ended at the last look; those that changed last stand last. */
+  readonly #calls = new Map<string, number>();
+
+  /** @param names all procedures: if there is room, those that nobody called are shown too */
+  async choose(
+    snapshots: readonly MetricsSnapshot[],
+    names: Iterable<string>,
+  ): Promise<ReadonlySet<string>> {
+    const sums = new Map<string, number>();
+    const rows = snapshots.flatMap(({ calls }) => calls);
+    await inTurns(rows, perTurn, ({ procedure, codes }) => {
+      let calls = sums.get(procedure) ?? 0;
+      for (const code in codes) calls += codes[code] ?? 0;
+      sums.set(procedure, calls);
+    });
+    await inTurns(sums, perTurn, ([procedure, calls]) => {
+      if (this.#calls.get(procedure) === calls) return;
+      this.#calls.delete(procedure);
+      this.#calls.set(procedure, calls);
+    });
+    const shown = new Set([...this.#calls.keys()].slice(-mostProcedures));
+    for (const name of names) {
+      if (shown.size >= mostProcedures) break;
+      shown.add(name);
+    }
+    return shown;
+  }
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { clockMs } from '../../core/base/clock.ts';
 import { suggest } from '../../core/base/suggest.ts';
-import { withPauses } from '../../core/base/timer.ts';
+import { inTurns } from '../../core/base/timer.ts';
 import type { Procedure } from '../../core/procedures/types.ts';
 import { createTool, type Era, type Tool, toolText } from './tool.ts';
 
 /** Tools of one page. */
-export const pageLength = 500;
+const pageLength = 500;
 
 /** Procedures that are looked at, or named, in one turn of the event loop: a millisecond at most. */
 const perTurn = 250;
@@ -47,40 +47,27 @@ export class Catalogue {
     this.unmatched = unmatched;
   }
 
-  /**
-   * The catalogue of few procedures is there at once; that of many takes several turns of the event loop.
-   *
-   * @param patterns of the procedures that are offered; empty: all
-   */
-  static of(
+  /** @param patterns of the procedures that are offered; empty: all */
+  static async of(
     table: ReadonlyMap<string, Procedure>,
     patterns: readonly string[],
-  ): Catalogue | Promise<Catalogue> {
-    // All at once: the table may change between two turns.
-    return withPauses(Catalogue.#make([...table.values()], patterns));
-  }
-
-  static *#make(
-    procedures: readonly Procedure[],
-    patterns: readonly string[],
-  ): Generator<void, Catalogue> {
+  ): Promise<Catalogue> {
     const matchers = patterns.map(matcherOf);
     const unmatched = new Set(patterns);
     const offered: Procedure[] = [];
-    for (const [i, procedure] of procedures.entries()) {
-      if (i > 0 && i % perTurn === 0) yield;
+    // All at once: the table may change between two turns.
+    await inTurns([...table.values()], perTurn, (procedure) => {
       const { name, tool } = procedure;
       const named = patterns.filter((_, at) => matchers[at]?.(name));
       for (const pattern of named) unmatched.delete(pattern);
       const isNamed = patterns.length === 0 || named.length > 0;
       if (isNamed && tool !== false) offered.push(procedure);
-    }
-    const names = yield* toolNames(offered.map(({ name }) => name));
+    });
+    const names = await toolNames(offered.map(({ name }) => name));
     const tools: Tool[] = [];
-    for (const [i, procedure] of offered.entries()) {
-      if (i > 0 && i % perTurn === 0) yield;
-      tools.push(createTool(names[i] ?? '', procedure));
-    }
+    await inTurns(offered, perTurn, (procedure) => {
+      tools.push(createTool(names[tools.length] ?? '', procedure));
+    });
     return new Catalogue(tools, [...unmatched]);
   }
 
@@ -143,7 +130,7 @@ const longest = 64;
 /** `_` and 8 hexadecimal digits. */
 const markLength = 9;
 
-/** The name that a model calls a procedure by, where no other procedure has the same one. */
+/** The name that a model calls a procedure by, if no other procedure has the same one. */
 function plainName(procedure: string): string {
   return procedure.replace(/[^\w-]/g, '_');
 }
@@ -155,26 +142,22 @@ function markedName(procedure: string, attempt: number): string {
 
 /**
  * Names for tools, one for each procedure, in their order. A name that needs no change stays. Names that are too long, or
- * that would be the same, get a mark that depends on the procedure's name alone. Pauses where others may be served.
+ * that would be the same, get a mark that depends on the procedure's name alone.
  */
-export function* toolNames(procedures: readonly string[]): Generator<void, string[]> {
+async function toolNames(procedures: readonly string[]): Promise<string[]> {
   const own = new Set(procedures);
-  const plain: string[] = [];
   const met = new Set<string>();
   /** Plain names of several procedures. */
   const shared = new Set<string>();
-  for (const [i, procedure] of procedures.entries()) {
-    if (i > 0 && i % perTurn === 0) yield;
+  await inTurns(procedures, perTurn, (procedure) => {
     const name = plainName(procedure);
-    plain.push(name);
     if (met.has(name)) shared.add(name);
     else met.add(name);
-  }
+  });
   const names: string[] = [];
   const taken = new Set<string>();
-  for (const [i, procedure] of procedures.entries()) {
-    if (i > 0 && i % perTurn === 0) yield;
-    let name = plain[i] ?? procedure;
+  await inTurns(procedures, perTurn, (procedure) => {
+    let name = plainName(procedure);
     const isFree = name === procedure || !(shared.has(name) || own.has(name));
     for (let attempt = 0; name.length > longest || !isFree || taken.has(name); attempt++) {
       name = markedName(procedure, attempt);
@@ -182,6 +165,6 @@ export function* toolNames(procedures: readonly string[]): Generator<void, strin
     }
     taken.add(name);
     names.push(name);
-  }
+  });
   return names;
 }

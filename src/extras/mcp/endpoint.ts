@@ -88,7 +88,7 @@ export class McpEndpoint implements Facade {
   /**
    * Why a request is refused for where it comes from; undefined: it is not. Agents run tools with the rights of the person
    * before them, so pages are kept out unless the operator lets them in: a page must not reach a local server by a name of
-   * its own (DNS rebinding), nor any server from another origin. Where the Host is not checked by `allowedHosts`, which every
+   * its own (DNS rebinding), nor any server from another origin. If the Host is not checked by `allowedHosts`, which every
    * route asks, a server that only this machine can reach answers to local names alone.
    */
   refusal({ host, origin }: FacadeHead, isLocal: boolean): Answer | undefined {
@@ -114,7 +114,7 @@ class McpExchange implements BodyHandler, McpSink {
   readonly #server: McpServer;
   readonly #head: McpHead;
   #sink: BodySink | undefined;
-  /** Of the reply, where the client takes events. */
+  /** Of the reply, if the client takes events. */
   #events: EventStream | undefined;
 
   constructor(server: McpServer, { mcp }: FacadeHead) {
@@ -142,7 +142,6 @@ class McpExchange implements BodyHandler, McpSink {
       : this.#toAnswer(answer);
   }
 
-  /** See {@link McpSink}. */
   onReply(answer: McpAnswer): void {
     this.#sink?.onReply(this.#toAnswer(answer));
   }
@@ -160,7 +159,7 @@ function withTexts(events: EventStream, texts: EventTexts): EventStream {
     before: 'data: ',
     behind: '\n\n',
     value: (value) => texts.note(value),
-    end: (outcome) => eventText(texts.end(outcome)),
+    end: (outcome) => eventText(texts.reply(outcome)),
   };
   return events;
 }

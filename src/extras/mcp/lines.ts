@@ -21,8 +21,8 @@ export interface LineOptions {
 }
 
 /**
- * MCP over a pair of streams, one message a line. Answers leave as their calls end. Where the other side does not read them,
- * no further line is read.
+ * MCP over a pair of streams, one message a line. Answers leave as their calls end. If the other side does not read them, no
+ * further line is read.
  */
 export class LineService {
   /** Resolves when the input has ended and every answer is written, or when the other side has gone. */
@@ -30,7 +30,9 @@ export class LineService {
   /** Resolves when no further line comes. */
   readonly ended: Promise<void>;
   readonly #options: LineOptions;
-  readonly #splitter: LineSplitter;
+  /** The line that has not come whole. A line that is too long is not kept. */
+  #parts: Uint8Array[] = [];
+  #size = 0;
   /** Lines that were read and not begun; undefined: one that was too long. */
   #waiting: (Uint8Array | undefined)[] = [];
   /** Requests that are worked on, by the JSON text of their id. */
@@ -45,13 +47,21 @@ export class LineService {
   /** Called when the output has room again. */
   #blocked: (() => void)[] = [];
   readonly #onData = (chunk: Uint8Array): void => {
-    for (const line of this.#splitter.split(chunk)) this.#waiting.push(line);
+    for (let start = 0; start < chunk.length; ) {
+      const end = chunk.indexOf(newline, start);
+      const part = chunk.subarray(start, end === -1 ? chunk.length : end);
+      this.#size += part.length;
+      if (this.#size > this.#options.maxBodyBytes) this.#parts = [];
+      else this.#parts.push(part);
+      if (end === -1) break;
+      this.#endLine();
+      start = end + 1;
+    }
     this.#pump();
   };
 
   constructor(options: LineOptions) {
     this.#options = options;
-    this.#splitter = new LineSplitter(options.maxBodyBytes);
     this.done = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -61,14 +71,17 @@ export class LineService {
     const { input, output } = options;
     input.on('data', this.#onData);
     input.on('end', () => {
-      for (const line of this.#splitter.rest()) this.#waiting.push(line);
+      if (this.#size > 0) this.#endLine();
       this.stop();
     });
     const leave = (): void => this.#leave();
     input.on('error', leave);
     output.on('error', leave);
     output.on('close', leave);
-    output.on('drain', () => this.#onDrain());
+    output.on('drain', () => {
+      for (const taken of this.#blocked.splice(0)) taken();
+      this.#pump();
+    });
   }
 
   /** Reads no further line; those that were read are answered. Idempotent. */
@@ -91,6 +104,13 @@ export class LineService {
     this.#settle();
   }
 
+  #endLine(): void {
+    const isTooLong = this.#size > this.#options.maxBodyBytes;
+    this.#waiting.push(isTooLong ? undefined : Buffer.concat(this.#parts));
+    this.#parts = [];
+    this.#size = 0;
+  }
+
   #pump(): void {
     // A line that is answered at once comes back here.
     if (this.#isPumping) return;
@@ -108,20 +128,13 @@ export class LineService {
   }
 
   #take(line: Uint8Array | undefined): void {
+    const { service, server, authText, maxBodyBytes } = this.#options;
     if (line === undefined) {
-      const { maxBodyBytes } = this.#options;
-      this.#write(
-        errorText(undefined, McpCode.InvalidRequest, 'a message is too long', {
-          limit: maxBodyBytes,
-        }),
-      );
-    } else if (!line.every(isBlank)) {
-      this.#answer(line);
+      const limit = { limit: maxBodyBytes };
+      this.#write(errorText(undefined, McpCode.InvalidRequest, 'a message is too long', limit));
+      return;
     }
-  }
-
-  #answer(line: Uint8Array): void {
-    const { service, server, authText } = this.#options;
+    if (line.every(isBlank)) return;
     const scope = new RequestScope();
     scope.authText = authText;
     const body = RequestBody.reserve(service.bodyMemory, line.byteLength, scope);
@@ -138,7 +151,7 @@ export class LineService {
     const client: McpClient = {
       head: undefined,
       events: undefined,
-      outlet: { send: (text, taken) => this.#note(scope, text, taken) },
+      outlet: (text, taken) => this.#note(scope, text, taken),
       begin: (own) => {
         id = own;
         this.#open.set(own, scope);
@@ -151,7 +164,9 @@ export class LineService {
       if (id !== undefined && this.#open.get(id) === scope) this.#open.delete(id);
       this.#inFlight--;
       // Nothing more is said of what was cancelled.
-      if (answer !== undefined && !scope.cancelled) this.#write(toLine(answer));
+      if (answer !== undefined && !scope.cancelled) {
+        this.#write(isFault(answer) ? answer.text : answer);
+      }
       this.#pump();
     };
     const answer = server.handle(body.add(line) ?? line, scope, client);
@@ -163,13 +178,6 @@ export class LineService {
     if (!scope.cancelled) this.#write(text);
     if (this.#options.output.writableNeedDrain) this.#blocked.push(taken);
     else taken();
-  }
-
-  #onDrain(): void {
-    const blocked = this.#blocked;
-    this.#blocked = [];
-    for (const taken of blocked) taken();
-    this.#pump();
   }
 
   #write(line: string | Uint8Array): void {
@@ -184,51 +192,8 @@ export class LineService {
   }
 }
 
-function toLine(answer: Exclude<McpAnswer, undefined>): string | Uint8Array {
-  return isFault(answer) ? answer.text : answer;
-}
-
 function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0d;
 }
 
 const newline = 0x0a;
-
-/**
- * Cuts chunks at newlines. A line that is too long is not kept: `undefined` stands for it.
- */
-export class LineSplitter {
-  readonly #maxBytes: number;
-  #parts: Uint8Array[] = [];
-  #size = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /** The lines that end within a chunk, in order. */
-  *split(chunk: Uint8Array): Generator<Uint8Array | undefined> {
-    for (let start = 0; start < chunk.length; ) {
-      const end = chunk.indexOf(newline, start);
-      const part = chunk.subarray(start, end === -1 ? chunk.length : end);
-      this.#size += part.length;
-      if (this.#size > this.#maxBytes) this.#parts = [];
-      else this.#parts.push(part);
-      if (end === -1) return;
-      yield this.#take();
-      start = end + 1;
-    }
-  }
-
-  /** The last line, where no newline ends it. */
-  *rest(): Generator<Uint8Array | undefined> {
-    if (this.#size > 0) yield this.#take();
-  }
-
-  #take(): Uint8Array | undefined {
-    const line = this.#size > this.#maxBytes ? undefined : Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.#size = 0;
-    return line;
-  }
-}

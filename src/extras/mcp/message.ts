@@ -20,9 +20,16 @@ import {
 } from '../../core/protocol/exact.ts';
 import { decodeUtf8 } from '../../core/protocol/read.ts';
 import type { GoesToSink, Outcome } from '../../core/protocol/reply.ts';
-import { type McpAnswer, type McpSink, metaNames } from './protocol.ts';
+import {
+  type Fault,
+  type McpAnswer,
+  McpCode,
+  type McpSink,
+  malformed,
+  metaNames,
+} from './protocol.ts';
 
-/** A message of a client: a request, or a notification where it has no id. Its arguments are not parsed. */
+/** A message of a client: a request, or a notification if it has no id. Its arguments are not parsed. */
 export interface Message {
   readonly method: string;
   /** JSON text of the id, as it was written; undefined: a notification. */
@@ -47,19 +54,6 @@ export interface Meta {
   readonly progressToken: string | undefined;
 }
 
-/** A body that holds no message, or one that is none. */
-export interface Unreadable {
-  /** -32700: it is not JSON; -32600: no request. */
-  readonly kind: 'not-json' | 'no-request';
-  /** JSON text of the id, where it is known. */
-  readonly id: string | undefined;
-}
-
-export type ReadMessages =
-  | { readonly kind: 'single'; readonly message: Message | Unreadable }
-  | { readonly kind: 'batch'; readonly messages: readonly (Message | Unreadable)[] }
-  | { readonly kind: 'too-many' };
-
 /** Longest strings that mean something, in units: escapes may take six for a character. */
 const longestName = 6 * 256 + 2;
 const longestVersion = 100;
@@ -78,7 +72,7 @@ const OPEN_BRACE = 0x7b;
 const QUOTE = 0x22;
 const MINUS = 0x2d;
 
-/** A body as it is read here: text where it is small. */
+/** A body as it is read here: text if it is small. */
 export type Source = string | Uint8Array;
 
 /** A small body as text, which is all that is kept of it; undefined: it is not UTF-8. */
@@ -88,44 +82,39 @@ export function toSource(body: Source): Source | undefined {
   return isUtf8(body) ? body : undefined;
 }
 
+/** What a body holds: a message, or a batch of them. A fault stands for a message that can't be read. */
+export type ReadMessages = Message | Fault | (Message | Fault)[];
+
 /** Reads a body: each unit is looked at a few times, and no value is made of what may be large. */
 export function readMessages(source: Source, limits: ReadLimits): ReadMessages {
   const readable = typeof source === 'string' ? readableText(source) : readableBytes(source);
   const body = readExactly(readable, limits);
-  switch (body.kind) {
-    case 'single':
-      return { kind: 'single', message: toMessage(readable, body.entry) };
-    case 'batch':
-      return {
-        kind: 'batch',
-        messages: body.entries.map((entry) => toMessage(readable, entry)),
-      };
-    case 'reply':
-      // `[]`, a batch that is too long, or no JSON at all.
-      if (body.code === ErrorCode.LimitExceeded) return { kind: 'too-many' };
-      return {
-        kind: 'single',
-        message: {
-          kind: body.code === ErrorCode.ParseError ? 'not-json' : 'no-request',
-          id: undefined,
-        },
-      };
-  }
+  if (body.kind === 'single') return toMessage(readable, body.entry);
+  if (body.kind === 'batch') return body.entries.map((entry) => toMessage(readable, entry));
+  // No JSON at all, `[]`, or a batch that is too long.
+  if (body.code === ErrorCode.ParseError) return notJson();
+  if (body.code !== ErrorCode.LimitExceeded) return noRequest(undefined);
+  const most = `at most ${limits.maxBatch} messages`;
+  return malformed(undefined, McpCode.InvalidRequest, most);
 }
 
-export function isUnreadable(message: Message | Unreadable): message is Unreadable {
-  return 'kind' in message;
+export function notJson(): Fault {
+  return malformed(undefined, McpCode.ParseError, 'Parse error');
 }
 
-function toMessage(readable: Readable, entry: Envelope | InvalidEnvelope): Message | Unreadable {
+/** @param id JSON text; undefined: it is not known */
+function noRequest(id: string | undefined): Fault {
+  return malformed(id, McpCode.InvalidRequest, 'Invalid Request');
+}
+
+function toMessage(readable: Readable, entry: Envelope | InvalidEnvelope): Message | Fault {
   // The protocol has no id null.
   const id = entry.id === 'null' ? undefined : entry.id;
-  if (isInvalid(entry) || entry.id === 'null') return { kind: 'no-request', id };
+  if (isInvalid(entry) || entry.id === 'null') return noRequest(id);
   const { method, paramsStart, paramsEnd } = entry;
   const params = paramsOf(readable, paramsStart, paramsEnd);
-  if (params === undefined) return { kind: 'no-request', id };
-  const meta = metaOf(readable, params._meta);
-  if (meta === null) return { kind: 'no-request', id };
+  const meta = params && metaOf(readable, params._meta);
+  if (params === undefined || meta === null) return noRequest(id);
   return {
     method,
     id,
@@ -188,20 +177,19 @@ export interface McpHead {
   readonly name: string | undefined;
 }
 
-/** Where notifications of progress go, if not into the reply. */
-export interface ProgressOutlet {
-  /**
-   * @param taken called when the client has room for more, at once or later
-   */
-  send(notification: string, taken: () => void): void;
-}
+/**
+ * Sends a notification of progress beside the reply.
+ *
+ * @param taken called when the client has room for more, at once or later
+ */
+export type ProgressOutlet = (notification: string, taken: () => void) => void;
 
 /** How a call that streams is written into a reply of events. */
 export interface EventTexts {
   /** The notification that a value becomes. */
   note(value: string): string;
-  /** The reply. */
-  end(outcome: Outcome): string;
+  /** The reply, by how the stream has ended. */
+  reply(ended: Outcome): string;
 }
 
 /** A client, as its transport knows it. */
@@ -215,7 +203,7 @@ export interface McpClient {
   readonly events: ((texts: EventTexts) => StreamHost) | undefined;
   /** Takes notifications beside the reply; undefined: there is no way for them. */
   readonly outlet: ProgressOutlet | undefined;
-  /** Told the id of a request, JSON text, where the client may cancel it by a message of its own. */
+  /** Told the id of a request, JSON text, if the client can cancel it by a message of its own. */
   readonly begin?: ((id: string) => void) | undefined;
   /** The client does not wait for that request any more. */
   readonly cancel?: ((id: string) => void) | undefined;

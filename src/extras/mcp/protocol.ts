@@ -1,17 +1,12 @@
 import type { Outcome, Reply } from '../../core/protocol/reply.ts';
 
-/**
- * Why a message is no call: what a transport with words of its own (a status) says differently.
- *
- * - `malformed`: the message, or what came with it, is against the protocol
- * - `unknown-method`: this server does not have the method
- * - `refused`: the caller may not; `code` says who refused
- */
-export type FaultKind = 'malformed' | 'unknown-method' | 'refused';
-
 /** A message that is answered with a fault of the protocol. */
 export interface Fault {
-  readonly fault: FaultKind;
+  /**
+   * What a transport with statuses says differently. `malformed`: the message, or what came with it, is against the protocol;
+   * `refused`: the caller may not call, and `code` says who refused.
+   */
+  readonly fault: 'malformed' | 'unknown-method' | 'refused';
   /** The error's code. Of a refusal the one that the hook gave, which the text may not have. */
   readonly code: number;
   /** JSON-RPC error response. */
@@ -27,7 +22,7 @@ export interface McpSink {
   onReply(answer: McpAnswer): void;
 }
 
-export function isFault(answer: McpAnswer): answer is Fault {
+export function isFault(answer: McpAnswer | object): answer is Fault {
   return typeof answer === 'object' && 'fault' in answer;
 }
 

@@ -1,19 +1,21 @@
+import { ownVersion } from '../../core/base/package-files.ts';
 import type { RequestScope } from '../../core/dispatch/scope.ts';
 import type { Service } from '../../core/dispatch/service.ts';
+import type { Log } from '../../core/observe/log.ts';
 import type { ReadLimits } from '../../core/protocol/body.ts';
 import { type Outcome, resultReply } from '../../core/protocol/reply.ts';
+import type { Dispatcher } from '../../core/service/dispatcher.ts';
 import type { Catalogue } from './catalogue.ts';
 import {
   type Answered,
   type Asked,
-  isUnreadable,
   type McpClient,
   type McpHead,
   type Message,
+  notJson,
   readMessages,
   type Source,
   toSource,
-  type Unreadable,
 } from './message.ts';
 import {
   agreedVersion,
@@ -36,18 +38,8 @@ import type { Era } from './tool.ts';
 import type { ResultStyle } from './tool-result.ts';
 import { Tools } from './tools.ts';
 
-export interface McpOptions {
-  /** Shown by clients. */
-  readonly name: string;
-  readonly version: string;
-  /** Which procedures are offered: names, `math.*`; empty: all. */
-  readonly tools: readonly string[];
-  /** How long a client may keep a list of tools, milliseconds. */
-  readonly ttlMs: number;
-  readonly limits: Omit<ReadLimits, 'strict'>;
-  /** Most bytes of a reply. */
-  readonly maxReplyBytes: number;
-}
+/** How long clients may keep a list of tools. While the modules are watched, the next list may be another one. */
+const ttlMs = 60_000;
 
 const cancelled = 'notifications/cancelled';
 
@@ -68,14 +60,14 @@ export class McpServer {
   readonly #ttlMs: number;
   readonly #styles: Readonly<Record<Era, ResultStyle>>;
 
-  constructor(service: Service, options: McpOptions) {
-    const { name, version, tools, ttlMs, limits, maxReplyBytes } = options;
-    this.#service = service;
-    this.#limits = { ...limits, strict: true };
-    this.#tools = new Tools(service, tools);
-    this.#serverInfo = JSON.stringify({ name, version });
+  constructor(dispatcher: Dispatcher) {
+    const { mcpName, mcpTools, watch, maxDepth, maxBatch, maxReplyBytes } = dispatcher.config;
+    this.#service = dispatcher;
+    this.#limits = { maxDepth, maxBatch, strict: true };
+    this.#tools = new Tools(dispatcher, mcpTools);
+    this.#serverInfo = JSON.stringify({ name: mcpName, version: ownVersion() });
     this.#tail = `,"_meta":{"${serverInfoName}":${this.#serverInfo}}`;
-    this.#ttlMs = ttlMs;
+    this.#ttlMs = watch ? 0 : ttlMs;
     this.#styles = {
       modern: { era: 'modern', tail: this.#tail, maxReplyBytes },
       legacy: { era: 'legacy', tail: '', maxReplyBytes },
@@ -85,6 +77,14 @@ export class McpServer {
   /** The tools that are offered, once something is served; undefined: nothing is any more. */
   async catalogue(): Promise<Catalogue | undefined> {
     return this.#tools.catalogue();
+  }
+
+  /** Says if a pattern of `mcpTools` leaves nothing to offer, which is likely a slip. */
+  async warnOfNoTools(log: Log): Promise<void> {
+    const unmatched = (await this.catalogue())?.unmatched ?? [];
+    for (const pattern of unmatched) {
+      log.warn({ event: 'mcp-tools' }, `mcpTools: no procedure is called ${pattern}`);
+    }
   }
 
   handle(body: Source, scope: RequestScope, client: McpClient): Returned;
@@ -99,34 +99,22 @@ export class McpServer {
     const source = toSource(body);
     if (source === undefined) return notJson();
     const read = readMessages(source, this.#limits);
-    switch (read.kind) {
-      case 'too-many': {
-        const { maxBatch } = this.#limits;
-        return malformed(undefined, McpCode.InvalidRequest, `at most ${maxBatch} messages`);
-      }
-      case 'batch': {
-        const version = client.head?.version;
-        if (version !== undefined && version !== batchVersion) {
-          return malformed(undefined, McpCode.InvalidRequest, 'no batches: send one message');
-        }
-        const { messages } = read;
-        return this.#admitted(scope, undefined, () => this.#batch(messages, source, scope, client));
-      }
-      case 'single':
-        return this.#single(read.message, source, scope, client, sink);
+    if (!Array.isArray(read)) return this.#single(read, source, scope, client, sink);
+    const version = client.head?.version;
+    if (version !== undefined && version !== batchVersion) {
+      return malformed(undefined, McpCode.InvalidRequest, 'no batches: send one message');
     }
+    return this.#admitted(scope, undefined, () => this.#batch(read, source, scope, client));
   }
 
   #single(
-    message: Message | Unreadable,
+    message: Message | Fault,
     source: Source,
     scope: RequestScope,
     client: McpClient,
     sink: McpSink | undefined,
   ): Answered {
-    if (isUnreadable(message)) {
-      return message.kind === 'not-json' ? notJson() : noRequest(message.id);
-    }
+    if (isFault(message)) return message;
     const { id, method, requestId } = message;
     if (id !== undefined) client.begin?.(id);
     else if (method === cancelled && requestId !== undefined) client.cancel?.(requestId);
@@ -152,7 +140,7 @@ export class McpServer {
     });
   }
 
-  /** Goes on where it is known who calls, and that they may. */
+  /** Goes on if it is known who calls, and that they may. */
   #admitted(scope: RequestScope, id: string | undefined, goOn: () => Returned): Returned {
     if (scope.verdict === undefined) return goOn();
     const refusal = this.#service.admit(scope);
@@ -210,7 +198,7 @@ export class McpServer {
 
   /** A batch of a legacy client: one message after another, as a batch of JSON-RPC. */
   async #batch(
-    messages: readonly (Message | Unreadable)[],
+    messages: readonly (Message | Fault)[],
     source: Source,
     scope: RequestScope,
     client: McpClient,
@@ -226,8 +214,8 @@ export class McpServer {
       isPrivate: false,
     };
     for (const message of messages) {
-      if (isUnreadable(message)) {
-        replies.push(noRequest(message.id).text);
+      if (isFault(message)) {
+        replies.push(message.text);
         continue;
       }
       const { id, method, requestId } = message;
@@ -245,7 +233,7 @@ export class McpServer {
     return replies.length === 0 ? undefined : `[${replies.join(',')}]`;
   }
 
-  /** @param hasRoom whether the replies so far leave room for more: nothing runs where they do not */
+  /** @param hasRoom whether the replies so far leave room for more: nothing runs if they do not */
   async #ofBatch(asked: Asked, hasRoom: boolean): Promise<string> {
     const { id, message } = asked;
     if (isModern(message, undefined)) {
@@ -259,14 +247,6 @@ export class McpServer {
     if (answer === undefined) return resultReply(id, '{}');
     return isFault(answer) ? answer.text : Buffer.from(answer).toString();
   }
-}
-
-function notJson(): Fault {
-  return malformed(undefined, McpCode.ParseError, 'Parse error');
-}
-
-function noRequest(id: string | undefined): Fault {
-  return malformed(id, McpCode.InvalidRequest, 'Invalid Request');
 }
 
 /** Whether a message is one of the modern version, or was meant to be one: the body decides, then the header. */

@@ -34,7 +34,7 @@ export function headOf(era: Era): string {
 }
 
 /**
- * The reply to a call. Whatever a call comes to is a result: a model reads what went wrong and can do better, where an
+ * The reply to a call. Whatever a call comes to is a result: a model reads what went wrong and can do better, but an
  * error of the protocol would end at its host.
  */
 export function toolReply(call: ToolReply, outcome: Outcome): string {
@@ -119,7 +119,7 @@ export function outcomeOf(id: string, reply: string): Outcome {
     }
     return failed(reply.slice(head.length + '"error":'.length, -1));
   }
-  // The service answers with the id null where it ended before it read the call.
+  // The service answers with the id null if it ended before it read the call.
   const { error } = JSON.parse(reply) as { readonly error?: unknown };
   return failed(JSON.stringify(error ?? { code: ErrorCode.InternalError, message: 'no answer' }));
 }

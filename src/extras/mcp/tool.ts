@@ -1,5 +1,4 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { Effects } from '../../core/procedures/declarations.ts';
 import {
   escapePointer,
   forEachPlain,
@@ -42,13 +41,19 @@ export function createTool(name: string, procedure: Procedure): Tool {
 export function toolText(tool: Tool, era: Era): string {
   const { name, procedure, isStructured } = tool;
   const { doc, effects } = procedure;
+  // JSON.stringify leaves out what is undefined.
   return JSON.stringify({
     name,
     title: procedure.name,
-    ...(doc === null ? {} : { description: doc }),
+    description: doc ?? undefined,
     inputSchema: inputSchema(procedure),
-    ...(isStructured ? { outputSchema: outputSchema(tool, era) } : {}),
-    ...(effects === undefined ? {} : { annotations: annotations(effects) }),
+    outputSchema: isStructured ? outputSchema(tool, era) : undefined,
+    annotations: effects && {
+      readOnlyHint: effects.readOnly,
+      destructiveHint: effects.destructive,
+      idempotentHint: effects.idempotent,
+      openWorldHint: effects.openWorld,
+    },
   });
 }
 
@@ -66,28 +71,13 @@ function outputSchema({ procedure, isObject }: Tool, era: Era): JsonSchema {
     stream?.collect === true ? collected(stream.yields) : toolSchema(returns, 'output');
   if (era === 'modern' || isObject) return schema;
   const { $defs, ...result } = schema;
-  return {
-    type: 'object',
-    properties: { result },
-    required: ['result'],
-    ...($defs === undefined ? {} : { $defs }),
-  };
+  return { type: 'object', properties: { result }, required: ['result'], $defs };
 }
 
 /** Of a stream whose values are gathered into an array. */
 function collected(yields: Procedure['returns']): JsonSchema {
   const { $defs, ...items } = toolSchema(yields, 'output');
-  return { type: 'array', items, ...($defs === undefined ? {} : { $defs }) };
-}
-
-function annotations({ readOnly, idempotent, destructive, openWorld }: Effects): object {
-  // JSON.stringify leaves out what is not declared.
-  return {
-    readOnlyHint: readOnly,
-    destructiveHint: destructive,
-    idempotentHint: idempotent,
-    openWorldHint: openWorld,
-  };
+  return { type: 'array', items, $defs };
 }
 
 /** What a client gives, or what it is given. */

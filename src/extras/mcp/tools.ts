@@ -6,7 +6,6 @@ import type {
   StreamSink,
 } from '../../core/dispatch/streams/contract.ts';
 import { ValueWindow } from '../../core/dispatch/streams/readers.ts';
-import type { Procedure } from '../../core/procedures/types.ts';
 import { isObject } from '../../core/protocol/body.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { MemberPlace } from '../../core/protocol/exact.ts';
@@ -19,7 +18,7 @@ import {
   resultReply,
 } from '../../core/protocol/reply.ts';
 import { Catalogue } from './catalogue.ts';
-import type { Answered, Asked, Message, ProgressOutlet, Source } from './message.ts';
+import type { Answered, Asked, EventTexts, Message, ProgressOutlet, Source } from './message.ts';
 import { errorText, type McpAnswer, McpCode, type McpSink } from './protocol.ts';
 import type { Tool } from './tool.ts';
 import {
@@ -31,13 +30,11 @@ import {
   toolReply,
 } from './tool-result.ts';
 
-/** The catalogue of one state of the service, or while many tools are made the promise of it. */
+/** The catalogue of one state of the service, or the promise of it while its tools are made. */
 interface Known {
   readonly served: ServedProcedures;
   catalogue: Catalogue | Promise<Catalogue>;
 }
-
-type Asking = Catalogue | undefined | Promise<Catalogue | undefined>;
 
 /** Lists the tools of a service, and calls them. */
 export class Tools {
@@ -52,7 +49,7 @@ export class Tools {
   }
 
   /** The tools there are, once something is served; undefined: nothing is any more. */
-  catalogue(): Asking {
+  catalogue(): Catalogue | undefined | Promise<Catalogue | undefined> {
     const served = this.#service.served();
     return served instanceof Promise
       ? served.then((procedures) => procedures && this.#catalogueOf(procedures))
@@ -60,22 +57,21 @@ export class Tools {
   }
 
   /** @param tail members after the tools, each with a comma before it */
-  list({ message, id }: Asked, style: ResultStyle, tail: string): string | Promise<string> {
+  async list({ message, id }: Asked, style: ResultStyle, tail: string): Promise<string> {
     const { era, maxReplyBytes } = style;
-    const answer = (catalogue: Catalogue | undefined): string | Promise<string> => {
-      if (catalogue === undefined) return ended(id);
-      const page = catalogue.page(message.cursor, era);
-      if (page === undefined) {
-        return errorText(id, McpCode.InvalidParams, 'cursor is none that this server gave');
-      }
-      return page.then(({ text, nextCursor }) => {
-        const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
-        const reply = resultReply(id, `${headOf(era)}"tools":[${text}]${next}${tail}}`);
-        return Buffer.byteLength(reply) <= maxReplyBytes ? reply : tooLong(id, maxReplyBytes);
-      });
-    };
-    const catalogue = this.catalogue();
-    return catalogue instanceof Promise ? catalogue.then(answer) : answer(catalogue);
+    const catalogue = await this.catalogue();
+    if (catalogue === undefined) return ended(id);
+    const page = await catalogue.page(message.cursor, era);
+    if (page === undefined) {
+      return errorText(id, McpCode.InvalidParams, 'cursor is none that this server gave');
+    }
+    const { text, nextCursor } = page;
+    const next = nextCursor === undefined ? '' : `,"nextCursor":"${nextCursor}"`;
+    const reply = resultReply(id, `${headOf(era)}"tools":[${text}]${next}${tail}}`);
+    if (Buffer.byteLength(reply) <= maxReplyBytes) return reply;
+    // Schemas of megabytes: there are 500 tools on a page.
+    const limit = { limit: maxReplyBytes };
+    return errorText(id, McpCode.InternalError, 'the list is larger than maxReplyBytes', limit);
   }
 
   call(asked: Asked, style: ResultStyle): Answered {
@@ -100,7 +96,7 @@ export class Tools {
     if (message.arguments === 'wrong') {
       return errorText(id, McpCode.InvalidParams, 'arguments must be an object');
     }
-    return new ToolCall({ tool, id, style }, this.#service).run(asked);
+    return new ToolCall(tool, id, style, this.#service).run(asked);
   }
 
   #catalogueOf(served: ServedProcedures): Catalogue | Promise<Catalogue> {
@@ -119,40 +115,37 @@ export class Tools {
   }
 }
 
-/** Schemas of megabytes: there are 500 tools on a page. */
-function tooLong(id: string, limit: number): string {
-  return errorText(id, McpCode.InternalError, 'the list is larger than maxReplyBytes', { limit });
-}
-
 function ended(id: string): string {
   return errorText(id, McpCode.InternalError, 'the service has ended');
 }
 
 /** One call of a tool: goes to the service as the call of its procedure, and comes back as a result of MCP. */
-class ToolCall implements ReplySink {
-  readonly #call: ToolReply;
+class ToolCall implements ReplySink, ToolReply {
+  readonly tool: Tool;
+  readonly id: string;
+  readonly style: ResultStyle;
   readonly #service: Service;
   #sink: McpSink | undefined;
   /** Of a call whose stream is read here. */
-  #stream: { readonly reader: ToolStream; readonly ended: Promise<McpAnswer> } | undefined;
+  #stream: ToolStream | undefined;
 
-  constructor(call: ToolReply, service: Service) {
-    this.#call = call;
+  constructor(tool: Tool, id: string, style: ResultStyle, service: Service) {
+    this.tool = tool;
+    this.id = id;
+    this.style = style;
     this.#service = service;
   }
 
   run(asked: Asked): Answered {
     const { source, message, scope, sink, isAlone } = asked;
-    const { tool } = this.#call;
-    if (tool.procedure.stream !== undefined) this.#readStream(asked);
-    const body = callBody(source, message, tool, isAlone);
+    if (this.tool.procedure.stream !== undefined) this.#readStream(asked);
+    const body = callBody(source, message, this.tool, isAlone);
     if (sink === undefined) return this.#answerOf(this.#service.handle(body, scope));
     this.#sink = sink;
     const reply = this.#service.handle(body, scope, this);
     return reply === goesToSink ? reply : this.#answerOf(reply);
   }
 
-  /** See {@link ReplySink}. */
   onReply(reply: Reply): void {
     const answer = this.#toAnswer(reply);
     if (answer instanceof Promise) void answer.then((settled) => this.#sink?.onReply(settled));
@@ -166,33 +159,22 @@ class ToolCall implements ReplySink {
   }
 
   #toAnswer(reply: Reply): McpAnswer | Promise<McpAnswer> {
-    if (typeof reply === 'string') return toolReply(this.#call, outcomeOf(this.#call.id, reply));
-    if (reply !== undefined) return longToolReply(this.#call, reply);
+    if (typeof reply === 'string') return toolReply(this, outcomeOf(this.id, reply));
+    if (reply !== undefined) return longToolReply(this, reply);
     // The stream has opened: its end is the answer, or the transport writes all of it.
-    return this.#stream?.reader.hasOpened === true ? this.#stream.ended : undefined;
+    return this.#stream?.hasOpened === true ? this.#stream.ended : undefined;
   }
 
   #readStream({ message, scope, client }: Asked): void {
-    const { tool, style } = this.#call;
     const token = message.meta?.progressToken;
     const notes = token === undefined ? undefined : new ProgressNotes(token);
-    const result = new StreamedResult(tool.procedure, notes, style.maxReplyBytes);
-    const end = (outcome: Outcome): string => toolReply(this.#call, result.outcome(outcome));
+    const stream = new ToolStream(this, notes, client.outlet);
     if (notes !== undefined && client.events !== undefined) {
-      const note = (value: string): string => {
-        result.add(value);
-        return notes.notification(value);
-      };
-      scope.streams = client.events({ note, end });
-      return;
+      scope.streams = client.events(stream);
+    } else {
+      this.#stream = stream;
+      scope.streams = stream;
     }
-    let settle: (answer: McpAnswer) => void = () => {};
-    const ended = new Promise<McpAnswer>((resolve) => {
-      settle = resolve;
-    });
-    const reader = new ToolStream(result, client.outlet, (outcome) => settle(end(outcome)));
-    this.#stream = { reader, ended };
-    scope.streams = reader;
   }
 }
 
@@ -238,68 +220,39 @@ function rewritten(body: Uint8Array, { start, end }: MemberPlace, head: Uint8Arr
 }
 
 /**
- * What the values of one streaming call are for: notifications of progress, where the client asked for them, and the
- * result of the call, where its procedure lets them be gathered. Any other call's result is what its generator returns.
+ * The stream of a call, whose end is the call's own. Its values are notifications of progress if the client asked for them, and
+ * the result of the call if its procedure lets them be gathered. Any other call's result is what its generator returns.
  */
-class StreamedResult {
-  readonly notes: ProgressNotes | undefined;
+class ToolStream implements StreamHost, StreamSink, EventTexts {
+  /** If nobody hears of progress, the call's own deadlines hold for all of it. */
+  readonly isCollected: boolean;
+  hasOpened = false;
+  /** The reply to the call. Not of a stream that the transport writes. */
+  readonly ended: Promise<string>;
+  readonly #call: ToolReply;
+  readonly #notes: ProgressNotes | undefined;
+  readonly #outlet: ProgressOutlet | undefined;
   readonly #texts: string[] | undefined;
   #left: number;
-
-  /** @param maxBytes most bytes of the values that are gathered */
-  constructor(procedure: Procedure, notes: ProgressNotes | undefined, maxBytes: number) {
-    this.notes = notes;
-    this.#texts = procedure.stream?.collect === true ? [] : undefined;
-    this.#left = maxBytes;
-    this.#maxBytes = maxBytes;
-  }
-
-  readonly #maxBytes: number;
-
-  /** @returns false: what is gathered is too large, and the call may as well end */
-  add(text: string): boolean {
-    if (this.#texts === undefined) return true;
-    this.#left -= Buffer.byteLength(text) + 1;
-    if (this.#left < 0) this.#texts.length = 0;
-    else this.#texts.push(text);
-    return this.#left >= 0;
-  }
-
-  /** What the call came to. */
-  outcome(ended: Outcome): Outcome {
-    if (this.#left < 0) return errorOutcome(ErrorCode.LimitExceeded, { limit: this.#maxBytes });
-    if (!ended.ok || this.#texts === undefined) return ended;
-    return { ok: true, code: 0, text: `[${this.#texts.join(',')}]` };
-  }
-}
-
-/**
- * Reads the stream of a call to its end, which is the call's own. For clients that can't be told of progress in the reply
- * itself.
- */
-class ToolStream implements StreamHost, StreamSink {
-  /** Where nobody hears of progress, the call's own deadlines hold for all of it. */
-  readonly isCollected: boolean;
-  readonly #result: StreamedResult;
-  readonly #outlet: ProgressOutlet | undefined;
-  readonly #onEnd: (outcome: Outcome) => void;
   #flow: StreamFlow | undefined;
   #window: ValueWindow | undefined;
+  #settle!: (reply: string) => void;
 
-  /** @param onEnd told once, with what the call came to, where the stream has opened */
+  /** @param notes undefined: the client does not want to hear of progress */
   constructor(
-    result: StreamedResult,
+    call: ToolReply,
+    notes: ProgressNotes | undefined,
     outlet: ProgressOutlet | undefined,
-    onEnd: (outcome: Outcome) => void,
   ) {
-    this.#result = result;
-    this.#outlet = result.notes === undefined ? undefined : outlet;
+    this.#call = call;
+    this.#notes = notes;
+    this.#outlet = notes && outlet;
     this.isCollected = this.#outlet === undefined;
-    this.#onEnd = onEnd;
-  }
-
-  get hasOpened(): boolean {
-    return this.#flow !== undefined;
+    this.#texts = call.tool.procedure.stream?.collect === true ? [] : undefined;
+    this.#left = call.style.maxReplyBytes;
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
   }
 
   accept(_call: StreamCall): StreamSink {
@@ -307,6 +260,7 @@ class ToolStream implements StreamHost, StreamSink {
   }
 
   opened(flow: StreamFlow): Reply {
+    this.hasOpened = true;
     this.#flow = flow;
     this.#window = new ValueWindow(flow);
     this.#window.open();
@@ -314,19 +268,42 @@ class ToolStream implements StreamHost, StreamSink {
   }
 
   value(text: string): void {
-    if (!this.#result.add(text)) {
+    if (!this.#gather(text)) {
       this.#flow?.cancel();
-      this.#onEnd(this.#result.outcome(nothing));
+      this.end(nothing);
       return;
     }
-    const { length } = text;
-    const note = this.#outlet && this.#result.notes?.notification(text);
-    if (note === undefined) this.#window?.taken(length);
-    else this.#outlet?.send(note, () => this.#window?.taken(length));
+    const note = this.#outlet && this.#notes?.notification(text);
+    const taken = (): void => this.#window?.taken(text.length);
+    if (note === undefined) taken();
+    else this.#outlet?.(note, taken);
   }
 
   end(outcome: Outcome): void {
-    this.#onEnd(this.#result.outcome(outcome));
+    this.#settle(this.reply(outcome));
+  }
+
+  note(value: string): string {
+    this.#gather(value);
+    return this.#notes?.notification(value) ?? '';
+  }
+
+  reply(ended: Outcome): string {
+    const { maxReplyBytes } = this.#call.style;
+    if (this.#left < 0) {
+      return toolReply(this.#call, errorOutcome(ErrorCode.LimitExceeded, { limit: maxReplyBytes }));
+    }
+    if (!ended.ok || this.#texts === undefined) return toolReply(this.#call, ended);
+    return toolReply(this.#call, { ok: true, code: 0, text: `[${this.#texts.join(',')}]` });
+  }
+
+  /** @returns false: what is gathered is too large, and the call may as well end */
+  #gather(text: string): boolean {
+    if (this.#texts === undefined) return true;
+    this.#left -= Buffer.byteLength(text) + 1;
+    if (this.#left < 0) this.#texts.length = 0;
+    else this.#texts.push(text);
+    return this.#left >= 0;
   }
 }
 
@@ -366,10 +343,10 @@ class ProgressNotes {
 }
 
 interface Report {
-  readonly progress: number | undefined;
-  readonly total: number | undefined;
+  readonly progress?: number;
+  readonly total?: number | undefined;
   /** JSON text. */
-  readonly message: string | undefined;
+  readonly message?: string | undefined;
 }
 
 function reportOf(value: string): Report {
@@ -384,9 +361,9 @@ function reportOf(value: string): Report {
       };
     }
   }
-  if (value === 'null') return { progress: undefined, total: undefined, message: undefined };
+  if (value === 'null') return {};
   const isShortString = value.startsWith('"') && value.length <= longestMessage;
-  return { progress: undefined, total: undefined, message: isShortString ? value : shown(value) };
+  return { message: isShortString ? value : shown(value) };
 }
 
 function shown(text: string): string {

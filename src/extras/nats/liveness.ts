@@ -24,10 +24,6 @@ export interface Heartbeat {
   readonly returns: number;
 }
 
-export function heartbeatText(heartbeat: Heartbeat): string {
-  return JSON.stringify(heartbeat);
-}
-
 /** Bytes of the longest heartbeat: three texts of 256 characters. */
 const longest = 8192;
 
@@ -87,7 +83,7 @@ export class Candidates<T> {
     this.#all.delete(id);
   }
 
-  /** Drops those that have not answered. To be called again and again. */
+  /** Drops those that have not answered. */
   expire(now: number): void {
     for (const [id, { since }] of this.#all) {
       if (now - since < longestMs) return;
@@ -104,7 +100,7 @@ export class Candidates<T> {
  * Asks the NATS server for an answer before processes that are silent are judged. What they had sent comes before that
  * answer: so an outage of NATS does not look like their death.
  *
- * @param judge called when the server has answered; never where the connection is lost meanwhile
+ * @param judge called when the server has answered; never if the connection is lost meanwhile
  * @returns asks, unless an answer is still awaited or the connection is down
  */
 export function silenceCheck(connection: NatsConnection, judge: () => void): () => void {

@@ -12,68 +12,72 @@ import { Endpoints } from './micro/endpoints.ts';
 export class Membership {
   readonly #dispatcher: Dispatcher;
   readonly #members: Member[];
-  readonly #endpoints: Endpoints[] = [];
+  readonly #endpoints: Endpoints[];
   #contract: (ServedContract & { readonly version: number }) | undefined;
 
-  readonly #connection: NatsConnection;
-
-  /** Listens for calls. The dispatcher is ready. */
-  constructor(
+  private constructor(
     dispatcher: Dispatcher,
     connection: NatsConnection,
     authenticate: Authenticator<NatsFacts> | undefined,
   ) {
     this.#dispatcher = dispatcher;
-    this.#connection = connection;
     const { config } = dispatcher;
-    const id = connection.nuid();
     const started = Date.now();
-    this.#members = config.service.map((name) => {
-      if (config.natsEndpoints) {
-        const served = () => {
-          const { id: contract } = this.#served();
-          return { names: dispatcher.router.list(), contract };
-        };
-        const identity = { name, id, version: config.serviceVersion };
-        this.#endpoints.push(
-          new Endpoints({
-            ...config,
-            ...identity,
-            connection,
-            service: dispatcher,
-            started: new Date(started).toISOString(),
-            served,
-            authenticate,
-          }),
-        );
-      }
-      return new Member({
-        connection,
-        service: dispatcher,
-        name,
-        id,
-        version: config.serviceVersion,
-        started,
-        heartbeatMs: config.natsHeartbeatMs,
-        silentMs: config.memberSilentMs,
-        maxBodyBytes: config.maxBodyBytes,
-        trustsAuth: config.natsTrustAuth,
-        authenticate,
-        retention: defaultRetention,
-        contract: () => this.#served(),
-      });
-    });
+    const common = {
+      connection,
+      service: dispatcher,
+      id: connection.nuid(),
+      version: config.serviceVersion,
+      authenticate,
+    };
+    const services = config.natsEndpoints ? config.service : [];
+    this.#endpoints = services.map(
+      (name) =>
+        new Endpoints({
+          ...config,
+          ...common,
+          name,
+          started: new Date(started).toISOString(),
+          served: () => {
+            const { id: contract } = this.#served();
+            return { names: dispatcher.router.list(), contract };
+          },
+        }),
+    );
+    this.#members = config.service.map(
+      (name) =>
+        new Member({
+          ...config,
+          ...common,
+          name,
+          started,
+          retention: defaultRetention,
+          contract: () => this.#served(),
+        }),
+    );
   }
 
-  /** See {@link joinMembers}. */
-  async confirm(): Promise<void> {
+  /**
+   * Listens for calls. The dispatcher is ready.
+   *
+   * @param connection of the transport in transport.ts
+   * @throws StartupError if the permissions of the NATS server do not allow it; nothing listens then
+   */
+  static async join(
+    dispatcher: Dispatcher,
+    connection: ClusterConnection,
+    authenticate: Authenticator<NatsFacts> | undefined,
+  ): Promise<Membership> {
+    // That transport makes no others.
+    const membership = new Membership(dispatcher, connection as NatsConnection, authenticate);
     try {
-      await this.#connection.confirm();
+      await connection.confirm();
     } catch (error) {
-      for (const member of this.#members) member.close();
-      await Promise.all(this.#endpoints.map((one) => one.drain()));
+      for (const member of membership.#members) member.close();
+      await Promise.all(membership.#endpoints.map((one) => one.drain()));
       throw error;
     }
+    return membership;
   }
 
   /** Sends gateways elsewhere and finishes what is here, for `graceMs` at most. */
@@ -89,11 +93,10 @@ export class Membership {
     const version = versionOf(router);
     if (this.#contract?.version !== version) {
       const isFirst = this.#contract === undefined;
-      const id = fingerprint(router);
       let document: Uint8Array | undefined;
       this.#contract = {
         version,
-        id,
+        id: fingerprint(router),
         document: () => {
           document ??= Buffer.from(
             JSON.stringify([...tableOf(router).values()].map(describeProcedure)),
@@ -105,21 +108,4 @@ export class Membership {
     }
     return this.#contract;
   }
-}
-
-/**
- * Listens for calls. The dispatcher is ready.
- *
- * @param connection of the transport in transport.ts
- * @throws StartupError if the permissions of the NATS server do not allow it; nothing listens then
- */
-export async function joinMembers(
-  dispatcher: Dispatcher,
-  connection: ClusterConnection,
-  authenticate: Authenticator<NatsFacts> | undefined,
-): Promise<Membership> {
-  // That transport makes no others.
-  const membership = new Membership(dispatcher, connection as NatsConnection, authenticate);
-  await membership.confirm();
-  return membership;
 }

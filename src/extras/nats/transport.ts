@@ -8,7 +8,7 @@ import type {
 } from '../../core/service/cluster.ts';
 import { connectNats } from './connection/connect.ts';
 import type { NatsConnection, NatsEvents } from './connection/connection.ts';
-import { Gateway, type GatewayEvents } from './gateway/gateway.ts';
+import { Gateway } from './gateway/gateway.ts';
 import { lessLoadedOfTwo } from './gateway/remote-pool.ts';
 import { MalformedMessage } from './wire.ts';
 
@@ -16,21 +16,8 @@ import { MalformedMessage } from './wire.ts';
 
 /** @throws StartupError */
 export function connect(config: Config, log: Log, signal: AbortSignal): Promise<NatsConnection> {
-  const { nats, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsRole, service } = config;
-  return connectNats(
-    {
-      servers: nats,
-      creds: natsCreds,
-      nkey: natsNkey,
-      ca: natsCa,
-      cert: natsCert,
-      key: natsKey,
-      startTimeoutMs: config.startTimeoutMs,
-      name: `tandem ${natsRole} ${service.join(' ')}`,
-    },
-    natsLog(log),
-    signal,
-  );
+  const name = `tandem ${config.natsRole} ${config.service.join(' ')}`;
+  return connectNats({ ...config, name }, natsLog(log), signal);
 }
 
 /** @param opened by {@link connect} */
@@ -40,10 +27,9 @@ export function openServices(
 ): readonly RemoteService[] {
   // `connect` makes no others.
   const connection = opened as NatsConnection;
-  const events = gatewayLog(log);
   const more = { id: connection.nuid(), shares, choose: lessLoadedOfTwo, streams, namesKeptMs };
   return config.service.map(
-    (name) => new Gateway({ ...config, connection, name, ...more }, observer, events),
+    (name) => new Gateway({ ...config, connection, name, ...more }, observer, log),
   );
 }
 
@@ -75,32 +61,5 @@ export function natsLog(log: Log): NatsEvents {
             { event: 'nats-fault', subject, detail: () => stackOf(error) },
             'an unexpected error at a message of NATS',
           ),
-  };
-}
-
-function gatewayLog(log: Log): GatewayEvents {
-  return {
-    memberJoined: (member, version) =>
-      log.info({ event: 'member-joined', member, version }, 'a member has joined'),
-    memberRefused: (member, most) =>
-      log.warn(
-        { event: 'member-refused', member, most },
-        'a member is not taken: this gateway has as many as it takes',
-      ),
-    memberSilent: (member) =>
-      log.warn({ event: 'member-silent', member }, 'a member is silent: it gets no new calls'),
-    memberBack: (member) => log.info({ event: 'member-back', member }, 'a member is back'),
-    memberGone: (member, state) =>
-      state === 'draining'
-        ? log.info({ event: 'member-left', member }, 'a member has left')
-        : log.warn(
-            { event: 'member-gone', member },
-            'a member is gone: of the calls that it had nobody knows whether they ran',
-          ),
-    contractsDiffer: (contracts) =>
-      log.warn(
-        { event: 'contracts-differ', contracts },
-        'members serve different contracts: a call goes to a member that has its procedure',
-      ),
   };
 }

@@ -1,7 +1,7 @@
-import type { Ack, FrameMark, SyncAnswer, SyncRequest } from './session/gateway-session.ts';
+import type { Ack, FrameMark, SyncAnswer, SyncRequest } from './session.ts';
 
 /**
- * The messages between gateways and members (docs/protocol.md, "Frames over NATS"): a line of JSON, behind it texts or bytes.
+ * The messages between gateways and members (docs/protocol.md, "Frames over NATS"): a line of JSON, then texts or bytes.
  *
  *     to a member    {"g":"...","s":1,"n":7,"a":5,"c":[...],"f":[...]}\n{"jsonrpc":"2.0",...}{"jsonrpc":"2.0",...}
  *     to a gateway   {"s":1,"n":7,"got":5,"load":0,"r":[...]}\n{"jsonrpc":"2.0",...}{"jsonrpc":"2.0",...}
@@ -23,7 +23,7 @@ interface CallNumbers {
   readonly ticket: number;
   /** It begins when the call before it has ended. */
   readonly follows: boolean;
-  /** Somebody reads it as a stream, where it is one. */
+  /** Its caller reads a stream, if it opens one. */
   readonly isRead: boolean;
   /** Milliseconds until nobody waits for it; -1: none are known. */
   readonly timeoutMs: number;
@@ -39,7 +39,7 @@ export interface CallHead extends CallNumbers {
 
 /** A call as it crosses: a whole JSON-RPC request, so that a member reads it as it reads any other. */
 export interface WireCall extends CallNumbers {
-  /** Bytes: it is alone in its frame, behind the parts that came before. */
+  /** Bytes: it is alone in its frame, after the parts that came before. */
   readonly body: string | Uint8Array;
   readonly facts: WireFacts | undefined;
 }
@@ -91,7 +91,7 @@ export interface WireReply {
   readonly code: number;
   /** Microseconds in its handler; see `CallObserver`. */
   readonly runUs: number;
-  /** The whole reply, or the text of a value or an end; '': there is none to send. Bytes: it is alone in its message, behind the parts that came before. */
+  /** The whole reply, or the text of a value or an end; '': there is none to send. Bytes: it is alone in its message, after the parts that came before. */
   readonly body: string | Uint8Array;
 }
 
@@ -171,7 +171,7 @@ export class FrameText {
   }
 }
 
-/** A large call: the last part of its body, behind the others. */
+/** A large call: the last part of its body. */
 export function largeFrame(
   gateway: string,
   mark: FrameMark,

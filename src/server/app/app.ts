@@ -290,8 +290,12 @@ export class RpcApp {
     const { cluster, config } = this.dispatcher;
     if (cluster === undefined || config.natsRole === 'gateway') return;
     const connection = await cluster.connect();
-    const { joinMembers } = await import('../../extras/nats/membership.ts');
-    this.#membership = await joinMembers(this.dispatcher, connection, this.#parts.natsAuth);
+    const nats = await import('../../extras/nats/membership.ts');
+    this.#membership = await nats.Membership.join(
+      this.dispatcher,
+      connection,
+      this.#parts.natsAuth,
+    );
   }
 
   /** Stops accepting connections, answers what was accepted, and ends the workers. Idempotent. */

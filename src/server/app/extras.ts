@@ -41,15 +41,15 @@ export async function loadFacades(
 }
 
 async function loadMcp(dispatcher: Dispatcher, http: HttpOptions) {
-  const [{ createMcpServer, warnOfNoTools }, { McpEndpoint }] = await Promise.all([
-    import('../../extras/mcp/create-server.ts'),
+  const [{ McpServer }, { McpEndpoint }] = await Promise.all([
+    import('../../extras/mcp/server.ts'),
     import('../../extras/mcp/endpoint.ts'),
   ]);
-  const server = createMcpServer(dispatcher);
+  const server = new McpServer(dispatcher);
   const path = dispatcher.config.mcpPath;
   return {
     served: { path, facade: new McpEndpoint(path, server, http) },
-    warnOfNoTools: (log: Log) => warnOfNoTools(server, log),
+    warnOfNoTools: (log: Log) => server.warnOfNoTools(log),
   };
 }
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
-import { createMcpServer } from '../../../src/extras/mcp/create-server.ts';
 import { LineService } from '../../../src/extras/mcp/lines.ts';
-import type { McpServer } from '../../../src/extras/mcp/server.ts';
+import { McpServer } from '../../../src/extras/mcp/server.ts';
 import type { Dispatcher } from '../../../src/index.ts';
 import { post, type RawClient } from '../../http/raw-client.ts';
 import { parseModel } from '../../jsonrpc/model.ts';
@@ -57,7 +56,7 @@ class Lines {
 
   private constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
-    this.#server = createMcpServer(dispatcher);
+    this.#server = new McpServer(dispatcher);
   }
 
   static async start(): Promise<Lines> {

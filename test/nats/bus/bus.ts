@@ -78,11 +78,13 @@ export class Bus {
   ): boolean {
     const listeners = [...this.#listeners].filter(({ pattern }) => matches(pattern, subject));
     const { reply, data, headers, status } = message;
-    const header = (name: string) => headers.find(([each]) => each === name)?.[1] ?? '';
-    const all = () => Object.fromEntries(headers);
+    const received = Object.assign(
+      headers.map(([name, value]): [string, string[]] => [name, [value]]),
+      { code: status },
+    );
     for (const { on } of listeners) {
       try {
-        on({ subject, reply, data, status, header, headers: all });
+        on({ subject, reply, data, headers: received });
       } catch (error) {
         this.failures.push(error);
       }

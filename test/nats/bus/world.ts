@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { RequestScope } from '../../../src/core/dispatch/scope.ts';
+import { createLog, type Log } from '../../../src/core/observe/log.ts';
 import { Router } from '../../../src/core/procedures/router.ts';
 import type { Reply } from '../../../src/core/protocol/reply.ts';
 import { Dispatcher } from '../../../src/core/service/dispatcher.ts';
-import { Gateway, type GatewayEvents } from '../../../src/extras/nats/gateway/gateway.ts';
+import { Gateway } from '../../../src/extras/nats/gateway/gateway.ts';
 import type { Member } from '../../../src/extras/nats/member/member.ts';
 import { patience } from '../../patience.ts';
 import { documentOf, gatewayOptions, memberOf, streamsOf } from '../parts.ts';
-import { quietEvents } from '../quiet-events.ts';
 import { Bus } from './bus.ts';
 
 /** A gateway and its members, over a bus. */
@@ -17,12 +17,12 @@ export class World {
   readonly gateway: Gateway;
   readonly #t: TestContext;
 
-  constructor(t: TestContext, namesKeptMs: number, events: GatewayEvents = quietEvents) {
+  constructor(t: TestContext, namesKeptMs: number, log: Log = createLog({ level: 'silent' })) {
     this.#t = t;
     const { deadlines, streams } = streamsOf();
     const connection = this.bus.connect();
     const options = { ...gatewayOptions, connection, name: 's', id: 'gw', namesKeptMs, streams };
-    this.gateway = new Gateway(options, undefined, events);
+    this.gateway = new Gateway(options, undefined, log);
     t.after(async () => {
       await this.gateway.close(0);
       deadlines.close();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { MemberSession } from '../../../src/extras/nats/session/member-session.ts';
+import { MemberSession } from '../../../src/extras/nats/session.ts';
 import { cases, seed } from '../../seed.ts';
 import { type Event, World } from './world.ts';
 

@@ -3,10 +3,10 @@ import {
   type Ack,
   type FrameMark,
   GatewaySession,
+  MemberSession,
   type SyncAnswer,
   type SyncRequest,
-} from '../../../src/extras/nats/session/gateway-session.ts';
-import { MemberSession } from '../../../src/extras/nats/session/member-session.ts';
+} from '../../../src/extras/nats/session.ts';
 
 type ToMember =
   | { kind: 'frame'; mark: FrameMark; tickets: number[]; isCopied: boolean }

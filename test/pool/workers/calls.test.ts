@@ -116,7 +116,7 @@ class Bench {
       for (const { call: one, reply } of done)
         this.replies.set(one.id ?? '', reply?.toString() ?? '');
     });
-    this.calls.add(group);
+    group.sendTo(this.calls);
     return group;
   }
 

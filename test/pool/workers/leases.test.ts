@@ -95,7 +95,7 @@ class Bench {
       onTooLarge: never,
       onCancelled: never,
     };
-    this.worker.calls.add(new CallGroup([this.item], 0, owner, () => {}));
+    new CallGroup([this.item], 0, owner, () => {}).sendTo(this.worker.calls);
     this.worker.calls.flush();
   }
 

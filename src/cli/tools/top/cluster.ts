@@ -35,19 +35,7 @@ export async function topOfCluster({ once, intervalMs, config }: ClusterOptions)
     // What is no heartbeat is not shown.
     callbackFailed: () => {},
   };
-  const connection = await connectNats(
-    {
-      servers: config.nats,
-      creds: config.natsCreds,
-      nkey: config.natsNkey,
-      ca: config.natsCa,
-      cert: config.natsCert,
-      key: config.natsKey,
-      startTimeoutMs: config.startTimeoutMs,
-      name: 'tandem top',
-    },
-    events,
-  );
+  const connection = await connectNats({ ...config, name: 'tandem top' }, events);
   for (const service of config.service) hear(connection, service, members);
   await connection.confirm();
   await pause(answerMs);

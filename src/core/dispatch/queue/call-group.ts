@@ -88,6 +88,18 @@ export class QueuedCall {
  */
 export type CallGroupState = 'queued' | 'sent' | 'held';
 
+/**
+ * What became of a call: `sent`; `alone`: sent, and the calls after it wait until it has ended; `later`: it has to wait
+ * until the calls before it have ended; `refused`: it has its answer.
+ */
+export type Sending = 'sent' | 'alone' | 'later' | 'refused';
+
+/** Where the calls of a group are sent: a worker, or a member on another machine. */
+export interface CallReceiver {
+  /** @param follows whether a call of the same group was sent just before, after whose end this one begins */
+  send(item: QueuedCall, follows: boolean): Sending;
+}
+
 export interface WaitingPlace {
   /** Takes the group out: it is about to be answered, or it goes elsewhere. */
   drop(group: CallGroup): void;
@@ -97,7 +109,7 @@ export interface WaitingPlace {
 const portionUs = 8000;
 
 /** Whether a call is sent together with those before it, which are expected to take `sumUs`. */
-export function fitsBehind(item: QueuedCall, sumUs: number): boolean {
+function fitsBehind(item: QueuedCall, sumUs: number): boolean {
   return sumUs === 0 || sumUs + item.expectedUs <= portionUs;
 }
 
@@ -241,6 +253,33 @@ export class CallGroup implements CancelListener {
     const waitUs = (clockMs() - this.arrivedAt) * 1000 - Math.max(runUs, 0);
     // The run of a lost call is known in whole milliseconds only.
     return Math.max(waitUs, 0);
+  }
+
+  /** Sends the calls that go next. The rest of the group is held until those have ended. */
+  sendTo(receiver: CallReceiver): void {
+    let last: Sending | undefined;
+    let sumUs = 0;
+    this.state = 'sent';
+    for (; this.next < this.calls.length; this.next++) {
+      const item = this.calls[this.next] as QueuedCall;
+      if (item.isAnswered) continue;
+      const mayFollow = last !== 'alone' && fitsBehind(item, sumUs);
+      const sending = mayFollow ? receiver.send(item, last !== undefined) : 'later';
+      if (sending === 'refused') continue;
+      if (sending === 'later') {
+        this.state = 'held';
+        break;
+      }
+      last = sending;
+      sumUs += item.expectedUs;
+    }
+    this.sentUntil = Math.max(this.sentUntil, this.next);
+  }
+
+  /** The call at `index` has come back, and has not run: the group goes on at the first such call. */
+  takeBack(index: number): void {
+    this.next = Math.min(this.next, index);
+    this.state = 'held';
   }
 
   onCancelled(): void {

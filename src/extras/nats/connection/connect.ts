@@ -4,6 +4,7 @@ import type * as Client from '@nats-io/transport-node';
 import { clockMs } from '../../../core/base/clock.ts';
 import { messageOf } from '../../../core/base/message-of.ts';
 import { StartupError } from '../../../core/base/startup-error.ts';
+import type { Config } from '../../../core/config/config.ts';
 import { leastPayload } from '../pace.ts';
 import type {
   NatsConnection,
@@ -14,21 +15,15 @@ import type {
   NatsSubscription,
 } from './connection.ts';
 
-/** Where and as whom to connect, as the configuration has it; the empty text where nothing is given. */
-export interface LoginOptions {
-  /** `nats://host:4222`, `tls://user:password@host`, `host:4222`. */
-  readonly servers: readonly string[];
-  /** Paths of files. */
-  readonly creds: string;
-  readonly nkey: string;
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-  /** Milliseconds in which a server must have answered. */
-  readonly startTimeoutMs: number;
+/** Where and as whom to connect, as the configuration has it: see the table of options. */
+export interface LoginOptions
+  extends Pick<Config, 'nats' | 'startTimeoutMs' | (typeof fileOptions)[number]> {
   /** What the server shows in its list of connections. */
   readonly name: string;
 }
+
+/** Options that are paths of files; the empty text: not given. */
+const fileOptions = ['natsCreds', 'natsNkey', 'natsCa', 'natsCert', 'natsKey'] as const;
 
 const dialMs = 5000;
 
@@ -118,10 +113,10 @@ async function assertPayload(connected: Client.NatsConnection): Promise<void> {
 const tlsCode = /CERT|SELF_SIGNED|^UNABLE_TO_|^ERR_(?:TLS|SSL|OSSL)/;
 
 /**
- * What the operator has to change, in one line, where trying again is no use.
+ * What the operator has to change, in one line, if trying again is no use.
  *
  * @param hosts the servers, without credentials
- * @returns undefined where the server may just not be up yet
+ * @returns undefined if the server may just not be up yet
  */
 function adviceFor(error: unknown, hosts: string): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -151,21 +146,14 @@ function textOf(error: unknown): string {
   return typeof code === 'string' ? code : 'no reason is known';
 }
 
-const fileOptions = {
-  creds: 'natsCreds',
-  nkey: 'natsNkey',
-  ca: 'natsCa',
-  cert: 'natsCert',
-  key: 'natsKey',
-} as const;
-
 /**
  * The servers as `host:port`, the only form in which the client reads no credentials, and how to log in.
  *
- * @throws StartupError where servers are given different credentials, two ways to log in are given, or a file can't be read
+ * @throws StartupError if servers are given different credentials, two ways to log in are given, or a file can't be read
  */
 function loginOf(options: LoginOptions): Client.ConnectionOptions & { readonly servers: string[] } {
-  const urls = options.servers.map(
+  const { natsCreds, natsNkey, natsCa, natsCert, natsKey } = options;
+  const urls = options.nats.map(
     (server) => new URL(server.includes('://') ? server : `nats://${server}`),
   );
   const [first] = urls;
@@ -177,30 +165,29 @@ function loginOf(options: LoginOptions): Client.ConnectionOptions & { readonly s
   }
   const name = decoded(first.username);
   const password = decoded(first.password);
-  if (name !== '' && (options.creds !== '' || options.nkey !== '')) {
-    const byFile = options.creds === '' ? 'natsNkey' : 'natsCreds';
+  if (name !== '' && (natsCreds !== '' || natsNkey !== '')) {
+    const byFile = natsCreds === '' ? 'natsNkey' : 'natsCreds';
     throw new StartupError(
       `option ${byFile}: the URL of the server logs in already; leave out one of the two`,
     );
   }
-  for (const file of Object.keys(fileOptions) as (keyof typeof fileOptions)[]) {
-    if (options[file] === '') continue;
+  for (const option of fileOptions) {
+    if (options[option] === '') continue;
     try {
-      readFileSync(options[file]);
+      readFileSync(options[option]);
     } catch (error) {
-      throw new StartupError(`option ${fileOptions[file]}: ${messageOf(error)}`, { cause: error });
+      throw new StartupError(`option ${option}: ${messageOf(error)}`, { cause: error });
     }
   }
-  const { ca, cert, key } = options;
-  const isTls = ca !== '' || cert !== '' || urls.some((url) => url.protocol === 'tls:');
+  const isTls = natsCa !== '' || natsCert !== '' || urls.some((url) => url.protocol === 'tls:');
   const byName = first.password === '' ? { token: name } : { user: name, pass: password };
   return {
     servers: urls.map((url) => (url.port === '' ? `${url.hostname}:4222` : url.host)),
     ...(name !== '' && byName),
     ...(isTls && {
       tls: {
-        ...(ca !== '' && { caFile: ca }),
-        ...(cert !== '' && { certFile: cert, keyFile: key }),
+        ...(natsCa !== '' && { caFile: natsCa }),
+        ...(natsCert !== '' && { certFile: natsCert, keyFile: natsKey }),
       },
     }),
   };
@@ -219,34 +206,33 @@ function decoded(part: string): string {
 
 function authenticatorsOf(
   client: typeof Client,
-  { creds, nkey }: LoginOptions,
+  { natsCreds, natsNkey }: LoginOptions,
 ): Client.Authenticator[] {
   const made: Client.Authenticator[] = [];
-  if (creds !== '') made.push(client.credsAuthenticator(freshFile(creds)));
-  if (nkey !== '') {
-    const read = freshFile(nkey);
+  if (natsCreds !== '') made.push(client.credsAuthenticator(freshFile(natsCreds)));
+  if (natsNkey !== '') {
+    const read = freshFile(natsNkey);
     // A file ends with a line feed, which is no part of the seed.
-    const seed = () => Buffer.from(Buffer.from(read()).toString('latin1').trim(), 'latin1');
-    made.push(client.nkeyAuthenticator(seed));
+    made.push(
+      client.nkeyAuthenticator(() => Buffer.from(read().toString('latin1').trim(), 'latin1')),
+    );
   }
-  for (const authenticator of made) {
-    try {
-      // Once here: an error within the client would end its connection without a reason.
-      authenticator('nonce');
-    } catch (error) {
-      const [option, path] = creds === '' ? ['natsNkey', nkey] : ['natsCreds', creds];
-      throw new StartupError(
-        `option ${option}: ${path} holds no credentials of NATS (${messageOf(error)})`,
-        { cause: error },
-      );
-    }
+  try {
+    // Once here: an error within the client would end its connection without a reason.
+    for (const authenticator of made) authenticator('nonce');
+  } catch (error) {
+    const [option, path] = natsCreds === '' ? ['natsNkey', natsNkey] : ['natsCreds', natsCreds];
+    throw new StartupError(
+      `option ${option}: ${path} holds no credentials of NATS (${messageOf(error)})`,
+      { cause: error },
+    );
   }
   return made;
 }
 
 /** What a file holds now, or what it held at the last time it could be read: the client gives up for good otherwise. */
-function freshFile(path: string): () => Uint8Array {
-  let last: Uint8Array = readFileSync(path);
+function freshFile(path: string): () => Buffer {
+  let last = readFileSync(path);
   return () => {
     try {
       last = readFileSync(path);
@@ -255,48 +241,6 @@ function freshFile(path: string): () => Uint8Array {
     }
     return last;
   };
-}
-
-class Message implements NatsMessage {
-  readonly #message: Client.Msg;
-
-  constructor(message: Client.Msg) {
-    this.#message = message;
-  }
-
-  get subject(): string {
-    return this.#message.subject;
-  }
-
-  get reply(): string {
-    return this.#message.reply ?? '';
-  }
-
-  get data(): Uint8Array {
-    return this.#message.data;
-  }
-
-  get status(): number {
-    return this.#message.headers?.code ?? 0;
-  }
-
-  header(name: string): string {
-    const { headers } = this.#message;
-    if (headers === undefined) return '';
-    const wanted = name.toLowerCase();
-    const found = headers.keys().find((key) => key.toLowerCase() === wanted);
-    return found === undefined ? '' : headers.get(found);
-  }
-
-  headers(): Record<string, string> {
-    const all = Object.create(null) as Record<string, string>;
-    for (const [key, values] of this.#message.headers ?? []) {
-      const name = key.toLowerCase();
-      const before = all[name];
-      all[name] = [...(before === undefined ? [] : [before]), ...values].join(', ');
-    }
-    return all;
-  }
 }
 
 /** Subjects whose denial was told: a client that publishes to ever new ones must not fill the memory. */
@@ -417,7 +361,7 @@ class ClientConnection implements NatsConnection {
   /** Whatever throws here ends the client's reader, which is then deaf and says that it is connected. */
   #deliver(subject: string, message: Client.Msg, on: (message: NatsMessage) => void): void {
     try {
-      on(new Message(message));
+      on(message);
     } catch (error) {
       this.#events.callbackFailed(subject, error);
     }

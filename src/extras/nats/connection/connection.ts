@@ -1,16 +1,39 @@
-/** What came at a subscription. */
+/** Headers as the client has read them. */
+interface ReceivedHeaders extends Iterable<[name: string, values: string[]]> {
+  /** 503 from a server that found no receiver; 0 from a client. */
+  readonly code: number;
+}
+
+/** What came at a subscription. Its parts are read when they are asked for. */
 export interface NatsMessage {
   readonly subject: string;
-  /** Where the sender wants its answer; the empty text: nowhere. */
-  readonly reply: string;
-  /** Part of what the socket read: to be copied where it is kept for longer than the callback runs. */
+  /** Where the sender wants its answer. */
+  readonly reply?: string;
+  /** Part of what the socket read: to be copied if it is kept for longer than the callback runs. */
   readonly data: Uint8Array;
-  /** 503: the server says that nobody listens where this reply subject was named; 0 for what a client sent. */
-  readonly status: number;
-  /** The first header of the name, in any case; the empty text where there is none. */
-  header(name: string): string;
-  /** All headers: names in lower case, repeated ones joined with ", ". A new object without a prototype. */
-  headers(): Record<string, string>;
+  readonly headers?: ReceivedHeaders;
+}
+
+/** Whether the server says that nobody has taken a message whose reply subject this was. */
+export function saysNobody({ headers }: NatsMessage): boolean {
+  return headers !== undefined && headers.code !== 0;
+}
+
+/** All headers: names in lower case, repeated ones joined with ", ". A new object without a prototype. */
+export function headersOf({ headers }: NatsMessage): Record<string, string | undefined> {
+  const all = Object.create(null) as Record<string, string | undefined>;
+  for (const [key, values] of headers ?? []) {
+    const name = key.toLowerCase();
+    const before = all[name];
+    all[name] = [...(before === undefined ? [] : [before]), ...values].join(', ');
+  }
+  return all;
+}
+
+/** The first header of a name, in any case; the empty text: there is none. */
+export function headerOf({ headers }: NatsMessage, name: string): string {
+  for (const [key, [value = '']] of headers ?? []) if (key.toLowerCase() === name) return value;
+  return '';
 }
 
 export type NatsHeaders = readonly (readonly [name: string, value: string])[];
@@ -36,21 +59,21 @@ export interface NatsConnection {
   readonly reconnects: number;
   /** A new unique name, 22 letters and digits. */
   nuid(): string;
-  /** @throws Error where the subject has an empty token or a blank: the server would drop the connection for it */
+  /** @throws Error if the subject has an empty token or a blank: the server would drop the connection for it */
   subscribe(
     subject: string,
     on: (message: NatsMessage) => void,
     options?: { readonly queue?: string },
   ): NatsSubscription;
-  /** @returns false where nothing was sent: not connected, or larger than `maxPayload` */
+  /** @returns false if nothing was sent: not connected, or larger than `maxPayload` */
   publish(
     subject: string,
     data: Uint8Array | string,
     options?: { readonly reply?: string; readonly headers?: NatsHeaders },
   ): boolean;
-  /** Resolves when the server has read all that was published. Rejects where the connection is lost before. */
+  /** Resolves when the server has read all that was published. Rejects if the connection is lost before. */
   flush(): Promise<void>;
-  /** @throws StartupError where the server denied a subscription that was made before */
+  /** @throws StartupError if the server denied a subscription that was made before */
   confirm(): Promise<void>;
   /** @returns what ends the listening */
   onState(listener: (state: NatsState) => void): () => void;

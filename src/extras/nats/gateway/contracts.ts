@@ -5,7 +5,12 @@ import {
   type ProcedureDescription,
 } from '../../../core/procedures/document/introspect.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
-import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
+import {
+  headerOf,
+  type NatsConnection,
+  type NatsMessage,
+  saysNobody,
+} from '../connection/connection.ts';
 import { MalformedMessage } from '../wire.ts';
 import type { GatewayLink } from './member-channel.ts';
 
@@ -24,13 +29,12 @@ export class Contracts {
   readonly #known = new Map<string, Procedures>();
   readonly #fetches = new Map<string, DocumentFetch>();
 
-  /** @param onKnown called when another one is known */
   constructor(link: GatewayLink, onKnown: () => void) {
     this.#link = link;
     this.#onKnown = onKnown;
   }
 
-  /** What members of a contract serve; undefined: it was asked for, and `onKnown` will tell. */
+  /** What members of a contract serve; undefined: it is being fetched, and `onKnown` is called when it has come. */
   proceduresOf(id: string): Procedures | undefined {
     const procedures = this.#known.get(id);
     if (procedures === undefined && !this.#fetches.has(id)) {
@@ -56,7 +60,6 @@ export class Contracts {
     }
   }
 
-  /** To be called again and again. */
   look(now: number): void {
     for (const fetch of this.#fetches.values()) fetch.look(now);
   }
@@ -94,7 +97,7 @@ export class DocumentFetch {
     this.#subscription = connection.subscribe(answers, (message) => this.#onPart(message));
   }
 
-  /** To be called again and again, until the document is there. */
+  /** To be called every 100 ms, until the document is there. */
   look(now: number): void {
     if (now - this.#askedAt > patienceMs) this.#ask(now);
   }
@@ -111,8 +114,8 @@ export class DocumentFetch {
   }
 
   #onPart(message: NatsMessage): void {
-    const total = Number(message.header('Tandem-Total'));
-    if (message.status !== 0 || !(total > 0 && total <= longest)) return;
+    const total = Number(headerOf(message, 'tandem-total'));
+    if (saysNobody(message) || !(total > 0 && total <= longest)) return;
     // A member that has none of it would have none at once, either: it is asked again at a later look.
     if (message.data.byteLength === 0) return;
     if (message.subject !== `${this.#inbox}.${this.#from}`) return;
@@ -123,7 +126,7 @@ export class DocumentFetch {
       return;
     }
     const text = Buffer.concat(this.#parts).toString();
-    // Where this throws, it is fetched anew.
+    // If this throws, the document is fetched anew.
     this.#parts = [];
     this.#from = 0;
     const procedures = proceduresOf(text);
@@ -132,7 +135,6 @@ export class DocumentFetch {
   }
 }
 
-/** The document of a contract: what describes its procedures, in the order in which they were registered. */
 function proceduresOf(text: string): Procedures {
   try {
     const descriptions = JSON.parse(text) as readonly ProcedureDescription[];
@@ -142,7 +144,7 @@ function proceduresOf(text: string): Procedures {
   }
 }
 
-/** A contract that a member serves, as the choice between contracts needs it. */
+/** A contract of a member. */
 export interface KnownContract {
   readonly id: string;
   readonly version: string;
@@ -184,66 +186,51 @@ export class Catalog {
   update(live: readonly KnownContract[], silent: readonly KnownContract[], now: number): boolean {
     const next = new Map<string, Procedure>();
     const seen = new Set<string>();
-    for (const { id, procedures } of [
-      ...live.toSorted(newestFirst),
-      ...silent.toSorted(newestFirst),
-    ]) {
+    const newest = [...live.toSorted(newestFirst), ...silent.toSorted(newestFirst)];
+    for (const { id, procedures } of newest) {
       // Members of one contract count once.
-      if (!seen.has(id)) addMissing(next, procedures);
+      if (seen.has(id)) continue;
       seen.add(id);
+      for (const [name, procedure] of procedures) {
+        if (!next.has(name)) next.set(name, procedure);
+      }
     }
     for (const name of next.keys()) this.#goneSince.delete(name);
-    for (const name of this.#procedures.keys()) {
-      if (!next.has(name) && !this.#goneSince.has(name)) this.#goneSince.set(name, now);
+    for (const [name, procedure] of this.#procedures) {
+      if (next.has(name)) continue;
+      if (!this.#goneSince.has(name)) this.#goneSince.set(name, now);
+      next.set(name, procedure);
     }
-    addMissing(next, this.#procedures);
-    if (isSame(next, this.#procedures)) return false;
-    this.#procedures = next;
-    return true;
+    const before = this.#procedures;
+    const isSame =
+      next.size === before.size && [...next].every(([name, one]) => before.get(name) === one);
+    if (!isSame) this.#procedures = next;
+    return !isSame;
   }
 
   /**
-   * Forgets the names whose time is over.
-   *
    * @param listensSince the time counts from here at the earliest: before, members could not be heard
-   * @returns whether there were any
+   * @returns whether names were forgotten
    */
   expire(now: number, listensSince: number): boolean {
-    const over: string[] = [];
+    const over = new Set<string>();
     for (const [name, since] of this.#goneSince) {
       if (now - Math.max(since, listensSince) < this.#keptMs) break;
-      over.push(name);
-    }
-    if (over.length === 0) return false;
-    const next = new Map(this.#procedures);
-    for (const name of over) {
       this.#goneSince.delete(name);
-      next.delete(name);
+      over.add(name);
     }
-    this.#procedures = next;
+    if (over.size === 0) return false;
+    this.#procedures = new Map([...this.#procedures].filter(([name]) => !over.has(name)));
     return true;
   }
 }
 
-/**
- * Of a name that several contracts have, the newest one describes it: that of the highest version, of equal ones that which was
- * started last.
- */
+/** Of contracts with the same name, the highest version describes it; of equal versions the one that was started last. */
 function newestFirst(a: KnownContract, b: KnownContract): number {
   return compareVersions(b.version, a.version) || b.started - a.started;
 }
 
-function isSame(one: Procedures, other: Procedures): boolean {
-  if (one.size !== other.size) return false;
-  for (const [name, procedure] of one) if (other.get(name) !== procedure) return false;
-  return true;
-}
-
-function addMissing(to: Map<string, Procedure>, from: Procedures): void {
-  for (const [name, procedure] of from) if (!to.has(name)) to.set(name, procedure);
-}
-
-/** By the rules of semver.org, but that of two pre-releases the texts are compared. */
+/** By the rules of semver.org, except that two pre-releases are compared as texts. */
 function compareVersions(a: string, b: string): number {
   const [one, other] = [partsOf(a), partsOf(b)];
   for (let i = 0; i < 3; i++) {
@@ -255,7 +242,7 @@ function compareVersions(a: string, b: string): number {
   return one.pre < other.pre ? -1 : 1;
 }
 
-function partsOf(version: string): { readonly numbers: readonly number[]; readonly pre: string } {
+function partsOf(version: string) {
   const [core = '', ...rest] = (version.split('+')[0] ?? '').split('-');
   return { numbers: core.split('.').map((text) => Number(text) || 0), pre: rest.join('-') };
 }

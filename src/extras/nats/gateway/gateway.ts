@@ -1,46 +1,31 @@
 import { clockMs } from '../../../core/base/clock.ts';
+import type { Config } from '../../../core/config/config.ts';
 import type { CallObserver } from '../../../core/dispatch/call.ts';
+import type { Log } from '../../../core/observe/log.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
 import type { RemoteService, RemoteState } from '../../../core/service/cluster.ts';
-import type {
-  NatsConnection,
-  NatsMessage,
-  NatsState,
-  NatsSubscription,
+import {
+  type NatsConnection,
+  type NatsMessage,
+  type NatsState,
+  type NatsSubscription,
+  saysNobody,
 } from '../connection/connection.ts';
 import { Candidates, type Heartbeat, parseHeartbeat, silenceCheck } from '../liveness.ts';
 import { Paced } from '../pace.ts';
-import type { SessionStart } from '../session/gateway-session.ts';
+import type { SessionStart } from '../session.ts';
 import { isNuid, Subjects } from '../subjects.ts';
 import { Catalog, Contracts, type KnownContract } from './contracts.ts';
 import type { GatewayLink } from './member-channel.ts';
 import { RemoteMember } from './remote-member.ts';
 import { RemotePool, type RemotePoolOptions } from './remote-pool.ts';
 
-/** Whom a gateway tells of its members. */
-export interface GatewayEvents {
-  memberJoined(id: string, version: string): void;
-  /** It has answered, and there are as many as a gateway has at most. */
-  memberRefused(id: string, most: number): void;
-  /** It gets no new calls. */
-  memberSilent(id: string): void;
-  memberBack(id: string): void;
-  /** @param state `draining`: it had said that it would go */
-  memberGone(id: string, state: 'ready' | 'draining'): void;
-  /** Members serve different contracts, whose fingerprints these are. */
-  contractsDiffer(contracts: readonly string[]): void;
-}
-
-export interface GatewayOptions extends RemotePoolOptions {
+export interface GatewayOptions
+  extends RemotePoolOptions,
+    Pick<Config, 'memberSilentMs' | 'memberHungMs' | 'memberGoneMs'> {
   readonly connection: NatsConnection;
-  /** First token of the subjects. */
   readonly name: string;
-  /** A name that no other process ever has. */
   readonly id: string;
-  /** See the table of options. */
-  readonly memberSilentMs: number;
-  readonly memberHungMs: number;
-  readonly memberGoneMs: number;
   /** How long the name of a procedure stays known whose last member has gone while others are there, milliseconds. */
   readonly namesKeptMs: number;
 }
@@ -65,7 +50,7 @@ const renewMs = 50;
 export class Gateway implements RemoteService {
   readonly executor: RemotePool;
   readonly #options: GatewayOptions;
-  readonly #events: GatewayEvents;
+  readonly #log: Log;
   readonly #link: GatewayLink;
   /** Those that have answered. */
   readonly #members = new Map<string, RemoteMember>();
@@ -85,11 +70,11 @@ export class Gateway implements RemoteService {
   /** Called when `procedures` is another map. */
   onProcedures: () => void = () => {};
 
-  constructor(options: GatewayOptions, observer: CallObserver | undefined, events: GatewayEvents) {
+  constructor(options: GatewayOptions, observer: CallObserver | undefined, log: Log) {
     const { connection, name, id } = options;
     const subjects = new Subjects(name);
     this.#options = options;
-    this.#events = events;
+    this.#log = log;
     this.#link = { connection, subjects, id };
     this.#askIfSilent = silenceCheck(connection, () => this.#judgeAll());
     this.#contracts = new Contracts(this.#link, () => this.#renewal.ask());
@@ -117,7 +102,6 @@ export class Gateway implements RemoteService {
     return this.members > 0 ? 'ready' : 'alone';
   }
 
-  /** Whether any member has told what it serves. */
   get hasServed(): boolean {
     return this.#served !== '';
   }
@@ -131,7 +115,6 @@ export class Gateway implements RemoteService {
     return count;
   }
 
-  /** How each member is, and what is with it. */
   figures() {
     return Array.from(this.#members.values(), (member) => member.stats());
   }
@@ -148,9 +131,9 @@ export class Gateway implements RemoteService {
   }
 
   #onMessage(message: NatsMessage): void {
-    // S.g.<gateway>.<member>, and behind it the number of a frame.
+    // S.g.<gateway>.<member>, and for a 503 the number of a frame.
     const id = message.subject.split('.')[3] ?? '';
-    const isOfMember = message.status === 0;
+    const isOfMember = !saysNobody(message);
     const member = this.#members.get(id);
     const candidate = this.#candidates.get(id);
     if (member !== undefined) {
@@ -200,13 +183,19 @@ export class Gateway implements RemoteService {
     const { id, heartbeat } = member;
     this.#candidates.delete(id);
     if (this.#members.size >= mostMembers) {
-      this.#events.memberRefused(id, mostMembers);
+      this.#log.warn(
+        { event: 'member-refused', member: id, most: mostMembers },
+        'a member is not taken: this gateway has as many as it takes',
+      );
       return;
     }
     this.#starts.delete(id);
     member.heardAt = clockMs();
     this.#members.set(id, member);
-    this.#events.memberJoined(id, heartbeat.version);
+    this.#log.info(
+      { event: 'member-joined', member: id, version: heartbeat.version },
+      'a member has joined',
+    );
     this.#renewal.ask();
   }
 
@@ -214,7 +203,7 @@ export class Gateway implements RemoteService {
     member.heardAt = clockMs();
     if (member.condition === 'up') return;
     member.condition = 'up';
-    this.#events.memberBack(member.id);
+    this.#log.info({ event: 'member-back', member: member.id }, 'a member is back');
     this.#renewal.ask();
     this.executor.onCapacity();
   }
@@ -269,7 +258,10 @@ export class Gateway implements RemoteService {
       member.condition = this.#conditionOf(member, now);
       if (member.condition === before) continue;
       if (before === 'up') {
-        this.#events.memberSilent(member.id);
+        this.#log.warn(
+          { event: 'member-silent', member: member.id },
+          'a member is silent: it gets no new calls',
+        );
         // Whether anybody is there is told by the answers to its syncs.
         member.channel.interrupt();
         this.#renewal.ask();
@@ -279,12 +271,20 @@ export class Gateway implements RemoteService {
   }
 
   #remove(member: RemoteMember): void {
-    this.#members.delete(member.id);
+    const { id, heartbeat } = member;
+    this.#members.delete(id);
     const oldest = this.#starts.keys().next();
     if (this.#starts.size >= mostStarts && oldest.done !== true) this.#starts.delete(oldest.value);
-    this.#starts.set(member.id, member.channel.end);
+    this.#starts.set(id, member.channel.end);
     member.lose('member');
-    this.#events.memberGone(member.id, member.heartbeat.state);
+    if (heartbeat.state === 'draining') {
+      this.#log.info({ event: 'member-left', member: id }, 'a member has left');
+    } else {
+      this.#log.warn(
+        { event: 'member-gone', member: id },
+        'a member is gone: of the calls that it had nobody knows whether they ran',
+      );
+    }
     this.#renewal.ask();
   }
 
@@ -316,7 +316,12 @@ export class Gateway implements RemoteService {
     if (served === this.#served) return;
     this.#served = served;
     const ids = new Set(live.map(({ id }) => id));
-    if (ids.size > 1) this.#events.contractsDiffer([...ids]);
+    if (ids.size > 1) {
+      this.#log.warn(
+        { event: 'contracts-differ', contracts: [...ids] },
+        'members serve different contracts: a call goes to a member that has its procedure',
+      );
+    }
     if (this.#catalog.update(live, silent, clockMs())) this.onProcedures();
     this.executor.onCapacity();
   }

@@ -1,12 +1,8 @@
 import { clockMs } from '../../../core/base/clock.ts';
-import type { NatsConnection, NatsMessage } from '../connection/connection.ts';
+import type { Sending } from '../../../core/dispatch/queue/call-group.ts';
+import { type NatsConnection, type NatsMessage, saysNobody } from '../connection/connection.ts';
 import { type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
-import {
-  type FrameMark,
-  GatewaySession,
-  type SessionStart,
-  type Synced,
-} from '../session/gateway-session.ts';
+import { type FrameMark, GatewaySession, type SessionStart, type Synced } from '../session.ts';
 import type { Subjects } from '../subjects.ts';
 import {
   acknowledgementText,
@@ -30,21 +26,14 @@ const unackedMs = 1000;
 /** A member hears of this gateway so often at least, milliseconds: while it has calls or streams, and while it has none. */
 const [busyMs, idleMs] = [1000, 10_000];
 
-/**
- * How a call goes: `shared`, in the frame that is being filled; `alone`, in frames of its own; `later`, since it follows a call whose
- * frame has no room for it; `never`, since what is known of its request is larger than the server takes.
- */
-export type Framing = 'shared' | 'alone' | 'later' | 'never';
-
 /** What all channels of a gateway share. */
 export interface GatewayLink {
   readonly connection: NatsConnection;
   readonly subjects: Subjects;
-  /** The name of the gateway. */
   readonly id: string;
 }
 
-/** Whom a channel tells of what becomes of its calls, by their tickets. */
+/** What a channel tells its member, and asks of it. Calls are named by their tickets. */
 export interface ChannelOwner {
   /** Calls have left, in the frame `n`. */
   onSent(tickets: readonly number[], n: number): void;
@@ -53,22 +42,24 @@ export interface ChannelOwner {
   onReplies(replies: readonly WireReply[], load: number): void;
   /** The member does not know any more what became of calls in frames before `n`. */
   onForgotten(before: number): void;
-  /** Calls may be sent again. */
   onOpen(): void;
-  /** Whether calls are with the member, or streams. */
   readonly isBusy: boolean;
   /** Whether a call, or a stream, still waits for what its member says. */
   awaits(ticket: number): boolean;
-  readonly streams: {
-    /**
-     * What streams may give, counted from their beginnings: ticket, values and characters of each.
-     *
-     * @param all false: only of those that were granted more since this was asked last
-     */
-    granted(all: boolean): readonly number[];
-    /** Tickets of streams that are to end. */
-    readonly drained: readonly number[];
-  };
+  /**
+   * What streams may give, counted from their beginnings: ticket, values and characters of each.
+   *
+   * @param all false: only of those that were granted more since this was asked last
+   */
+  granted(all: boolean): readonly number[];
+  /** Tickets of streams that are to end. */
+  readonly drained: readonly number[];
+}
+
+/** A call whose body crosses as bytes. */
+interface LargeCall {
+  readonly call: CallHead;
+  readonly bytes: Uint8Array;
 }
 
 /**
@@ -79,12 +70,18 @@ export class MemberChannel {
   readonly #connection: NatsConnection;
   readonly #gateway: string;
   readonly #subject: string;
-  /** Where the server says that nobody takes a message, with the number of the frame behind it; 0: it is no frame. */
+  /** Subject of the 503s for messages that nobody takes. The number of the frame follows; 0: the message was no frame. */
   readonly #noResponders: string;
   readonly #owner: ChannelOwner;
   readonly #session: GatewaySession;
-  readonly #large: LargeBodies;
   #frame = new FrameText();
+  /**
+   * Calls whose large bodies have not left whole. The bodies are sent one after another, no faster than the connection takes them, so
+   * that small calls go in between.
+   */
+  #large: LargeCall[] = [];
+  #largeBytes = 0;
+  #isSendingLarge = false;
   /** Parts of large replies that have not come whole, by the tickets of their calls. */
   readonly parts = new Map<number, Uint8Array[]>();
   /** Calls that never came to the member, of which the owner has still to be told. */
@@ -113,11 +110,6 @@ export class MemberChannel {
     this.#noResponders = subjects.toGateway(id, member);
     this.#owner = owner;
     this.#session = new GatewaySession(start);
-    this.#large = new LargeBodies(
-      connection,
-      (call, bytes, total) => this.#sendPart(call, bytes, total),
-      (ticket) => this.#giveBack([ticket]),
-    );
   }
 
   /** Whether calls may be sent. */
@@ -127,10 +119,10 @@ export class MemberChannel {
 
   /** Bytes of calls that the member may not have. */
   get bytes(): number {
-    return this.#session.unackedBytes + this.#large.bytes + this.#frame.length;
+    return this.#session.unackedBytes + this.#largeBytes + this.#frame.length;
   }
 
-  /** Bytes of what may be known of the request of a call. */
+  /** Most bytes of what is known of a call's request. */
   get factsLimit(): number {
     return this.#sizes.factsBytes;
   }
@@ -140,22 +132,28 @@ export class MemberChannel {
     return this.#session.end;
   }
 
-  /** How a call goes that is given to `add` next. */
-  framingOf(call: CallHead, body: string | Uint8Array): Framing {
+  /**
+   * How a call goes that is given to `add` next. `sent`: in the frame that is being filled; `alone`: in frames of its own; `refused`:
+   * what is known of its request is larger than the server takes.
+   */
+  sendingOf(call: CallHead, body: string | Uint8Array): Sending {
     const { facts, follows } = call;
     const { sharedLength, frameLength, factsBytes } = this.#sizes;
     if (typeof body === 'string' && body.length + facts.length + numbersLength <= sharedLength) {
-      return !follows || this.#frame.lengthWith(call, body) <= frameLength ? 'shared' : 'later';
+      return !follows || this.#frame.lengthWith(call, body) <= frameLength ? 'sent' : 'later';
     }
     if (follows) return 'later';
-    return Buffer.byteLength(facts) > factsBytes ? 'never' : 'alone';
+    return Buffer.byteLength(facts) > factsBytes ? 'refused' : 'alone';
   }
 
   /** Puts a call into the next frame, or into frames of its own. Only while open. */
-  add(call: CallHead, body: string | Uint8Array, framing: 'shared' | 'alone'): void {
-    if (framing === 'alone' || typeof body !== 'string') {
+  add(call: CallHead, body: string | Uint8Array, sending: 'sent' | 'alone'): void {
+    if (sending === 'alone' || typeof body !== 'string') {
       this.flush();
-      this.#large.add({ call, bytes: typeof body === 'string' ? Buffer.from(body) : body });
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+      this.#largeBytes += bytes.byteLength;
+      this.#large.push({ call, bytes });
+      if (!this.#isSendingLarge) void this.#sendLarge();
       return;
     }
     // Between calls that follow each other there is no end of a frame.
@@ -170,9 +168,8 @@ export class MemberChannel {
     const { tickets } = frame;
     if (tickets.length > 0) {
       this.#frame = new FrameText();
-      if (this.isOpen) {
-        this.#send(tickets, frame.length, (mark) => frame.toMessage(this.#gateway, mark));
-      } else this.#giveBack(tickets);
+      const make = (mark: FrameMark) => frame.toMessage(this.#gateway, mark);
+      this.#send(tickets, frame.length, make);
     }
     if (this.#untold.length > 0 && this.isOpen) this.#sendAck();
   }
@@ -184,12 +181,12 @@ export class MemberChannel {
       this.#untold.push(ticket);
       this.parts.delete(ticket);
     }
-    this.#large.drop(tickets);
+    this.#dropLarge(tickets);
   }
 
   /** All that was sent has its answers. */
   abandon(): void {
-    this.#large.drop();
+    this.#dropLarge();
     this.parts.clear();
   }
 
@@ -209,10 +206,10 @@ export class MemberChannel {
     if (this.#session.owesAck) this.#sendAck();
   }
 
-  /** What was on its way may be lost. */
+  /** Messages may have been lost. */
   interrupt(): void {
     this.#session.interrupt();
-    this.#large.drop();
+    this.#dropLarge();
   }
 
   /** Asks what has come. @param after milliseconds since it was asked last */
@@ -224,7 +221,7 @@ export class MemberChannel {
   }
 
   onMessage(message: NatsMessage): void {
-    if (message.status !== 0) {
+    if (saysNobody(message)) {
       this.nobodySince ??= clockMs();
       const n = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
       // The sync waits for its time: one that followed each 503 would bring the next.
@@ -259,7 +256,7 @@ export class MemberChannel {
     }
   }
 
-  /** To be called again and again. */
+  /** To be called every 100 ms. */
   look(now: number): void {
     if (!this.#connection.connected) return;
     const { unackedSince } = this.#session;
@@ -283,9 +280,8 @@ export class MemberChannel {
     this.#sentAt = now;
     const all = now - this.#grantedAt > busyMs;
     if (all) this.#grantedAt = now;
-    const { streams } = this.#owner;
-    const granted = streams.granted(all);
-    const { drained } = streams;
+    const granted = this.#owner.granted(all);
+    const { drained } = this.#owner;
     const cancelled = this.#untold;
     this.#untold = [];
     const { listed } = this.#sizes;
@@ -303,20 +299,68 @@ export class MemberChannel {
     }
   }
 
-  /** @param total bytes of the whole body; undefined: this is its last part */
-  #sendPart(call: CallHead, bytes: Uint8Array, total: number | undefined): boolean {
-    if (!this.isOpen) return false;
+  async #sendLarge(): Promise<void> {
+    this.#isSendingLarge = true;
+    for (let large = this.#large[0]; large !== undefined; large = this.#large[0]) {
+      const isSent = await this.#sendParts(large);
+      // It may have been dropped meanwhile.
+      if (this.#large[0] !== large) continue;
+      this.#large.shift();
+      this.#largeBytes -= large.bytes.byteLength;
+      if (!isSent) this.#giveBack([large.call.ticket]);
+    }
+    this.#isSendingLarge = false;
+  }
+
+  /** @returns whether all of a large call has left */
+  async #sendParts(large: LargeCall): Promise<boolean> {
+    const { call, bytes } = large;
     const { ticket } = call;
-    const tickets = total === undefined ? [ticket] : [];
-    return this.#send(tickets, bytes.byteLength, (mark) =>
-      total === undefined
-        ? largeFrame(this.#gateway, mark, call, bytes)
-        : bodyPart(this.#gateway, mark, ticket, total, bytes),
+    const total = bytes.byteLength;
+    const { partBytes } = this.#sizes;
+    let at = 0;
+    let unflushed = 0;
+    for (; total - at > partBytes; at += partBytes) {
+      const part = bytes.subarray(at, at + partBytes);
+      const isSent = this.#send([], partBytes, (mark) =>
+        bodyPart(this.#gateway, mark, ticket, total, part),
+      );
+      if (!isSent) return false;
+      unflushed += partBytes;
+      if (unflushed < unflushedBytes) continue;
+      unflushed = 0;
+      // It rejects if the connection is lost: the session is closed then.
+      await this.#connection.flush().catch(() => {});
+      if (this.#large[0] !== large) return false;
+    }
+    const rest = bytes.subarray(at);
+    return this.#send([ticket], rest.byteLength, (mark) =>
+      largeFrame(this.#gateway, mark, call, rest),
     );
+  }
+
+  /**
+   * What has not left of large bodies does not leave: they may lie in memory that the next request gets.
+   *
+   * @param tickets of their calls; undefined: of all
+   */
+  #dropLarge(tickets?: readonly number[]): void {
+    for (const large of this.#large.splice(0)) {
+      const { call, bytes } = large;
+      if (tickets?.includes(call.ticket) === false) this.#large.push(large);
+      else {
+        this.#largeBytes -= bytes.byteLength;
+        this.#giveBack([call.ticket]);
+      }
+    }
   }
 
   /** @returns false: it has not left, and its calls are given back */
   #send(tickets: readonly number[], bytes: number, make: (mark: FrameMark) => Uint8Array): boolean {
+    if (!this.isOpen) {
+      this.#giveBack(tickets);
+      return false;
+    }
     const now = clockMs();
     this.#sentAt = now;
     const mark = this.#session.send(tickets, bytes, now);
@@ -357,10 +401,10 @@ export class MemberChannel {
     this.#owner.onReplies(whole, load);
   }
 
-  /** A frame has not come to the member, nor those behind it. */
+  /** A frame has not come to the member, nor the frames after it. */
   #return(n: number): void {
     const tickets = this.#session.undelivered(n);
-    if (!this.#session.isOpen) this.#large.drop();
+    if (!this.#session.isOpen) this.#dropLarge();
     this.#giveBack(tickets);
   }
 
@@ -379,96 +423,7 @@ export class MemberChannel {
   /** Replies that did not come in their turn have closed the session. */
   #syncIfClosed(): void {
     if (this.#session.isOpen) return;
-    this.#large.drop();
+    this.#dropLarge();
     this.sync();
-  }
-}
-
-/** A call whose body crosses as bytes. */
-interface LargeCall {
-  readonly call: CallHead;
-  readonly bytes: Uint8Array;
-}
-
-/** Sends large bodies one after another, no faster than the connection takes them: small calls go in between. */
-class LargeBodies {
-  readonly #connection: NatsConnection;
-  readonly #send: (call: CallHead, part: Uint8Array, total: number | undefined) => boolean;
-  readonly #onUnsent: (ticket: number) => void;
-  /** The first one is being sent. */
-  #calls: LargeCall[] = [];
-  #isSending = false;
-  /** Bytes of all of them. */
-  bytes = 0;
-
-  /**
-   * @param send sends a part of a body of `total` bytes; undefined: the last part
-   * @param onUnsent told of a call that was not sent whole, nor will it be
-   */
-  constructor(
-    connection: NatsConnection,
-    send: (call: CallHead, part: Uint8Array, total: number | undefined) => boolean,
-    onUnsent: (ticket: number) => void,
-  ) {
-    this.#connection = connection;
-    this.#send = send;
-    this.#onUnsent = onUnsent;
-  }
-
-  add(large: LargeCall): void {
-    this.bytes += large.bytes.byteLength;
-    this.#calls.push(large);
-    if (!this.#isSending) void this.#sendAll();
-  }
-
-  /**
-   * What has not left of bodies does not leave: they may lie in memory that the next request gets.
-   *
-   * @param tickets of their calls; undefined: of all
-   */
-  drop(tickets?: readonly number[]): void {
-    if (this.#calls.length === 0) return;
-    const dropped = tickets && new Set(tickets);
-    const calls = this.#calls;
-    this.#calls = [];
-    for (const large of calls) {
-      const { call, bytes } = large;
-      if (dropped?.has(call.ticket) === false) this.#calls.push(large);
-      else {
-        this.bytes -= bytes.byteLength;
-        this.#onUnsent(call.ticket);
-      }
-    }
-  }
-
-  async #sendAll(): Promise<void> {
-    this.#isSending = true;
-    for (let large = this.#calls[0]; large !== undefined; large = this.#calls[0]) {
-      const isSent = await this.#sendParts(large);
-      // It may have been dropped meanwhile.
-      if (this.#calls[0] !== large) continue;
-      this.#calls.shift();
-      this.bytes -= large.bytes.byteLength;
-      if (!isSent) this.#onUnsent(large.call.ticket);
-    }
-    this.#isSending = false;
-  }
-
-  async #sendParts(large: LargeCall): Promise<boolean> {
-    const { call, bytes } = large;
-    const total = bytes.byteLength;
-    const { partBytes } = sizesFor(this.#connection.maxPayload);
-    let at = 0;
-    let unflushed = 0;
-    for (; total - at > partBytes; at += partBytes) {
-      if (!this.#send(call, bytes.subarray(at, at + partBytes), total)) return false;
-      unflushed += partBytes;
-      if (unflushed < unflushedBytes) continue;
-      unflushed = 0;
-      // Rejects where the connection is lost: the session is closed then.
-      await this.#connection.flush().catch(() => {});
-      if (this.#calls[0] !== large) return false;
-    }
-    return this.#send(call, bytes.subarray(at), undefined);
   }
 }

@@ -1,6 +1,8 @@
 import { clockMs } from '../../../core/base/clock.ts';
+import { remotePlace } from '../../../core/base/place.ts';
 import {
   type Call,
+  cancelled,
   deadlineExceeded,
   limitExceeded,
   lostCall,
@@ -10,33 +12,30 @@ import {
   textBetween,
   unparsed,
 } from '../../../core/dispatch/call.ts';
-import {
-  type CallGroup,
-  fitsBehind,
-  type QueuedCall,
+import type {
+  CallGroup,
+  CallReceiver,
+  QueuedCall,
+  Sending,
 } from '../../../core/dispatch/queue/call-group.ts';
+import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
 import type { RequestScope } from '../../../core/dispatch/scope.ts';
-import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
+import type { StreamProducer, StreamSink } from '../../../core/dispatch/streams/contract.ts';
+import type { OpenStream, OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import type { Procedure } from '../../../core/procedures/types.ts';
-import type { ErrorCode, LossReason } from '../../../core/protocol/errors.ts';
-import { textExceeds } from '../../../core/protocol/reply.ts';
+import type { ErrorCode, LossReason, RpcError } from '../../../core/protocol/errors.ts';
+import { errorOutcome, textExceeds } from '../../../core/protocol/reply.ts';
 import type { Heartbeat } from '../liveness.ts';
-import type { SessionStart } from '../session/gateway-session.ts';
+import type { SessionStart } from '../session.ts';
 import { ReplyKind, type WireFacts, type WireReply } from '../wire.ts';
-import {
-  type ChannelOwner,
-  type Framing,
-  type GatewayLink,
-  MemberChannel,
-} from './member-channel.ts';
-import { MemberStreams } from './member-streams.ts';
+import { type ChannelOwner, type GatewayLink, MemberChannel } from './member-channel.ts';
 
 /** A member answers its calls at their deadlines. The gateway does so itself so much later, milliseconds. */
 const graceMs = 500;
 
 /** The executor whose calls go to members. */
 export interface MemberOwner {
-  readonly keyOf: (scope: RequestScope) => string;
+  readonly shares: CallerShares;
   /** The streams that calls have opened. */
   readonly streams: OpenStreams;
   readonly counters: { lost: number };
@@ -49,19 +48,20 @@ export interface MemberOwner {
   onCompleted(): void;
 }
 
-/** A call that is with the member. */
 interface SentCall {
   readonly item: QueuedCall;
-  /** Its frame; 0: it has not left. */
-  n: number;
+  /** The number of its frame; Infinity: it has not left. */
+  frame: number;
   readonly sentAt: number;
 }
 
-/** The gateway's side of one member: what is known of it, and the calls and streams that are with it. */
-export class RemoteMember implements ChannelOwner {
+/**
+ * The gateway's side of one member: what is known of it, and the calls and streams that are with it. A stream has the ticket of the
+ * call that opened it.
+ */
+export class RemoteMember implements ChannelOwner, CallReceiver {
   readonly id: string;
   readonly channel: MemberChannel;
-  readonly streams: MemberStreams;
   /** `up`: it is heard of; `silent`: it gets no new calls; `hung`: its calls were given up. */
   condition: 'up' | 'silent' | 'hung' = 'up';
   heartbeat: Heartbeat;
@@ -76,6 +76,9 @@ export class RemoteMember implements ChannelOwner {
   readonly #owner: MemberOwner;
   /** By ticket. */
   readonly #sent = new Map<number, SentCall>();
+  readonly #streams = new Map<number, RemoteStream>();
+  /** Streams that were granted more since the member was told last. */
+  readonly #granted = new Set<RemoteStream>();
   #tickets = 0;
   readonly #facts: FactsText;
 
@@ -89,9 +92,8 @@ export class RemoteMember implements ChannelOwner {
     this.id = heartbeat.id;
     this.heartbeat = heartbeat;
     this.#owner = owner;
-    this.#facts = new FactsText(owner.keyOf);
+    this.#facts = new FactsText(owner.shares);
     this.channel = new MemberChannel(link, this.id, start, this);
-    this.streams = new MemberStreams(owner.streams, this.channel);
   }
 
   /** Calls of this gateway that are with it. */
@@ -100,10 +102,9 @@ export class RemoteMember implements ChannelOwner {
   }
 
   get isBusy(): boolean {
-    return this.#sent.size > 0 || this.streams.open > 0;
+    return this.#sent.size > 0 || this.#streams.size > 0;
   }
 
-  /** Whether it may get calls. */
   get isTaking(): boolean {
     return this.condition === 'up' && this.heartbeat.state === 'ready' && this.channel.isOpen;
   }
@@ -122,7 +123,7 @@ export class RemoteMember implements ChannelOwner {
       state: condition === 'up' ? known : condition,
       procedures: procedures?.size ?? 0,
       inFlight: this.inFlight,
-      streams: this.streams.open,
+      streams: this.#streams.size,
       othersLoad: this.othersLoad,
       lost: this.#lost,
       started: heartbeat.started,
@@ -130,33 +131,35 @@ export class RemoteMember implements ChannelOwner {
   }
 
   /**
-   * Puts the calls that a group sends next into the next frame. The rest of the group is held until those have ended. The member
-   * serves the first of these calls: the others may be for members of another version.
+   * Puts a call into the next frame. The member serves the first call of a portion: those after it may be for members of another
+   * version.
    */
-  add(group: CallGroup): void {
+  send(item: QueuedCall, follows: boolean): Sending {
+    const { call } = item;
+    const { procedure, scope } = call;
+    if (follows && !this.serves(procedure.name)) return 'later';
     const now = clockMs();
-    let follows = false;
-    let isCut = false;
-    let sumUs = 0;
-    group.state = 'sent';
-    for (; group.next < group.calls.length; group.next++) {
-      const item = group.calls[group.next] as QueuedCall;
-      if (item.isAnswered) continue;
-      const isHeld: boolean = isCut || (follows && !this.#mayFollow(item, sumUs));
-      const framing: Framing = isHeld ? 'later' : this.#send(item, follows, now);
-      if (framing === 'later') {
-        group.state = 'held';
-        break;
-      }
-      if (framing === 'never') continue;
-      follows = true;
-      sumUs += item.expectedUs;
-      isCut = framing === 'alone';
+    const isRead = call.sink !== undefined;
+    // The gateway decides how long a stream goes on: longer than a call may take.
+    const isEndless = isRead || !Number.isFinite(scope.expiresAt);
+    const timeoutMs = isEndless ? -1 : Math.max(0, Math.ceil(scope.expiresAt - now));
+    const runMs = procedure.timeoutMs ?? -1;
+    const ticket = this.#tickets + 1;
+    const head = { ticket, follows, isRead, timeoutMs, runMs, facts: this.#facts.of(call) };
+    const body = requestOf(call);
+    const sending = this.channel.sendingOf(head, body);
+    if (sending === 'refused') {
+      item.refuse(limitExceeded(this.channel.factsLimit), neverRan);
+    } else if (sending !== 'later') {
+      this.#tickets = ticket;
+      item.ticket = ticket;
+      this.#sent.set(ticket, { item, frame: Number.POSITIVE_INFINITY, sentAt: now });
+      this.channel.add(head, body, sending);
     }
-    group.sentUntil = Math.max(group.sentUntil, group.next);
+    return sending;
   }
 
-  /** Sends the frame that `add` has filled. */
+  /** Sends the frame that `send` has filled. */
   flush(): void {
     this.#facts.forget();
     this.channel.flush();
@@ -178,8 +181,7 @@ export class RemoteMember implements ChannelOwner {
 
   /** Answers what is here with -32002: nobody will know what became of it. */
   lose(reason: LossReason): void {
-    this.#lose(reason, () => true);
-    this.streams.lose(reason);
+    this.#lose(reason, Number.POSITIVE_INFINITY);
     this.channel.abandon();
   }
 
@@ -200,13 +202,30 @@ export class RemoteMember implements ChannelOwner {
   }
 
   awaits(ticket: number): boolean {
-    return this.#sent.has(ticket) || this.streams.has(ticket);
+    return this.#sent.has(ticket) || this.#streams.has(ticket);
   }
 
-  onSent(tickets: readonly number[], n: number): void {
+  granted(all: boolean): readonly number[] {
+    const numbers: number[] = [];
+    for (const { ticket, values, characters } of all ? this.#streams.values() : this.#granted) {
+      if (values > 0) numbers.push(ticket, values, characters);
+    }
+    this.#granted.clear();
+    return numbers;
+  }
+
+  get drained(): readonly number[] {
+    const tickets: number[] = [];
+    for (const { ticket, drained } of this.#streams.values()) {
+      if (drained !== undefined) tickets.push(ticket);
+    }
+    return tickets;
+  }
+
+  onSent(tickets: readonly number[], frame: number): void {
     for (const ticket of tickets) {
       const sent = this.#sent.get(ticket);
-      if (sent !== undefined) sent.n = n;
+      if (sent !== undefined) sent.frame = frame;
     }
   }
 
@@ -215,8 +234,7 @@ export class RemoteMember implements ChannelOwner {
   }
 
   onForgotten(before: number): void {
-    this.#lose('connection', ({ n }) => n > 0 && n < before);
-    this.streams.lose('connection', before);
+    this.#lose('connection', before - 1);
   }
 
   onOpen(): void {
@@ -226,34 +244,41 @@ export class RemoteMember implements ChannelOwner {
   onReplies(replies: readonly WireReply[], load: number): void {
     this.othersLoad = load;
     const unstarted: SentCall[] = [];
-    for (const reply of replies) this.#onReply(reply, unstarted);
+    for (const reply of replies) {
+      const sent = this.#sent.get(reply.ticket);
+      if (sent === undefined) this.#onStreamItem(reply);
+      else this.#onReply(sent, reply, unstarted);
+    }
     this.#giveBack(unstarted);
     this.#owner.onCapacity();
   }
 
-  #onReply(reply: WireReply, unstarted: SentCall[]): void {
+  onGranted(stream: RemoteStream): void {
+    this.#granted.add(stream);
+    this.channel.sendAckSoon();
+  }
+
+  /** Nobody reads a stream any more. */
+  onCancelled(stream: RemoteStream): void {
+    if (this.#remove(stream)) this.#tellCancelled(stream.ticket);
+  }
+
+  /** @param unstarted gets the calls that have not run and may run on another member */
+  #onReply(sent: SentCall, reply: WireReply, unstarted: SentCall[]): void {
     const { ticket, kind, code, body } = reply;
-    const sent = this.#sent.get(ticket);
-    if (sent === undefined) {
-      // Of a call that has its answer: one that streams, or one that was given up.
-      if (kind !== ReplyKind.final && kind !== ReplyKind.notRun) this.streams.take(reply);
-      return;
-    }
+    const { item, sentAt } = sent;
     this.#sent.delete(ticket);
-    const { item } = sent;
-    const { sink } = item.call;
-    // A member times some of its inline calls only. Here, where each is wanted, it took no longer than it was away.
+    // A member times only some of its inline calls. If each time is wanted here, the call took no longer than it was away.
     const isWanted = reply.runUs === notTimed && item.group.ending.timing === 'all';
-    const runUs = isWanted ? (clockMs() - sent.sentAt) * 1000 : reply.runUs;
-    if (kind === ReplyKind.opened && sink !== undefined) {
+    const runUs = isWanted ? (clockMs() - sentAt) * 1000 : reply.runUs;
+    if (kind === ReplyKind.opened && item.call.sink !== undefined) {
       this.#owner.onCompleted();
-      this.streams.enter(item, sink, sent.n, runUs);
+      this.#openStream(sent, item.call.sink, runUs);
     } else if (kind === ReplyKind.lost) {
       this.#refuseLost(sent, 'connection', clockMs());
     } else if (kind === ReplyKind.notRun && this.#owner.mayGoElsewhere(item, code, this)) {
-      unstarted.push(sent);
       // What follows a call that has not run has not run either.
-      unstarted.push(...this.#takeAll(this.#ticketsOf(item.group, item.index)));
+      unstarted.push(sent, ...this.#takeAll(this.#ticketsOf(item.group, item.index)));
     } else {
       this.#owner.onCompleted();
       if (runUs >= 0) item.cost.record(runUs);
@@ -261,32 +286,56 @@ export class RemoteMember implements ChannelOwner {
     }
   }
 
-  #mayFollow(item: QueuedCall, sumUs: number): boolean {
-    return fitsBehind(item, sumUs) && this.serves(item.call.procedure.name);
+  /** The handler of a call has given an iterator: the call is answered with what its reader says. */
+  #openStream({ item, frame }: SentCall, sink: StreamSink, runUs: number): void {
+    // A stream may stay open for days: the memory of its params is freed now.
+    item.forgetParams();
+    const { call, ticket } = item;
+    const { streams } = this.#owner;
+    const isLeft = item.isAnswered || call.scope.cancelled;
+    const refusal = isLeft ? cancelled : streams.refusalOf(call.scope);
+    if (refusal !== undefined) {
+      this.#tellCancelled(ticket);
+      item.refuse(refusal, runUs);
+      return;
+    }
+    const stream = streams.add(call, sink, remotePlace);
+    const remote = new RemoteStream(ticket, frame, stream, this);
+    stream.producer = remote;
+    this.#streams.set(ticket, remote);
+    item.answer(sink.opened(stream), 0, runUs);
   }
 
-  /** Sends a call, where it may go now; refuses it where it may never. */
-  #send(item: QueuedCall, follows: boolean, now: number): Framing {
-    const { call } = item;
-    const { expiresAt } = call.scope;
-    const isRead = call.sink !== undefined;
-    // A stream may go on for longer than a call may take. How long it does is for the gateway to say.
-    const isEndless = isRead || !Number.isFinite(expiresAt);
-    const timeoutMs = isEndless ? -1 : Math.max(0, Math.ceil(expiresAt - now));
-    const runMs = call.procedure.timeoutMs ?? -1;
-    const ticket = this.#tickets + 1;
-    const head = { ticket, follows, isRead, timeoutMs, runMs, facts: this.#facts.of(call) };
-    const body = requestOf(call);
-    const framing = this.channel.framingOf(head, body);
-    if (framing === 'never') {
-      item.refuse(limitExceeded(this.channel.factsLimit), neverRan);
-    } else if (framing !== 'later') {
-      this.#tickets = ticket;
-      item.ticket = ticket;
-      this.#sent.set(ticket, { item, n: 0, sentAt: now });
-      this.channel.add(head, body, framing);
+  /** Takes a value or an end of a stream. A stream that is not here was cancelled: the member is told so again. */
+  #onStreamItem({ ticket, kind, code, body }: WireReply): void {
+    const remote = this.#streams.get(ticket);
+    if (remote === undefined) {
+      if (kind === ReplyKind.value) this.#tellCancelled(ticket);
+      return;
     }
-    return framing;
+    const { stream, drained } = remote;
+    const text = typeof body === 'string' ? body : Buffer.from(body).toString();
+    if (kind === ReplyKind.value) {
+      stream.value(text);
+      return;
+    }
+    if (kind === ReplyKind.final || kind === ReplyKind.notRun) return;
+    this.#remove(remote);
+    if (kind === ReplyKind.lost) stream.lose('connection');
+    // A stream that was told to end may end in any way: the reader hears why it was told to.
+    else if (drained !== undefined) {
+      stream.end(errorOutcome(drained.code as ErrorCode, drained.data));
+    } else stream.end({ ok: kind === ReplyKind.ended, code, text });
+  }
+
+  #remove(stream: RemoteStream): boolean {
+    this.#granted.delete(stream);
+    return this.#streams.delete(stream.ticket);
+  }
+
+  #tellCancelled(ticket: number): void {
+    this.channel.cancel([ticket]);
+    this.channel.sendAckSoon();
   }
 
   /** The calls of a group that are here, from the one at `index` on. */
@@ -316,19 +365,24 @@ export class RemoteMember implements ChannelOwner {
       if (isAnswered) continue;
       // It waited for a member until it left, and does so again.
       if (!groups.has(group)) group.waitingSince += now - sentAt;
-      group.next = Math.min(group.next, index);
-      group.state = 'held';
+      group.takeBack(index);
       groups.add(group);
     }
     if (groups.size > 0) this.#owner.onUnstarted([...groups]);
   }
 
-  #lose(reason: LossReason, isMeant: (sent: SentCall) => boolean): void {
+  /** @param last the last frame whose calls and streams are lost; Infinity: all are, those that have not left too */
+  #lose(reason: LossReason, last: number): void {
     const now = clockMs();
     for (const [ticket, sent] of this.#sent) {
-      if (!isMeant(sent)) continue;
+      if (sent.frame > last) continue;
       this.#sent.delete(ticket);
       this.#refuseLost(sent, reason, now);
+    }
+    for (const remote of this.#streams.values()) {
+      if (remote.frame > last) continue;
+      this.#remove(remote);
+      remote.stream.lose(reason);
     }
   }
 
@@ -339,11 +393,46 @@ export class RemoteMember implements ChannelOwner {
   }
 }
 
+/** The gateway's side of a stream whose generator runs on a member. */
+class RemoteStream implements StreamProducer {
+  readonly ticket: number;
+  /** The frame of its call. */
+  readonly frame: number;
+  readonly stream: OpenStream;
+  readonly #member: RemoteMember;
+  /** What was granted, counted from its beginning. */
+  values = 0;
+  characters = 0;
+  /** Why it was told to end; undefined: it was not. */
+  drained: RpcError | undefined;
+
+  constructor(ticket: number, frame: number, stream: OpenStream, member: RemoteMember) {
+    this.ticket = ticket;
+    this.frame = frame;
+    this.stream = stream;
+    this.#member = member;
+  }
+
+  grant(values: number, characters: number): void {
+    this.values += values;
+    this.characters += characters;
+    this.#member.onGranted(this);
+  }
+
+  cancel(): void {
+    this.#member.onCancelled(this);
+  }
+
+  /** Its member ends it at its next yield, as a stream of its own. */
+  drain(reason: RpcError): void {
+    this.drained = reason;
+    this.#member.channel.sendAckSoon();
+  }
+}
+
 /**
- * Answers a call with what its member has made of it.
- *
- * @param code of its error; 0: a result
- * @param body the reply; nothing: there is none to pass on
+ * @param code of the error; 0: a result
+ * @param body the reply; empty: there is none to pass on
  */
 function answer(item: QueuedCall, code: number, runUs: number, body: string | Uint8Array): void {
   const limit = item.group.ending.maxReplyBytes;
@@ -355,10 +444,7 @@ function answer(item: QueuedCall, code: number, runUs: number, body: string | Ui
   } else item.answer(isEmpty ? undefined : body, code, runUs);
 }
 
-/**
- * A call as a whole JSON-RPC request. Where nobody has looked at the params yet it is the request as it came, and the member
- * decides on all of it.
- */
+/** A call as a whole JSON-RPC request. If nobody has read the params yet, it is the request as it came: the member reads all of it. */
 function requestOf({ procedure, id, params, source, start, end }: Call): string | Uint8Array {
   if (params === unparsed && source !== undefined && start > 0) return source;
   const head = `{"jsonrpc":"2.0","method":${JSON.stringify(procedure.name)}`;
@@ -370,16 +456,16 @@ function requestOf({ procedure, id, params, source, start, end }: Call): string 
 
 /** What is known of requests, as the JSON text in which it crosses: calls of one request share one text. */
 class FactsText {
-  readonly #keyOf: (scope: RequestScope) => string;
+  readonly #shares: CallerShares;
   #scope: RequestScope | undefined;
   #facts = '';
-  /** The text for requests of which no more is known than these two: neighbours often have the same. */
+  /** The text for requests of which only these two are known: neighbours often have the same. */
   #ip: string | undefined;
   #key: string | undefined;
   #plain = '{}';
 
-  constructor(keyOf: (scope: RequestScope) => string) {
-    this.#keyOf = keyOf;
+  constructor(shares: CallerShares) {
+    this.#shares = shares;
   }
 
   of({ scope, trace }: Call): string {
@@ -391,7 +477,6 @@ class FactsText {
     return this.#facts;
   }
 
-  /** Lets go of the request that was asked for last. */
   forget(): void {
     this.#scope = undefined;
     this.#facts = '';
@@ -399,7 +484,7 @@ class FactsText {
 
   #make(scope: RequestScope, tp: string | undefined, ts: string | undefined): string {
     const headers = scope.headersText === undefined ? undefined : scope.headers;
-    const key = this.#keyOf(scope);
+    const key = this.#shares.keyOf(scope);
     const { authText: auth, remoteAddress: ip } = scope;
     if (auth ?? headers ?? tp ?? ts) {
       return JSON.stringify({ auth, headers, ip, tp, ts, key } satisfies WireFacts);

@@ -1,18 +1,24 @@
 import { clockMs } from '../../../core/base/clock.ts';
 import { remotePlace } from '../../../core/base/place.ts';
-import { type CallObserver, cancelled, limitExceeded } from '../../../core/dispatch/call.ts';
+import type { Config } from '../../../core/config/config.ts';
+import {
+  type CallObserver,
+  cancelled,
+  limitExceeded,
+  usualRetryMs,
+} from '../../../core/dispatch/call.ts';
 import { Sweep } from '../../../core/dispatch/deadline.ts';
 import {
   type CallGroup,
   passUs,
   type QueuedCall,
 } from '../../../core/dispatch/queue/call-group.ts';
+import type { CallerShares } from '../../../core/dispatch/queue/fair-queue.ts';
 import {
   QueuedExecutor,
   type WaitingGroups,
   type WaitingLimits,
 } from '../../../core/dispatch/queue/queued-executor.ts';
-import type { RequestScope } from '../../../core/dispatch/scope.ts';
 import type { OpenStreams } from '../../../core/dispatch/streams/open-streams.ts';
 import { ErrorCode } from '../../../core/protocol/errors.ts';
 import { afterNextLook } from '../pace.ts';
@@ -23,12 +29,9 @@ export type ChooseMember = <Member extends Pick<RemoteMember, 'inFlight' | 'othe
   members: readonly Member[],
 ) => Member;
 
-export interface RemotePoolOptions extends WaitingLimits {
-  readonly maxReplyBytes: number;
-  /** Calls that this gateway may have with one member. */
-  readonly memberInFlight: number;
-  /** Bytes of calls that one member may not have taken yet. */
-  readonly memberBytes: number;
+export interface RemotePoolOptions
+  extends WaitingLimits,
+    Pick<Config, 'maxReplyBytes' | 'memberInFlight' | 'memberBytes'> {
   readonly choose: ChooseMember;
   /** The streams that calls to members have opened. */
   readonly streams: OpenStreams;
@@ -37,8 +40,8 @@ export interface RemotePoolOptions extends WaitingLimits {
 /** How often calls in flight are looked at, milliseconds. */
 const lookMs = 50;
 
-/** When to try again, milliseconds, where nothing has been answered lately, and at most. */
-const [usualRetryMs, longestRetryMs] = [1000, 30_000];
+/** After so long callers are told to try again at most, milliseconds. */
+const longestRetryMs = 30_000;
 
 /**
  * The executor over the members of a service on other machines. What finds no member waits here, as calls wait for workers: bounded,
@@ -47,14 +50,17 @@ const [usualRetryMs, longestRetryMs] = [1000, 30_000];
 export class RemotePool extends QueuedExecutor implements MemberOwner {
   /** Since the start: calls that were sent again, since they had not come to a member or not run; calls of which nobody knows what became. */
   readonly counters = { requeued: 0, lost: 0 };
-  readonly keyOf: (scope: RequestScope) => string;
+  readonly shares: CallerShares;
   readonly streams: OpenStreams;
   readonly #options: RemotePoolOptions;
   readonly #members: () => Iterable<RemoteMember>;
   readonly #sweep = new Sweep(lookMs, (now) => this.#look(now));
   /** The members that have refused calls: another one is asked once. */
   readonly #avoided = new WeakMap<QueuedCall, RemoteMember>();
-  readonly #answered = new AnswerRate();
+  /** Calls that were answered in the second `#second`, and in the second before it. */
+  #answered = 0;
+  #answeredBefore = 0;
+  #second = 0;
 
   constructor(
     options: RemotePoolOptions,
@@ -64,7 +70,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
     super(remotePlace, options, options.maxReplyBytes, observer);
     this.#options = options;
     this.#members = members;
-    this.keyOf = (scope) => options.shares.keyOf(scope);
+    this.shares = options.shares;
     this.streams = options.streams;
   }
 
@@ -96,7 +102,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
         waiting.park(group, nameOf(group));
       } else {
         waiting.take(group, passUs(group.nextUs, !member.isBusy));
-        member.add(group);
+        group.sendTo(member);
       }
     }
     for (const member of members) member.flush();
@@ -111,7 +117,8 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
   }
 
   busyForMs(): number {
-    const { perSecond } = this.#answered;
+    this.#turnSecond();
+    const perSecond = this.#answeredBefore;
     const ms = perSecond === 0 ? usualRetryMs : (this.queued / perSecond) * 1000;
     return Math.max(1, Math.min(longestRetryMs, Math.ceil(ms)));
   }
@@ -159,12 +166,11 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
   }
 
   onCompleted(): void {
-    this.#answered.note();
+    this.#turnSecond();
+    this.#answered++;
   }
 
-  /**
-   * Finishes what is here, for `graceMs` at most: then what waits gets -32003, what is with members -32002.
-   */
+  /** Finishes what is here, for `graceMs` at most: then what waits gets -32003, what is with members -32002. */
   async close(graceMs: number): Promise<void> {
     await this.stopIntake(graceMs);
     this.#sweep.stop();
@@ -176,6 +182,14 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
 
   protected get isAnswered(): boolean {
     return this.waiting.size === 0 && this.inFlight === 0;
+  }
+
+  #turnSecond(): void {
+    const second = Math.floor(clockMs() / 1000);
+    if (second === this.#second) return;
+    this.#answeredBefore = second === this.#second + 1 ? this.#answered : 0;
+    this.#answered = 0;
+    this.#second = second;
   }
 
   #look(now: number): boolean {
@@ -194,7 +208,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
         const member = this.#memberFor(group, members);
         if (member === undefined) continue;
         waiting.takeParked(group, nameOf(group));
-        member.add(group);
+        group.sendTo(member);
         isGoing = true;
       }
     }
@@ -225,7 +239,7 @@ export class RemotePool extends QueuedExecutor implements MemberOwner {
   }
 }
 
-/** What a group waits for, where it is parked: members that serve the procedure of its next call. */
+/** What a parked group waits for: members that serve the procedure of its next call. */
 function nameOf(group: CallGroup): string {
   return group.nextCall?.call.procedure.name ?? '';
 }
@@ -243,28 +257,3 @@ export const lessLoadedOfTwo: ChooseMember = (members) => {
   const isLess = second.inFlight + second.othersLoad < first.inFlight + first.othersLoad;
   return isLess ? second : first;
 };
-
-/** How many calls are answered in a second, of the last whole one. */
-class AnswerRate {
-  #second = 0;
-  #now = 0;
-  #before = 0;
-
-  note(): void {
-    this.#turn();
-    this.#now++;
-  }
-
-  get perSecond(): number {
-    this.#turn();
-    return this.#before;
-  }
-
-  #turn(): void {
-    const second = Math.floor(clockMs() / 1000);
-    if (second === this.#second) return;
-    this.#before = second === this.#second + 1 ? this.#now : 0;
-    this.#now = 0;
-    this.#second = second;
-  }
-}

@@ -3,14 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { clockMs } from '../../../core/base/clock.ts';
 import { Sweep } from '../../../core/dispatch/deadline.ts';
 import type { NatsMessage, NatsSubscription } from '../connection/connection.ts';
-import { Candidates, heartbeatText, type MemberState, silenceCheck } from '../liveness.ts';
+import { Candidates, type Heartbeat, type MemberState, silenceCheck } from '../liveness.ts';
 import { AnswerLimit, Paced, sizesFor } from '../pace.ts';
 import { isNuid, mayAnswer, Subjects } from '../subjects.ts';
 import { gapText, jsonOf, numberOf, readToMember, type ToMember } from '../wire.ts';
 import type { MemberOptions, ServedContract } from './member-options.ts';
-import { RemoteGateway, type RemoteGatewayOwner } from './remote-gateway.ts';
+import { type MemberParts, RemoteGateway } from './remote-gateway.ts';
 
-/** How often gateways that have something here are looked at. */
+/** How often gateways with calls here are looked at, milliseconds. */
 const lookMs = 50;
 
 /** Heartbeats are sent so often at most when they are asked for, milliseconds. */
@@ -32,11 +32,9 @@ const longestStep = 2 ** 20;
 const shortestDrainMs = 500;
 
 /** The member's side: a transport that takes calls from gateways over NATS, and gives them to the service. */
-export class Member implements RemoteGatewayOwner {
+export class Member {
   readonly options: MemberOptions;
-  readonly subjects: Subjects;
-  inFlight = 0;
-  calls = 0;
+  readonly #parts: MemberParts;
   /** Those that have read an answer of this member. */
   readonly #gateways = new Map<string, RemoteGateway>();
   readonly #candidates = new Candidates<RemoteGateway>();
@@ -55,17 +53,17 @@ export class Member implements RemoteGatewayOwner {
   /** Silence counts from here at the earliest: before, it was this side that did not listen. */
   #listensSince = clockMs();
   readonly #askIfSilent: () => void;
-  #draining: Promise<void> | undefined;
 
   constructor(options: MemberOptions) {
     this.options = options;
-    this.subjects = new Subjects(options.name);
+    const subjects = new Subjects(options.name);
+    this.#parts = { options, subjects, inFlight: 0, calls: 0 };
     this.#served = options.contract();
     const { connection, id } = options;
     this.#askIfSilent = silenceCheck(connection, () => this.#judgeSilent());
     this.#subscriptions.push(
-      connection.subscribe(this.subjects.toMember(id), (message) => this.#onMessage(message)),
-      connection.subscribe(this.subjects.hello, () => this.#beats.ask()),
+      connection.subscribe(subjects.toMember(id), (message) => this.#onMessage(message)),
+      connection.subscribe(subjects.hello, () => this.#beats.ask()),
     );
     this.#serveDocument();
     this.#stopListening = connection.onState((state) => {
@@ -73,34 +71,20 @@ export class Member implements RemoteGatewayOwner {
       this.#listensSince = clockMs();
       this.#beats.actNow();
     });
-    this.#beating = setInterval(() => this.#beats.actNow(), options.heartbeatMs);
+    this.#beating = setInterval(() => this.#beats.actNow(), options.natsHeartbeatMs);
     this.#beats.actNow();
   }
 
-  get isStale(): boolean {
-    this.#noteLateness();
-    return this.#isStale;
-  }
-
-  nextSession(): number {
-    this.#sessions += randomInt(1, longestStep);
-    return this.#sessions;
-  }
-
-  wake(): void {
-    this.#sweep.wake();
+  /** Calls of all gateways that have no answer yet. */
+  get inFlight(): number {
+    return this.#parts.inFlight;
   }
 
   /**
    * Tells the gateways to send no more, finishes what is here, and listens no longer. Resolves when every gateway has its
-   * replies, or after `graceMs`. Idempotent.
+   * replies, or after `graceMs`.
    */
-  drain(graceMs: number): Promise<void> {
-    this.#draining ??= this.#drain(graceMs);
-    return this.#draining;
-  }
-
-  async #drain(graceMs: number): Promise<void> {
+  async drain(graceMs: number): Promise<void> {
     const began = clockMs();
     const { goneMs } = this.options.retention;
     this.#state = 'draining';
@@ -142,7 +126,10 @@ export class Member implements RemoteGatewayOwner {
     else if (message.kind === 'acknowledgement') remote.onAcknowledgement(message);
     else if (message.kind === 'part') {
       remote.onPart(message.mark, message.ticket, message.total, message.bytes);
-    } else remote.onFrame(message.mark, message.calls);
+    } else {
+      this.#noteLateness();
+      remote.onFrame(message.mark, message.calls, this.#isStale);
+    }
     this.#sweep.wake();
   }
 
@@ -161,7 +148,8 @@ export class Member implements RemoteGatewayOwner {
         const hasRoom = this.#gateways.size < mostGateways && this.#candidates.makeRoom(now);
         if (!hasRoom) return undefined;
       }
-      const made = new RemoteGateway(gateway, message.request, this);
+      this.#sessions += randomInt(1, longestStep);
+      const made = new RemoteGateway(gateway, message.request, this.#sessions, this.#parts);
       if (known === undefined) this.#candidates.add(gateway, made, now);
       else this.#gateways.set(gateway, made);
       return made;
@@ -170,7 +158,10 @@ export class Member implements RemoteGatewayOwner {
     const ack = message.kind === 'acknowledgement' ? message.ack : message.mark;
     // Who names the session has read the answer to its sync.
     if (remote?.session.session !== ack.session) {
-      this.options.connection.publish(this.subjects.toGateway(gateway, this.options.id), gapText);
+      this.options.connection.publish(
+        this.#parts.subjects.toGateway(gateway, this.options.id),
+        gapText,
+      );
       return undefined;
     }
     this.#candidates.delete(gateway);
@@ -187,25 +178,25 @@ export class Member implements RemoteGatewayOwner {
       this.#served = served;
       this.#serveDocument();
     }
-    const text = heartbeatText({
+    const heartbeat: Heartbeat = {
       id,
       state: this.#state,
       contract: served.id,
       version,
       started,
-      load: this.inFlight,
+      load: this.#parts.inFlight,
       gateways: this.#gateways.size,
-      calls: this.calls,
+      calls: this.#parts.calls,
       returns: connection.reconnects,
-    });
-    connection.publish(this.subjects.heartbeat, text);
+    };
+    connection.publish(this.#parts.subjects.heartbeat, JSON.stringify(heartbeat));
     this.#lookForSilence(clockMs());
   }
 
   /** After so long a pause gateways have given this member up. What had come meanwhile lies before the answer to a ping. */
   #noteLateness(): void {
-    const { heartbeatMs, silentMs, connection } = this.options;
-    if (this.#isStale || clockMs() - this.#beatAt < heartbeatMs + silentMs) return;
+    const { natsHeartbeatMs, memberSilentMs, connection } = this.options;
+    if (this.#isStale || clockMs() - this.#beatAt < natsHeartbeatMs + memberSilentMs) return;
     this.#isStale = true;
     this.#listensSince = clockMs();
     const end = (): void => {
@@ -251,8 +242,8 @@ export class Member implements RemoteGatewayOwner {
     const { connection } = this.options;
     this.#documents?.unsubscribe();
     this.#documents = connection.subscribe(
-      this.subjects.document(id),
-      ({ reply, data }) => {
+      this.#parts.subjects.document(id),
+      ({ reply = '', data }) => {
         if (!mayAnswer(reply) || this.#documentParts.isReached) return;
         const request = jsonOf(data, longestDocumentRequest) as { readonly from?: unknown } | null;
         const from = numberOf(request?.from);

@@ -15,10 +15,8 @@ import {
   type Reply,
   type ReplySink,
 } from '../../../core/protocol/reply.ts';
-import type { NatsConnection } from '../connection/connection.ts';
-import { afterNextLook, sizesFor, unflushedBytes } from '../pace.ts';
-import type { FrameMark, SyncRequest } from '../session/gateway-session.ts';
-import { MemberSession } from '../session/member-session.ts';
+import { afterNextLook, type MessageSizes, sizesFor, unflushedBytes } from '../pace.ts';
+import { type FrameMark, MemberSession, type SyncRequest } from '../session.ts';
 import type { Subjects } from '../subjects.ts';
 import {
   type Acknowledgement,
@@ -45,57 +43,55 @@ const elsewhere: readonly number[] = [
   ErrorCode.Cancelled,
 ];
 
-/** What a gateway's side needs of its member. */
-export interface RemoteGatewayOwner {
+/** What a member shares with each of its gateways. */
+export interface MemberParts {
   readonly options: MemberOptions;
   readonly subjects: Subjects;
-  /** Calls of all gateways that are here. */
+  /** Calls of all gateways that have no answer yet. */
   inFlight: number;
   /** Calls that have come since the start. */
   calls: number;
-  /** This member was held up for so long that gateways have given it up, and does not know yet what came meanwhile. */
-  readonly isStale: boolean;
-  /** A name for a session that no other has. */
-  nextSession(): number;
-  /** There is something to look at. */
-  wake(): void;
 }
 
-/** One gateway, as a member sees it: its session, its calls that are here, its replies. */
+/**
+ * One gateway, as a member sees it: its session, its calls that are here, its replies. Replies are gathered for a turn of the event
+ * loop, numbered, and kept until the gateway acknowledges them. They are sent in the order of their numbers, no faster than the
+ * connection takes them.
+ */
 export class RemoteGateway {
   /** When something came from the gateway, by `clockMs`. */
   heardAt = clockMs();
   readonly session: MemberSession;
-  readonly #owner: RemoteGatewayOwner;
+  readonly #member: MemberParts;
   readonly #subject: string;
-  readonly #replies: ReplySender;
   /** By ticket: those that run, and those that follow others. */
   readonly #calls = new Map<number, ReceivedCall>();
   /** Large bodies of which parts have come; undefined: there was no room. */
   readonly #bodies = new Map<number, RequestBody | undefined>();
-  /** Bytes of frames that came since the gateway was told of them. */
-  #untold = 0;
   /** A body from a gateway belongs to the gateway until its call is read. */
   readonly #scope = new RequestScope();
+  /** The last frame that the gateway was told of, and the bytes of the frames that came since. */
+  #told = 0;
+  #untoldBytes = 0;
+  #gathered: WireReply[] = [];
+  #gatheredLength = 0;
+  #isSendPlanned = false;
+  /** The number of the next message with replies to send. */
+  #next = 0;
+  #unflushed = 0;
+  #isFlushing = false;
 
-  constructor(gateway: string, request: SyncRequest, owner: RemoteGatewayOwner) {
-    const { connection, id, retention } = owner.options;
-    this.#owner = owner;
+  /** @param session see {@link MemberSession} */
+  constructor(gateway: string, request: SyncRequest, session: number, member: MemberParts) {
+    this.#member = member;
     this.#scope.callerKey = `g${gateway}`;
-    this.#subject = owner.subjects.toGateway(gateway, id);
-    this.session = new MemberSession(owner.nextSession(), request);
-    this.#replies = new ReplySender(
-      connection,
-      this.session,
-      this.#subject,
-      () => owner.inFlight - this.#calls.size,
-      retention.bytes,
-    );
+    this.#subject = member.subjects.toGateway(gateway, member.options.id);
+    this.session = new MemberSession(session, request);
   }
 
   /** Whether all calls are answered, and the gateway has the answers. */
   get isDone(): boolean {
-    return this.#calls.size === 0 && this.#replies.isDone;
+    return this.#calls.size === 0 && this.#gathered.length === 0 && this.session.isAcked;
   }
 
   onSync(request: SyncRequest): void {
@@ -104,7 +100,9 @@ export class RemoteGateway {
     // Whatever has come of a call that has not arrived whole is sent again.
     this.#dropBodies();
     this.#publish(syncedText(answer));
-    this.#replies.sendAgain();
+    // The gateway may not have what was sent before.
+    this.#next = 0;
+    this.#send();
   }
 
   onAcknowledgement({ ack, cancelled, granted, drained }: Acknowledgement): void {
@@ -126,7 +124,7 @@ export class RemoteGateway {
 
   onPart(mark: FrameMark, ticket: number, total: number, bytes: Uint8Array): void {
     if (!this.#takes(mark, bytes.byteLength)) return;
-    const { maxBodyBytes, service } = this.#owner.options;
+    const { maxBodyBytes, service } = this.#member.options;
     if (!this.#bodies.has(ticket)) {
       const fits = Number.isInteger(total) && total >= 0 && total <= maxBodyBytes;
       const body = fits ? RequestBody.reserve(service.bodyMemory, total, this.#scope) : undefined;
@@ -135,7 +133,8 @@ export class RemoteGateway {
     this.#bodies.get(ticket)?.add(bytes);
   }
 
-  onFrame(mark: FrameMark, calls: readonly WireCall[]): void {
+  /** @param isStale gateways have given this member up: it gives the calls back */
+  onFrame(mark: FrameMark, calls: readonly WireCall[], isStale: boolean): void {
     const length = calls.reduce((sum, { body }) => sum + body.length, 0);
     if (!this.#takes(mark, length)) return;
     let first: ReceivedCall | undefined;
@@ -145,7 +144,7 @@ export class RemoteGateway {
         this.#run(first);
         first = undefined;
       }
-      const received = this.#accept(call);
+      const received = this.#accept(call, isStale);
       // What it follows is not in its frame: nobody knows here whether that has ended.
       if (call.follows && last === undefined) received.refusal ??= 0;
       if (first === undefined) first = received;
@@ -153,7 +152,7 @@ export class RemoteGateway {
       last = received;
     }
     this.#run(first);
-    this.#owner.calls += calls.length;
+    this.#member.calls += calls.length;
   }
 
   /** A call has ended, or its stream has opened, given a value or ended. */
@@ -166,10 +165,9 @@ export class RemoteGateway {
   ): void {
     const { ticket, next } = received;
     const goesOn = kind === ReplyKind.value || kind === ReplyKind.opened;
-    if (!goesOn && this.#calls.delete(ticket)) this.#owner.inFlight--;
-    this.#replies.add({ ticket, kind, code, runUs, body });
-    if (kind === ReplyKind.value) this.#owner.wake();
-    else if (next !== undefined) {
+    if (!goesOn && this.#calls.delete(ticket)) this.#member.inFlight--;
+    this.#addReply({ ticket, kind, code, runUs, body });
+    if (kind !== ReplyKind.value && next !== undefined) {
       received.next = undefined;
       // What follows a call that has not run must not run before it.
       if (kind === ReplyKind.notRun) next.giveBack(0);
@@ -191,7 +189,7 @@ export class RemoteGateway {
 
   /** @returns whether there is something to look at */
   look(now: number): boolean {
-    if (this.#replies.told < this.session.got) this.#tell();
+    if (this.#told < this.session.got) this.#tell();
     if (this.session.isStuck(now)) this.#publish(gapText);
     return !this.isDone;
   }
@@ -201,36 +199,36 @@ export class RemoteGateway {
     const status = this.session.onFrame(mark);
     if (status === 'gap') this.#publish(gapText);
     if (status !== 'taken') return false;
-    this.#untold += bytes;
-    if (this.#untold > tellBytes) this.#tell();
+    this.#untoldBytes += bytes;
+    if (this.#untoldBytes > tellBytes) this.#tell();
     return true;
   }
 
-  #accept(call: WireCall): ReceivedCall {
+  #accept(call: WireCall, isStale: boolean): ReceivedCall {
     const { ticket, facts } = call;
-    const { trustsAuth, authenticate, id } = this.#owner.options;
+    const { natsTrustAuth, authenticate, id } = this.#member.options;
     const memory = this.#memoryOf(call);
     const received = new ReceivedCall(call, memory, this);
     if (memory === undefined) received.refusal = ErrorCode.Overloaded;
-    else if (this.#owner.isStale) received.refusal = 0;
+    else if (isStale) received.refusal = 0;
     const { scope } = received;
     // Who calls is as the gateway says, or as this member's own hook does.
-    if (trustsAuth) {
+    if (natsTrustAuth) {
       scope.callerKey = facts?.key;
       scope.authText = facts?.auth;
     } else if (authenticate !== undefined) {
       const { headers } = scope;
-      const path = this.#owner.subjects.toMember(id);
+      const path = this.#member.subjects.toMember(id);
       scope.verdict = authenticate({ headers, remoteAddress: undefined, method: 'NATS', path });
     }
-    if (!this.#calls.has(ticket)) this.#owner.inFlight++;
+    if (!this.#calls.has(ticket)) this.#member.inFlight++;
     this.#calls.set(ticket, received);
     return received;
   }
 
   /** The memory that the body of a call counts for; undefined: there is no room for it. */
   #memoryOf({ ticket, body }: WireCall): RequestBody | undefined {
-    const { bodyMemory } = this.#owner.options.service;
+    const { bodyMemory } = this.#member.options.service;
     const gathered = this.#bodies.get(ticket);
     if (this.#bodies.delete(ticket)) return gathered;
     const memory = RequestBody.reserve(bodyMemory, body.length, this.#scope);
@@ -244,14 +242,14 @@ export class RemoteGateway {
 
   #run(received: ReceivedCall | undefined): void {
     if (received === undefined) return;
-    if (received.refusal === undefined) received.run(this.#owner.options.service);
+    if (received.refusal === undefined) received.run(this.#member.options.service);
     else received.giveBack(received.refusal);
   }
 
   #tell(): void {
     const { session, got } = this.session;
-    this.#untold = 0;
-    if (this.#publish(gotText(session, got))) this.#replies.told = got;
+    this.#untoldBytes = 0;
+    if (this.#publish(gotText(session, got))) this.#told = got;
   }
 
   /** The rest of it will not come. */
@@ -264,8 +262,94 @@ export class RemoteGateway {
     for (const ticket of this.#bodies.keys()) this.#dropBody(ticket);
   }
 
-  #publish(text: string): boolean {
-    return this.#owner.options.connection.publish(this.#subject, text);
+  #addReply(reply: WireReply): void {
+    const { body } = reply;
+    const { sharedLength } = this.#sizes;
+    const length = body.length + numbersLength;
+    if (typeof body !== 'string' || length > sharedLength) {
+      this.#gather();
+      this.#addLarge(reply, typeof body === 'string' ? Buffer.from(body) : body);
+    } else {
+      if (this.#gatheredLength + length > sharedLength) this.#gather();
+      this.#gathered.push(reply);
+      this.#gatheredLength += length;
+    }
+    if (this.#isSendPlanned) return;
+    this.#isSendPlanned = true;
+    afterNextLook(() => {
+      this.#isSendPlanned = false;
+      this.#gather();
+      this.#send();
+    });
+  }
+
+  #send(): void {
+    while (!this.#isFlushing) {
+      const kept = this.session.keptFrom(this.#next);
+      // What can't be sent now is sent again when the gateway asks for it.
+      if (kept === undefined || !this.#publish(kept.payload)) return;
+      this.#next = kept.n + 1;
+      this.#told = this.session.got;
+      this.#unflushed += kept.payload.byteLength;
+      if (this.#unflushed > unflushedBytes) this.#flush();
+    }
+  }
+
+  #flush(): void {
+    this.#isFlushing = true;
+    const goOn = (): void => {
+      this.#isFlushing = false;
+      this.#unflushed = 0;
+      this.#send();
+    };
+    this.#member.options.connection.flush().then(goOn, goOn);
+  }
+
+  #gather(): void {
+    const replies = this.#gathered;
+    if (replies.length === 0) return;
+    this.#gathered = [];
+    this.#gatheredLength = 0;
+    const tickets = replies.map(({ ticket }) => ticket);
+    this.#keep(tickets, (mark) => repliesMessage(mark, replies));
+  }
+
+  #addLarge(reply: WireReply, bytes: Uint8Array): void {
+    const { ticket } = reply;
+    const { wholeBytes, partBytes } = this.#sizes;
+    let at = 0;
+    if (bytes.byteLength > wholeBytes) {
+      for (; bytes.byteLength - at > partBytes; at += partBytes) {
+        const part = bytes.subarray(at, at + partBytes);
+        this.#keep([ticket], (mark) => replyPart(mark, ticket, part));
+      }
+    }
+    const last = { ...reply, body: bytes.subarray(at) };
+    this.#keep([ticket], (mark) => repliesMessage(mark, [last]));
+  }
+
+  #keep(tickets: readonly number[], make: (mark: ReplyMark) => Uint8Array): void {
+    const { bytes } = this.#member.options.retention;
+    this.session.keep(tickets, (n) => make(this.#mark(n)));
+    if (this.session.keptBytes <= bytes) return;
+    const outcome = { kind: ReplyKind.lost, code: 0, runUs: 0, body: '' };
+    this.session.shrink(bytes, (n, lost) => {
+      const replies = lost.map((ticket) => ({ ticket, ...outcome }));
+      return repliesMessage(this.#mark(n), replies);
+    });
+  }
+
+  get #sizes(): MessageSizes {
+    return sizesFor(this.#member.options.connection.maxPayload);
+  }
+
+  #mark(n: number): ReplyMark {
+    const { session, got } = this.session;
+    return { session, n, got, load: this.#member.inFlight - this.#calls.size };
+  }
+
+  #publish(data: string | Uint8Array): boolean {
+    return this.#member.options.connection.publish(this.#subject, data);
   }
 }
 
@@ -279,7 +363,7 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
   refusal: number | undefined;
   readonly #gateway: RemoteGateway;
   readonly #body: string | Uint8Array;
-  /** Where the body counts; undefined: nothing is held. */
+  /** The memory of the body; undefined: none is held. */
   readonly #memory: RequestBody | undefined;
   /** It was cancelled by who sent it: no other member is to run it. */
   #isCancelled = false;
@@ -317,7 +401,6 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
     else if (reply !== goesToSink) this.onReply(reply);
   }
 
-  /** Gives it back: it has not run. */
   giveBack(code: number): void {
     this.#memory?.release();
     this.#gateway.reply(this, ReplyKind.notRun, code, neverRan, '');
@@ -337,7 +420,7 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
     this.#flow?.grant(more, longer);
   }
 
-  /** Its gateway ends: the stream is to end as one of a service that ends. */
+  /** Its gateway ends, and so does the stream. */
   drain(): void {
     this.#flow?.drain('shutdown');
   }
@@ -377,141 +460,9 @@ class ReceivedCall implements ReplySink, CallWatcher, StreamHost, StreamSink {
   }
 }
 
-/** A whole body, with the parts that came before. */
+/** A whole body: with the parts that came before it. */
 function bodyIn(memory: RequestBody, body: string | Uint8Array): string | Uint8Array {
   if (typeof body === 'string') return body;
   // A view of what the socket has read: it is used again.
   return memory.add(memory.lease === undefined ? new Uint8Array(body) : body) ?? '';
-}
-
-/**
- * The way of replies to one gateway: gathered for a turn of the event loop, numbered, kept until they are acknowledged, and sent in
- * the order of their numbers, no faster than the connection takes them.
- */
-class ReplySender {
-  readonly #connection: NatsConnection;
-  readonly #session: MemberSession;
-  readonly #subject: string;
-  readonly #load: () => number;
-  readonly #keptLimit: number;
-  #gathered: WireReply[] = [];
-  #gatheredLength = 0;
-  #isPlanned = false;
-  /** The next number to send. */
-  #next = 0;
-  #unflushed = 0;
-  #isFlushing = false;
-  /** The last frame that the gateway was told of. */
-  told = 0;
-
-  /**
-   * @param load calls that this member has of others
-   * @param keptLimit most bytes of replies that are kept
-   */
-  constructor(
-    connection: NatsConnection,
-    session: MemberSession,
-    subject: string,
-    load: () => number,
-    keptLimit: number,
-  ) {
-    this.#connection = connection;
-    this.#session = session;
-    this.#subject = subject;
-    this.#load = load;
-    this.#keptLimit = keptLimit;
-  }
-
-  /** Whether nothing is left here that its gateway has not got. */
-  get isDone(): boolean {
-    return this.#gathered.length === 0 && this.#session.isAcked;
-  }
-
-  add(reply: WireReply): void {
-    const { body } = reply;
-    const { sharedLength } = sizesFor(this.#connection.maxPayload);
-    const length = body.length + numbersLength;
-    if (typeof body !== 'string' || length > sharedLength) {
-      this.#gather();
-      this.#addLarge(reply, typeof body === 'string' ? Buffer.from(body) : body);
-    } else {
-      if (this.#gatheredLength + length > sharedLength) this.#gather();
-      this.#gathered.push(reply);
-      this.#gatheredLength += length;
-    }
-    if (this.#isPlanned) return;
-    this.#isPlanned = true;
-    afterNextLook(() => {
-      this.#isPlanned = false;
-      this.#gather();
-      this.#send();
-    });
-  }
-
-  /** Sends again all that the gateway may not have. */
-  sendAgain(): void {
-    this.#next = 0;
-    this.#send();
-  }
-
-  /** Sends what is kept and has not been sent. */
-  #send(): void {
-    while (!this.#isFlushing) {
-      const kept = this.#session.keptFrom(this.#next);
-      // What can't be sent now is sent again when the gateway asks for it.
-      if (kept === undefined || !this.#connection.publish(this.#subject, kept.payload)) return;
-      this.#next = kept.n + 1;
-      this.told = this.#session.got;
-      this.#unflushed += kept.payload.byteLength;
-      if (this.#unflushed > unflushedBytes) this.#flush();
-    }
-  }
-
-  #flush(): void {
-    this.#isFlushing = true;
-    const goOn = (): void => {
-      this.#isFlushing = false;
-      this.#unflushed = 0;
-      this.#send();
-    };
-    this.#connection.flush().then(goOn, goOn);
-  }
-
-  #gather(): void {
-    const replies = this.#gathered;
-    if (replies.length === 0) return;
-    this.#gathered = [];
-    this.#gatheredLength = 0;
-    const tickets = replies.map(({ ticket }) => ticket);
-    this.#keep(tickets, (mark) => repliesMessage(mark, replies));
-  }
-
-  #addLarge(reply: WireReply, bytes: Uint8Array): void {
-    const { ticket } = reply;
-    const { wholeBytes, partBytes } = sizesFor(this.#connection.maxPayload);
-    let at = 0;
-    if (bytes.byteLength > wholeBytes) {
-      for (; bytes.byteLength - at > partBytes; at += partBytes) {
-        const part = bytes.subarray(at, at + partBytes);
-        this.#keep([ticket], (mark) => replyPart(mark, ticket, part));
-      }
-    }
-    const last = { ...reply, body: bytes.subarray(at) };
-    this.#keep([ticket], (mark) => repliesMessage(mark, [last]));
-  }
-
-  #keep(tickets: readonly number[], make: (mark: ReplyMark) => Uint8Array): void {
-    this.#session.keep(tickets, (n) => make(this.#mark(n)));
-    if (this.#session.keptBytes <= this.#keptLimit) return;
-    const outcome = { kind: ReplyKind.lost, code: 0, runUs: 0, body: '' };
-    this.#session.shrink(this.#keptLimit, (n, lost) => {
-      const replies = lost.map((ticket) => ({ ticket, ...outcome }));
-      return repliesMessage(this.#mark(n), replies);
-    });
-  }
-
-  #mark(n: number): ReplyMark {
-    const { session, got } = this.#session;
-    return { session, n, got, load: this.#load() };
-  }
 }

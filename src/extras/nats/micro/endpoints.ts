@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { clockMs } from '../../../core/base/clock.ts';
+import { Vacancy } from '../../../core/base/timer.ts';
+import type { Config } from '../../../core/config/config.ts';
 import type { Authenticator } from '../../../core/dispatch/authenticate.ts';
 import { RequestBody } from '../../../core/dispatch/body-memory.ts';
 import { overloadedReply } from '../../../core/dispatch/call.ts';
@@ -14,25 +16,28 @@ import {
   type Reply,
 } from '../../../core/protocol/reply.ts';
 import { endOfValue, skipBlanks } from '../../../core/protocol/syntax.ts';
-import type {
-  NatsConnection,
-  NatsFacts,
-  NatsHeaders,
-  NatsMessage,
-  NatsSubscription,
+import {
+  headerOf,
+  headersOf,
+  type NatsConnection,
+  type NatsFacts,
+  type NatsHeaders,
+  type NatsMessage,
+  type NatsSubscription,
 } from '../connection/connection.ts';
 import { AnswerLimit } from '../pace.ts';
 import { hasSubject, mayAnswer } from '../subjects.ts';
 
-export interface EndpointsOptions extends ClientRequestOptions {
+export interface EndpointsOptions
+  extends Pick<Config, 'forwardHeaders' | 'maxBodyBytes' | 'maxDepth' | 'natsReplyPrefixes'> {
   readonly connection: NatsConnection;
+  readonly service: Service;
+  readonly authenticate: Authenticator<NatsFacts> | undefined;
   /** Who answers, as clients of micro services see it: a name, a semantic version, an ISO 8601 date. */
   readonly name: string;
   readonly id: string;
   readonly version: string;
   readonly started: string;
-  /** First tokens of subjects at which clients wait for answers, beside `_INBOX`. */
-  readonly natsReplyPrefixes: readonly string[];
   /** What serves now. */
   readonly served: () => { readonly names: readonly string[]; readonly contract: string };
 }
@@ -55,7 +60,7 @@ export class Endpoints {
   /** A list of ten thousand procedures takes milliseconds to write, and is as long as a message may be. */
   readonly #answers = new AnswerLimit(1024 ** 2);
   #inFlight = 0;
-  #whenIdle: (() => void) | undefined;
+  readonly #vacancy = new Vacancy();
   #draining: Promise<void> | undefined;
   /** Kept until the procedures change: of ten thousand procedures it takes milliseconds to write. */
   #info: { readonly text: string; readonly maxPayload: number } | undefined;
@@ -63,13 +68,7 @@ export class Endpoints {
   constructor(options: EndpointsOptions) {
     this.options = options;
     const { connection, name, id } = options;
-    this.#rpc = new Endpoint(
-      this,
-      `${name}.rpc`,
-      'rpc',
-      ({ data }) => [data],
-      (reply) => ({ data: reply ?? '' }),
-    );
+    this.#rpc = new Endpoint(this, `${name}.rpc`, undefined);
     this.renew();
     this.#controls = verbs.flatMap((verb) =>
       [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
@@ -82,7 +81,7 @@ export class Endpoints {
   renew(): void {
     this.#info = undefined;
     if (this.#draining !== undefined) return;
-    const { name: service, served, maxDepth } = this.options;
+    const { name: service, served } = this.options;
     const names = new Set(served().names.filter(hasSubject));
     for (const [name, endpoint] of this.#procedures) {
       if (names.has(name)) continue;
@@ -91,15 +90,7 @@ export class Endpoints {
     }
     for (const name of names) {
       if (this.#procedures.has(name)) continue;
-      const head = requestHead(name);
-      const endpoint = new Endpoint(
-        this,
-        `${service}.call.${name}`,
-        name,
-        (message) => requestPieces(head, message, maxDepth),
-        answerOf,
-      );
-      this.#procedures.set(name, endpoint);
+      this.#procedures.set(name, new Endpoint(this, `${service}.call.${name}`, name));
     }
   }
 
@@ -116,19 +107,16 @@ export class Endpoints {
 
   onAnswered(): void {
     this.#inFlight--;
-    if (this.#inFlight === 0) this.#whenIdle?.();
+    if (this.#inFlight === 0) this.#vacancy.tell();
   }
 
   async #drain(): Promise<void> {
     const endpoints = [...this.#procedures.values(), this.#rpc, ...this.#controls];
     await Promise.all(endpoints.map((endpoint) => endpoint.drain()));
-    if (this.#inFlight === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#whenIdle = resolve;
-    });
+    if (this.#inFlight > 0) await this.#vacancy.within(Number.POSITIVE_INFINITY);
   }
 
-  #control(verb: Verb, { reply }: NatsMessage): void {
+  #control(verb: Verb, { reply = '' }: NatsMessage): void {
     const { connection, natsReplyPrefixes } = this.options;
     if (!mayAnswer(reply, natsReplyPrefixes) || this.#answers.isReached) return;
     const text = verb === 'INFO' ? this.#infoText() : this.#text(verb);
@@ -157,8 +145,7 @@ export class Endpoints {
   }
 
   /**
-   * An answer with a list of endpoints, cut where the answer would be larger than one message. A longer answer would not be
-   * sent at all. `tandem-omitted` says how many endpoints are missing.
+   * An answer with a list of endpoints, cut at the size of one message: a longer answer would not be sent at all. `tandem-omitted` says how many endpoints are missing.
    */
   #listText(verb: Verb, head: object, metadata: object): string {
     const answer = (texts: readonly string[], omitted: number): string => {
@@ -183,8 +170,10 @@ export class Endpoints {
 /** Answers one subject, and counts what it has answered. */
 class Endpoint {
   readonly #subject: string;
-  /** As callers know it; `rpc` for the endpoint of whole requests. */
+  /** As callers know it; `rpc` for whole requests. */
   readonly #name: string;
+  /** undefined: messages are whole requests. */
+  readonly #head: RequestHead | undefined;
   #requests = 0;
   #errors = 0;
   /** `-32602:Invalid params`; the empty text: none. */
@@ -193,22 +182,13 @@ class Endpoint {
   #ms = 0;
   readonly #endpoints: Endpoints;
   readonly #subscription: NatsSubscription;
-  readonly #piecesOf: (message: NatsMessage) => readonly Uint8Array[] | undefined;
-  readonly #answerOf: (reply: Reply) => ClientAnswer;
 
-  /** @param piecesOf the JSON-RPC of a message; undefined: it can be none */
-  constructor(
-    endpoints: Endpoints,
-    subject: string,
-    name: string,
-    piecesOf: (message: NatsMessage) => readonly Uint8Array[] | undefined,
-    answerOf: (reply: Reply) => ClientAnswer,
-  ) {
+  /** @param procedure that messages call with their params; undefined: a message is a whole JSON-RPC request or batch */
+  constructor(endpoints: Endpoints, subject: string, procedure: string | undefined) {
     this.#endpoints = endpoints;
     this.#subject = subject;
-    this.#name = name;
-    this.#piecesOf = piecesOf;
-    this.#answerOf = answerOf;
+    this.#name = procedure ?? 'rpc';
+    this.#head = procedure === undefined ? undefined : requestHead(procedure);
     const { connection } = endpoints.options;
     this.#subscription = connection.subscribe(subject, (message) => this.#onMessage(message), {
       queue: queueGroup,
@@ -243,17 +223,63 @@ class Endpoint {
   }
 
   #onMessage(message: NatsMessage): void {
-    const { reply } = message;
+    const receivedAt = clockMs();
+    const { reply: to = '', data } = message;
+    const { service, authenticate, maxBodyBytes, maxDepth } = this.#endpoints.options;
     this.#requests++;
     this.#endpoints.onRequest();
-    const pieces = this.#piecesOf(message);
+    const head = this.#head;
+    const pieces = head === undefined ? [data] : requestPieces(head, message, maxDepth);
     if (pieces === undefined) {
-      this.#answer(reply, errorAnswer(standardErrorText(ErrorCode.ParseError)), 0);
+      this.#answer(to, errorAnswer(standardErrorText(ErrorCode.ParseError)), 0);
       return;
     }
-    handleRequest(this.#endpoints.options, message, pieces, (made, ms) =>
-      this.#answer(reply, this.#answerOf(made), ms),
+    const finish = (reply: Reply): void => {
+      const answer = head === undefined ? { data: reply ?? '' } : answerOf(reply);
+      this.#answer(to, answer, clockMs() - receivedAt);
+    };
+    const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+    if (length > maxBodyBytes) {
+      finish(errorReply('null', ErrorCode.LimitExceeded, { limit: maxBodyBytes }));
+      return;
+    }
+    const limit = headerOf(message, 'rpc-timeout-ms');
+    const timeoutMs = limit === '' ? undefined : parseTimeout(limit);
+    const scope = new RequestScope(
+      {
+        headers: this.#forwarded(message),
+        timeoutMs,
+        traceparent: headerOf(message, 'traceparent') || undefined,
+        tracestate: headerOf(message, 'tracestate') || undefined,
+      },
+      receivedAt,
     );
+    const body = RequestBody.reserve(service.bodyMemory, length, scope);
+    if (typeof body === 'string') {
+      finish(overloadedReply(body));
+      return;
+    }
+    scope.body = body.lease;
+    scope.verdict = Number.isNaN(timeoutMs)
+      ? { refusal: badTimeout }
+      : authenticate?.(factsOf(message));
+    let whole: Uint8Array | undefined;
+    for (const piece of pieces) whole = body.add(piece);
+    const onReply = (reply: Reply): void => {
+      body.release();
+      finish(reply);
+    };
+    const reply = service.handle(whole ?? new Uint8Array(0), scope, { onReply });
+    // The service never rejects.
+    if (reply instanceof Promise) void reply.then(onReply);
+    else if (reply !== goesToSink) onReply(reply);
+  }
+
+  #forwarded(message: NatsMessage): Record<string, string> | undefined {
+    const sent = this.#endpoints.options.forwardHeaders
+      .map((name) => [name, headerOf(message, name)] as const)
+      .filter(([, value]) => value !== '');
+    return sent.length === 0 ? undefined : Object.fromEntries(sent);
   }
 
   #answer(to: string, answer: ClientAnswer, ms: number): void {
@@ -276,82 +302,11 @@ function send(connection: NatsConnection, to: string, { data, headers }: ClientA
   return connection.publish(to, data, headers === undefined ? {} : { headers });
 }
 
-/** What the requests of clients that are no gateways need of the member. */
-interface ClientRequestOptions {
-  readonly service: Service;
-  readonly authenticate: Authenticator<NatsFacts> | undefined;
-  /** In lower case. */
-  readonly forwardHeaders: readonly string[];
-  readonly maxBodyBytes: number;
-  readonly maxDepth: number;
-}
-
 const badTimeout: Outcome = errorOutcome(ErrorCode.InvalidRequest, { reason: badTimeoutReason });
-
-/**
- * One message of a client: the transport's side of a request. `answer` is called once, in the turn of the message or later.
- *
- * @param pieces the body: the whole of them is one JSON-RPC request or batch
- * @param answer undefined: there is nothing to answer
- */
-function handleRequest(
-  { service, authenticate, forwardHeaders, maxBodyBytes }: ClientRequestOptions,
-  message: NatsMessage,
-  pieces: readonly Uint8Array[],
-  answer: (reply: Reply, ms: number) => void,
-): void {
-  const receivedAt = clockMs();
-  const finish = (reply: Reply): void => answer(reply, clockMs() - receivedAt);
-  const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
-  if (length > maxBodyBytes) {
-    finish(errorReply('null', ErrorCode.LimitExceeded, { limit: maxBodyBytes }));
-    return;
-  }
-  const limit = message.header('rpc-timeout-ms');
-  const timeoutMs = limit === '' ? undefined : parseTimeout(limit);
-  const scope = new RequestScope(
-    {
-      headers: forwarded(message, forwardHeaders),
-      timeoutMs,
-      traceparent: message.header('traceparent') || undefined,
-      tracestate: message.header('tracestate') || undefined,
-    },
-    receivedAt,
-  );
-  const body = RequestBody.reserve(service.bodyMemory, length, scope);
-  if (typeof body === 'string') {
-    finish(overloadedReply(body));
-    return;
-  }
-  scope.body = body.lease;
-  scope.verdict = Number.isNaN(timeoutMs)
-    ? { refusal: badTimeout }
-    : authenticate?.(factsOf(message));
-  let whole: Uint8Array | undefined;
-  for (const piece of pieces) whole = body.add(piece);
-  const onReply = (reply: Reply): void => {
-    body.release();
-    finish(reply);
-  };
-  const reply = service.handle(whole ?? new Uint8Array(0), scope, { onReply });
-  // The service never rejects.
-  if (reply instanceof Promise) void reply.then(onReply);
-  else if (reply !== goesToSink) onReply(reply);
-}
-
-function forwarded(
-  message: NatsMessage,
-  names: readonly string[],
-): Record<string, string> | undefined {
-  const sent = names
-    .map((name) => [name, message.header(name)] as const)
-    .filter(([, value]) => value !== '');
-  return sent.length === 0 ? undefined : Object.fromEntries(sent);
-}
 
 function factsOf(message: NatsMessage): NatsFacts {
   return Object.freeze({
-    headers: Object.freeze(message.headers()),
+    headers: Object.freeze(headersOf(message)),
     remoteAddress: undefined,
     method: 'NATS',
     path: message.subject,
@@ -365,13 +320,10 @@ const errorHead = /^\{"jsonrpc":"2\.0","id":(?:1|null),"error":/;
 const paramsHead = Buffer.from(',"params":');
 const end = Buffer.from('}');
 
-/** What stands before the params of a call, so that the whole is a JSON-RPC request. */
-interface RequestHead {
-  readonly call: Uint8Array;
-  readonly notification: Uint8Array;
-}
+type RequestHead = ReturnType<typeof requestHead>;
 
-function requestHead(procedure: string): RequestHead {
+/** What stands before the params of a call, so that the whole is a JSON-RPC request. */
+function requestHead(procedure: string) {
   // Names are letters, digits and a few signs: none of them needs an escape.
   return {
     call: Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"${procedure}"`),
@@ -385,7 +337,7 @@ function requestHead(procedure: string): RequestHead {
  */
 function requestPieces(
   { call, notification }: RequestHead,
-  { reply, data }: NatsMessage,
+  { reply = '', data }: NatsMessage,
   maxDepth: number,
 ): readonly Uint8Array[] | undefined {
   const head = reply === '' ? notification : call;
@@ -404,7 +356,7 @@ interface ClientAnswer {
   readonly error?: string;
 }
 
-/** @param reply of a request that begins as `requestHead` says */
+/** @param reply of a request that `requestPieces` made */
 function answerOf(reply: Reply): ClientAnswer {
   if (reply === undefined) return { data: '' };
   if (typeof reply === 'string') {
